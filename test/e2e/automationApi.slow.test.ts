@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { mkdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { startPlatform } from "../../local/platform/index";
-import { environmentIn, onEngine } from "../support/engineStack";
+import { environmentIn } from "../support/engine";
+import { onEngine } from "../support/engineStack";
 import { environmentOf, Project } from "../support/project";
 import { runAsync } from "../support/processes";
 

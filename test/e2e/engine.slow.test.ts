@@ -2,15 +2,8 @@ import assert from "node:assert/strict";
 import { copyFileSync, rmSync, truncateSync } from "node:fs";
 import { join } from "node:path";
 import * as pulumi from "@pulumi/pulumi";
-import {
-  EngineStack,
-  fails,
-  onEngine,
-  onEngineByAdapter,
-  pulumiPath,
-  succeeds,
-  valuesOf,
-} from "../support/engineStack";
+import { pulumiPath } from "../support/engine";
+import { EngineStack, fails, onEngine, onEngineByAdapter, succeeds, valuesOf } from "../support/engineStack";
 import { projectRoot } from "../support/host";
 import { runAsync } from "../support/processes";
 

@@ -62,7 +62,8 @@ onEngineByAdapter("Credentials that are not saved", (adapter) => {
         issued[value] = value;
       }
     };
-    const log = new Folder().path("grpc.json");
+    const logs = new Folder();
+    const log = logs.path("grpc.json");
     const stack = await EngineStack.start(
       (rekey) => declareEverySecret(rekey, { version, saveCredentials: false, encryptFor: [team.recipient] }),
       {
@@ -113,6 +114,7 @@ onEngineByAdapter("Credentials that are not saved", (adapter) => {
     assert.equal(platform.resetCount, 3 * count);
 
     const shown = [...seen, readFileSync(log, "utf8"), ...textsBelow(stack.directory)].join("\n").split("\n");
+    logs.remove();
     assert.deepEqual(leaksOf([...new Set(shown)].join("\n"), issued), []);
   });
 });

@@ -4,7 +4,7 @@ import { delimiter, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parse } from "yaml";
 import { type Platform, startPlatform } from "../../local/index";
-import { passphrase } from "../support/engineStack";
+import { passphrase } from "../support/engine";
 import { Folder } from "../support/folder";
 import { runAsync } from "../support/processes";
 import { whyNoPrograms } from "../support/pluginArchive";

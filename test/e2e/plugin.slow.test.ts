@@ -4,16 +4,8 @@ import { join } from "node:path";
 import type * as pulumi from "@pulumi/pulumi";
 import { type Platform, startPlatform } from "../../local/platform/index";
 import { packageVersion } from "../../provider/platform/version";
-import {
-  EngineStack,
-  fails,
-  onEngine,
-  pulumiPath,
-  type Program,
-  type Rekey,
-  succeeds,
-  valuesOf,
-} from "../support/engineStack";
+import { pulumiPath } from "../support/engine";
+import { EngineStack, fails, onEngine, type Program, type Rekey, succeeds, valuesOf } from "../support/engineStack";
 import { HomeWithPlugin } from "../support/pluginArchive";
 
 /** Of a resource: `options.provider` is an explicit provider of the plugin. */

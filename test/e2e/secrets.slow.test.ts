@@ -47,7 +47,8 @@ onEngineByAdapter("Secrets", (adapter) => {
       return { password };
     };
     let processes = "";
-    const log = new Folder().path("grpc.json");
+    const logs = new Folder();
+    const log = logs.path("grpc.json");
     const stack = await EngineStack.start(program, {
       adapter,
       platform: {
@@ -100,6 +101,7 @@ onEngineByAdapter("Secrets", (adapter) => {
     );
     const printed = results.map((result) => result.printed);
     const shown = [processes, others, unmarked, exported, ...printed, ...files].join("\n");
+    logs.remove();
     assert.deepEqual(leaksOf(shown, canaries), []);
   });
 });

@@ -1,36 +1,13 @@
 import assert from "node:assert/strict";
 import { mkdirSync, symlinkSync } from "node:fs";
-import { delimiter, dirname, join } from "node:path";
+import { join } from "node:path";
 import * as automation from "@pulumi/pulumi/automation";
 import { type Platform, type PlatformOptions, startPlatform } from "../../local/platform/index";
+import { environmentIn, ignoreUnhandled, pulumiPath, whyNoEngine } from "./engine";
 import { Folder } from "./folder";
 import { type Adapter, adapters, projectRoot } from "./host";
 import { type Settings, settingsOf } from "./project";
 import { descendantsOf, ended, type Process, runAsync } from "./processes";
-
-const { findPulumi, whyNoPulumi } = require("../../scripts/engine.cjs") as {
-  findPulumi: () => string | undefined;
-  whyNoPulumi: string;
-};
-
-const pulumi = findPulumi();
-/** The path of the real engine; empty if there is none. */
-export const pulumiPath = pulumi ?? "";
-
-export const passphrase = "test";
-
-/** The environment of commands of that engine, whose state and home are in a folder. @param path before others */
-export function environmentIn(folder: Folder, ...path: readonly string[]): Record<string, string> {
-  const own = [dirname(pulumiPath), join(projectRoot, "test/engine/bin"), dirname(process.execPath)];
-  return {
-    PATH: [...path, ...own, process.env["PATH"]].join(delimiter),
-    PULUMI_BACKEND_URL: `file://${folder.path("backend")}`,
-    PULUMI_CONFIG_PASSPHRASE: passphrase,
-    PULUMI_HOME: folder.path("home"),
-    PULUMI_SKIP_UPDATE_CHECK: "true",
-    PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION: "true",
-  };
-}
 
 /** What a program imports: the SDK's classes, or the plugin's resources under the same names. */
 export type Rekey = typeof import("pulumi-rekey");
@@ -40,7 +17,7 @@ export type Program = (rekey: Rekey) => Record<string, unknown> | void | Promise
 
 /** Describes specs on the real engine; skips them, with the reason, if there is none. */
 export function onEngine(title: string, specs: () => void): void {
-  if (pulumi === undefined) return void it.skip(`${title} (skipped: ${whyNoPulumi})`);
+  if (whyNoEngine !== undefined) return void it.skip(`${title} (skipped: ${whyNoEngine})`);
   describe(`${title}, on the real engine`, function () {
     this.timeout(300_000);
     ignoreUnhandled();
@@ -265,24 +242,6 @@ export function valuesOf({ outputs }: Pick<Result, "outputs">): Record<string, u
 
 function rekeyOf(adapter: Adapter): Rekey {
   return require(adapter === "dynamic" ? "pulumi-rekey" : "../fixtures/nativeSdk") as Rekey;
-}
-
-type Listener = NodeJS.UncaughtExceptionListener;
-
-/** A failed program rejects promises that nothing handles: the Automation API reports them, and mocha must not. */
-function ignoreUnhandled(): void {
-  for (const event of ["unhandledRejection", "uncaughtException"] as const) {
-    let listeners: Listener[] = [];
-    const ignore = (): void => undefined;
-    before(() => {
-      listeners = process.listeners(event as "uncaughtException");
-      process.removeAllListeners(event).on(event, ignore);
-    });
-    after(() => {
-      process.off(event, ignore);
-      for (const listener of listeners) process.on(event as "uncaughtException", listener);
-    });
-  }
 }
 
 /** The result of an operation that must succeed. */

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
+import { passphrase } from "./engine";
 import { Folder } from "./folder";
 import { projectRoot } from "./host";
 import { examples } from "./project";
@@ -57,7 +58,7 @@ export class HomeWithPlugin extends Folder {
     const env = {
       ...this.environment,
       PULUMI_BACKEND_URL: `file://${directory}`,
-      PULUMI_CONFIG_PASSPHRASE: "test",
+      PULUMI_CONFIG_PASSPHRASE: passphrase,
       PULUMI_SKIP_CONFIRMATIONS: "true",
       ...more,
     };
