@@ -8,33 +8,28 @@ import {
 } from "pulumi-rekey";
 import { fails, succeeds, valuesOf } from "../support/engineStack";
 import { closePlatforms, Consumer, TestStack } from "../support/memory";
-import { hasRedis, RedisLine } from "../support/redis";
-import { type RedisServer, startRedisServer } from "../support/redisServer";
+import { RedisLine } from "../support/redis";
 import { assertFields } from "../support/results";
 
-/** The databases are in a real Redis if there is one. */
-describe(`A program with a CredentialVerification, with ${hasRedis ? "a Redis" : "the listener of the local platform"}`, () => {
+describe("A program with a CredentialVerification", () => {
   /** Between the database and its clients; it counts connections. */
   let line: RedisLine;
   let stack: TestStack;
   let version: number;
-  let redis: RedisServer | undefined;
-  before(async () => (redis = hasRedis ? await startRedisServer() : undefined));
-  after(() => redis?.close());
   beforeEach(async () => {
     version = 1;
     stack = await TestStack.start(
       () => {
         const rotation = new PasswordRotation("cache", { databaseId: "cache", version });
         const { access, password } = rotation;
-        const connection = { port: line.port, ...(hasRedis && { username: "rekey-{id}" }) };
-        const verification = new CredentialVerification("proof", { access, connection, withinSeconds: 1 });
+        const args = { access, connection: { port: line.port }, withinSeconds: 1 };
+        const verification = new CredentialVerification("proof", args);
         new Consumer("early", { password });
         new Consumer("late", { password }, { dependsOn: verification });
         const { verified, formerRefused } = verification;
         return { verified, formerRefused };
       },
-      { databases: ["cache"], credentials: "always", redis: redis?.url },
+      { databases: ["cache"], credentials: "always" },
     );
     line = new RedisLine(Number(stack.platform.database("cache").record.port));
     await line.start();
