@@ -37,7 +37,7 @@ export const isScript = ({ language, code }: Block): boolean =>
 
 /** The folder in which a reader follows a page: its blocks run in order, against one platform, on a stack in memory. */
 export class Session {
-  readonly #project = new Project();
+  readonly #project = new Project("");
   readonly #files = new Map<string, string>();
   readonly #stack: MemoryStack;
   #outputs: MemoryResult["outputs"] = {};
@@ -117,9 +117,8 @@ export class Session {
 
   /** A script brings its own platform, and so has another folder; the files of the page are there. */
   async #script(block: Block): Promise<string> {
-    const project = new Project();
+    const project = new Project(smallProgram);
     try {
-      project.write("index.js", smallProgram);
       for (const [name, text] of this.#files) project.write(name, text);
       project.write("script.mjs", javaScript(block, ts.ModuleKind.ESNext));
       return await runToEnd(process.execPath, ["script.mjs"], { cwd: project.directory, signal: this.#over.signal });
@@ -130,7 +129,7 @@ export class Session {
 
   #save(block: Block): string {
     const { file = "", code } = block;
-    if (file === "index.ts") this.#project.write("index.js", javaScript(block, ts.ModuleKind.CommonJS));
+    if (file === "index.ts") this.#project.rewrite(javaScript(block, ts.ModuleKind.CommonJS));
     this.#files.set(file, code);
     this.#project.write(file, code);
     return "";

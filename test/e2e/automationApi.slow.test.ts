@@ -10,7 +10,7 @@ import { runAsync } from "../support/processes";
 onEngine("The example automation-api", () => {
   it("rotates now, and not again for the same version", async () => {
     const platform = await startPlatform();
-    const project = new Project("automation-api");
+    const project = new Project({ example: "automation-api" });
     mkdirSync(project.path("backend"));
     const env = {
       ...environmentIn(project),

@@ -8,20 +8,23 @@ export const examples = join(root, "examples");
 
 /** A Pulumi project in a temporary folder, with the packages that a user would have installed. */
 export class Project extends Folder {
-  /** @param example copied; without one, the program is empty */
-  constructor(example?: string) {
+  /** @param program its source, or the name of an example, which is copied */
+  constructor(program: string | { readonly example: string }) {
     super();
     installPackages(this.directory);
-    if (example !== undefined) {
-      cpSync(join(examples, example), this.directory, { recursive: true });
+    if (typeof program !== "string") {
+      cpSync(join(examples, program.example), this.directory, { recursive: true });
       return;
     }
+    const runtime = "{ name: nodejs, options: { typescript: false } }";
     this.write("package.json", `{ "name": "program", "private": true }`);
-    this.write(
-      "Pulumi.yaml",
-      "name: program\nmain: index.js\nruntime: { name: nodejs, options: { typescript: false } }\n",
-    );
-    this.write("index.js", "");
+    this.write("Pulumi.yaml", `name: program\nmain: index.js\nruntime: ${runtime}\n`);
+    this.rewrite(program);
+  }
+
+  /** Replaces the program, as a user who edits it. */
+  rewrite(source: string): void {
+    this.write("index.js", source);
   }
 
   uninstall(name: string): void {

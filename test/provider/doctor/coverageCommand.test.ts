@@ -62,7 +62,7 @@ describe("pulumi-rekey doctor --coverage", function () {
     const password = "canary-password";
     const young = { ...database("db-young", Math.floor(Date.now() / 1000)), database_name: password };
     platform = await startPlatform({ databases: [...databases, young], databasePath, password, credentials: "always" });
-    project = new Project();
+    project = new Project("");
     writePulumi((bin = new Folder()));
     started = new Date(Math.floor(Date.now() / 1000) * 1000);
     bin.write("state.json", state(started.toISOString()));

@@ -65,7 +65,7 @@ describe("pulumi-rekey doctor", function () {
     await platform.close();
   });
   beforeEach(() => {
-    project = new Project();
+    project = new Project("");
     writePulumi((bin = new Folder()));
   });
   afterEach(() => {
