@@ -2,11 +2,17 @@ import { createServer, type Socket } from "node:net";
 import { createServer as createTlsServer, type TlsOptions } from "node:tls";
 import { SocketServer } from "./socketServer";
 
+/** Bytes that do not end with a line, and what is sent after them without an end. */
+interface Endless {
+  readonly begin: string;
+  readonly filling?: string;
+}
+
 /**
- * The line with which a command is responded to, without its line break, or the beginning of one; `close` closes the
- * connection, and undefined leaves it silent.
+ * The line with which a command is responded to, without its line break; `close` closes the connection, and undefined
+ * leaves it silent.
  */
-export type RedisReply = (command: readonly string[]) => string | { readonly begin: string } | undefined;
+export type RedisReply = (command: readonly string[]) => string | Endless | undefined;
 
 /** A server that speaks the Redis protocol as a test defines it, and records what it was sent. */
 export class FakeRedis extends SocketServer {
@@ -43,10 +49,21 @@ export class FakeRedis extends SocketServer {
           this.commands.push(read.command);
           const reply = this.reply(read.command);
           if (reply === "close") socket.destroy();
-          else if (reply !== undefined) socket.write(typeof reply === "string" ? `${reply}\r\n` : reply.begin);
+          else if (typeof reply === "string") socket.write(`${reply}\r\n`);
+          else if (reply) pour(socket, reply);
         }
       });
   }
+}
+
+function pour(socket: Socket, { begin, filling }: Endless): void {
+  socket.write(begin);
+  if (filling === undefined) return;
+  const fill = (): void => {
+    while (socket.write(Buffer.alloc(64 * 1024, filling)));
+  };
+  socket.on("drain", fill);
+  fill();
 }
 
 /** Reads `*2\r\n$4\r\nAUTH\r\n$1\r\nx\r\n`; undefined if it is incomplete. */
