@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { cpSync } from "node:fs";
-import { delimiter, dirname, join } from "node:path";
+import { join } from "node:path";
 import { type Platform, type PlatformOptions, startPlatform } from "../../local/platform/index";
 import { readSeed } from "../../local/platform/seed";
 import { packageVersion } from "../../provider/platform/version";
-import { EngineStack, onEngine, passphrase, pulumiPath, succeeds } from "../support/engineStack";
-import { loadExample } from "../support/examples";
+import { EngineStack, onEngine, succeeds } from "../support/engineStack";
+import { loadExample } from "./loadExample";
 import { Folder } from "../support/folder";
 import { projectRoot } from "../support/host";
-import { HomeWithPlugin, unreachable, whyNoPrograms } from "../support/pluginArchive";
+import { HomeWithPlugin, whyNoPrograms } from "../support/pluginArchive";
 import { environmentOf, examples } from "../support/project";
 import { runAsync } from "../support/processes";
 import { databasePath } from "../support/resources";
@@ -64,15 +64,17 @@ function assertProven({ requests }: Platform): void {
 onEngine("The program for the time after a leak", () => {
   it("resets what is older, once; after the import of an older state once more; then the count finds nothing", async () => {
     const program = () => loadExample("after-a-leak") as Record<string, unknown>;
-    const stack = await EngineStack.start(program, { platform: startAccount(), config: settings });
-    await stack.unset("rekey:queueToken");
+    const stack = await EngineStack.start(program, {
+      platform: startAccount(),
+      config: { ...settings, "rekey:queueToken": undefined },
+    });
     const { platform } = stack;
     const up = () => resetsOf(platform, () => succeeds(stack.up()));
     /** The exit code of the count, and what it prints. */
     const coverage = async () => {
       const args = [doctor, "doctor", "--coverage", "--stack", stack.name, "--since", leakedAt];
-      const env = { ...stack.variables, PATH: `${dirname(pulumiPath)}${delimiter}${process.env["PATH"]}` };
-      const { code, output } = await runAsync(process.execPath, args, { cwd: stack.directory, env });
+      const options = { cwd: stack.directory, env: stack.variables };
+      const { code, output } = await runAsync(process.execPath, args, options);
       return { code, last: output.trim().split("\n").at(-1) };
     };
     const older23 = `27 secrets: 24 older than ${leakedAt}, 1 of unknown age.`;
@@ -115,21 +117,7 @@ for (const [language, { needs, resets }] of Object.entries(withPlugin)) {
     const folder = new Folder();
     cpSync(join(examples, "after-a-leak", language), folder.directory, { recursive: true });
     const { REKEY_QUEUE_TOKEN: _, ...account } = environmentOf(platform);
-    const run = async (command: string) => {
-      const env = {
-        ...home.environment,
-        ...account,
-        PULUMI_BACKEND_URL: `file://${folder.directory}`,
-        PULUMI_CONFIG_PASSPHRASE: passphrase,
-        PULUMI_SKIP_CONFIRMATIONS: "true",
-      };
-      const { code, output } = await runAsync("sh", ["-e", "-c", command], { cwd: folder.directory, env });
-      if (unreachable.test(output)) {
-        console.log("      skipped: the package registry cannot be reached from here");
-        this.skip();
-      }
-      assert.equal(code, 0, output);
-    };
+    const run = (commands: string) => home.run(folder.directory, commands, this, account);
     const up = () => resetsOf(platform, () => run("pulumi up"));
     try {
       await run(

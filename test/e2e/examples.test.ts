@@ -5,14 +5,10 @@ import * as pulumi from "@pulumi/pulumi";
 import schema from "../../schema.json";
 import { blocksOf, pages, readPage, registryPages } from "../docs/page";
 import { fails, succeeds, valuesOf } from "../support/engineStack";
-import { loadExample } from "../support/examples";
+import { loadExample } from "./loadExample";
 import { closePlatforms, TestStack } from "../support/memory";
 import { examples } from "../support/project";
 import { databasePath } from "../support/resources";
-
-/** A trigger with a default: removing its setting would be a change, and so a reset. */
-const defaulted =
-  /\b(version|triggers|incident)\b.*(\?\?|\|\||\bor\b|\bdefault:)|get\w*\(\s*["'](version|incident)["']\s*,/i;
 
 /** A program that resets at its first run: its first lines announce that. */
 const isAnnounced = (code: string): boolean =>
@@ -21,42 +17,30 @@ const rotates = /\b(\w+Rotation(Fleet)?\(\s*(ctx, )?"|type: rekey:\w+Rotation)/;
 const keepsSecrets =
   /initialRotation: false|initial_rotation"?(=|: )False|InitialRotation(:|  *=) *(pulumi\.Bool\()?false/;
 
-describe("Programs that users copy", () => {
+it("Programs that users copy reset no secret at their first run, unless their first lines announce it", () => {
+  const read = (name: string) => readFileSync(join(examples, name), "utf8");
   const files = readdirSync(examples, { recursive: true, encoding: "utf8" })
     .filter((name) => /\.(ts|js|py|go|cs|ya?ml)$/.test(name))
-    .map((name) => ({ place: `examples/${name}`, code: readFileSync(join(examples, name), "utf8") }));
-  const programs = [...files, ...pages.flatMap(({ blocks }) => blocks)];
-
-  it("give no trigger a default, which would become a reset if its setting is removed", () => {
-    assert.ok(programs.length > 50, String(programs.length));
-    const found = programs.flatMap(({ place, code }) =>
-      code.split("\n").flatMap((line) => (defaulted.test(line) ? [`${place}: ${line.trim()}`] : [])),
-    );
-    assert.deepEqual(found, []);
-  });
-
-  it("reset no secret at their first run, unless their first lines announce it", () => {
-    const comments = readdirSync(join(examples, "../sdk")).flatMap((name) => {
-      const source = readFileSync(join(examples, "../sdk", name), "utf8");
-      return [...source.matchAll(/@example\n *\* ```ts\n([\s\S]*?)```/g)].map(([, code = ""]) => ({
-        place: name,
-        code: code.replace(/^ *\* ?/gm, ""),
-      }));
-    });
-    const described = [schema, ...Object.values(schema.resources)].flatMap(({ description }) =>
-      blocksOf("schema.json", description),
-    );
-    const generated = registryPages.flatMap((path) => readPage(path).blocks);
-    // A test of a program has a platform of its own.
-    const all = [...programs, ...comments, ...described, ...generated].filter(
-      ({ code }) => rotates.test(code) && !code.includes('"rekey-local"'),
-    );
-    assert.ok(all.length > 40, String(all.length));
-    const unannounced = all
-      .filter(({ code }) => !keepsSecrets.test(code) && !isAnnounced(code))
-      .map(({ place }) => place);
-    assert.deepEqual(unannounced, []);
-  });
+    .map((name) => ({ place: `examples/${name}`, code: read(name) }));
+  const comments = readdirSync(join(examples, "../sdk")).flatMap((place) =>
+    [...read(`../sdk/${place}`).matchAll(/@example\n *\* ```ts\n([\s\S]*?)```/g)].map(([, code = ""]) => {
+      return { place, code: code.replace(/^ *\* ?/gm, "") };
+    }),
+  );
+  const described = [schema, ...Object.values(schema.resources)].flatMap(({ description }) =>
+    blocksOf("schema.json", description),
+  );
+  const onPages = [...pages, ...registryPages.map(readPage)].flatMap(({ blocks }) => blocks);
+  // A test of a program has a platform of its own.
+  const all = [...files, ...comments, ...described, ...onPages].filter(
+    ({ code }) => rotates.test(code) && !code.includes('"rekey-local"'),
+  );
+  assert.ok(all.length > 40, String(all.length));
+  const unannounced = all.filter(({ code }) => !keepsSecrets.test(code) && !isAnnounced(code));
+  assert.deepEqual(
+    unannounced.map(({ place }) => place),
+    [],
+  );
 });
 
 /** Providers of others, which are not installed: their classes register what they are given. */
@@ -158,9 +142,8 @@ describe("The first `up` of an example, if every secret is in use", () => {
     // languages.slow.test.ts runs those with the plugin. Mocha does not load TypeScript that is an ES module.
     .filter(({ example, code }) => code.includes('"pulumi-rekey"') && example !== "languages/typescript-esm");
 
-  it("is tested for each of them", () => {
-    assert.deepEqual(Object.keys(firstUps).sort(), programs.map(({ example }) => example).sort());
-  });
+  it("is tested for each of them", () =>
+    assert.deepEqual(Object.keys(firstUps).sort(), programs.map(({ example }) => example).sort()));
 
   for (const { example, code } of programs) {
     const [changes, count, takers = ""] = firstUps[example] ?? [];

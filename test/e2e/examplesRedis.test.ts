@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { loadExample } from "../support/examples";
+import { loadExample } from "./loadExample";
 import { Folder } from "../support/folder";
 import { closePlatforms, TestStack } from "../support/memory";
 import { withRedis } from "../support/redis";

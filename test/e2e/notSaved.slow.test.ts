@@ -5,6 +5,7 @@ import { Team } from "../support/age";
 import { leaksOf } from "../support/canaries";
 import { EngineStack, onEngineByAdapter, type Rekey, type Result, succeeds, valuesOf } from "../support/engineStack";
 import { textsBelow } from "../support/files";
+import { Folder } from "../support/folder";
 import { databasePath } from "../support/resources";
 import { until } from "../support/results";
 
@@ -61,18 +62,18 @@ onEngineByAdapter("Credentials that are not saved", (adapter) => {
         issued[value] = value;
       }
     };
+    const logs = new Folder();
+    const log = logs.path("grpc.json");
     const stack = await EngineStack.start(
       (rekey) => declareEverySecret(rekey, { version, saveCredentials: false, encryptFor: [team.recipient] }),
       {
         adapter,
         platform: { databases, credentials: "always", databasePath },
-        config: { "rekey:databasePath": databasePath, "rekey:queueUserId": queueUserId },
+        config: { "rekey:databasePath": databasePath, "rekey:queueUserId": queueUserId, "rekey:queueToken": undefined },
+        environment: { PULUMI_DEBUG_GRPC: log },
       },
     );
     const { platform } = stack;
-    const log = stack.path("grpc.json");
-    stack.setEnvironment({ PULUMI_DEBUG_GRPC: log });
-    await stack.unset("rekey:queueToken");
     const count = Object.keys(credentialsAt(platform)).length;
     note();
     const seen: string[] = [];
@@ -113,6 +114,7 @@ onEngineByAdapter("Credentials that are not saved", (adapter) => {
     assert.equal(platform.resetCount, 3 * count);
 
     const shown = [...seen, readFileSync(log, "utf8"), ...textsBelow(stack.directory)].join("\n").split("\n");
+    logs.remove();
     assert.deepEqual(leaksOf([...new Set(shown)].join("\n"), issued), []);
   });
 });

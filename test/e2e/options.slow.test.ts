@@ -4,7 +4,6 @@ import * as pulumi from "@pulumi/pulumi";
 import * as ts from "typescript";
 import { readPage } from "../docs/page";
 import { EngineStack, fails, onEngine, type Rekey, succeeds } from "../support/engineStack";
-import { until } from "../support/results";
 
 const isReset = /reset-password/;
 
@@ -116,20 +115,5 @@ onEngine("Pulumi's options and commands", () => {
     const { outputs } = await succeeds(stack.up());
     assert.equal(platform.resetCount, 2);
     assert.equal(outputs["password"]?.value, platform.database("sessions").password);
-  });
-});
-
-onEngine("Two operations on one stack", () => {
-  it("do not run at once: the second sends nothing", async () => {
-    const stack = await EngineStack.start(
-      ({ PasswordRotation }) => void new PasswordRotation("sessions", { databaseId: "sessions", version: 1 }),
-      { platform: { databases: ["sessions"] } },
-    );
-    stack.platform.failNext({ path: isReset, delayMs: 10_000 });
-    const first = stack.up();
-    await until(() => stack.platform.requests.length === 1);
-    await fails(stack.up(), /the stack is currently locked/);
-    await succeeds(first);
-    assert.equal(stack.platform.requests.length, 1);
   });
 });

@@ -4,7 +4,7 @@ import { delimiter, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parse } from "yaml";
 import { type Platform, startPlatform } from "../../local/index";
-import { passphrase } from "../support/engineStack";
+import { passphrase } from "../support/engine";
 import { Folder } from "../support/folder";
 import { runAsync } from "../support/processes";
 import { whyNoPrograms } from "../support/pluginArchive";
@@ -177,24 +177,5 @@ describe("The pipeline of", function () {
         }
       });
     }
-  }
-
-  if (why === undefined) {
-    it("a shell script shows the outputs of a run that failed, and fails", async () => {
-      const platform = await startPlatform({ flowControlKeys: [key] });
-      const repository = new Repository();
-      const { REKEY_QUEUE_URL = "", REKEY_QUEUE_TOKEN = "" } = environmentOf(platform);
-      const store = { ...repository.backend, REKEY_QUEUE_URL, REKEY_QUEUE_TOKEN };
-      const reset = (incident: string) =>
-        pipelines["a shell script"]?.(repository, "reset-flow-control", store, { flowControlKey: "orders", incident });
-      try {
-        await reset("INC-1");
-        platform.failNext({ method: "POST", status: 400 });
-        await assert.rejects(reset("INC-2") ?? Promise.resolve(), /ended with [1-9][^]*"waitingBefore": 7/);
-      } finally {
-        await platform.close();
-        repository.remove();
-      }
-    });
   }
 });

@@ -4,18 +4,9 @@ import { join } from "node:path";
 import type * as pulumi from "@pulumi/pulumi";
 import { type Platform, startPlatform } from "../../local/platform/index";
 import { packageVersion } from "../../provider/platform/version";
-import {
-  EngineStack,
-  fails,
-  onEngine,
-  pulumiPath,
-  type Program,
-  type Rekey,
-  succeeds,
-  valuesOf,
-} from "../support/engineStack";
-import { HomeWithPlugin, PluginSource } from "../support/pluginArchive";
-import { environmentOf } from "../support/project";
+import { pulumiPath } from "../support/engine";
+import { EngineStack, fails, onEngine, type Program, type Rekey, succeeds, valuesOf } from "../support/engineStack";
+import { HomeWithPlugin } from "../support/pluginArchive";
 
 /** Of a resource: `options.provider` is an explicit provider of the plugin. */
 type Options = pulumi.CustomResourceOptions;
@@ -51,24 +42,6 @@ onEngine("The native plugin", () => {
     id = "db-3";
     await fails(stack.up(), /rekey:password.* not set.*Set password in the arguments of the provider "second"/s);
     assert.deepEqual({ first: platform.requests.length, second: second.requests.length }, { first: 1, second: 1 });
-  });
-
-  // docs/plugin.md warns of the mapping, which the engine applies before the plugin starts.
-  it("falls back to the variables of the process with envVarMappings, and not with arguments", async () => {
-    let args: object = {};
-    let id = "db-2";
-    let options: object = { envVarMappings: { SECOND_PASSWORD: "REKEY_PASSWORD" } };
-    const stack = await start(
-      (rekey) => ({ password: rotation(rekey, "second", id, { provider: new Provider("second", args, options) }) }),
-      environmentOf(second),
-    );
-    await succeeds(stack.up());
-    assert.equal(second.resetCount, 1);
-    args = { baseUrl: second.url, username: "second" };
-    options = {};
-    id = "db-3";
-    await fails(stack.up(), /Set password in the arguments of the provider "second"/);
-    assert.equal(second.requests.length, 1);
   });
 
   it("imports the limits that are pinned, which belong to the resource from then on", async () => {
@@ -121,15 +94,8 @@ onEngine("The native plugin", () => {
 
 onEngine("The native plugin, installed", () => {
   let home: HomeWithPlugin;
-  let source: PluginSource;
-  before(async () => {
-    home = await HomeWithPlugin.make(pulumiPath);
-    source = await PluginSource.start();
-  });
-  after(async () => {
-    home.remove();
-    await source.stop();
-  });
+  before(async () => void (home = await HomeWithPlugin.make(pulumiPath)));
+  after(() => home.remove());
 
   it("changes its version without a request", async () => {
     const [installed, next] = [packageVersion(), "99.0.0"];
@@ -158,24 +124,5 @@ onEngine("The native plugin, installed", () => {
       assert.equal(provider?.inputs?.["version"], version);
       assert.equal(stack.platform.requests.length, length);
     }
-  });
-
-  it("is downloaded by a machine that does not have it, and goes on with the stack", async () => {
-    let options: object = {};
-    const stack = await start(({ PasswordRotation }) => {
-      new PasswordRotation("cache", { databaseId: "db-1", version: 1 }, options);
-    }, home.environment);
-    await succeeds(stack.up());
-    options = { version: packageVersion(), pluginDownloadURL: "github://api.github.com/acme/rotations" };
-    const { requested } = source;
-    stack.setEnvironment({
-      ...source.environment(stack.path("other home")),
-      PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION: "false",
-    });
-    const { changes, printed } = await succeeds(stack.up());
-    assert.deepEqual(changes, { same: 2 });
-    assert.doesNotMatch(printed, /warning/);
-    assert.equal(source.requested.length, requested.length + 1);
-    assert.equal(stack.platform.resetCount, 1);
   });
 });

@@ -1,181 +1,55 @@
-// The little that examples use of the providers of others, as in @pulumi/github 6.15.0, @pulumi/pulumiservice 1.3.0,
-// @pulumiverse/vercel 5.4.1, @pulumi/kubernetes 4.34.2 and @pulumi/aws 7.48.0.
+// The classes of other providers that examples use. Nothing installed here can check their arguments, which are those
+// of @pulumi/github 6.15.0, @pulumi/pulumiservice 1.3.0, @pulumiverse/vercel 5.4.1, @pulumi/kubernetes 4.34.2 and
+// @pulumi/aws 7.48.0.
+
+/** A class of resources with these outputs. */
+type ForeignResource<Outputs extends object = object> = new (
+  name: string,
+  args: import("@pulumi/pulumi").Inputs,
+  options?: import("@pulumi/pulumi").CustomResourceOptions,
+) => import("@pulumi/pulumi").CustomResource & {
+  readonly [Name in keyof Outputs]: import("@pulumi/pulumi").Output<Outputs[Name]>;
+};
+type ForeignProvider = new (
+  name: string,
+  args: import("@pulumi/pulumi").Inputs,
+) => import("@pulumi/pulumi").ProviderResource;
 
 declare module "@pulumi/github" {
-  import type * as pulumi from "@pulumi/pulumi";
-  interface ActionsSecretArgs {
-    repository: pulumi.Input<string>;
-    secretName: pulumi.Input<string>;
-    value?: pulumi.Input<string>;
-  }
-  class ActionsSecret extends pulumi.CustomResource {
-    constructor(name: string, args: ActionsSecretArgs, opts?: pulumi.CustomResourceOptions);
-  }
+  const ActionsSecret: ForeignResource;
 }
 
 declare module "@pulumi/pulumiservice" {
-  import type * as pulumi from "@pulumi/pulumi";
-  interface StackArgs {
-    organization: pulumi.Input<string>;
-    project: pulumi.Input<string>;
-    stack: pulumi.Input<string>;
-  }
-  interface EnvironmentArgs {
-    organization: pulumi.Input<string>;
-    project?: pulumi.Input<string>;
-    name: pulumi.Input<string>;
-    yaml: pulumi.Input<pulumi.asset.Asset>;
-  }
-  interface DeploymentSettingsArgs extends StackArgs {
-    sourceContext?: pulumi.Input<{
-      git?: pulumi.Input<{ branch?: pulumi.Input<string>; repoDir?: pulumi.Input<string> }>;
-    }>;
-    vcs?: pulumi.Input<{
-      provider: pulumi.Input<string>;
-      repository?: pulumi.Input<string>;
-      deployCommits?: pulumi.Input<boolean>;
-      previewPullRequests?: pulumi.Input<boolean>;
-      pullRequestTemplate?: pulumi.Input<boolean>;
-    }>;
-    operationContext?: pulumi.Input<{ environmentVariables?: pulumi.Input<Record<string, pulumi.Input<string>>> }>;
-  }
-  interface DeploymentScheduleArgs extends StackArgs {
-    pulumiOperation: pulumi.Input<PulumiOperation>;
-    scheduleCron?: pulumi.Input<string>;
-  }
+  const Environment: ForeignResource;
+  const DeploymentSettings: ForeignResource;
+  const DeploymentSchedule: ForeignResource;
   export enum PulumiOperation {
     Update = "update",
-  }
-  class Environment extends pulumi.CustomResource {
-    constructor(name: string, args: EnvironmentArgs, opts?: pulumi.CustomResourceOptions);
-  }
-  class DeploymentSettings extends pulumi.CustomResource {
-    constructor(name: string, args: DeploymentSettingsArgs, opts?: pulumi.CustomResourceOptions);
-  }
-  class DeploymentSchedule extends pulumi.CustomResource {
-    constructor(name: string, args: DeploymentScheduleArgs, opts?: pulumi.CustomResourceOptions);
   }
 }
 
 declare module "@pulumiverse/vercel" {
-  import type * as pulumi from "@pulumi/pulumi";
-  interface VariableArgs {
-    projectId: pulumi.Input<string>;
-    key: pulumi.Input<string>;
-    value?: pulumi.Input<string>;
-    targets?: pulumi.Input<pulumi.Input<string>[]>;
-    sensitive?: pulumi.Input<boolean>;
-  }
-  interface DeploymentArgs {
-    projectId: pulumi.Input<string>;
-    ref?: pulumi.Input<string>;
-    production?: pulumi.Input<boolean>;
-    meta?: pulumi.Input<Record<string, pulumi.Input<string>>>;
-  }
-  class ProjectEnvironmentVariable extends pulumi.CustomResource {
-    constructor(name: string, args: VariableArgs, opts?: pulumi.CustomResourceOptions);
-  }
-  class Deployment extends pulumi.CustomResource {
-    constructor(name: string, args: DeploymentArgs, opts?: pulumi.CustomResourceOptions);
-    readonly url: pulumi.Output<string>;
-  }
+  const ProjectEnvironmentVariable: ForeignResource;
+  const Deployment: ForeignResource<{ url: string }>;
 }
 
 declare module "@pulumi/kubernetes" {
-  import type * as pulumi from "@pulumi/pulumi";
-  type Texts = pulumi.Input<Record<string, pulumi.Input<string>>>;
-  interface Metadata {
-    name?: pulumi.Input<string>;
-    labels?: Texts;
-    annotations?: Texts;
-  }
-  class Provider extends pulumi.ProviderResource {
-    constructor(name: string, args?: { enableSecretMutable?: pulumi.Input<boolean> }, opts?: pulumi.ResourceOptions);
-  }
-  export namespace core.v1 {
-    interface SecretArgs {
-      metadata?: pulumi.Input<Metadata>;
-      stringData?: Texts;
-    }
-    class Secret extends pulumi.CustomResource {
-      constructor(name: string, args?: SecretArgs, opts?: pulumi.CustomResourceOptions);
-      readonly metadata: pulumi.Output<{ name: string }>;
-    }
-  }
-  export namespace apps.v1 {
-    interface Variable {
-      name: pulumi.Input<string>;
-      valueFrom?: pulumi.Input<{
-        secretKeyRef?: pulumi.Input<{ name?: pulumi.Input<string>; key: pulumi.Input<string> }>;
-      }>;
-    }
-    interface Container {
-      name: pulumi.Input<string>;
-      image?: pulumi.Input<string>;
-      env?: pulumi.Input<pulumi.Input<Variable>[]>;
-    }
-    interface PodTemplate {
-      metadata?: pulumi.Input<Metadata>;
-      spec?: pulumi.Input<{ containers: pulumi.Input<pulumi.Input<Container>[]> }>;
-    }
-    interface DeploymentSpec {
-      replicas?: pulumi.Input<number>;
-      selector: pulumi.Input<{ matchLabels?: Texts }>;
-      template: pulumi.Input<PodTemplate>;
-    }
-    class Deployment extends pulumi.CustomResource {
-      constructor(
-        name: string,
-        args?: { metadata?: pulumi.Input<Metadata>; spec?: pulumi.Input<DeploymentSpec> },
-        opts?: pulumi.CustomResourceOptions,
-      );
-    }
-  }
+  const Provider: ForeignProvider;
+  const core: { v1: { Secret: ForeignResource<{ metadata: { name: string } }> } };
+  const apps: { v1: { Deployment: ForeignResource } };
 }
 
 declare module "@pulumi/aws" {
-  import type * as pulumi from "@pulumi/pulumi";
-  export namespace secretsmanager {
-    class Secret extends pulumi.CustomResource {
-      constructor(name: string, args?: { name?: pulumi.Input<string> }, opts?: pulumi.CustomResourceOptions);
-      readonly arn: pulumi.Output<string>;
-    }
-    class SecretVersion extends pulumi.CustomResource {
-      constructor(
-        name: string,
-        args: { secretId: pulumi.Input<string>; secretString?: pulumi.Input<string> },
-        opts?: pulumi.CustomResourceOptions,
-      );
-    }
-  }
+  const secretsmanager: { Secret: ForeignResource<{ arn: string }>; SecretVersion: ForeignResource };
 }
 
 // Generated by `pulumi package add` for examples/languages/nodejs.
 declare module "@rekey/rekey" {
-  import type * as pulumi from "@pulumi/pulumi";
-  class Provider extends pulumi.ProviderResource {
-    constructor(
-      name: string,
-      args: { platform: string; baseUrl: string; username: string; password: pulumi.Input<string> },
-      opts?: pulumi.ResourceOptions,
-    );
-  }
-  class PasswordRotation extends pulumi.CustomResource {
-    constructor(
-      name: string,
-      args: { databaseId: string; initialRotation: boolean; version: number },
-      opts?: pulumi.CustomResourceOptions,
-    );
-    readonly password: pulumi.Output<string | undefined>;
-    readonly access: pulumi.Output<string>;
-  }
-  class CredentialVerification extends pulumi.CustomResource {
-    constructor(name: string, args: { access: pulumi.Input<string> });
-    readonly verifiedAt: pulumi.Output<string>;
-  }
-  class FlowControlReset extends pulumi.CustomResource {
-    constructor(name: string, args: { flowControlKey: string; version: number });
-    readonly resetAt: pulumi.Output<string>;
-  }
-  function getFlowControlKeyOutput(args: { flowControlKey: string }): pulumi.Output<{ waitListSize: number }>;
+  const Provider: ForeignProvider;
+  const PasswordRotation: ForeignResource<{ password: string | undefined; access: string }>;
+  const CredentialVerification: ForeignResource<{ verifiedAt: string }>;
+  const FlowControlReset: ForeignResource<{ resetAt: string }>;
+  function getFlowControlKeyOutput(args: {
+    flowControlKey: string;
+  }): import("@pulumi/pulumi").Output<{ waitListSize: number }>;
 }

@@ -13,7 +13,6 @@ import {
 } from "pulumi-rekey";
 import { fails, succeeds, valuesOf } from "../support/engineStack";
 import { closePlatforms, Consumer, TestStack } from "../support/memory";
-import { databasePath } from "../support/resources";
 import { assertFields } from "../support/results";
 
 const lost = { path: /reset-password/, dropConnection: "after-apply" } as const;
@@ -81,65 +80,6 @@ describe("A program with a PasswordRotation", () => {
     broken = false;
     await assertConsumed();
     assert.equal(platform.resetCount, 2);
-  });
-});
-
-describe("A program at a platform that can be read", () => {
-  afterEach(closePlatforms);
-
-  it("needs one up if each reset was applied, and gets what was changed outside by a refresh", async () => {
-    const ids = ["plain", "cut", "late"];
-    let version = 1;
-    const stack = await TestStack.start(
-      () => {
-        const passwords = ids.map((databaseId) => new PasswordRotation(databaseId, { databaseId, version }).password);
-        return Object.fromEntries(ids.map((id, index) => [id, passwords[index]]));
-      },
-      {
-        ...{ databases: ids, credentials: "read", databasePath },
-        config: { "rekey:databasePath": databasePath, "rekey:deadlineSeconds": "5" },
-      },
-    );
-    const { platform } = stack;
-    const passwords = () => Object.fromEntries(ids.map((id) => [id, platform.database(id).password]));
-    assert.deepEqual(valuesOf(await succeeds(stack.up())), passwords());
-    version = 2;
-    platform.failNext({ ...lost, path: /reset-password\/cut/ });
-    platform.failNext({ ...lost, path: /reset-password\/late/, applyAfterMs: 2_000 });
-    const second = await succeeds(stack.up());
-    assert.deepEqual(valuesOf(second), passwords());
-    assert.match(
-      second.printed,
-      /"cut": was reset: the last reset was not confirmed .* a read shows other credentials/,
-    );
-    assert.equal(stack.posts.length, 6);
-
-    await platform.changePassword("plain");
-    assert.match((await succeeds(stack.refresh())).printed, /"plain": was changed outside of Rekey \(password/);
-    assert.deepEqual(valuesOf(await succeeds(stack.up())), passwords());
-    await succeeds(stack.destroy());
-    assert.equal(stack.posts.length, 6);
-  });
-
-  it("uses the paths of the preset: `rekey:platform: upstash`", async () => {
-    const stack = await TestStack.start(
-      () => {
-        const { password } = new PasswordRotation("cache", { databaseId: "db-1", version: 1 });
-        new FlowControlReset("orders", { flowControlKey: "orders", version: 1 });
-        return { password };
-      },
-      {
-        ...{ databases: ["db-1"], credentials: "read", databasePath, flowControlKeys: ["orders"] },
-        config: { "rekey:platform": "upstash" },
-      },
-    );
-    const { platform } = stack;
-    platform.failNext({ path: "/v2/flowControl/orders/reset", status: 404 });
-    const { outputs, printed } = await succeeds(stack.up());
-    assert.match(printed, /Flow-control key "orders" was reset by `resetRate`, which clears only the rate counter\./);
-    assert.equal(outputs["password"]?.value, platform.database("db-1").password);
-    const actions = ["reset", "resetRate"].map((action) => `/v2/flowControl/orders/${action}`);
-    assert.deepEqual(stack.posts.sort(), [...actions, "/v2/redis/reset-password/db-1"]);
   });
 });
 

@@ -57,7 +57,7 @@ export class Fixture {
       ...(await options.settings?.(this.server, this)),
     };
     const preload = [options.preload, options.lookup && preloadOf(options.lookup)].filter(Boolean).join("\n");
-    this.host = await this.startHost({ config: configuration(settings), preload, timeoutMs: 120_000 });
+    this.host = await this.startHost({ config: configuration(settings), preload });
     if (options.lookup && this.adapter === "dynamic") this.closes({ close: patchLookup(options.lookup) });
     const lookup = (name: string) => (settings[name] === undefined ? undefined : String(settings[name]));
     this.#settings = new Settings(lookup);

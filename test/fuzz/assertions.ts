@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import { structs } from "../support/proto";
-import { isSecret, type Properties } from "../support/wire";
+import { isSecret, type Properties, structs } from "../support/wire";
 import { hostileValues } from "./hostile";
 import { type Answer, credentialNames, databaseId, tryParse } from "./answers";
 

@@ -46,7 +46,7 @@ export async function see(
  * What must hold after a kill, once every process has ended.
  *
  * @param received the passwords that the program received, by database: the engine passes on only what it has saved
- * @returns how many resets are in the state, how many were lost and so will be repeated, and how many are pending
+ * @returns how many resets are in the state, and how many were lost and so will be repeated
  */
 export function assertAfterKill(
   before: Databases,
@@ -55,7 +55,7 @@ export function assertAfterKill(
   received: ReadonlyMap<string, string>,
   { strike: { victim } }: Kill,
 ) {
-  const counts = { saved: 0, repeated: 0, pending: 0 };
+  const counts = { saved: 0, repeated: 0 };
   for (const [id, now] of after) {
     const then = before.get(id);
     const resets = now.resets - (then?.resets ?? 0);
@@ -78,7 +78,6 @@ export function assertAfterKill(
     if (known !== undefined) assert.equal(now.saved?.password, known, `the program got an unsaved password of ${id}`);
     counts.saved += Number(isSaved);
     counts.repeated += resets - Number(isSaved);
-    counts.pending += now.pending.length;
   }
   return counts;
 }

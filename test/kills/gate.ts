@@ -8,18 +8,19 @@ import { SocketServer } from "../support/socketServer";
 /** When a process is killed: when a request arrives, when the platform has applied it, when its response was sent. */
 export type Point = "arrived" | "applied" | "responded";
 
-export interface Plan {
-  /** Strikes at the given reset, counted from 1. @returns whether the request goes on */
-  readonly strike?: { readonly at: number; readonly point: Point; readonly act: () => Promise<boolean> } | undefined;
-  /** Keeps every reset from the given one on, counted from 1, until the promise resolves. */
-  readonly hold?: { readonly from: number; readonly until: Promise<void> } | undefined;
+/** Strikes at the given reset, counted from 1. */
+export interface Strike {
+  readonly at: number;
+  readonly point: Point;
+  /** @returns whether the request goes on */
+  readonly act: () => Promise<boolean>;
 }
 
 /** A proxy before the platform that can stop each reset at exact points. Reads pass. */
 export class Gate extends SocketServer {
   /** How many resets arrived since `begin`. */
-  arrivals = 0;
-  #plan: Plan = {};
+  #arrivals = 0;
+  #strike: Strike | undefined;
   #underWay = 0;
 
   private constructor(private readonly platformUrl: string) {
@@ -41,9 +42,9 @@ export class Gate extends SocketServer {
     return `http://127.0.0.1:${this.port}`;
   }
 
-  begin(plan: Plan): void {
-    this.#plan = plan;
-    this.arrivals = 0;
+  begin(strike: Strike | undefined): void {
+    this.#strike = strike;
+    this.#arrivals = 0;
   }
 
   /** Resolves when no request is under way: what a process sent also arrives after it was killed. */
@@ -54,13 +55,12 @@ export class Gate extends SocketServer {
   }
 
   async #handle(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
-    const { strike, hold } = this.#plan;
+    const strike = this.#strike;
     const isReset = incoming.method === "POST";
-    const nth = isReset ? ++this.arrivals : 0;
+    const nth = isReset ? ++this.#arrivals : 0;
     const goesOn = async (point: Point) =>
       !isReset || nth !== strike?.at || strike.point !== point || (await strike.act());
     if (!(await goesOn("arrived"))) return void outgoing.destroy();
-    if (isReset && hold && nth >= hold.from) await hold.until;
     const { method = "", url, headers } = incoming;
     const { authorization = "" } = headers;
     const response = await fetch(this.platformUrl + url, { method, headers: { authorization } });

@@ -14,16 +14,12 @@ import { type Process } from "../support/processes";
 import { databasePath } from "../support/resources";
 import { Gate, type Point } from "./gate";
 
-/**
- * The process that is killed or gets a ^C, and when. One of three: at a point of the nth reset, at the nth change in the folder of
- * the state, or some milliseconds after the start.
- */
+/** What is killed, or gets a ^C, and when: at a point of the nth reset, or at the nth change in the state's folder. */
 export interface Strike {
   readonly victim: Victim | "interrupt";
   readonly at?: number;
   readonly point?: Point;
   readonly change?: number;
-  readonly afterMs?: number;
 }
 
 /** What an `up` did until it ended. */
@@ -32,8 +28,6 @@ export interface Done {
   readonly printed: string;
   /** Whether a process was struck. */
   readonly struck: boolean;
-  /** How many resets had arrived when the victim was gone. */
-  readonly arrivedByThen: number;
 }
 
 /** A resource in the state, secrets in plain. */
@@ -73,46 +67,37 @@ export class InterruptedStack {
     await this.stack.end();
   }
 
-  /** @param holdFrom holds the responses from that of the nth reset on, until the strike is done */
-  async up(strike?: Strike, holdFrom?: number): Promise<Done> {
+  async up(strike?: Strike): Promise<Done> {
     const { gate, stack } = this;
-    const { victim = "engine", at, point = "arrived", change, afterMs } = strike ?? {};
-    const done = { struck: false, arrivedByThen: 0 };
+    const { victim = "engine", at, point = "arrived", change } = strike ?? {};
+    let struck = false;
     let left: readonly Process[] = [];
     /** @returns whether the response to a request that is under way can still arrive and be saved */
     const act = async (): Promise<boolean> => {
       if (victim === "interrupt") stack.interrupt();
       else {
         const killed = stack.kill(victim);
-        done.struck = killed !== undefined;
+        struck = killed !== undefined;
         left = killed ?? [];
         // The provider no longer relies on its last check of the engine. A timer may end a millisecond early.
         if (victim === "engine") await wait(freshnessMs + 5);
       }
-      done.arrivedByThen = gate.arrivals;
-      return victim === "interrupt" || !done.struck;
+      return victim === "interrupt" || !struck;
     };
     let striking: Promise<boolean> | undefined;
     const actOnce = () => (striking ??= act());
-    let release = (): void => undefined;
-    const released = new Promise<void>((resolve) => (release = resolve));
-    gate.begin({
-      strike: at === undefined ? undefined : { at, point, act: () => actOnce().finally(release) },
-      hold: holdFrom === undefined ? undefined : { from: holdFrom, until: released },
-    });
+    gate.begin(at === undefined ? undefined : { at, point, act: actOnce });
     let changes = 0;
     mkdirSync(this.#stateFolder, { recursive: true });
     const onChange = () => void (++changes === change && actOnce());
     const watcher = change === undefined ? undefined : watch(this.#stateFolder, onChange);
-    const timer = afterMs === undefined ? undefined : setTimeout(() => void actOnce(), afterMs);
     const { succeeded, printed } = await stack.up();
     watcher?.close();
-    clearTimeout(timer);
     await striking;
     await gate.settled();
     await endAll(left);
     if (strike) await this.repair();
-    return { succeeded, printed, ...done };
+    return { succeeded, printed, struck };
   }
 
   /** What the state contains, by the names of resources: those that are saved, and the types of pending operations. */
@@ -142,6 +127,7 @@ export class InterruptedStack {
     const { code, output } = await this.stack.run("cancel", "--yes");
     assert.equal(code, 0, output);
   }
+
   get #stateFolder(): string {
     return this.stack.path("backend/.pulumi/stacks/program");
   }

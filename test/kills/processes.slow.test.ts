@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
 import * as pulumi from "@pulumi/pulumi";
-import { endAll, EngineStack, onEngine, onEngineByAdapter, type Rekey } from "../support/engineStack";
+import { endAll, EngineStack, onEngine, onEngineByAdapter } from "../support/engineStack";
 import { ended, type Process } from "../support/processes";
 import { databasePath } from "../support/resources";
 import { until } from "../support/results";
-import { InterruptedStack } from "./interruptedStack";
 
 /** A resource of any type. */
 class Resource extends pulumi.CustomResource {}
@@ -77,23 +76,4 @@ onEngine("Pulumi's provider host of a killed engine", () => {
       await up;
     }
   });
-});
-
-onEngineByAdapter("Limits of a flow-control key", (adapter) => {
-  for (const victim of ["engine", "provider"] as const) {
-    it(`are completed by the next up, and repeat nothing, after the ${victim} is killed at the first request`, async () => {
-      const args = { flowControlKey: "orders", parallelism: 10, rate: 100, period: "1m", paused: true };
-      const program = ({ FlowControlLimits }: Rekey) => void new FlowControlLimits("orders", args);
-      const interrupted = await InterruptedStack.start([], program, { adapter });
-      const sent = () =>
-        interrupted.stack.platform.requests.filter(({ method }) => method === "POST").map(({ path }) => path);
-      const prefix = "/v2/flowControl/orders/";
-      const killed = await interrupted.up({ victim, at: 1, point: "applied" });
-      assert.deepEqual(sent(), [`${prefix}pause`], killed.printed);
-      const { succeeded, printed } = await interrupted.up();
-      assert.ok(succeeded, printed);
-      assert.deepEqual(sent(), [`${prefix}pause`, `${prefix}pin?parallelism=10&rate=100&period=60`]);
-      await interrupted.end();
-    });
-  }
 });

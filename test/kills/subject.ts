@@ -84,15 +84,13 @@ export function killsOf({ ids }: Subject): fc.Arbitrary<Kill> {
   const strike: fc.Arbitrary<Strike> = fc.oneof(
     { weight: 3, arbitrary: fc.record({ victim, at, point }) },
     { weight: 2, arbitrary: fc.record({ victim, change: fc.integer({ min: 1, max: 150 }) }) },
-    { weight: 1, arbitrary: fc.record({ victim, afterMs: fc.integer({ min: 50, max: 6000 }) }) },
   );
   return fc.record({ from: fc.constantFrom<Kill["from"]>("nothing", "finished stack"), strike });
 }
 
 const states = { arrived: "arrived", applied: "was applied", responded: "had its response" };
 
-export function describeKill({ from, strike: { victim, at, point = "arrived", change, afterMs } }: Kill): string {
-  const atChange = change === undefined ? `after ${afterMs} ms` : `at change ${change} in the state's folder`;
-  const when = at === undefined ? atChange : `when request ${at} ${states[point]}`;
+export function describeKill({ from, strike: { victim, at, point = "arrived", change } }: Kill): string {
+  const when = at === undefined ? `at change ${change} in the state's folder` : `when request ${at} ${states[point]}`;
   return `${victim} killed ${when}, from ${from === "nothing" ? from : `a ${from}`}`;
 }

@@ -7,7 +7,6 @@ import { basename, join } from "node:path";
 import { ResourceProviderService as calls } from "@pulumi/pulumi/proto/provider_grpc_pb";
 import { CreateRequest, GetSchemaRequest } from "@pulumi/pulumi/proto/provider_pb";
 import { extract, list } from "tar";
-import { Empty } from "../support/proto";
 import { startPlatform } from "../../local/platform/index";
 import { Folder } from "../support/folder";
 import { projectRoot } from "../support/host";
@@ -15,7 +14,7 @@ import { writePluginArchives } from "../support/pluginArchive";
 import { EngineListener } from "../support/engineListener";
 import { argsFor } from "../support/plugin";
 import { ProviderClient } from "../support/providerClient";
-import { defaultProvider, fromStruct, toStruct, urnOf } from "../support/wire";
+import { defaultProvider, Empty, fromStruct, toStruct, urnOf } from "../support/wire";
 import { packageVersion } from "../../provider/platform/version";
 
 const maxBytes = 5 * 1024 * 1024;

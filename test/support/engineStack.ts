@@ -1,23 +1,13 @@
 import assert from "node:assert/strict";
 import { mkdirSync, symlinkSync } from "node:fs";
-import { delimiter, dirname, join } from "node:path";
+import { join } from "node:path";
 import * as automation from "@pulumi/pulumi/automation";
 import { type Platform, type PlatformOptions, startPlatform } from "../../local/platform/index";
+import { environmentIn, ignoreUnhandled, pulumiPath, whyNoEngine } from "./engine";
 import { Folder } from "./folder";
 import { type Adapter, adapters, projectRoot } from "./host";
 import { type Settings, settingsOf } from "./project";
 import { descendantsOf, ended, type Process, runAsync } from "./processes";
-
-const { findPulumi, whyNoPulumi } = require("../../scripts/engine.cjs") as {
-  findPulumi: () => string | undefined;
-  whyNoPulumi: string;
-};
-
-const pulumi = findPulumi();
-/** The path of the real engine; empty if there is none. */
-export const pulumiPath = pulumi ?? "";
-
-export const passphrase = "test";
 
 /** What a program imports: the SDK's classes, or the plugin's resources under the same names. */
 export type Rekey = typeof import("pulumi-rekey");
@@ -27,9 +17,10 @@ export type Program = (rekey: Rekey) => Record<string, unknown> | void | Promise
 
 /** Describes specs on the real engine; skips them, with the reason, if there is none. */
 export function onEngine(title: string, specs: () => void): void {
-  if (pulumi === undefined) return void it.skip(`${title} (skipped: ${whyNoPulumi})`);
+  if (whyNoEngine !== undefined) return void it.skip(`${title} (skipped: ${whyNoEngine})`);
   describe(`${title}, on the real engine`, function () {
     this.timeout(300_000);
+    ignoreUnhandled();
     after(async () => {
       for (const stack of open) await stack.end();
     });
@@ -64,8 +55,8 @@ export interface StackOptions {
   /** Default: dynamic. */
   readonly adapter?: Adapter;
   readonly platform?: PlatformOptions;
-  /** Further configuration. A name without a namespace is the project's. */
-  readonly config?: Settings;
+  /** Further configuration; undefined leaves out what a platform needs. A name without a namespace is the project's. */
+  readonly config?: Readonly<Record<string, Settings[string] | undefined>>;
   readonly environment?: Readonly<Record<string, string>>;
 }
 
@@ -81,13 +72,13 @@ export class EngineStack extends Folder {
     public program: Program,
     readonly platform: Platform,
     public adapter: Adapter,
-    private environment: Readonly<Record<string, string>>,
+    private readonly environment: Readonly<Record<string, string>>,
     readonly name: string,
   ) {
     super();
   }
 
-  #stack: automation.Stack | undefined;
+  #stack!: automation.Stack;
 
   static async start(program: Program, options: StackOptions = {}): Promise<EngineStack> {
     const { adapter = "dynamic", environment = {}, config = {} } = options;
@@ -95,14 +86,9 @@ export class EngineStack extends Folder {
     const stack = new EngineStack(program, platform, adapter, environment, `dev-${process.pid}-${++count}`);
     open.add(stack);
     await stack.#create();
-    await stack.configure({ ...settingsOf(platform), ...config });
+    const settings = Object.entries({ ...settingsOf(platform), ...config }).filter(([, value]) => value !== undefined);
+    await stack.configure(Object.fromEntries(settings));
     return stack;
-  }
-
-  /** Changes variables of the commands that follow. */
-  setEnvironment(variables: Readonly<Record<string, string>>): void {
-    this.environment = { ...this.environment, ...variables };
-    this.#automated.workspace.envVars = this.variables;
   }
 
   /** Sets values of the stack's configuration. */
@@ -110,43 +96,33 @@ export class EngineStack extends Folder {
     const values = Object.entries(settings).map(([name, value]) => {
       return [name, typeof value === "string" ? { value } : { value: value.secret, secret: true }] as const;
     });
-    return this.#automated.setAllConfig(Object.fromEntries(values));
-  }
-
-  /** Removes values of the stack's configuration. */
-  unset(...names: string[]): Promise<void> {
-    return this.#automated.removeAllConfig(names);
+    return this.#stack.setAllConfig(Object.fromEntries(values));
   }
 
   preview(options: automation.PreviewOptions = {}): Promise<Result> {
     return this.#operate(async (more) => ({
-      changes: (await this.#automated.preview({ ...options, ...more })).changeSummary,
+      changes: (await this.#stack.preview({ ...options, ...more })).changeSummary,
     }));
   }
 
   up(options: automation.UpOptions = {}): Promise<Result> {
     return this.#operate(async (more) => {
-      const { summary, outputs } = await this.#automated.up({ ...options, ...more });
-      return { changes: summary.resourceChanges ?? {}, outputs };
+      const { summary, outputs } = await this.#stack.up({ ...options, ...more });
+      return { changes: summary.resourceChanges, outputs };
     });
   }
 
-  refresh(options: automation.RefreshOptions = {}): Promise<Result> {
-    return this.#operate(async (more) => {
-      const { summary } = await this.#automated.refresh({ ...options, ...more });
-      return { changes: summary.resourceChanges ?? {}, outputs: await this.#automated.outputs() };
-    });
+  refresh(): Promise<Result> {
+    return this.#operate(async (more) => ({ changes: (await this.#stack.refresh(more)).summary.resourceChanges }));
   }
 
   destroy(): Promise<Result> {
-    return this.#operate(async (more) => {
-      return { changes: (await this.#automated.destroy(more)).summary.resourceChanges ?? {} };
-    });
+    return this.#operate(async (more) => ({ changes: (await this.#stack.destroy(more)).summary.resourceChanges }));
   }
 
   /** Runs a command of `pulumi` that needs no program. */
   run(...args: readonly string[]): Promise<{ code: number | null; output: string }> {
-    const all = [...args, ...(args[0] === "do" ? [] : ["--stack", this.name]), "--non-interactive", "--color", "never"];
+    const all = [...args, "--stack", this.name, "--non-interactive", "--color", "never"];
     return runAsync(pulumiPath, all, { cwd: this.directory, env: this.variables });
   }
 
@@ -198,23 +174,9 @@ export class EngineStack extends Folder {
     this.remove();
   }
 
-  get #automated(): automation.Stack {
-    assert.ok(this.#stack);
-    return this.#stack;
-  }
-
   /** The environment of the commands. */
   get variables(): Record<string, string> {
-    const path = [join(projectRoot, "test/engine/bin"), dirname(process.execPath), process.env["PATH"]];
-    return {
-      PATH: path.join(delimiter),
-      PULUMI_BACKEND_URL: `file://${this.path("backend")}`,
-      PULUMI_CONFIG_PASSPHRASE: passphrase,
-      PULUMI_HOME: this.path("home"),
-      PULUMI_SKIP_UPDATE_CHECK: "true",
-      PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION: "true",
-      ...this.environment,
-    };
+    return { ...environmentIn(this), ...this.environment };
   }
 
   async #create(): Promise<void> {
@@ -233,29 +195,25 @@ export class EngineStack extends Folder {
     );
   }
 
-  /** An operation whose program could not connect to the engine is repeated: it has done nothing. */
   async #operate(act: Operation): Promise<Result> {
-    const result = await this.#attempt(act);
-    // Seen on a busy machine, with no other reason than that: grpc-js gives up at once.
-    return result.printed.includes("No connection established. Last error: null") ? this.#attempt(act) : result;
-  }
-
-  async #attempt(act: Operation): Promise<Result> {
     let printed = "";
     const print = (text: string) => void (printed += text);
-    const release = holdListeners();
     try {
-      const { changes = {}, outputs = {} } = await act({ onOutput: print, onError: print });
-      return { succeeded: true, changes, outputs, printed };
+      const { changes, outputs = {} } = await act({ onOutput: print, onError: print });
+      return { succeeded: true, changes: changes ?? {}, outputs, printed };
     } catch (error) {
+      // Seen on a busy machine, with no other reason than that: grpc-js gives up at once, and nothing was done.
+      if (printed.includes("No connection established. Last error: null")) return this.#operate(act);
       return { succeeded: false, changes: {}, outputs: {}, printed: printed || String(error) };
-    } finally {
-      release();
     }
   }
 }
 
-type Operation = (options: Pick<automation.UpOptions, "onOutput" | "onError">) => Promise<Partial<Result>>;
+/** Runs a command. It may have neither changes nor outputs. */
+type Operation = (options: Pick<automation.UpOptions, "onOutput" | "onError">) => Promise<{
+  readonly changes: Result["changes"] | undefined;
+  readonly outputs?: Result["outputs"];
+}>;
 
 interface Pending {
   readonly type: string;
@@ -284,31 +242,6 @@ export function valuesOf({ outputs }: Pick<Result, "outputs">): Record<string, u
 
 function rekeyOf(adapter: Adapter): Rekey {
   return require(adapter === "dynamic" ? "pulumi-rekey" : "../fixtures/nativeSdk") as Rekey;
-}
-
-const events = ["unhandledRejection", "uncaughtException"] as const;
-type Listener = (...args: unknown[]) => void;
-let held: { readonly listeners: readonly (readonly [string, Listener])[]; operations: number } | undefined;
-const ignore = (): void => undefined;
-
-/** A failed program rejects promises that nothing handles: the Automation API reports them, and mocha must not. */
-function holdListeners(): () => void {
-  if (!held) {
-    const listeners = events.flatMap((event) =>
-      process.listeners(event as "uncaughtException").map((one) => [event, one as Listener] as const),
-    );
-    for (const [event, listener] of listeners) process.off(event, listener);
-    for (const event of events) process.on(event, ignore);
-    held = { listeners, operations: 0 };
-  }
-  const now = held;
-  now.operations++;
-  return () => {
-    if (--now.operations > 0) return;
-    held = undefined;
-    for (const event of events) process.off(event, ignore);
-    for (const [event, listener] of now.listeners) process.on(event, listener);
-  };
 }
 
 /** The result of an operation that must succeed. */

@@ -19,8 +19,6 @@ export class FakeRedis extends SocketServer {
   readonly commands: string[][] = [];
   /** Everything that was received, also what is not a command. */
   received = "";
-  /** Bytes of an endless reply that the client's side took. */
-  taken = 0;
   /** Sent to each client that connects. */
   greeting: string | undefined;
 
@@ -52,22 +50,20 @@ export class FakeRedis extends SocketServer {
           const reply = this.reply(read.command);
           if (reply === "close") socket.destroy();
           else if (typeof reply === "string") socket.write(`${reply}\r\n`);
-          else if (reply) this.#pour(socket, reply);
+          else if (reply) pour(socket, reply);
         }
       });
   }
+}
 
-  #pour(socket: Socket, { begin, filling }: Endless): void {
-    socket.write(begin);
-    if (filling === undefined) return;
-    const chunk = Buffer.alloc(64 * 1024, filling);
-    const pour = (): void => {
-      do this.taken += chunk.length;
-      while (socket.write(chunk));
-    };
-    socket.on("drain", pour);
-    pour();
-  }
+function pour(socket: Socket, { begin, filling }: Endless): void {
+  socket.write(begin);
+  if (filling === undefined) return;
+  const fill = (): void => {
+    while (socket.write(Buffer.alloc(64 * 1024, filling)));
+  };
+  socket.on("drain", fill);
+  fill();
 }
 
 /** Reads `*2\r\n$4\r\nAUTH\r\n$1\r\nx\r\n`; undefined if it is incomplete. */

@@ -5,31 +5,22 @@ import { type ServiceError, status } from "@grpc/grpc-js";
 import { ResourceProviderService } from "@pulumi/pulumi/proto/provider_grpc_pb";
 import * as messages from "@pulumi/pulumi/proto/provider_pb";
 import { Status } from "@pulumi/pulumi/proto/status_pb";
+import { type ResourceType, resources } from "../../provider/engine/resources";
 import { EngineListener } from "./engineListener";
 import { ProviderClient } from "./providerClient";
 import { defaultProvider, fromStruct, type Properties, secret, toStruct, urnOf } from "./wire";
 
 export const projectRoot = resolve(__dirname, "../..");
 
-const types = [
-  "PasswordRotation",
-  "VectorTokenRotation",
-  "SearchTokenRotation",
-  "QueueTokenRotation",
-  "SigningKeyRotation",
-  "PasswordRotationFleet",
-  "CredentialVerification",
-  "FlowControlReset",
-  "FlowControlLimits",
-] as const;
-const exportOf = (type: string) => `${type.slice(0, 1).toLowerCase()}${type.slice(1)}`;
-const textOf = (type: string) => `exports.handler=()=>require("pulumi-rekey/provider").${exportOf(type)}`;
+const textOf = (name: string) => `exports.handler=()=>require("pulumi-rekey/provider").${name}`;
+const nameOf = (type: string) => `${type.slice(0, 1).toLowerCase()}${type.slice(1)}`;
+const types = Object.keys(resources);
 
 /** What resources of this package name as their provider, and the types of the plugin that belong to these texts. */
-export const providerTexts = Object.fromEntries(types.map((type) => [exportOf(type), textOf(type)])) as Readonly<
-  Record<Uncapitalize<(typeof types)[number]>, string>
+export const providerTexts = Object.fromEntries(types.map((type) => [nameOf(type), textOf(nameOf(type))])) as Readonly<
+  Record<Uncapitalize<ResourceType>, string>
 >;
-const nativeTypes: Readonly<Record<string, string>> = Object.fromEntries(types.map((type) => [textOf(type), type]));
+const nativeTypes = Object.fromEntries(types.map((type) => [textOf(nameOf(type)), type]));
 
 /** How an engine reaches the provider: by Pulumi's dynamic provider host, or by the native plugin. */
 export type Adapter = "dynamic" | "plugin";
@@ -42,13 +33,8 @@ export interface HostOptions {
   readonly provider?: string | undefined;
   /** Configuration under full names (`rekey:baseUrl`); `secret(…)` marks what is one. */
   readonly config?: Properties;
-  readonly env?: NodeJS.ProcessEnv;
-  /** Folder that the host runs in, and whose `@pulumi/pulumi` a dynamic one is. Default: this project. */
-  readonly cwd?: string;
   /** JavaScript (a module) that runs in the host process before anything else. */
   readonly preload?: string;
-  /** Milliseconds until a call without a response fails. Default: 60,000. */
-  readonly timeoutMs?: number;
 }
 
 /** The result of create or update. */
@@ -56,13 +42,7 @@ export type Result =
   /** Saved. */
   | { readonly kind: "done"; readonly id: string; readonly outs: Properties }
   /** Saved all the same, and reported as failed. */
-  | {
-      readonly kind: "init error";
-      readonly id: string;
-      readonly outs: Properties;
-      readonly reasons: string[];
-      readonly message: string;
-    }
+  | { readonly kind: "init error"; readonly id: string; readonly outs: Properties; readonly message: string }
   /** Nothing saved: the former state stays. */
   | { readonly kind: "failed"; readonly message: string };
 
@@ -87,29 +67,21 @@ export class Host {
     this.ended = once(child, "exit");
   }
 
-  static async start({
-    adapter = "dynamic",
-    provider = defaultProvider,
-    config = {},
-    env,
-    cwd = projectRoot,
-    preload,
-    timeoutMs,
-  }: HostOptions = {}): Promise<Host> {
+  static async start(options: HostOptions = {}): Promise<Host> {
+    const { adapter = "dynamic", provider = defaultProvider, config = {}, preload } = options;
     const engine = await EngineListener.start();
     const entry =
       adapter === "plugin"
         ? join(projectRoot, "dist/provider/engine/plugin/main.js")
-        : require.resolve("@pulumi/pulumi/cmd/dynamic-provider/index.js", { paths: [cwd] });
-    const loaded = !preload ? [] : ["--import", `data:text/javascript,${encodeURIComponent(preload)}`];
+        : require.resolve("@pulumi/pulumi/cmd/dynamic-provider/index.js");
+    const loaded = preload ? ["--import", `data:text/javascript,${encodeURIComponent(preload)}`] : [];
     const child = spawn(process.execPath, [...loaded, entry, engine.address], {
-      cwd,
-      env: { ...process.env, ...env },
+      cwd: projectRoot,
       stdio: ["ignore", "pipe", "pipe"],
     });
     running.add(child);
     child.once("exit", () => running.delete(child));
-    const client = await ProviderClient.of(child, timeoutMs);
+    const client = await ProviderClient.of(child);
     const host = new Host(adapter, engine, child, client);
     child.stderr.setEncoding("utf8").on("data", (text: string) => (host.#errors += text));
     await client.configure(provider, adapter === "plugin" ? shortNames(config) : config);
@@ -160,7 +132,9 @@ export class Host {
   create(inputs: Properties, preview = false): Promise<Result> {
     const { urn, news } = this.#address(inputs);
     const request = new messages.CreateRequest().setUrn(urn).setProperties(news).setPreview(preview);
-    return resultOf(this.client.call(ResourceProviderService.create, request), (response) => response.getId());
+    return resultOf(this.client.call(ResourceProviderService.create, request), (response) => {
+      return { id: response.getId(), saved: response.getProperties() };
+    });
   }
 
   /**
@@ -170,17 +144,17 @@ export class Host {
   update(id: string, olds: Properties, inputs: Properties, preview = false): Promise<Result> {
     const { urn, news } = this.#address(inputs);
     const request = new messages.UpdateRequest().setUrn(urn).setId(id).setOlds(toStruct(olds)).setNews(news);
-    return resultOf(this.client.call(ResourceProviderService.update, request.setPreview(preview)), () => id);
+    return resultOf(this.client.call(ResourceProviderService.update, request.setPreview(preview)), (response) => {
+      return { id, saved: response.getProperties() };
+    });
   }
 
   /** Calls a function of the plugin. */
   async invoke(name: string, args: Properties): Promise<Result> {
     const request = new messages.InvokeRequest().setTok(`rekey:index:${name}`).setArgs(toStruct(args));
-    const call = this.client.call(ResourceProviderService.invoke, request);
-    return resultOf(
-      call.then((response) => ({ getProperties: () => response.getReturn() })),
-      () => "",
-    );
+    return resultOf(this.client.call(ResourceProviderService.invoke, request), (response) => {
+      return { id: "", saved: response.getReturn() };
+    });
   }
 
   /**
@@ -204,20 +178,15 @@ export class Host {
     await this.client.call(ResourceProviderService.delete, request);
   }
 
-  /** Closes the connection on which the engine calls the provider. */
-  disconnect(): void {
-    this.client.close();
-  }
-
   /** Leaves the process behind as a killed engine does: nothing calls it, and no one reads what it prints. */
   async abandon(): Promise<void> {
-    this.disconnect();
+    this.client.close();
     for (const stream of [this.child.stdout, this.child.stderr]) stream?.destroy();
     await this.engine.kill();
   }
 
   async stop(): Promise<void> {
-    this.disconnect();
+    this.client.close();
     this.child.kill("SIGKILL");
     await this.ended;
     await this.engine.close();
@@ -247,33 +216,26 @@ function shortNames(config: Properties): Properties {
   return Object.fromEntries(Object.entries(config).map(([name, value]) => [name.replace("rekey:", ""), value]));
 }
 
-interface Saved {
-  getProperties(): Parameters<typeof fromStruct>[0];
+interface Made {
+  readonly id: string;
+  readonly saved: Parameters<typeof fromStruct>[0];
 }
 
-async function resultOf<R extends Saved>(answer: Promise<R>, idOf: (response: R) => string): Promise<Result> {
+/** A call without a response has no result. An init error is in a trailer of the failed call. */
+async function resultOf<R>(call: Promise<R>, found: (response: R) => Made): Promise<Result> {
   try {
-    const response = await answer;
-    return { kind: "done", id: idOf(response), outs: fromStruct(response.getProperties()) };
-  } catch (error) {
-    return failure(error as ServiceError);
+    const { id, saved } = found(await call);
+    return { kind: "done", id, outs: fromStruct(saved) };
+  } catch (caught) {
+    const error = caught as ServiceError;
+    const details = error.metadata?.get("grpc-status-details-bin") ?? [];
+    for (const any of details.flatMap((one) => Status.deserializeBinary(Buffer.from(one)).getDetailsList())) {
+      if (any.getTypeName() !== "pulumirpc.ErrorResourceInitFailed") continue;
+      const failed = messages.ErrorResourceInitFailed.deserializeBinary(any.getValue_asU8());
+      const outs = fromStruct(failed.getProperties());
+      return { kind: "init error", id: failed.getId(), outs, message: error.details };
+    }
+    if (error.code !== status.UNKNOWN) throw error;
+    return { kind: "failed", message: error.details };
   }
-}
-
-/** An init error is in a trailer of the failed call. A call without a response has no result. */
-function failure(error: ServiceError): Result {
-  const details = error.metadata?.get("grpc-status-details-bin") ?? [];
-  for (const any of details.flatMap((one) => Status.deserializeBinary(Buffer.from(one)).getDetailsList())) {
-    if (any.getTypeName() !== "pulumirpc.ErrorResourceInitFailed") continue;
-    const failed = messages.ErrorResourceInitFailed.deserializeBinary(any.getValue_asU8());
-    return {
-      kind: "init error",
-      id: failed.getId(),
-      outs: fromStruct(failed.getProperties()),
-      reasons: failed.getReasonsList(),
-      message: error.details,
-    };
-  }
-  if (error.code !== status.UNKNOWN) throw error;
-  return { kind: "failed", message: error.details };
 }

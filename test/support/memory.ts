@@ -77,22 +77,12 @@ interface TestStackOptions extends PlatformOptions {
 }
 
 async function resultOf(operation: Promise<MemoryResult>): Promise<Result> {
-  const made = await operation.catch((error: unknown) => {
+  const { changes, outputs, errors, notices } = await operation.catch((error: unknown) => {
     if (error instanceof MemoryStackError) return error.result;
     throw error;
   });
-  const { changes, errors, notices } = made;
-  const outputs = Object.entries(made.outputs).map(([name, output]) => [
-    name,
-    output ?? { value: undefined, secret: false },
-  ]);
   const printed = [...notices, ...errors].join("\n");
-  return {
-    succeeded: errors.length === 0,
-    changes,
-    outputs: Object.fromEntries(outputs) as Result["outputs"],
-    printed,
-  };
+  return { succeeded: errors.length === 0, changes, outputs: outputs as Result["outputs"], printed };
 }
 
 /** A resource that keeps its inputs, like one that stores a password elsewhere. */

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { existsSync, readFileSync } from "node:fs";
-import { basename, delimiter, dirname, join } from "node:path";
+import { readFileSync } from "node:fs";
+import { delimiter, dirname, join } from "node:path";
+import { passphrase } from "./engine";
 import { Folder } from "./folder";
 import { projectRoot } from "./host";
-import { type HttpServer, startServer } from "./httpServer";
 import { examples } from "./project";
 import { findOnPath, runAsync } from "./processes";
 
@@ -16,7 +16,7 @@ export function whyNoPrograms(...programs: readonly string[]): string | undefine
 }
 
 /** What pip, Go and npm print without a package registry. */
-export const unreachable =
+const unreachable =
   /Failed to establish a new connection|proxy\.golang\.org\S*: dial tcp|ENOTFOUND|EAI_AGAIN|ECONNREFUSED/;
 
 /** Writes the archives of the plugin, as it is built, and their checksums. @returns their paths, the checksums last */
@@ -25,45 +25,6 @@ export async function writePluginArchives(folder: string): Promise<string[]> {
   const { code, output } = await runAsync(process.execPath, [script, folder], { cwd: projectRoot });
   assert.equal(code, 0, output);
   return output.trim().split("\n");
-}
-
-/** A server on this machine that has the archives of the plugin, and is the only source of plugins. */
-export class PluginSource {
-  private constructor(
-    readonly folder: Folder,
-    readonly server: HttpServer,
-  ) {}
-
-  static async start(): Promise<PluginSource> {
-    const folder = new Folder();
-    await writePluginArchives(folder.directory);
-    const server = await startServer(({ path, answer }) => {
-      const file = folder.path(basename(path));
-      if (existsSync(file)) answer(200, {}, readFileSync(file));
-      else answer(404, {}, "");
-    });
-    return new PluginSource(folder, server);
-  }
-
-  /** For commands on a machine that has no plugin yet. @param home an empty folder */
-  environment(home: string) {
-    return {
-      PULUMI_HOME: home,
-      PULUMI_IGNORE_AMBIENT_PLUGINS: "true",
-      PULUMI_PLUGIN_DOWNLOAD_URL_OVERRIDES: `.*=${this.server.url}`,
-      PULUMI_SKIP_UPDATE_CHECK: "true",
-    };
-  }
-
-  /** What was asked for. */
-  get requested(): string[] {
-    return this.server.requests.map(({ path }) => path);
-  }
-
-  async stop(): Promise<void> {
-    await this.server.close();
-    this.folder.remove();
-  }
 }
 
 /** A new home of Pulumi in which the plugin is installed, by the command for users. */
@@ -86,5 +47,27 @@ export class HomeWithPlugin extends Folder {
     const { code, output } = await runAsync("sh", ["-e", "-c", command], options);
     assert.equal(code, 0, output);
     return home;
+  }
+
+  /**
+   * Runs commands as a user does, in a folder that has also the state. @returns what they printed
+   *
+   * @param test is skipped if a package registry cannot be reached
+   */
+  async run(directory: string, commands: string, test: Mocha.Context, more: Record<string, string> = {}) {
+    const env = {
+      ...this.environment,
+      PULUMI_BACKEND_URL: `file://${directory}`,
+      PULUMI_CONFIG_PASSPHRASE: passphrase,
+      PULUMI_SKIP_CONFIRMATIONS: "true",
+      ...more,
+    };
+    const { code, output } = await runAsync("sh", ["-e", "-c", commands], { cwd: directory, env });
+    if (code !== 0 && unreachable.test(output)) {
+      console.log("      skipped: the package registry cannot be reached from here");
+      test.skip();
+    }
+    assert.equal(code, 0, `${commands}\n${output}`);
+    return output;
   }
 }

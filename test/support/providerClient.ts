@@ -11,11 +11,7 @@ export class ProviderClient {
   readonly #client: Client;
   readonly #calls = new Set<ClientUnaryCall>();
 
-  /** @param timeoutMs milliseconds until a call without a response fails */
-  constructor(
-    port: number,
-    private readonly timeoutMs = 300_000,
-  ) {
+  constructor(port: number) {
     this.#client = new Client(`127.0.0.1:${port}`, credentials.createInsecure(), {
       "grpc.max_receive_message_length": -1,
       "grpc.max_send_message_length": -1,
@@ -23,18 +19,17 @@ export class ProviderClient {
   }
 
   /** The client of a process that was just started: it prints its port first. */
-  static async of({ stdout }: ChildProcess, timeoutMs?: number): Promise<ProviderClient> {
+  static async of({ stdout }: ChildProcess): Promise<ProviderClient> {
     if (!stdout) throw new Error("the output of the provider is needed");
     const lines = createInterface({ input: stdout });
     const [port] = (await Promise.race([once(lines, "line"), once(lines, "close")])) as [string | undefined];
     if (!/^\d+$/.test(port ?? "")) throw new Error(`the provider did not start: ${port}`);
-    return new ProviderClient(Number(port), timeoutMs);
+    return new ProviderClient(Number(port));
   }
 
   /** @throws ServiceError, with the trailers of the failed call */
   call<Request, Response>(method: MethodDefinition<Request, Response>, request: Request): Promise<Response> {
     const { path, requestSerialize, responseDeserialize } = method;
-    const deadline = Date.now() + this.timeoutMs;
     return new Promise((resolve, reject) => {
       const call = this.#client.makeUnaryRequest(
         path,
@@ -42,7 +37,7 @@ export class ProviderClient {
         responseDeserialize,
         request,
         new Metadata(),
-        { deadline },
+        { deadline: Date.now() + 300_000 },
         (error, response) => {
           this.#calls.delete(call);
           if (response !== undefined) resolve(response);

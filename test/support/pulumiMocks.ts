@@ -8,8 +8,6 @@ export interface Registration {
   readonly inputs: Readonly<Record<string, unknown>>;
   readonly additionalSecretOutputs: readonly string[];
   readonly retainOnDelete: boolean | undefined;
-  /** The whole request, with the names of the protocol. */
-  readonly request: Readonly<Record<string, unknown>>;
 }
 
 export interface MockOptions {
@@ -27,7 +25,6 @@ interface Request {
   getAdditionalsecretoutputsList(): string[];
   hasRetainondelete(): boolean;
   getRetainondelete(): boolean;
-  toObject(): Record<string, unknown>;
 }
 interface Monitor {
   mocks?: unknown;
@@ -68,7 +65,6 @@ export async function startMocks({ preview = false, stack = "stack", outputs }: 
       inputs: request.getObject().toJavaScript(),
       additionalSecretOutputs: request.getAdditionalsecretoutputsList(),
       retainOnDelete: request.hasRetainondelete() ? request.getRetainondelete() : undefined,
-      request: request.toObject(),
     });
     return mocked.registerResource(request, callback);
   };

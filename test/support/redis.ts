@@ -1,7 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { connect, createServer } from "node:net";
 import { text as textOf } from "node:stream/consumers";
-import { setTimeout as sleep } from "node:timers/promises";
 import { Redis } from "ioredis";
 import { SocketServer } from "./socketServer";
 
@@ -32,12 +31,6 @@ export async function session(url: string | undefined): Promise<Redis> {
     throw why ?? error;
   });
   return client;
-}
-
-/** Waits until connections are refused. A server that is being killed may still accept one, and cut it. */
-export async function refused(url: string | undefined): Promise<void> {
-  const code = () => whoAmI(url).catch((error: NodeJS.ErrnoException) => error.code);
-  while ((await code()) !== "ECONNREFUSED") await sleep(20);
 }
 
 /** What the server at the address of a record replies to commands, until it has replied to all of them. */

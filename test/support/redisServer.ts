@@ -12,13 +12,12 @@ export interface RedisServer {
 /**
  * Starts the `redis-server` on PATH at a free port. It saves nothing, and ends with this process.
  *
- * @param args further arguments
  * @throws Error with what it printed, if it does not start
  */
-export async function startRedisServer(...args: readonly string[]): Promise<RedisServer> {
+export async function startRedisServer(): Promise<RedisServer> {
   const port = await freePort();
-  const own = ["--bind", "127.0.0.1", "--port", String(port), "--requirepass", "admin", "--save", ""];
-  const server = spawn("redis-server", [...own, ...args]);
+  const args = ["--bind", "127.0.0.1", "--port", String(port), "--requirepass", "admin", "--save", ""];
+  const server = spawn("redis-server", args);
   const ended = once(server, "close");
   const kill = (): void => void server.kill("SIGKILL");
   process.once("exit", kill);

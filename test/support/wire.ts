@@ -1,5 +1,14 @@
+import { createRequire } from "node:module";
 import type { JavaScriptValue, Struct } from "google-protobuf/google/protobuf/struct_pb";
-import { structs } from "./proto";
+
+// The base library of the messages must be the copy that `@pulumi/pulumi` uses, wherever it is installed.
+const sdkRequire = createRequire(require.resolve("@pulumi/pulumi/package.json"));
+export const structs = sdkRequire(
+  "google-protobuf/google/protobuf/struct_pb",
+) as typeof import("google-protobuf/google/protobuf/struct_pb");
+export const { Empty } = sdkRequire(
+  "google-protobuf/google/protobuf/empty_pb",
+) as typeof import("google-protobuf/google/protobuf/empty_pb");
 
 /** Properties of a resource as they are sent: secrets are marked objects. */
 export type Properties = Record<string, unknown>;

@@ -105,17 +105,16 @@ describe("Local platform: flow control", () => {
     assert.deepEqual(await get("/globalParallelism"), { parallelismMax: 100 });
   });
 
-  for (const name of ["a/b", "a b", "größe", "a:b", "%2F"]) {
-    it(`refuses the key ${JSON.stringify(name)}, as the public platform does`, async () => {
-      await start();
-      const path = `/flowControl/${encodeURIComponent(name)}`;
-      for (const response of [queue(platform, "GET", path), queue(platform, "POST", `${path}/pin?parallelism=1`)]) {
-        const { status, error } = await response;
-        assert.deepEqual([status, /^flowControlKey: must contain letters, digits/.test(error)], [400, true]);
-      }
-      assert.throws(() => platform.setFlowControlKey({ flowControlKey: name }), /must contain letters, digits/);
-      await assert.rejects(startPlatform({ flowControlKeys: [name] }), /flowControlKeys\[0\]: must contain letters/);
-      assert.equal(platform.flowControlKeys.size, 0);
-    });
-  }
+  it("refuses a key with other characters than the public platform", async () => {
+    await start();
+    const name = "größe/a b";
+    const path = `/flowControl/${encodeURIComponent(name)}`;
+    for (const response of [queue(platform, "GET", path), queue(platform, "POST", `${path}/pin?parallelism=1`)]) {
+      const { status, error } = await response;
+      assert.deepEqual([status, /^flowControlKey: must contain letters, digits/.test(error)], [400, true]);
+    }
+    assert.throws(() => platform.setFlowControlKey({ flowControlKey: name }), /must contain letters, digits/);
+    await assert.rejects(startPlatform({ flowControlKeys: [name] }), /flowControlKeys\[0\]: must contain letters/);
+    assert.equal(platform.flowControlKeys.size, 0);
+  });
 });

@@ -21,19 +21,14 @@ describe("Local platform: the REST interface of indexes", () => {
     await other.close();
   });
 
-  it("accepts the unmodified client of vector indexes with either token", async () => {
+  it("accepts the unmodified clients with either token", async () => {
     for (const token of [vectorIndex().token, vectorIndex().readOnlyToken]) {
       const index = new Index({ url: addressOf(vectorIndex()), token, retry: false });
-      const { vectorCount, dimension, namespaces } = await index.info();
-      assert.deepEqual([vectorCount, dimension, Object.keys(namespaces)], [0, 1536, [""]]);
+      assert.equal((await index.info()).dimension, 1536);
     }
-  });
-
-  it("accepts the unmodified client of search indexes with either token", async () => {
     for (const token of [searchIndex().token, searchIndex().readOnlyToken]) {
       const search = new Search({ url: addressOf(searchIndex()), token, retry: false });
-      const { documentCount, indexes } = await search.info();
-      assert.deepEqual([documentCount, Object.keys(indexes)], [0, [""]]);
+      assert.equal((await search.info()).documentCount, 0);
     }
   });
 });

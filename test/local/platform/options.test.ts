@@ -11,27 +11,19 @@ const keyOf = (more: object) => ({ flowControlKeys: [{ flowControlKey: "k", ...m
 describe("Local platform: options", () => {
   const refused: readonly (readonly [given: unknown, option: string, problem: RegExp])[] = [
     [{ port: 65_536 }, "port", /<=65535/],
-    [{ port: "80" }, "port", /expected number/],
     [{ username: "a:b" }, "username", /colon/],
     [{ password: "" }, "password", /must not be empty/],
     [{ queueToken: "a b" }, "queueToken", /visible ASCII/],
-    [{ databases: "db" }, "databases", /expected array/],
     [{ databases: ["a", ""] }, "databases[1]", /must not be empty/],
-    [{ databases: [5] }, "databases[0]", /must be a text, or an object with a database_id/],
     [{ databases: [{ database_name: "x" }] }, "databases[0].database_id", /expected string/],
     [{ databases: ["a", { database_id: "a" }] }, "databases[1]", /"a" is given twice/],
-    [{ searchIndexes: ["k", "k"] }, "searchIndexes[1]", /"k" is given twice/],
     [{ queueUsers: [] }, "queueUsers", /at least one user/],
-    [keyOf({ rateCount: -1 }), "flowControlKeys[0].rateCount", />=0/],
     [keyOf({ ratePeriod: 604_801 }), "flowControlKeys[0].ratePeriod", /a week/],
     [keyOf({ rateCuont: 1 }), "flowControlKeys[0]", /rateCuont/],
     [{ credentials: "sometimes" }, "credentials", /"always"\|"read"\|"once"\|"never"/],
     [{ databasePath: "/v2/redis/database" }, "databasePath", /\{id\}/],
-    [{ databasePath: "/v2/{id}/database/{id}" }, "databasePath", /once/],
     [{ databasePath: "/v2/redis/database-{id}" }, "databasePath", /segment/],
-    [{ databasePath: "/v2/redis/:name/{id}" }, "databasePath", /letters/],
     [{ redis: "localhost:6379" }, "redis", /must be a URL/],
-    [{ onRequest: "log" }, "onRequest", /must be a function/],
     [{ prot: 80 }, "options", /"prot"/],
   ];
   for (const [given, option, problem] of refused) {
@@ -70,13 +62,9 @@ describe("Local platform: seed files", () => {
 
   for (const [text, problem] of Object.entries({
     "databases: [{ database_id: 17 }]": /databases\[0\]\.database_id: .*string/,
-    "username: 'a:b'": /username: .*colon/,
     "port: 80": /the whole file: .*"port"/,
-    "": /the whole file: .*object/,
-    "databases: [": /at line 1/,
     // The line itself may contain a password.
     "password: canary\npassword: canary": /not valid YAML at line 2/,
-    "a: 1\npassword: }canary": /at line 2/,
     "password: *canary": /alias/,
   })) {
     it(`are refused with the file and the field: ${JSON.stringify(text)}`, () => {

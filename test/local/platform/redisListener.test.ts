@@ -58,28 +58,6 @@ describe("Local platform: the listener for the Redis protocol", () => {
     socket.destroy();
   });
 
-  it("refuses a suspended database", async () => {
-    await start({ databases: [{ database_id: "db-quickstart", state: "suspended" }] });
-    assert.match(await reply(["AUTH", database().password]), wrongPassword);
-  });
-
-  it("reads a command in pieces of any size", async () => {
-    await start();
-    const socket = connect(Number(database().record.port), "127.0.0.1").setEncoding("utf8").setNoDelay();
-    for (const byte of redisCommand("AUTH", "wrong")) {
-      await new Promise((resolve) => socket.write(byte, resolve));
-    }
-    assert.match(String(await once(socket, "data")), wrongPassword);
-    socket.destroy();
-  });
-
-  it("ends a connection that speaks another protocol", async () => {
-    await start();
-    const socket = connect(Number(database().record.port), "127.0.0.1").resume();
-    socket.write("GET / HTTP/1.1\r\n\r\n");
-    await once(socket, "close");
-  });
-
   it("leaves a record with another endpoint unchanged", async () => {
     const other = { database_id: "other", endpoint: "cache.example.com", port: 6379, tls: true };
     await start({ databases: [other] });

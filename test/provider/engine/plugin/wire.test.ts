@@ -11,9 +11,8 @@ import { packageVersion } from "../../../../provider/platform/version";
 import { EngineListener } from "../../../support/engineListener";
 import { projectRoot } from "../../../support/host";
 import { argsFor, startPlugin } from "../../../support/plugin";
-import { Empty } from "../../../support/proto";
 import { ProviderClient } from "../../../support/providerClient";
-import { defaultProvider, type Properties, toStruct, urnOf } from "../../../support/wire";
+import { defaultProvider, Empty, type Properties, toStruct, urnOf } from "../../../support/wire";
 
 const id = "db-quickstart";
 const urn = urnOf("PasswordRotation");

@@ -1,7 +1,7 @@
 import Module from "node:module";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { examples } from "./project";
+import { examples } from "../support/project";
 
 interface Loader {
   _load: (request: string, ...others: unknown[]) => unknown;
