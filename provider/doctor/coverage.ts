@@ -1,9 +1,12 @@
 import { keyOf, pluralOf, type Subject } from "../platform/secretKind";
+import { known } from "../rotation/endpoint";
 import { clockToleranceMs, isWholeTime } from "../rotation/schedule";
 import { Settings } from "../settings/settings";
 import { type ListedSecret, type Unlisted } from "./account";
-import { usable } from "./settings";
-import { forms, type RotatedSecret } from "./stackState";
+import { type RotatedSecret } from "./stackState";
+
+/** A secret in messages: its kind is `database`, or `signing keys` for what an account has only once. */
+type Named = Readonly<Record<"kind" | "id", string>>;
 
 /** One secret of an account, and what a stack knows of it. Times are in ISO 8601, UTC. */
 export interface CoveredSecret extends Named {
@@ -14,18 +17,13 @@ export interface CoveredSecret extends Named {
   readonly rotatedAt?: string | undefined;
   readonly createdAt?: string | undefined;
   readonly isUnconfirmed: boolean;
-  /** How the state of the stack has its credentials; of several resources, the most readable form. */
-  readonly inState: RotatedSecret["inState"];
   /** With a date: whether it is younger. */
   readonly age?: "newer" | "older" | "unknown" | undefined;
 }
 
-/** A secret in messages: its kind is `database`, or `signing keys` for what an account has only once. */
-type Named = Readonly<Record<"kind" | "id", string>>;
-
 /** The secrets of an account, and what a stack knows of them. */
 export interface Coverage {
-  /** With a date: whether everything could be listed and is younger. Without one: whether no list failed. */
+  /** Whether everything could be listed and, with a date, is younger. */
   readonly covered: boolean;
   readonly secrets: readonly CoveredSecret[];
   /** Secrets that the stack rotates, and that the account does not have. */
@@ -35,12 +33,18 @@ export interface Coverage {
   readonly unlisted: readonly Readonly<Record<"kinds" | "why" | "fix", string>>[];
 }
 
+/** The date, if one is given, and the time of this machine. */
+export interface Times {
+  readonly since: Date | undefined;
+  readonly now: Date;
+}
+
 /** Compares what an account lists with what a stack rotates. */
 export function coverageOf(
   account: readonly (ListedSecret | Unlisted)[],
   rotated: readonly RotatedSecret[],
   settings: Settings,
-  { since, now }: { readonly since: Date | undefined; readonly now: Date },
+  times: Times,
 ): Coverage {
   const unlisted = account.filter((one) => "why" in one);
   const elsewhere = rotated.filter((one) => isElsewhere(one, settings));
@@ -49,20 +53,13 @@ export function coverageOf(
   const unseen = here.filter(({ kind }) => unlisted.some((one) => one.kind === kind));
   const subjects = new Map<string, ListedSecret>(unseen.map(({ kind, id }) => [keyOf({ kind, id }), { kind, id }]));
   for (const secret of account) if ("id" in secret) subjects.set(keyOf(secret), secret);
-  const secrets = [...subjects].map(([key, secret]) =>
-    covered(
-      secret,
-      here.filter((one) => keyOf(one) === key),
-      since,
-      now,
-    ),
-  );
+  const secrets = [...subjects].map(([key, secret]) => {
+    const resources = here.filter((one) => keyOf(one) === key);
+    return covered(secret, resources, times);
+  });
   const reported = (one: RotatedSecret) => ({ ...named(one), resource: one.resource });
   return {
-    covered:
-      since === undefined
-        ? unlisted.every(({ isFailure }) => !isFailure)
-        : unlisted.length === 0 && secrets.every(({ age }) => age === "newer"),
+    covered: unlisted.length === 0 && secrets.every(({ age = "newer" }) => age === "newer"),
     secrets,
     missing: here.filter((one) => !subjects.has(keyOf(one))).map(reported),
     elsewhere: elsewhere.map(reported),
@@ -74,25 +71,14 @@ function named({ kind, id }: Subject): Named {
   return { kind: kind.onlyId === undefined ? kind.noun : pluralOf(kind), id };
 }
 
-function covered(
-  secret: ListedSecret,
-  rotated: readonly RotatedSecret[],
-  since: Date | undefined,
-  now: Date,
-): CoveredSecret {
+function covered(secret: ListedSecret, rotated: readonly RotatedSecret[], { since, now }: Times): CoveredSecret {
   // A time in the future is that of another clock, or has another unit.
-  const isPast = (time: Date | undefined) => time !== undefined && time.getTime() <= now.getTime() + clockToleranceMs;
-  const times = rotated.flatMap(({ rotatedAt }) => (isWholeTime(rotatedAt) ? [rotatedAt] : []));
-  const rotatedAt = times
-    .filter((time) => isPast(new Date(time)))
-    .toSorted()
-    .at(-1);
-  const isKnown = isPast(secret.createdAt) && Number(secret.createdAt) > 0;
-  const createdAt = isKnown ? secret.createdAt?.toISOString() : undefined;
-  const at = [rotatedAt, createdAt]
-    .filter((time) => time !== undefined)
-    .toSorted()
-    .at(-1);
+  const isUsable = (time: string) =>
+    time > new Date(0).toISOString() && Date.parse(time) <= now.getTime() + clockToleranceMs;
+  const newest = (times: readonly string[]) => times.filter(isUsable).toSorted().at(-1);
+  const rotatedAt = newest(rotated.flatMap(({ rotatedAt: time }) => (isWholeTime(time) ? [time] : [])));
+  const createdAt = newest(secret.createdAt ? [secret.createdAt.toISOString()] : []);
+  const at = newest([rotatedAt, createdAt].flatMap((time) => time ?? []));
   return {
     ...named(secret),
     name: secret.name,
@@ -100,18 +86,16 @@ function covered(
     rotatedAt,
     createdAt,
     isUnconfirmed: rotated.some(({ isUnconfirmed }) => isUnconfirmed),
-    inState: forms.find((form) => rotated.some(({ inState }) => inState === form)) ?? "none",
     age: since && (at === undefined ? "unknown" : new Date(at) >= since ? "newer" : "older"),
   };
 }
 
-const accountSettings = { management: ["baseUrl", "username"], queue: ["queueUrl"] } as const;
-
 /** Whether a secret belongs to another account, by the saved settings of its provider. */
 function isElsewhere({ kind, settings: saved }: RotatedSecret, settings: Settings): boolean {
   const others = new Settings(saved);
-  return accountSettings[kind.service].some((name) => {
-    const value = usable(others, name);
-    return value !== undefined && value !== usable(settings, name);
+  const names = kind.service === "management" ? (["baseUrl", "username"] as const) : (["queueUrl"] as const);
+  return names.some((name) => {
+    const value = known(() => others.get(name));
+    return value !== undefined && value !== known(() => settings.get(name));
   });
 }

@@ -42,10 +42,7 @@ function tableOf({ secrets, since, stack }: CoverageReport): string[] {
     NAME: ({ name = "-" }) => name,
     "LAST ROTATED": timeOf,
     ...(since !== undefined && { [`SINCE ${since}`]: ({ age = "unknown" }: CoveredSecret) => ages[age] }),
-    ...(stack !== undefined && {
-      "ROTATED BY": ({ resources }: CoveredSecret) => resources.join(", ") || "-",
-      "CREDENTIALS IN THE STATE": ({ inState }: CoveredSecret) => inState,
-    }),
+    ...(stack !== undefined && { "ROTATED BY": ({ resources }: CoveredSecret) => resources.join(", ") || "-" }),
   };
   const rows = [Object.keys(columns), ...secrets.map((secret) => Object.values(columns).map((cell) => cell(secret)))];
   const widths = Object.keys(columns).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));

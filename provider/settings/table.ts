@@ -1,22 +1,18 @@
-import { X509Certificate } from "node:crypto";
-import { readFileSync, statSync } from "node:fs";
 import type * as zod from "zod";
 import { hostTemplateProblem, isLoopback, pathPartProblem } from "../records/fields";
+import type * as certificates from "./certificates";
 
 /** One setting. Its checks, the schema, docs/reference.md and the doctor derive from this. */
 interface Setting {
   /** Markdown. */
   readonly description: string;
-  readonly kind: "number" | "text";
+  /** The type of its value. Default: a text. */
+  readonly kind?: "number";
   /** Reads the text that is set. */
   readonly schema: () => zod.ZodType;
   readonly default?: string | number;
   /** Whether its value must never be shown. */
   readonly secret?: true;
-  /** For a credential: the address that it is sent to. */
-  readonly sentTo?: "baseUrl" | "queueUrl";
-  /** For a credential that is read: the address that shows it. */
-  readonly readAt?: "baseUrl" | "queueUrl";
 }
 
 /** Loaded on first use: most runs of a program read no setting. */
@@ -29,69 +25,53 @@ export const presetNames = ["upstash"] as const;
 const settingTable = {
   platform: {
     description: "Preset of a public platform: `upstash`. It sets addresses and paths unless they are set separately.",
-    kind: "text",
     schema: () => z().enum(presetNames, `is not a known platform (known: ${presetNames.join(", ")})`),
   },
   baseUrl: {
     description: "Address of the management interface: https, or http on a loopback address.",
-    kind: "text",
     schema: () => address(),
   },
   queueUrl: {
     description: "Address of the message queue: https, or http on a loopback address.",
-    kind: "text",
     schema: () => address(),
   },
   username: {
     description: "User name for the management interface, without a colon.",
-    kind: "text",
     schema: () =>
       headerSafe().refine((name) => !name.includes(":"), "must not contain a colon: HTTP Basic does not allow it"),
-    sentTo: "baseUrl",
   },
   password: {
     description: "Password or API key for the management interface. Secret.",
-    kind: "text",
     schema: () => headerSafe(),
     secret: true,
-    sentTo: "baseUrl",
   },
   queueToken: {
     description: "Token for the message queue. Secret.",
-    kind: "text",
     schema: () => headerSafe().regex(/^[\x21-\x7e]*$/, "must be visible ASCII without spaces"),
     secret: true,
-    sentTo: "queueUrl",
   },
   queueUserId: {
     description:
       "Id of a queue user, whose token is read with the management credentials when it is needed. It has precedence over `queueToken`.",
-    kind: "text",
     schema: () => checked(pathPartProblem),
-    readAt: "baseUrl",
-    sentTo: "queueUrl",
   },
   resetPasswordPath: {
     description: "Path of a password reset, which contains `{id}` once.",
-    kind: "text",
     schema: () => databasePath(),
     default: "/v2/keyvalue/reset-password/{id}",
   },
   databasePath: {
     description:
       "Path of an operation that reads a database, which contains `{id}` once; `none` if the platform has none.",
-    kind: "text",
     schema: () => z().literal("none").or(databasePath()),
     default: "none",
   },
   databaseListPath: {
     description: "Path of an operation that lists the databases of the account.",
-    kind: "text",
     schema: () => filled().startsWith("/", "must begin with /"),
   },
   flowControlResetAction: {
     description: "Last part of the path of a flow-control reset.",
-    kind: "text",
     schema: () =>
       z()
         .string()
@@ -100,7 +80,6 @@ const settingTable = {
   },
   databaseHost: {
     description: "Host of a database; may contain `{endpoint}` of its record and `{id}`.",
-    kind: "text",
     schema: () => checked(hostTemplateProblem),
     default: "{endpoint}",
   },
@@ -134,14 +113,12 @@ const settingTable = {
   },
   scheduledResets: {
     description: "`on`, or `off` for a run that makes no reset that only `rotateEvery` asks for.",
-    kind: "text",
     schema: () => z().enum(["on", "off"], 'must be "on" or "off"'),
     default: "on",
   },
   proxy: {
     description:
       "URL of an HTTP proxy, on a loopback address if the platform uses http; use `--secret` if it contains a password.",
-    kind: "text",
     schema: () =>
       z()
         .string()
@@ -149,8 +126,16 @@ const settingTable = {
   },
   caFile: {
     description: "File with certificates (PEM) to trust in addition to those that Node trusts.",
-    kind: "text",
-    schema: () => filled().transform(certificatesIn),
+    schema: () =>
+      filled().transform((file, context) => {
+        const { certificatesIn } = require("./certificates") as typeof certificates;
+        try {
+          return certificatesIn(file);
+        } catch (error) {
+          const { code, message } = error as NodeJS.ErrnoException;
+          return fail(context, code === undefined ? message : `cannot be read (${code})`);
+        }
+      }),
   },
 } as const satisfies Readonly<Record<string, Setting>>;
 
@@ -225,26 +210,6 @@ function addressProblem(url: URL): string | undefined {
 
 function protocolOf(written: string): string {
   return URL.canParse(written) ? new URL(written).protocol : "";
-}
-
-function certificatesIn(file: string, context: zod.RefinementCtx): string {
-  try {
-    // Reading a pipe or a device may never end.
-    const found = statSync(file);
-    if (!found.isFile() && !found.isDirectory()) return fail(context, "is not a file");
-    const text = readFileSync(file, "utf8");
-    return isCertificate(text) ? text : fail(context, "contains no PEM certificate");
-  } catch (error) {
-    return fail(context, `cannot be read (${(error as NodeJS.ErrnoException).code})`);
-  }
-}
-
-function isCertificate(text: string): boolean {
-  try {
-    return Boolean(new X509Certificate(text));
-  } catch {
-    return false;
-  }
 }
 
 function fail(context: zod.RefinementCtx, message: string): never {

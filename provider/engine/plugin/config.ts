@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { withCode } from "../../platform/errors";
 import { type Properties, reveal, secret, secretNames } from "../../records/properties";
-import { notASetting } from "../../settings/unknownSettings";
+import { notASetting } from "../../settings/warnings";
 import { packageSchema } from "./schema";
 
 /** What the engine itself adds to the settings of a provider. */

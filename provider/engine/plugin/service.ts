@@ -15,9 +15,8 @@ import {
   secretOutputsOf,
 } from "../../resource";
 import { type Run, startRun } from "../../run";
-import { plainCredentials, plainWarning } from "../../settings/plainCredentials";
-import { mistypedVariables } from "../../settings/unknownSettings";
-import { environmentOfProvider } from "../../settings/settings";
+import { environmentOfProvider } from "../../settings/explicitProvider";
+import { mistypedVariables } from "../../settings/warnings";
 import { changeError, fitsInError, ReportedError } from "../engineErrors";
 import { functionNamed } from "../resources";
 import { packageSchema } from "./schema";
@@ -73,11 +72,7 @@ export class PluginService {
       end: this.#runEnd.signal,
     });
     if (!isDefault) return;
-    const stack = urn.slice("urn:pulumi:".length).split("::")[0] ?? "";
-    const plainOnes = plainCredentials(process.cwd(), stack, read).map(plainWarning);
-    for (const text of [...plainOnes, ...mistypedVariables(process.env)]) {
-      void this.engine.show({ text, isWarning: true }, urn);
-    }
+    for (const text of mistypedVariables(process.env)) void this.engine.show({ text, isWarning: true }, urn);
   }
 
   /** @returns what is wrong with the inputs; they always have the id, so that no refresh is taken for an import */

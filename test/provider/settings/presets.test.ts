@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { SettingsError } from "../../../provider/platform/errors";
-import { environmentOfProvider, Settings } from "../../../provider/settings/settings";
+import { environmentOfProvider } from "../../../provider/settings/explicitProvider";
+import { Settings } from "../../../provider/settings/settings";
 import { type SettingName } from "../../../provider/settings/table";
 
 type Written = Partial<Record<SettingName, string>>;
