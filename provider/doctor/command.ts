@@ -79,9 +79,10 @@ async function resultOf({ cwd, stack: given, database, coverage, since }: Values
   const stored = readStackSettings(project, stack);
   const settings = settingsOf(stored.settings, process.env);
   if (coverage) {
+    const report = await cover({ since, stack }, readStackState(project, stack), settings);
     const problems = stored.problems.map(({ message }) => message);
-    const report = await cover({ since, stack, problems }, readStackState(project, stack), settings);
-    return { report, text: coverageText(report), isGood: report.covered };
+    const shown = { ...report, notes: [...problems, ...report.notes] };
+    return { report: shown, text: coverageText(shown), isGood: report.covered };
   }
   const checks = [
     ok("Node", `Node is ${process.versions.node}.`),

@@ -14,7 +14,7 @@ import { type RotatedSecret } from "./stackState";
  * @throws Error for a date that cannot be used
  */
 export async function cover(
-  { since, stack, problems }: Pick<CoverageReport, "since" | "stack" | "problems">,
+  { since, stack }: Pick<CoverageReport, "since" | "stack">,
   state: readonly RotatedSecret[] | string,
   settings: Settings,
 ): Promise<CoverageReport> {
@@ -23,12 +23,10 @@ export async function cover(
   const client = new PlatformClient(settings);
   const account = await listSecrets(client);
   const isRead = typeof state !== "string";
-  const report: CoverageReport = {
-    since,
-    stack: isRead ? stack : undefined,
-    problems: isRead ? problems : [...problems, state],
-    ...coverageOf(account, isRead ? state : [], settings, times),
-  };
+  const coverage = coverageOf(account, isRead ? state : [], settings, times);
+  const report: CoverageReport = isRead
+    ? { since, stack, ...coverage }
+    : { since, ...coverage, notes: [state, ...coverage.notes] };
   // Names come from elsewhere.
   const shown = (_: string, value: unknown) => (typeof value === "string" ? client.secrets.redactName(value) : value);
   return JSON.parse(JSON.stringify(report, shown)) as CoverageReport;

@@ -5,11 +5,11 @@ import { Settings } from "../settings/settings";
 import { type ListedSecret, type Unlisted } from "./account";
 import { type RotatedSecret } from "./stackState";
 
-/** A secret in messages: its kind is `database`, or `signing keys` for what an account has only once. */
-type Named = Readonly<Record<"kind" | "id", string>>;
-
 /** One secret of an account, and what a stack knows of it. Times are in ISO 8601, UTC. */
-export interface CoveredSecret extends Named {
+export interface CoveredSecret {
+  /** `database`, or `signing keys` for what an account has only once. */
+  readonly kind: string;
+  readonly id: string;
   readonly name?: string | undefined;
   /** The resources that rotate it; none if the stack does not. */
   readonly resources: readonly string[];
@@ -25,16 +25,15 @@ export interface CoveredSecret extends Named {
 export interface Coverage {
   /** Whether everything could be listed and, with a date, is younger. */
   readonly covered: boolean;
+  /** Whether everything could be listed. */
+  readonly isComplete: boolean;
   readonly secrets: readonly CoveredSecret[];
-  /** Secrets that the stack rotates, and that the account does not have. */
-  readonly missing: readonly (Named & { readonly resource: string })[];
-  /** Secrets that the stack rotates with the settings of another account. */
-  readonly elsewhere: readonly (Named & { readonly resource: string })[];
-  readonly unlisted: readonly Readonly<Record<"kinds" | "why" | "fix", string>>[];
+  /** What could not be listed or compared, one line each. */
+  readonly notes: readonly string[];
 }
 
 /** The date, if one is given, and the time of this machine. */
-export interface Times {
+interface Times {
   readonly since: Date | undefined;
   readonly now: Date;
 }
@@ -57,30 +56,38 @@ export function coverageOf(
     const resources = here.filter((one) => keyOf(one) === key);
     return covered(secret, resources, times);
   });
-  const reported = (one: RotatedSecret) => ({ ...named(one), resource: one.resource });
+  const missing = here.filter((one) => !subjects.has(keyOf(one)));
+  const named = (one: RotatedSecret) => `${one.resource} (${kindOf(one)} ${one.id})`;
   return {
     covered: unlisted.length === 0 && secrets.every(({ age = "newer" }) => age === "newer"),
+    isComplete: unlisted.length === 0,
     secrets,
-    missing: here.filter((one) => !subjects.has(keyOf(one))).map(reported),
-    elsewhere: elsewhere.map(reported),
-    unlisted: unlisted.map(({ kind, why, fix }) => ({ kinds: pluralOf(kind), why, fix })),
+    notes: [
+      ...missing.map((one) => `Not in the account: ${named(one)}.`),
+      ...elsewhere.map((one) => `In another account, and not compared: ${named(one)}.`),
+      ...unlisted.map(({ kind, why, fix }) => `Not listed: ${pluralOf(kind)}, because ${why}. ${fix}`),
+    ],
   };
 }
 
-function named({ kind, id }: Subject): Named {
-  return { kind: kind.onlyId === undefined ? kind.noun : pluralOf(kind), id };
+function kindOf({ kind }: Subject): string {
+  return kind.onlyId === undefined ? kind.noun : pluralOf(kind);
 }
 
 function covered(secret: ListedSecret, rotated: readonly RotatedSecret[], { since, now }: Times): CoveredSecret {
   // A time in the future is that of another clock, or has another unit.
-  const isUsable = (time: string) =>
-    time > new Date(0).toISOString() && Date.parse(time) <= now.getTime() + clockToleranceMs;
-  const newest = (times: readonly string[]) => times.filter(isUsable).toSorted().at(-1);
-  const rotatedAt = newest(rotated.flatMap(({ rotatedAt: time }) => (isWholeTime(time) ? [time] : [])));
-  const createdAt = newest(secret.createdAt ? [secret.createdAt.toISOString()] : []);
-  const at = newest([rotatedAt, createdAt].flatMap((time) => time ?? []));
+  const isUsable = (time: number) => time > 0 && time <= now.getTime() + clockToleranceMs;
+  const newest = (times: readonly (string | undefined)[]) =>
+    times
+      .flatMap((time) => (time !== undefined && isUsable(Date.parse(time)) ? [time] : []))
+      .toSorted()
+      .at(-1);
+  const rotatedAt = newest(rotated.map(({ rotatedAt: time }) => (isWholeTime(time) ? time : undefined)));
+  const createdAt = newest([secret.createdAt?.toISOString()]);
+  const at = newest([rotatedAt, createdAt]);
   return {
-    ...named(secret),
+    kind: kindOf(secret),
+    id: secret.id,
     name: secret.name,
     resources: rotated.map(({ resource }) => resource),
     rotatedAt,

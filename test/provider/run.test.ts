@@ -24,7 +24,10 @@ describe("a run from settings", () => {
     const environment = { REKEY_MAX_RESETS_PER_RUN: "4", REKEY_DEADLINE_SECONDS: "90" };
     const { options, platform } = startRun({ configuration: () => undefined, environment, provider: "second" });
     const { settings } = options;
-    assert.deepEqual([settings.get("maxResetsPerRun"), settings.deadlineMs, settings.databaseHost], [4, 90_000, undefined]);
+    assert.deepEqual(
+      [settings.get("maxResetsPerRun"), settings.deadlineMs, settings.databaseHost],
+      [4, 90_000, undefined],
+    );
     const advice = /Set baseUrl in the arguments of the provider "second"\./;
     assert.throws(() => platform.operations(databasePassword), advice);
     const wrong = new Settings(() => "a b");

@@ -108,8 +108,11 @@ describe("pulumi-rekey doctor --coverage: the state", () => {
       rotation("gone", "old", {}),
       rotation("index", "idx", { rotatedAt: after }, "VectorTokenRotation"),
     ];
-    const { missing, secrets } = cover([{ kind: vectorToken, why: "it broke", fix: "Fix it." }], resources);
-    assert.deepEqual(missing, [{ kind: "database", id: "old", resource: 'PasswordRotation "gone"' }]);
+    const { notes, secrets } = cover([{ kind: vectorToken, why: "it broke", fix: "Fix it." }], resources);
+    assert.deepEqual(notes, [
+      'Not in the account: PasswordRotation "gone" (database old).',
+      "Not listed: vector indexes, because it broke. Fix it.",
+    ]);
     assert.deepEqual(
       secrets.map(({ id, age }) => ({ id, age })),
       [{ id: "idx", age: "newer" }],
@@ -121,7 +124,7 @@ describe("pulumi-rekey doctor --coverage: the state", () => {
       const explicit = { urn: `${stack}::pulumi:providers:rekey::${name}`, id: name, inputs };
       return [explicit, rotation(name, id, { rotatedAt: after }, type, { provider: `${explicit.urn}::${name}` })];
     };
-    const { secrets, elsewhere } = cover(
+    const { secrets, notes } = cover(
       [database("db"), keys],
       [
         ...of("same", { baseUrl: "https://a.test/", username: "ops" }),
@@ -136,8 +139,12 @@ describe("pulumi-rekey doctor --coverage: the state", () => {
       [['PasswordRotation "same"', 'PasswordRotation "saved"'], []],
     );
     assert.deepEqual(
-      elsewhere.map(({ resource }) => resource),
-      ['PasswordRotation "other"', 'PasswordRotation "colleague"', 'SigningKeyRotation "region"'],
+      notes.map((note) => note.replace("In another account, and not compared: ", "")),
+      [
+        'PasswordRotation "other" (database db).',
+        'PasswordRotation "colleague" (database db).',
+        'SigningKeyRotation "region" (signing keys signing-keys).',
+      ],
     );
   });
 
@@ -168,7 +175,7 @@ describe("pulumi-rekey doctor --coverage: the report", () => {
     const resources = [rotation("one", "db", { rotatedAt: after, outcome: "unknown" }), rotation("gone", "old", {})];
     const coverage = cover([young, old, failed], resources);
     assert.equal(
-      coverageText({ since: "2026-04-19", stack: "dev", problems: [], ...coverage }),
+      coverageText({ since: "2026-04-19", stack: "dev", ...coverage }),
       [
         "SECRET    ID    NAME      LAST ROTATED                                        SINCE 2026-04-19  ROTATED BY",
         'database  db    sessions  2026-04-19T00:00:00Z, a later reset is unconfirmed  yes               PasswordRotation "one"',

@@ -262,11 +262,12 @@ describe("pulumi-rekey doctor", function () {
       change?.(fixture);
       const found = await fixture.doctor(args, environment);
       const lines = found.output.split("\n");
-      for (const line of prints)
-        {assert.ok(
+      for (const line of prints) {
+        assert.ok(
           lines.some((one) => line.test(one)),
           `${line}\n\n${found.output}`,
-        );}
+        );
+      }
       const isWrong = lines.some((line) => /^(WRONG|error)/.test(line));
       assert.equal(found.code, code ?? (isWrong ? 1 : 0), found.output);
       assert.equal(
