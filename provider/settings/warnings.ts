@@ -1,4 +1,4 @@
-import { didYouMean } from "../records/fields";
+import { didYouMean } from "../records/spelling";
 import { environmentName, nameOf, type SettingName, settingNames } from "./table";
 
 /**

@@ -1,7 +1,7 @@
 import { InputError, NotSentError, type RequestFacts, withCode } from "../../platform/errors";
 import { type SharedReads } from "../../flowControl/sharedReads";
 import { refuseUnknown } from "../../rotation/arguments";
-import { type Properties, reveal, secretNames, wrap } from "../../records/properties";
+import { type Properties, wrap } from "../../records/properties";
 import {
   type AnyResource,
   applyResource,
@@ -20,6 +20,7 @@ import { mistypedVariables } from "../../settings/warnings";
 import { changeError, fitsInError, ReportedError } from "../engineErrors";
 import { functionNamed } from "../resources";
 import { packageSchema } from "./schema";
+import { reveal, secretNames } from "./secrets";
 import { isDefaultProvider, nameIn, resourceOf } from "./urn";
 
 /** What the service needs of the engine that started it. */
