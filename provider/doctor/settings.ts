@@ -1,6 +1,6 @@
 import { SettingsError } from "../platform/errors";
-import { accounts, type FoundSetting, Settings } from "../settings/settings";
-import { isCredential, nameOf, type SettingName, settingNames, settingOf } from "../settings/table";
+import { accounts, Settings } from "../settings/settings";
+import { type FoundSetting, isCredential, nameOf, type SettingName, settingNames, settingOf } from "../settings/table";
 import { notASetting, plainText } from "../settings/warnings";
 import { type Check, ok, unchecked, wrong } from "./check";
 import { type StackSettings } from "./stack";

@@ -3,18 +3,21 @@ import { readFileSync, statSync } from "node:fs";
 
 /** The certificates in a file. @throws Error that says why it has none */
 export function certificatesIn(file: string): string {
-  // Reading a pipe or a device may never end.
-  const found = statSync(file);
-  if (!found.isFile() && !found.isDirectory()) throw new Error("is not a file");
-  const text = readFileSync(file, "utf8");
-  if (!isCertificate(text)) throw new Error("contains no PEM certificate");
-  return text;
+  const text = textOf(file);
+  try {
+    new X509Certificate(text);
+    return text;
+  } catch {
+    throw new Error("contains no PEM certificate");
+  }
 }
 
-function isCertificate(text: string): boolean {
+function textOf(file: string): string {
   try {
-    return Boolean(new X509Certificate(text));
-  } catch {
-    return false;
+    // Reading a pipe or a device may never end.
+    if (statSync(file).isFile()) return readFileSync(file, "utf8");
+  } catch (error) {
+    throw new Error(`cannot be read (${(error as NodeJS.ErrnoException).code})`, { cause: error });
   }
+  throw new Error("is not a file");
 }

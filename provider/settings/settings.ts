@@ -1,11 +1,12 @@
 import { SettingsError } from "../platform/errors";
 import { type SecretKind } from "../platform/secretKind";
 import { isLoopback } from "../records/fields";
+import { invalid, missing } from "./advice";
 import { allVariables, type Preset, presets, usualVariables } from "./presets";
 import {
   environmentName,
+  type FoundSetting,
   nameOf,
-  presetNames,
   type SettingName,
   settingNames,
   settingOf,
@@ -14,14 +15,6 @@ import {
 
 /** Returns a setting of the configuration by its short name (`baseUrl`), or undefined if it is not set. */
 export type Lookup = (name: SettingName) => string | undefined;
-
-/** A setting as it is written, usable or not. */
-export interface FoundSetting {
-  readonly value: string;
-  readonly source: "configuration" | "environment" | "preset";
-  /** The environment variable, if it comes from one. */
-  readonly variable?: string;
-}
 
 /** The settings of each service, its address first: a credential is sent only to the address that it belongs to. */
 export const accounts: Readonly<Record<SecretKind["service"], readonly SettingName[]>> = {
@@ -44,7 +37,7 @@ export class Settings {
   constructor(
     private readonly configuration: Lookup,
     private readonly environment: NodeJS.ProcessEnv = {},
-    private readonly provider?: string,
+    readonly provider?: string,
   ) {
     const { preset } = this;
     const found = settingNames
@@ -66,11 +59,7 @@ export class Settings {
     // The platform may have a value for it: an unknown one is an error.
     if (written === undefined && name !== "platform") this.get("platform");
     const read = written === undefined ? undefined : settingOf(name).schema().safeParse(written);
-    if (read?.error) {
-      // Without the value: by mistake, any setting may hold a credential.
-      const problem = `${nameOf(name)} ${read.error.issues[0]?.message}`;
-      throw new SettingsError("REKEY_SETTING_INVALID", { problem, advice: this.#howToSet(name) });
-    }
+    if (read?.error) throw invalid(name, read.error.issues[0]?.message, this);
     this.#values.set(name, read?.data);
     return read?.data as SettingValue<N> | undefined;
   }
@@ -83,13 +72,13 @@ export class Settings {
   /** As `get`. @throws SettingsError that explains how to set it. */
   require<N extends SettingName>(name: N): SettingValue<N> {
     const value = this.get(name);
-    if (value === undefined) throw this.#missing(name);
+    if (value === undefined) throw missing(this.#missingWith(name), this);
     return value;
   }
 
   /** A setting as it is written, usable or not, and where it comes from. */
   find(name: SettingName): FoundSetting | undefined {
-    const usual = this.#whyWithheld(name) === undefined ? this.#findVariable(this.#usualVariable(name)) : undefined;
+    const usual = this.whyWithheld(name) === undefined ? this.#findVariable(this.usualVariable(name)) : undefined;
     const preset = this.preset?.values[name];
     return this.#findOwn(name) ?? usual ?? (preset === undefined ? undefined : { value: preset, source: "preset" });
   }
@@ -151,7 +140,8 @@ export class Settings {
     return value === undefined ? this.#findVariable(environmentName(name)) : { value, source: "configuration" };
   }
 
-  #usualVariable(name: SettingName): string | undefined {
+  /** The platform's own variable for a setting. */
+  usualVariable(name: SettingName): string | undefined {
     const { preset } = this;
     return preset && usualVariables(preset, this.environment)[name];
   }
@@ -165,48 +155,22 @@ export class Settings {
    * Why the platform's usual variable is not used for a credential: it must be sent only to the platform's own address,
    * or to the one that comes from a variable of the platform, too. Undefined if it may be used.
    */
-  #whyWithheld(name: SettingName): string | undefined {
-    const usual = this.#usualVariable(name);
+  whyWithheld(name: SettingName): string | undefined {
+    const usual = this.usualVariable(name);
     const [address] = Object.values(accounts).find((settings) => settings.includes(name)) ?? [];
     const own = address && this.preset?.values[address];
     if (usual === undefined || address === undefined || name === address) return undefined;
     const found = this.find(address);
-    const variable = this.#usualVariable(address);
+    const variable = this.usualVariable(address);
     if (originOf(found?.value) === own || (variable !== undefined && found?.variable === variable)) return undefined;
     const orFrom = variable === undefined ? "" : ` or comes from ${variable}`;
     return `${usual} is used only if ${nameOf(address)} is ${own}${orFrom}`;
   }
 
-  /** The error for a setting that is not set. It names all that the service needs: each run would report only one. */
-  #missing(name: SettingName): SettingsError {
+  /** What the same service needs, too, and is not set: each run would report only one. */
+  #missingWith(name: SettingName): readonly SettingName[] {
     const service = (["management", "queue"] as const).find((one) => accounts[one].includes(name));
-    const needed = service ? this.#neededFor(service).filter((one) => accounts[service].includes(one)) : [];
-    const names = needed.includes(name) ? needed.filter((one) => this.find(one) === undefined) : [name];
-    const isSet = (one: SettingName) => this.environment[this.#usualVariable(one) ?? ""];
-    const why = [...new Set(names.flatMap((one) => (isSet(one) && this.#whyWithheld(one)) || []))];
-    const all = new Intl.ListFormat("en", { style: "long" }).format(names.map(nameOf));
-    const problem = `${all} ${names.length === 1 ? "is" : "are"} not set${why.length === 0 ? "" : `: ${why.join("; ")}`}`;
-    const advice = [...this.#presetAdvice(names), ...names.map((one) => this.#howToSet(one))].join(" ");
-    return new SettingsError("REKEY_SETTING_MISSING", { problem, advice });
-  }
-
-  /** The preset comes first, if it has one of the settings. */
-  #presetAdvice(names: readonly SettingName[]): string[] {
-    const preset = presetNames.find((one) => names.some((name) => presets[one].values[name] !== undefined));
-    if (preset === undefined || this.#findOwn("platform") !== undefined) return [];
-    const how =
-      this.provider === undefined ? `run \`pulumi config set rekey:platform ${preset}\`` : `set platform to ${preset}`;
-    return [`For ${preset}, ${how}, which sets addresses and paths.`];
-  }
-
-  #howToSet(name: SettingName): string {
-    if (this.provider !== undefined) {
-      return `Set ${name} in the arguments of the provider ${JSON.stringify(this.provider)}.`;
-    }
-    const usual = this.#whyWithheld(name) === undefined ? this.#usualVariable(name) : undefined;
-    const variable = this.find(name)?.variable ?? usual ?? environmentName(name);
-    const secret = settingOf(name).secret ? "--secret " : "";
-    return `Run \`pulumi config set ${secret}${nameOf(name)} …\`, or set ${variable} in the environment.`;
+    return service ? this.#neededFor(service).filter((one) => this.find(one) === undefined) : [name];
   }
 }
 

@@ -15,6 +15,14 @@ interface Setting {
   readonly secret?: true;
 }
 
+/** A setting as it is written, usable or not. */
+export interface FoundSetting {
+  readonly value: string;
+  readonly source: "configuration" | "environment" | "preset";
+  /** The environment variable, if it comes from one. */
+  readonly variable?: string;
+}
+
 /** Loaded on first use: most runs of a program read no setting. */
 const z = (): typeof zod => require("zod") as typeof zod;
 
@@ -29,11 +37,11 @@ const settingTable = {
   },
   baseUrl: {
     description: "Address of the management interface: https, or http on a loopback address.",
-    schema: () => address(),
+    schema: () => readBy(addressIn),
   },
   queueUrl: {
     description: "Address of the message queue: https, or http on a loopback address.",
-    schema: () => address(),
+    schema: () => readBy(addressIn),
   },
   username: {
     description: "User name for the management interface, without a colon.",
@@ -119,23 +127,11 @@ const settingTable = {
   proxy: {
     description:
       "URL of an HTTP proxy, on a loopback address if the platform uses http; use `--secret` if it contains a password.",
-    schema: () =>
-      z()
-        .string()
-        .refine((written) => /^https?:$/.test(protocolOf(written)), "must be an http or https URL"),
+    schema: () => checked(proxyProblem),
   },
   caFile: {
     description: "File with certificates (PEM) to trust in addition to those that Node trusts.",
-    schema: () =>
-      filled().transform((file, context) => {
-        const { certificatesIn } = require("./certificates") as typeof certificates;
-        try {
-          return certificatesIn(file);
-        } catch (error) {
-          const { code, message } = error as NodeJS.ErrnoException;
-          return fail(context, code === undefined ? message : `cannot be read (${code})`);
-        }
-      }),
+    schema: () => readBy((file) => (require("./certificates") as typeof certificates).certificatesIn(file)),
   },
 } as const satisfies Readonly<Record<string, Setting>>;
 
@@ -170,14 +166,30 @@ const databasePath = () =>
     .refine((path) => path.split("{id}").length === 2, "must contain {id} once");
 const headerSafe = () => filled().regex(/^[^\r\n\0]*$/, "must not contain line breaks");
 
-/** A text, by a function that returns why it cannot be used, if it cannot. */
-function checked(problemOf: (text: string) => string | undefined) {
+/** A text that a function reads. @param read throws an error if the text cannot be used */
+function readBy<T>(read: (text: string) => T) {
   return z()
     .string()
-    .superRefine((text, context) => {
-      const problem = problemOf(text);
-      if (problem !== undefined) context.addIssue(problem);
+    .transform((text, context) => {
+      try {
+        return read(text);
+      } catch (error) {
+        context.addIssue({ code: "custom", message: (error as Error).message });
+        return z().NEVER;
+      }
     });
+}
+
+/** A text, by a function that returns why it cannot be used, if it cannot. */
+function checked(problemOf: (text: string) => string | undefined) {
+  return readBy((text) => {
+    refuse(problemOf(text));
+    return text;
+  });
+}
+
+function refuse(problem: string | undefined): void {
+  if (problem !== undefined) throw new Error(problem);
 }
 
 /** A number of some kind. JavaScript reads an empty text as 0. */
@@ -185,17 +197,12 @@ function number<T extends zod.ZodNumber>(kind: T, message = "must be a number") 
   return z().string().regex(/\S/, message).pipe(z().coerce.number(message)).pipe(kind);
 }
 
-function address() {
-  return z()
-    .string()
-    .transform((written, context) => {
-      if (!URL.canParse(written)) return fail(context, "is not a URL");
-      const url = new URL(written);
-      const problem = addressProblem(url);
-      if (problem) return fail(context, problem);
-      // Normalized: as written, it may contain spaces or end in a question mark.
-      return `${url.origin}${url.pathname}`.replace(/\/+$/, "");
-    });
+function addressIn(written: string): string {
+  refuse(URL.canParse(written) ? undefined : "is not a URL");
+  const url = new URL(written);
+  refuse(addressProblem(url));
+  // Normalized: as written, it may contain spaces or end in a question mark.
+  return `${url.origin}${url.pathname}`.replace(/\/+$/, "");
 }
 
 function addressProblem(url: URL): string | undefined {
@@ -208,11 +215,6 @@ function addressProblem(url: URL): string | undefined {
   return undefined;
 }
 
-function protocolOf(written: string): string {
-  return URL.canParse(written) ? new URL(written).protocol : "";
-}
-
-function fail(context: zod.RefinementCtx, message: string): never {
-  context.addIssue({ code: "custom", message });
-  return z().NEVER;
+function proxyProblem(url: string): string | undefined {
+  return URL.canParse(url) && /^https?:/i.test(url.trim()) ? undefined : "must be an http or https URL";
 }
