@@ -89,7 +89,7 @@ async function resultOf({ cwd, stack: given, database, coverage, since }: Values
     ok("the project", `The project is ${project.name}, and the stack is ${stack}.`),
     ...checkInstallation(project),
     ...stored.problems,
-    ...checkSettings(stored, settings),
+    ...checkSettings(stored, settings, process.env),
     ...(await checkPlatform(settings, database)),
   ];
   const healthy = checks.every(({ state }) => state !== "wrong");

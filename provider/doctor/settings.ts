@@ -1,7 +1,7 @@
 import { SettingsError } from "../platform/errors";
 import { accounts, Settings } from "../settings/settings";
 import { type FoundSetting, isCredential, nameOf, type SettingName, settingNames, settingOf } from "../settings/table";
-import { notASetting, plainText } from "../settings/warnings";
+import { plainText, unknownSettings } from "../settings/warnings";
 import { type Check, ok, unchecked, wrong } from "./check";
 import { type StackSettings } from "./stack";
 
@@ -11,7 +11,11 @@ export function settingsOf(stack: StackSettings["settings"], environment: NodeJS
 }
 
 /** Checks where each setting comes from, whether it can be used, and whether one is missing. */
-export function checkSettings({ settings: stored, problems }: StackSettings, settings: Settings): Check[] {
+export function checkSettings(
+  { settings: stored, problems }: StackSettings,
+  settings: Settings,
+  environment: NodeJS.ProcessEnv,
+): Check[] {
   const unset: string[] = [];
   const known = settingNames.flatMap((name): Check[] => {
     const found = settings.find(name);
@@ -21,14 +25,13 @@ export function checkSettings({ settings: stored, problems }: StackSettings, set
     if (value === undefined) unset.push(key);
     return value === undefined ? [] : [ok(key, `${key} is ${value} (default).`)];
   });
-  const unknown = [...stored.keys()].filter((key) => !settingNames.some((name) => nameOf(name) === key));
   return [
     ...known,
     ...(unset.length > 0 ? [ok("other settings", `Not set: ${unset.join(", ")}.`)] : []),
     ...checkMissing(settings, problems.length === 0),
-    ...unknown.map((key) =>
-      wrong(key, `${notASetting(key)}.`, `Correct its name, or run \`pulumi config rm ${key}\`.`),
-    ),
+    ...unknownSettings([...stored.keys()], environment).map((message): Check => {
+      return { subject: "unknown settings", state: "wrong", message };
+    }),
   ];
 }
 

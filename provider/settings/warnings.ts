@@ -6,7 +6,7 @@ import { environmentName, nameOf, type SettingName, settingNames } from "./table
  *
  * @param known the names of the settings, in the same form
  */
-export function notASetting(name: string, known: readonly string[] = settingNames.map(nameOf)): string {
+export function notASetting(name: string, known: readonly string[]): string {
   const question = didYouMean(name, known);
   return `${name} is not a setting of pulumi-rekey${question && ` (${question})`}`;
 }

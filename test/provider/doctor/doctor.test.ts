@@ -175,11 +175,12 @@ describe("pulumi-rekey doctor", function () {
       ],
     },
     {
-      title: "finds a setting that does not exist",
+      title: "finds settings that do not exist",
       config: () => ({ queueurl: "a mistake" }),
+      environment: { REKEY_USERNAM: "another" },
       prints: [
-        /^WRONG {2}rekey:queueurl is not a setting .*rekey:queueUrl/,
-        /^ {7}.*`pulumi config rm rekey:queueurl`\.$/,
+        /^WRONG {2}rekey:queueurl is not a setting .*rekey:queueUrl.*`pulumi config rm rekey:queueurl`\.$/,
+        /^WRONG {2}REKEY_USERNAM is not a setting .*REKEY_USERNAME/,
       ],
     },
     {
