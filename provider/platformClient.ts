@@ -163,7 +163,7 @@ export class PlatformClient {
       connections: new Connections({ proxy, extraCertificates: settings.get("caFile") }),
     };
     return new HttpRequester(service, this.shared.transport.connections, this.shared.transport.queue, {
-      deadlineMs: Math.min(settings.getOrDefault("deadlineSeconds") * 1000, this.limitMs),
+      deadlineMs: Math.min(settings.deadlineMs, this.limitMs),
       secrets: this.secrets,
       permission: this.permission,
       resetHeaders: settings.preset?.resetHeaders,

@@ -1,67 +1,29 @@
 import { createHash } from "node:crypto";
 import { setMaxListeners } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
-import { RefusedError, type RequestFacts, SettingsError } from "./platform/errors";
-import { type ListedRecord } from "./platform/accountList";
-import { type FlowControl } from "./platform/flowControl";
+import { RefusedError, type RequestFacts } from "./platform/errors";
 import { type Permission } from "./platform/http";
-import { type ProbeRequest, type ProbeResult } from "./platform/probe";
-import { type KnownSecrets } from "./platform/redact";
-import { type RequestQueue } from "./platform/requestQueue";
 import { type Place, type SecretKind } from "./platform/secretKind";
 import { type SecretOperations } from "./platform/secretOperations";
-import { type FoundSetting } from "./settings/foundSetting";
-import { type Preset } from "./settings/presets";
-import { type Settings } from "./settings/settings";
+import { type PlatformClient } from "./platformClient";
+import { Settings } from "./settings/settings";
+import { nameOf } from "./settings/table";
 
-/** The platform, as a run uses it. */
-export interface Platform {
-  /** The operations on secrets of one kind. @throws SettingsError if a setting is missing or cannot be used */
+/** The platform, as a run uses it. By default, it may only be read. */
+export interface Platform extends Pick<
+  PlatformClient,
+  "list" | "flowControl" | "secrets" | "useQueueToken" | "probe" | "queueWithin"
+> {
   operations(kind: SecretKind): Pick<SecretOperations, "reset" | "read">;
-  /** Lists what has a secret of one kind. @throws SettingsError if a setting is missing or cannot be used */
-  list(kind: SecretKind): Promise<ListedRecord[]>;
-  /** @throws SettingsError if a setting is missing or cannot be used */
-  readonly flowControl: FlowControl;
-  /** Secrets that no message shows. */
-  readonly secrets: KnownSecrets;
-  /**
-   * Makes the new token of a queue user that of this run, if Rekey reads its own token there.
-   *
-   * @param token undefined if it is to be read
-   */
-  useQueueToken(userId: string, token: string | undefined): void;
-  /** Tries a credential once. */
-  probe(request: ProbeRequest): Promise<ProbeResult>;
-  /** A queue of no more requests at the same time than `rekey:maxConcurrency`. */
-  queueWithin(concurrency?: number): RequestQueue;
-  /** The same platform, whose requests fail after a time, if that is earlier than their deadline. */
   within(limitMs: number): Platform;
-  /** The same platform, which may be changed. By default, it may only be read. */
   permitting(permission: Permission): Platform;
 }
 
 /** What a run is given. */
 export interface RunOptions {
+  readonly settings: Settings;
   /** Called when the platform is first needed. */
   readonly platform: () => Platform;
-  /** Whether the platform has an operation that reads such a secret. @throws SettingsError for a wrong setting */
-  readonly canRead: (kind: SecretKind) => boolean;
-  /** Milliseconds for which a secret is read until the new one is shown. */
-  readonly deadlineMs: () => number;
-  /** Resets that one run may send; no limit if undefined. */
-  readonly maxResets: () => number | undefined;
-  /** @throws SettingsError if rekey:databaseHost cannot be used */
-  readonly databaseHost: () => FoundSetting | undefined;
-  /** @throws SettingsError if rekey:queueUrl is missing or cannot be used */
-  readonly queueUrl: () => string;
-  /** The token of the settings with which Rekey sends requests to the queue; undefined if it has none, or reads one. */
-  readonly queueToken: () => string | undefined;
-  /** Why requests to a service would fail before they are sent; undefined if their settings can be used. */
-  readonly settingsProblem: (service: SecretKind["service"]) => string | undefined;
-  /** Whether resets are made that only `rotateEvery` asks for. @throws SettingsError for a wrong setting */
-  readonly scheduledResets: () => "on" | "off";
-  /** What is known of the platform of `rekey:platform`. */
-  readonly preset: () => Preset | undefined;
   /** The place of secrets of one kind; undefined if its settings are missing or cannot be used. */
   readonly place: (kind: SecretKind) => Place | undefined;
   readonly clock: Clock;
@@ -127,10 +89,10 @@ export class Run {
 
   /** A warning, once in a run, that the requests to a service that are planned will fail because of its settings. */
   settingsWarning(service: SecretKind["service"]): { readonly text: string; readonly isWarning: true }[] {
-    const problem = this.shared(`settings of ${service}`, () => ({ text: this.options.settingsProblem(service) }));
-    const { text } = problem;
-    problem.text = undefined;
-    return text === undefined ? [] : [{ text: `\`up\` will fail: ${text}.`, isWarning: true }];
+    const key = `settings of ${service}`;
+    if (this.memory.values.has(key)) return [];
+    const error = this.shared(key, () => this.options.settings.errorFor(service));
+    return error ? [{ text: `\`up\` will fail: ${error.problem}.`, isWarning: true }] : [];
   }
 
   /**
@@ -158,7 +120,9 @@ export class Run {
     const { announced } = this.memory;
     const before = announced.size;
     for (const secret of secrets) announced.add(secret);
-    return announced.size === before ? undefined : { count: announced.size, limit: this.options.maxResets() };
+    return announced.size === before
+      ? undefined
+      : { count: announced.size, limit: this.options.settings.get("maxResetsPerRun") };
   }
 
   /**
@@ -169,7 +133,7 @@ export class Run {
    * @throws RefusedError if none is left
    */
   reserveReset(secret: string): () => void {
-    const limit = this.options.maxResets() ?? Infinity;
+    const limit = this.options.settings.get("maxResetsPerRun") ?? Infinity;
     if (this.memory.resets >= limit) {
       const why =
         limit === 0
@@ -184,7 +148,7 @@ export class Run {
   }
 }
 
-/** What the run of an adapter is given beyond the configuration. */
+/** What the run of an adapter is given. */
 export interface RunSources {
   /** Returns a setting of the configuration by its full name. */
   readonly configuration: (key: string) => string | undefined;
@@ -194,16 +158,13 @@ export interface RunSources {
   readonly environment?: NodeJS.ProcessEnv;
   /** The name of the explicit provider whose arguments are the configuration, for advice. Default: none. */
   readonly provider?: string | undefined;
-  /** Shows the user a line during the run. Default: prints it to standard error until the run ends. */
+  /** Default: prints it to standard error until the run ends. */
   readonly log?: RunOptions["log"];
-  /** Aborted once the run ends. Default: never. */
+  /** Default: it never ends. */
   readonly end?: AbortSignal;
 }
 
-/**
- * The run of a host process, with settings from the stack's configuration, else from the environment. The settings and
- * the HTTP client are loaded on first use: a run with nothing to do needs neither.
- */
+/** The run of a host process, with settings from the stack's configuration, else from the environment. */
 export function startRun({
   configuration,
   requireEngine,
@@ -216,50 +177,15 @@ export function startRun({
 }: RunSources): Run {
   // Each database that is read waits for it.
   setMaxListeners(0, end);
-  let settings: Settings | undefined;
-  const getSettings = (): Settings => {
-    if (settings) return settings;
-    const { Settings } = require("./settings/settings") as typeof import("./settings/settings");
-    return (settings = new Settings((name) => configuration(`rekey:${name}`), environment, provider));
-  };
+  const settings = new Settings((name) => configuration(nameOf(name)), environment, provider);
   const run: Run = new Run({
+    settings,
     platform: () => {
+      // The HTTP client is loaded on first use: a run with nothing to do does not need it.
       const { PlatformClient } = require("./platformClient") as typeof import("./platformClient");
-      return new PlatformClient(getSettings(), requireEngine);
+      return new PlatformClient(settings, requireEngine);
     },
-    canRead: ({ paths }) => paths !== undefined || getSettings().getOrDefault("databasePath") !== "none",
-    deadlineMs: () => getSettings().getOrDefault("deadlineSeconds") * 1000,
-    maxResets: () => getSettings().get("maxResetsPerRun"),
-    databaseHost: () => {
-      const all = getSettings();
-      return all.get("databaseHost") === undefined ? undefined : all.find("databaseHost");
-    },
-    queueUrl: () => getSettings().require("queueUrl"),
-    queueToken: () => {
-      const all = getSettings();
-      return all.find("queueUserId") ? undefined : all.find("queueToken")?.value;
-    },
-    settingsProblem: (service) => {
-      try {
-        getSettings().requireFor(service);
-        return undefined;
-      } catch (error) {
-        return error instanceof SettingsError ? error.problem : undefined;
-      }
-    },
-    scheduledResets: () => getSettings().getOrDefault("scheduledResets"),
-    preset: () => getSettings().preset,
-    place: ({ service, onlyId }) => {
-      try {
-        const all = getSettings();
-        const isQueue = service === "queue";
-        const address = all.require(isQueue ? "queueUrl" : "baseUrl");
-        const account = hashOf(address, isQueue ? (all.get("queueUserId") ?? "") : all.require("username"));
-        return onlyId === undefined ? { account } : { account, address };
-      } catch {
-        return undefined;
-      }
-    },
+    place: (kind) => placeOf(kind, settings),
     clock: { now: () => new Date(), elapsedMs: () => performance.now(), sleep },
     end,
     log: (line) => log(run.shown(line)),
@@ -267,10 +193,16 @@ export function startRun({
   return run;
 }
 
-/** 48 bits of a hash: a fleet saves one for each database. */
-function hashOf(address: string, user: string): string {
-  return createHash("sha256")
-    .update(JSON.stringify([address, user]))
-    .digest("base64url")
-    .slice(0, 8);
+function placeOf({ service, onlyId }: SecretKind, settings: Settings): Place | undefined {
+  const isQueue = service === "queue";
+  try {
+    const address = settings.require(isQueue ? "queueUrl" : "baseUrl");
+    const user = isQueue ? (settings.get("queueUserId") ?? "") : settings.require("username");
+    const hash = createHash("sha256").update(JSON.stringify([address, user]));
+    // 48 bits: a fleet saves one for each database.
+    const account = hash.digest("base64url").slice(0, 8);
+    return onlyId === undefined ? { account } : { account, address };
+  } catch {
+    return undefined;
+  }
 }

@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { didYouMean, idProblem, isObject, isSet, kindOf, pathPartProblem } from "./records/fields";
+import { idProblem, isObject, isSet, kindOf, pathPartProblem } from "./records/fields";
+import { didYouMean } from "./records/spelling";
 import { isUnknown } from "./records/properties";
 
 export { z };

@@ -1,8 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 import { type PlatformClient } from "../provider/platformClient";
-import { plainWarning } from "../provider/settings/plainCredentials";
 import { Settings } from "../provider/settings/settings";
-import { unknownSettings } from "../provider/settings/unknownSettings";
+import { plainText, unknownSettings } from "../provider/settings/warnings";
 import { isCredential, nameOf, settingNames } from "../provider/settings/table";
 import { perRun } from "./program";
 import { isConfigSecret } from "./pulumiInternals";
@@ -35,7 +34,7 @@ export const warnOfSettings = perRun((): readonly string[] => {
     return isStored && !isConfigSecret(nameOf(name));
   });
   const unknown = unknownSettings(Object.keys(pulumi.runtime.allConfig()), process.env);
-  const warnings = [...unknown, ...plain.map(plainWarning)];
+  const warnings = [...unknown, ...plain.map((name) => plainText(name).join(" "))];
   for (const text of warnings) void pulumi.log.warn(text);
   return warnings;
 });

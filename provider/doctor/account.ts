@@ -1,5 +1,4 @@
 import { RequestError, SettingsError } from "../platform/errors";
-import { isNotFound } from "../platform/failures";
 import { queueToken } from "../platform/queueToken";
 import { type SecretKind, type Subject } from "../platform/secretKind";
 import { type PlatformClient } from "../platformClient";
@@ -19,8 +18,6 @@ export interface Unlisted {
   /** Why, in messages: `the platform responded with 404` */
   readonly why: string;
   readonly fix: string;
-  /** Whether a list that should be there failed. */
-  readonly isFailure: boolean;
 }
 
 /** The secrets of an account, as far as it lists them. Only reads are sent. */
@@ -34,11 +31,9 @@ async function listKind(client: PlatformClient, kind: SecretKind): Promise<Liste
     await client.operations(kind).read(kind.onlyId);
     return [{ kind, id: kind.onlyId }];
   } catch (error) {
-    if (error instanceof SettingsError) {
-      return { kind, why: error.problem, fix: error.advice, isFailure: error.code !== "REKEY_SETTING_MISSING" };
-    }
+    if (error instanceof SettingsError) return { kind, why: error.problem, fix: error.advice };
     if (!(error instanceof RequestError)) throw error;
-    return { kind, why: error.happened, fix: error.advice, isFailure: !isNotFound(error) };
+    return { kind, why: error.happened, fix: error.advice };
   }
 }
 

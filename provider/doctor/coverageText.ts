@@ -6,8 +6,6 @@ export interface CoverageReport extends Coverage {
   readonly since?: string | undefined;
   /** The stack whose state was compared; undefined if there is none. */
   readonly stack?: string | undefined;
-  /** What prevented reading the stack or its configuration, one sentence each. */
-  readonly problems: readonly string[];
 }
 
 /** What no list of an account contains, and no state of one stack. */
@@ -16,16 +14,12 @@ const notSeen =
 
 /** The report as a table, with the notes below it. */
 export function coverageText(report: CoverageReport): string {
-  const { stack, problems, missing, elsewhere, unlisted } = report;
-  const named = ({ kind, id, resource }: Coverage["missing"][number]) => `${resource} (${kind} ${id})`;
+  const { stack, notes } = report;
   return [
     ...tableOf(report),
     "",
     stack === undefined ? "No stack was compared." : `Compared with the state of the stack ${stack}.`,
-    ...problems,
-    ...missing.map((one) => `Not in the account: ${named(one)}.`),
-    ...elsewhere.map((one) => `In another account, and not compared: ${named(one)}.`),
-    ...unlisted.map(({ kinds, why, fix }) => `Not listed: ${kinds}, because ${why}. ${fix}`),
+    ...notes,
     `Not seen: ${notSeen}.`,
     "",
     summaryOf(report),
@@ -42,10 +36,7 @@ function tableOf({ secrets, since, stack }: CoverageReport): string[] {
     NAME: ({ name = "-" }) => name,
     "LAST ROTATED": timeOf,
     ...(since !== undefined && { [`SINCE ${since}`]: ({ age = "unknown" }: CoveredSecret) => ages[age] }),
-    ...(stack !== undefined && {
-      "ROTATED BY": ({ resources }: CoveredSecret) => resources.join(", ") || "-",
-      "CREDENTIALS IN THE STATE": ({ inState }: CoveredSecret) => inState,
-    }),
+    ...(stack !== undefined && { "ROTATED BY": ({ resources }: CoveredSecret) => resources.join(", ") || "-" }),
   };
   const rows = [Object.keys(columns), ...secrets.map((secret) => Object.values(columns).map((cell) => cell(secret)))];
   const widths = Object.keys(columns).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
@@ -59,13 +50,9 @@ function timeOf({ rotatedAt, createdAt, isUnconfirmed }: CoveredSecret): string 
   return isUnconfirmed ? `${time}, a later reset is unconfirmed` : time;
 }
 
-function summaryOf({ secrets, unlisted, since }: CoverageReport): string {
-  const count = `${secrets.length} secret${secrets.length === 1 ? "" : "s"}`;
-  const incomplete = unlisted.length === 0 ? "" : " There may be others, because not everything could be listed.";
-  if (since === undefined) return `${count}.${incomplete}`;
+function summaryOf({ secrets, isComplete, since }: CoverageReport): string {
   const [older, unknown] = ["older", "unknown"].map((age) => secrets.filter((one) => one.age === age).length);
-  if (older || unknown) return `${count}: ${older} older than ${since}, ${unknown} of unknown age.${incomplete}`;
-  return unlisted.length === 0
-    ? `${count}, all rotated or created since ${since}.`
-    : `${count} listed, none of them older than ${since}.${incomplete}`;
+  const ofAge = since === undefined ? "" : `: ${older} older than ${since}, ${unknown} of unknown age`;
+  const incomplete = isComplete ? "" : " There may be others, because not everything could be listed.";
+  return `${secrets.length} secret${secrets.length === 1 ? "" : "s"}${ofAge}.${incomplete}`;
 }

@@ -1,12 +1,10 @@
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { installedFrom, isOlder, manifestIn, oldestPulumi } from "../platform/version";
-import { type Project } from "../settings/project";
 import { type Check, ok, unchecked, wrong } from "./check";
-import { addCommand, howToInstall, howToLeavePlugAndPlay } from "./installAdvice";
-import { runPulumi } from "./pulumiCli";
-
-const lastPulumiForNode20 = "3.248.0";
+import { howToInstall } from "./installAdvice";
+import { type Project } from "./project";
+import { runPulumi } from "./stack";
 
 /** Checks which of the packages that a project needs are installed, and where. */
 export function checkInstallation(project: Project): Check[] {
@@ -24,18 +22,17 @@ function checkSdk(directory: string): Check {
   try {
     manifest = manifestIn(dirname(createRequire(join(directory, "package.json")).resolve(`${name}/package.json`)));
   } catch {
-    const message = `${name} is not installed for the program in ${directory}.`;
-    return wrong(name, message, howToLeavePlugAndPlay(directory) ?? `Run ${addCommand(directory, name)}`);
+    return wrong(name, `${name} is not installed for the program in ${directory}.`, `Install version 3 of ${name}.`);
   }
   const { version, engines } = manifest;
   if (!version.startsWith("3.") || isOlder(version, oldestPulumi)) {
-    const fix = `Install version 3 of it: ${addCommand(directory, `${name}@3`)}`;
-    return wrong(name, `${name} is ${version}, but pulumi-rekey needs >=${oldestPulumi} <4.`, fix);
+    const message = `${name} is ${version}, but pulumi-rekey needs >=${oldestPulumi} <4.`;
+    return wrong(name, message, `Install version 3 of ${name}.`);
   }
   const { node } = process.versions;
   const [, oldestNode] = /^>=\s*([\d.]+)/.exec(engines?.node ?? "") ?? [];
   if (oldestNode === undefined || !isOlder(node, oldestNode)) return ok(name, `${name} is ${version}.`);
-  const fix = `Install that Node, also in the pipeline; or, for Node 20, ${addCommand(directory, `${name}@${lastPulumiForNode20}`)}`;
+  const fix = `Install that Node, also in the pipeline; or, for Node 20, ${name} 3.248.0.`;
   return wrong(name, `${name} ${version} needs Node >=${oldestNode}, but this Node is ${node}.`, fix);
 }
 
@@ -53,8 +50,8 @@ function checkPackage(programDirectory: string): Check {
   return wrong(name, message, howToInstall(programDirectory));
 }
 
-function checkCli({ directory }: Project): Check {
-  const printed = runPulumi(directory, "version");
-  if (printed && "text" in printed) return ok("pulumi CLI", `The pulumi CLI is ${printed.text.trim()}.`);
-  return unchecked("pulumi CLI", "There is no pulumi CLI on PATH, so only `rekey-local` can run the program here.");
+function checkCli(project: Project): Check {
+  const printed = runPulumi(project, "version");
+  if ("text" in printed) return ok("pulumi CLI", `The pulumi CLI is ${printed.text.trim()}.`);
+  return unchecked("pulumi CLI", `The version of the pulumi CLI is unknown: ${printed.error}.`);
 }

@@ -1,119 +1,85 @@
 import { RequestError, SettingsError } from "../platform/errors";
 import { whyNotSent } from "../platform/failures";
-import { idProblem } from "../records/fields";
-import { type PlatformClient } from "../platformClient";
+import { ConnectionError, openConnection, trusting } from "../platform/openConnection";
+import { PlatformClient } from "../platformClient";
+import { databasePassword } from "../rotation/kinds/databasePassword";
 import { type Settings } from "../settings/settings";
 import { nameOf } from "../settings/table";
 import { type Check, ok, unchecked, wrong } from "./check";
-import { errorOf, usable } from "./settings";
-import { databasePassword } from "../rotation/kinds/databasePassword";
-import { ConnectionError, openConnection, trusting } from "../platform/openConnection";
 
 const connectTimeoutMs = 10_000;
 
 /**
- * Checks the connections to the platform. The only requests that are sent are reads: one of the queue, one of its user
- * if that has its token, and one of a database or of their list.
+ * Checks the services whose settings are complete. The only requests that are sent are reads: one of the queue, one of
+ * its user if that has its token, and one of a database or of their list.
  *
  * @param databaseId the database to read, without its credentials; their list, if the platform has one, if undefined
  */
 export async function checkPlatform(settings: Settings, databaseId?: string): Promise<Check[]> {
-  const management = await checkAddress("baseUrl", "password", settings);
-  const source = settings.find("queueUserId") ? "queueUserId" : "queueToken";
-  const queue = await checkAddress("queueUrl", source, settings);
-  const hasCredentials = usable(settings, "username") !== undefined && usable(settings, "password") !== undefined;
-  const isReachable = management?.state === "ok";
+  const client = new PlatformClient(settings);
   return [
-    ...(management ? [management] : []),
-    ...(hasCredentials && isReachable ? [await checkDatabase(settings, databaseId)] : []),
-    ...(queue ? [queue] : []),
-    ...(queue?.state === "ok" && usable(settings, source) ? [await checkToken(settings, source)] : []),
+    ...(settings.errorFor("management") ? [] : await checkManagement(settings, client, databaseId)),
+    ...(settings.errorFor("queue") ? [] : [await checkQueue(settings, client)]),
   ];
 }
 
-async function checkAddress(
-  name: "baseUrl" | "queueUrl",
-  credential: "password" | "queueToken" | "queueUserId",
+async function checkManagement(
   settings: Settings,
-): Promise<Check | undefined> {
-  const address = usable(settings, name);
-  if (address === undefined || errorOf("proxy", settings) || errorOf("caFile", settings)) return undefined;
-  // A preset sets both addresses, even if the project uses only one of the interfaces.
-  if (settings.find(name)?.source === "preset" && !usable(settings, credential)) return undefined;
-  const subject = `the connection to ${nameOf(name)}`;
+  client: PlatformClient,
+  databaseId: string | undefined,
+): Promise<Check[]> {
+  const subject = "the management interface";
+  const accepted = "The platform accepted rekey:username and rekey:password";
+  const isSet = (name: "databasePath" | "databaseListPath") =>
+    !["none", undefined].includes(settings.find(name)?.value);
+  if (databaseId !== undefined && isSet("databasePath")) {
+    const database = `database ${JSON.stringify(databaseId)}`;
+    const read = async () => {
+      await client.operations(databasePassword).read(databaseId, { hideCredentials: true });
+      return `${accepted}, and has ${database}.`;
+    };
+    return [await checkRead(subject, `of ${database}`, read)];
+  }
+  if (databaseId === undefined && isSet("databaseListPath")) {
+    const read = async () => {
+      const { length } = await client.list(databasePassword);
+      return `${accepted}, and lists ${length} ${length === 1 ? "database" : "databases"}.`;
+    };
+    return [await checkRead(subject, "of the list of databases", read)];
+  }
+  const how = "of their list (rekey:databaseListPath) or of one (--database <id>, and rekey:databasePath)";
+  const untried = `rekey:username and rekey:password were not tried: without a read of databases, ${how}, only a reset would.`;
+  return [await checkConnection(settings), unchecked("management credentials", untried)];
+}
+
+async function checkConnection(settings: Settings): Promise<Check> {
+  const subject = "the connection to rekey:baseUrl";
   try {
-    const proxy = settings.proxyFor(address);
-    const options = { proxy, ...trusting(settings.get("caFile")), timeoutMs: connectTimeoutMs };
-    (await openConnection(new URL(address), options)).destroy();
-    const how = `${address.startsWith("https:") ? "with TLS" : "without TLS, on this machine"}${proxy === undefined ? "" : ", through the proxy"}`;
-    return ok(subject, `A connection to ${address} was opened ${how}.`);
+    const address = settings.require("baseUrl");
+    const options = { proxy: settings.proxyFor(address), ...trusting(settings.get("caFile")) };
+    (await openConnection(new URL(address), { ...options, timeoutMs: connectTimeoutMs })).destroy();
+    return ok(subject, `A connection to ${address} was opened.`);
   } catch (error) {
     if (error instanceof SettingsError) return wrong(subject, `${error.problem}.`, error.advice);
     if (!(error instanceof ConnectionError)) throw error;
-    const service = name === "baseUrl" ? "management" : "queue";
-    const { happened, advice } = whyNotSent(service, error);
-    return wrong(subject, `Could not connect to ${address}: ${happened}.`, advice);
+    const { happened, advice } = whyNotSent("management", error);
+    return wrong(subject, `The connection failed: ${happened}.`, advice);
   }
 }
 
-async function checkDatabase(settings: Settings, databaseId: string | undefined): Promise<Check> {
-  const credentials = "rekey:username and rekey:password";
-  const canRead = errorOf("databasePath", settings) !== undefined || settings.getOrDefault("databasePath") !== "none";
-  if (databaseId === undefined) {
-    const subject = "management credentials";
-    if (usable(settings, "databaseListPath") !== undefined) {
-      return checkRead(settings, {
-        subject,
-        what: "of the list of databases",
-        read: (client) => client.list(databasePassword),
-        succeeded: ({ length }) =>
-          `The platform accepted ${credentials}, and lists ${length} ${length === 1 ? "database" : "databases"}.`,
-      });
-    }
-    const why = canRead
-      ? "were not tried: with --database <id>, a database is read with them"
-      : "cannot be checked: only a reset needs them, and it would change the password";
-    return unchecked(subject, `${credentials} ${why}.`);
-  }
-  const notAnId = idProblem(databaseId);
-  if (notAnId !== undefined) {
-    return wrong("--database", `--database ${notAnId}.`, "Name the id that the platform's console shows.");
-  }
-  const subject = `database ${JSON.stringify(databaseId)}`;
-  if (!canRead) {
-    const problem = `rekey:databasePath is not set or is none, so ${subject} cannot be read, and ${credentials} cannot be checked.`;
-    return unchecked(subject, problem);
-  }
-  return checkRead(settings, {
-    subject,
-    what: `of ${subject}`,
-    read: (client) => client.operations(databasePassword).read(databaseId, { hideCredentials: true }),
-    succeeded: () => `The platform accepted ${credentials}, and has ${subject}.`,
+function checkQueue(settings: Settings, client: PlatformClient): Promise<Check> {
+  const isRead = settings.find("queueUserId") !== undefined;
+  const token = isRead ? "the token of rekey:queueUserId" : nameOf("queueToken");
+  return checkRead("the queue", `with ${token}`, async () => {
+    await client.flowControl.globalParallelism();
+    return `The queue accepted ${token}.`;
   });
 }
 
-/** @param source the setting that is the token, or with which it is read */
-function checkToken(settings: Settings, source: "queueToken" | "queueUserId"): Promise<Check> {
-  const token = source === "queueToken" ? nameOf(source) : `the token of ${nameOf(source)}`;
-  return checkRead(settings, {
-    subject: "the queue's token",
-    what: `with ${token}`,
-    read: ({ flowControl }) => flowControl.globalParallelism(),
-    succeeded: () => `The queue accepted ${token}.`,
-  });
-}
-
-interface Read<T> extends Readonly<Record<"subject" | "what", string>> {
-  readonly read: (client: PlatformClient) => Promise<T>;
-  /** The message for what was read. */
-  readonly succeeded: (result: T) => string;
-}
-
-async function checkRead<T>(settings: Settings, { subject, what, read, succeeded }: Read<T>): Promise<Check> {
-  // Loaded only here: loading an HTTP client is slow.
-  const { PlatformClient } = require("../platformClient") as typeof import("../platformClient");
+/** @param read returns the message for what it has read */
+async function checkRead(subject: string, what: string, read: () => Promise<string>): Promise<Check> {
   try {
-    return ok(subject, succeeded(await read(new PlatformClient(settings))));
+    return ok(subject, await read());
   } catch (error) {
     if (error instanceof SettingsError) return unchecked(subject, `A read ${what} was not tried: ${error.problem}.`);
     if (!(error instanceof RequestError)) throw error;

@@ -1,5 +1,6 @@
 import { RekeyError, withCode } from "../platform/errors";
-import { engineMessage, type Properties } from "../records/properties";
+import { engineMessage } from "../records/engineMessage";
+import { type Properties } from "../records/properties";
 
 /** An error whose message is already complete. */
 export class ReportedError extends Error {}

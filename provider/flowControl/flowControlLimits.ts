@@ -199,7 +199,7 @@ async function send(
       act: async () => shownBy(await flowControl.get(flowControlKey)),
       isDone: (state) => missingIn(state).length === 0,
       firstWaitMs: 100,
-      endsAtMs: run.options.clock.elapsedMs() + run.options.deadlineMs(),
+      endsAtMs: run.options.clock.elapsedMs() + run.options.settings.deadlineMs,
     });
     const missing = missingIn(shown);
     if (missing.length === 0) return { shown };

@@ -9,7 +9,7 @@ export function nameOf(flowControlKey: string): string {
 
 /** Refuses a key that the platform does not accept, so that a preview shows it. */
 export function keyProblems(flowControlKey: string, run: Run): InputProblem[] {
-  const accepted = run.options.preset()?.flowControlKey;
+  const accepted = run.options.settings.preset?.flowControlKey;
   if (accepted === undefined || isUnknown(flowControlKey) || accepted.pattern.test(flowControlKey)) return [];
   const problem = `must contain ${accepted.of} only: the platform accepts no others`;
   return [{ property: "flowControlKey", problem }];

@@ -2,7 +2,7 @@ import { isNotFound, otherTeam, unreadable } from "./failures";
 import { type ApiResponse, type Requester } from "./http";
 import { pluralOf, type SecretKind } from "./secretKind";
 import { camelCase, isObject, pathPartProblem, readRecord, sentTwice } from "../records/fields";
-import { credentialsIn, readEntries } from "../records/response";
+import { credentialsIn, tryReadJson } from "../records/response";
 
 /** What a list shows of one thing that has a secret: its id, and the fields of the table that are not credentials. */
 export interface ListedRecord extends Readonly<Record<string, unknown>> {}
@@ -16,8 +16,6 @@ export interface AccountList {
 
 /** Bytes of the largest list that is read, decompressed. */
 const maxListBytes = 16 * 1024 * 1024;
-/** Characters of the largest entry: a record is much shorter. */
-const maxEntryChars = 1024 * 1024;
 
 /**
  * Lists what has a secret of one kind. It is whole or an error: a program that uses a part of a list for a fleet would
@@ -35,16 +33,16 @@ export async function listAccount(
   const { listed = {}, id: idField = "id" } = kind.table;
   const unusable = (what: string) => unreadable({ ...response, advice }, what);
   if (response.status !== 200) throw unusable(`has status ${response.status}, and not 200`);
+  const json = tryReadJson(response.body);
+  // Servers in Go send null for an empty list.
+  const sentEntries: unknown = json?.value === null ? [] : json?.value;
+  if (!Array.isArray(sentEntries)) throw unusable(`is not a list, as JSON, of ${pluralOf(kind)}`);
+  const twice = json?.duplicates.map(camelCase).find((name) => Object.hasOwn(listed, name));
+  if (twice !== undefined) throw unusable(`contains an unreadable entry: ${sentTwice(twice)}`);
   const positions = new Map<string, number>();
-  const records: ListedRecord[] = [];
-  const sentEntries: unknown[] = [];
-  for (const json of readEntries(response.body, maxEntryChars)) {
-    if (json === undefined) throw unusable(`is not a list, as JSON, of ${pluralOf(kind)}`);
-    const { value: sent, duplicates } = json;
-    const number = sentEntries.push(sent);
+  const records = sentEntries.map((sent: unknown, index): ListedRecord => {
+    const number = index + 1;
     const entry = `contains an unreadable entry (number ${number}):`;
-    const twice = duplicates.map(camelCase).find((name) => Object.hasOwn(listed, name));
-    if (twice !== undefined) throw unusable(`${entry} ${sentTwice(twice)}`);
     if (!isObject(sent)) throw unusable(`${entry} it is not an object`);
     const { record, problems, exactIntegers } = readRecord(listed, withoutNulls(sent));
     const [inexact] = Object.keys(exactIntegers);
@@ -57,8 +55,8 @@ export async function listAccount(
     const first = positions.get(id);
     if (first !== undefined) throw unusable(`contains the same ${idField} twice (entries ${first} and ${number})`);
     positions.set(id, number);
-    records.push(record);
-  }
+    return record;
+  });
   requester.secrets.add(credentialsIn(sentEntries));
   return records;
 }

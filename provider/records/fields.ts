@@ -3,7 +3,7 @@ import { isReserved } from "./properties";
 import { isIP } from "node:net";
 
 /** The kinds of values in the platform's records. */
-export type Kind = "integer" | "text" | "flag" | "texts" | "object";
+type Kind = "integer" | "text" | "flag" | "texts" | "object";
 
 /** One field of a record: its kind in JSON, and its type in a program. */
 export interface Field<T> {
@@ -65,30 +65,39 @@ export interface ReadResult<F extends Fields> {
   readonly others: Readonly<Record<string, unknown>>;
 }
 
+/** A value of a field, what is wrong with it, or both. */
+interface ReadValue {
+  readonly value?: unknown;
+  readonly problem?: string;
+}
+
 const isText = (value: unknown): value is string => typeof value === "string";
+const expected = (what: string): ReadValue => ({ problem: `expected ${what}` });
 
 /** Not zod, for speed: a record has forty fields, and a fleet a thousand records. */
-const kinds: Record<Exclude<Kind, "object">, { is: (value: unknown) => boolean; expected: string }> = {
-  integer: { is: (value) => Number.isSafeInteger(value) || typeof value === "bigint", expected: "an integer" },
-  text: { is: isText, expected: "a string" },
-  flag: { is: (value) => typeof value === "boolean", expected: "true or false" },
-  texts: { is: (value) => Array.isArray(value) && value.every(isText), expected: "a list of strings" },
+const readers: Readonly<Record<Exclude<Kind, "object">, (value: unknown) => ReadValue>> = {
+  integer: (value) => {
+    if (typeof value !== "bigint") return Number.isSafeInteger(value) ? { value } : expected("an integer");
+    return Number.isFinite(Number(value)) ? { value: Number(value) } : { problem: "too large" };
+  },
+  text: (value) => (isText(value) ? readText(value) : expected("a string")),
+  flag: (value) => (typeof value === "boolean" ? { value } : expected("true or false")),
+  texts: (value) => {
+    if (!Array.isArray(value) || !value.every(isText)) return expected("a list of strings");
+    const read = value.map(readText);
+    const reserved = read.find(({ value: text }) => text === undefined);
+    return reserved ?? { ...read.find(({ problem }) => problem), value: read.map(({ value: text }) => text) };
+  },
 };
+
+function readText(text: string): ReadValue {
+  if (isReserved(text)) return { problem: "a value that Pulumi reserves" };
+  if (text.isWellFormed()) return { value: text };
+  return { value: text.toWellFormed(), problem: "not well-formed Unicode; the invalid characters were replaced" };
+}
 
 export function sentTwice(name: string): string {
   return `${name}: sent twice, the last value counts`;
-}
-
-/** The names of known fields by their names in JSON, cached. */
-const spellings = new WeakMap<Fields, Map<string, string>>();
-
-/** The field with a name in JSON; undefined if it is not in the table. */
-function nameIn(fields: Fields, wireName: string): string | undefined {
-  const known = spellings.get(fields) ?? new Map<string, string>();
-  const name = known.get(wireName) ?? camelCase(wireName);
-  if (!Object.hasOwn(fields, name)) return undefined;
-  spellings.set(fields, known.set(wireName, name));
-  return name;
 }
 
 /** Reads the fields of the table from a JSON object, and reports those that could not be read. */
@@ -99,55 +108,30 @@ export function readRecord<F extends Fields>(fields: F, sent: Record<string, unk
   const others: [string, unknown][] = [];
   const wire = new Map<string, unknown>();
   for (const [wireName, value] of Object.entries(sent)) {
-    const name = nameIn(fields, wireName);
-    if (name === undefined) others.push([wireName, value]);
+    const name = camelCase(wireName);
+    if (!Object.hasOwn(fields, name)) others.push([wireName, value]);
     else {
       // Sent under two spellings of its name.
       if ((wire.get(name) ?? value) !== value) problems.push(sentTwice(name));
       wire.set(name, value);
     }
   }
-  for (const [name, field] of Object.entries(fields)) {
-    const value = wire.get(name);
-    if (value === undefined) continue;
-    if (field.kind === "object") readObject(name, field, value);
-    else readValue(name, field.kind, value);
+  for (const [name, { kind, fields: inner = {} }] of Object.entries(fields)) {
+    const given = wire.get(name);
+    if (given === undefined) continue;
+    if (kind !== "object") {
+      const { value, problem } = readers[kind](given);
+      if (problem !== undefined) problems.push(`${name}: ${problem}`);
+      if (value !== undefined) record[name] = value;
+      if (value !== undefined && typeof given === "bigint") exactIntegers[name] = given.toString();
+    } else if (isObject(given)) {
+      const read = readRecord(inner, given);
+      record[name] = read.record;
+      problems.push(...read.problems.map((problem) => `${name}.${problem}`));
+      if (Object.keys(read.others).length > 0) others.push([name, read.others]);
+    } else problems.push(`${name}: expected an object`);
   }
   return { record: record as RecordOf<F>, exactIntegers, problems, others: Object.fromEntries(others) };
-
-  function readObject(name: string, field: Field<unknown>, value: unknown): void {
-    if (!isObject(value)) return void problems.push(`${name}: expected an object`);
-    const inner = readRecord(field.fields ?? {}, value);
-    record[name] = inner.record;
-    problems.push(...inner.problems.map((problem) => `${name}.${problem}`));
-    if (Object.keys(inner.others).length > 0) others.push([name, inner.others]);
-  }
-
-  function readValue(name: string, kind: Exclude<Kind, "object">, value: unknown): void {
-    const { is, expected } = kinds[kind];
-    if (!is(value)) return void problems.push(`${name}: expected ${expected}`);
-    if (typeof value === "bigint") readBigInteger(name, value);
-    else if (isText(value)) readTexts(name, [value], ([only]) => only);
-    else if (Array.isArray(value)) readTexts(name, value as string[], (all) => all);
-    else record[name] = value;
-  }
-
-  function readBigInteger(name: string, integer: bigint): void {
-    const nearest = Number(integer);
-    if (!Number.isFinite(nearest)) return void problems.push(`${name}: too large`);
-    record[name] = nearest;
-    exactIntegers[name] = integer.toString();
-  }
-
-  function readTexts(name: string, sentTexts: string[], shape: (cleaned: string[]) => unknown): void {
-    if (sentTexts.some(isReserved)) {
-      return void problems.push(`${name}: a value that Pulumi reserves`);
-    }
-    if (!sentTexts.every((one) => one.isWellFormed())) {
-      problems.push(`${name}: not well-formed Unicode; the invalid characters were replaced`);
-    }
-    record[name] = shape(sentTexts.map((one) => one.toWellFormed()));
-  }
 }
 
 /** Whether a value is a JSON object (neither null nor an array). */
@@ -214,18 +198,4 @@ export function kindOf(value: unknown): string {
   if (Array.isArray(value)) return "a list";
   if (typeof value === "number" && !Number.isFinite(value)) return "a number that is not finite";
   return typeof value === "object" ? "an object" : `a ${typeof value}`;
-}
-
-/** Asks about a mistyped name: the known one that differs by the fewest letters, at most two; empty if none does. */
-export function didYouMean(name: string, known: readonly string[]): string {
-  const differences = known.map((one) => {
-    const [a, b] = [name.toLowerCase(), one.toLowerCase()];
-    return { one, letters: lettersOnlyIn(a, b) + lettersOnlyIn(b, a) };
-  });
-  const [closest] = differences.filter(({ letters }) => letters <= 2).toSorted((a, b) => a.letters - b.letters);
-  return closest ? `did you mean ${closest.one}?` : "";
-}
-
-function lettersOnlyIn(text: string, other: string): number {
-  return [...other].reduce((rest, letter) => rest.replace(letter, ""), text).length;
 }

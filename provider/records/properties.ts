@@ -57,21 +57,6 @@ export function wrap(outputs: Properties, secretNames: readonly string[]): Prope
   return plain;
 }
 
-/** A value without the marks of secrets in it. */
-export function reveal(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(reveal);
-  if (typeof value !== "object" || value === null) return value;
-  if (isSecret(value)) return reveal(value.value);
-  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, reveal(inner)]));
-}
-
-/** The names of properties that are secret, or contain a secret. */
-export function secretNames(properties: Properties): string[] {
-  const isMarked = (value: unknown): boolean =>
-    typeof value === "object" && value !== null && (isSecret(value) || Object.values(value).some(isMarked));
-  return Object.keys(properties).filter((name) => isMarked(properties[name]));
-}
-
 /** The inputs without the provider's text, which only the host needs. */
 export function withoutProvider({ __provider, ...inputs }: Properties): Properties {
   return inputs;
@@ -80,20 +65,4 @@ export function withoutProvider({ __provider, ...inputs }: Properties): Properti
 /** Whether a value is unknown, or contains something that is. */
 export function isUnknown(value: unknown): boolean {
   return value !== undefined && JSON.stringify(value).includes(`"${unknownValue}"`);
-}
-
-/** Characters of a message, as gRPC encodes it in a trailer. A call with a larger one never returns. */
-const maxEncoded = 4_000;
-
-/**
- * A message that gRPC can carry: without malformed Unicode, which it cannot encode, and without its middle if it is too
- * long.
- */
-export function engineMessage(message: string, longest = maxEncoded): string {
-  let text = message.toWellFormed();
-  for (let kept = text.length; encodeURI(text).length > longest; kept = Math.floor(kept * 0.9)) {
-    const half = Math.floor(kept / 2);
-    text = `${message.slice(0, half)} […] ${message.slice(-half)}`.toWellFormed();
-  }
-  return text;
 }

@@ -112,17 +112,12 @@ const maxDigits = 400;
  * Reads JSON without losing digits: an integer beyond 2^53 becomes a bigint, and any other number that JavaScript
  * cannot hold a `LosslessNumber`.
  *
- * @throws SyntaxError
+ * @returns undefined for a text that is not JSON
  */
-export function readJson(jsonText: string): ReadJson {
-  const readable = withoutDepth(jsonText);
-  return { ...(readPlain(readable) ?? read(readable)), tooDeep: readable !== jsonText };
-}
-
-/** As `readJson`; undefined for a text that is not JSON. */
 export function tryReadJson(jsonText: string): ReadJson | undefined {
   try {
-    return readJson(jsonText);
+    const readable = withoutDepth(jsonText);
+    return { ...(readPlain(readable) ?? read(readable)), tooDeep: readable !== jsonText };
   } catch {
     return undefined;
   }
@@ -163,34 +158,8 @@ function exactNumber(digits: string): number | bigint | LosslessNumber {
   return isSafeNumber(digits) ? number : new LosslessNumber(digits);
 }
 
-/**
- * The entries of a list, one after the other, so that a caller can stop at one that it cannot use: millions of values
- * take seconds. Undefined stands for what is not JSON, after which nothing follows, and for a longer entry.
- */
-export function* readEntries(jsonText: string, maxEntryChars: number): Iterable<ReadJson | undefined> {
-  // Servers in Go send null for an empty list.
-  if (jsonText.trim() === "null") return;
-  const end = jsonText.trimEnd().length - 1;
-  let start = jsonText.indexOf("[") + 1;
-  const isList = jsonText.slice(0, start).trim() === "[" && jsonText[end] === "]" && start <= end;
-  if (!isList) yield undefined;
-  if (!isList || jsonText.slice(start, end).trim() === "") return;
-  let depth = 0;
-  for (let at = start; at <= end; at++) {
-    const character = jsonText[at];
-    if (character === '"') at = endOfString(jsonText, at);
-    else if (character === "[" || character === "{") depth++;
-    else if (at === end || (character === "," && depth === 0)) {
-      yield at - start > maxEntryChars ? undefined : tryReadJson(jsonText.slice(start, at));
-      start = at + 1;
-    } else if (character === "]" || character === "}") depth--;
-  }
-  if (start <= end) yield undefined;
-}
-
 /** The JSON text with each value that is nested too deeply replaced by `{}`. What is replaced need not be JSON. */
 function withoutDepth(jsonText: string): string {
-  if (hasFewBrackets(jsonText)) return jsonText;
   const kept: string[] = [];
   let depth = 0;
   let keptFrom = 0;
@@ -207,13 +176,6 @@ function withoutDepth(jsonText: string): string {
     }
   }
   return kept.join("") + jsonText.slice(keptFrom);
-}
-
-/** Much faster than a search for the depth, and true for any record of a platform. */
-function hasFewBrackets(jsonText: string): boolean {
-  const opening = /[[{]/g;
-  for (let count = 0; count <= maxLevels; count++) if (!opening.test(jsonText)) return true;
-  return false;
 }
 
 function endOfString(jsonText: string, start: number): number {

@@ -54,7 +54,7 @@ export function accessOf({ kind, id }: Subject, state: State, run: Run): Access 
 /** The URLs with which the credentials of a state are used, as far as they are known. */
 export function urlsOf({ kind, id }: Subject, { record = {}, password, restToken, memory }: State, run: Run) {
   if (kind !== databasePassword) {
-    return { connectionUrl: undefined, restUrl: kind.restUrl?.(record, run.options.preset()?.indexHost) };
+    return { connectionUrl: undefined, restUrl: kind.restUrl?.(record, run.options.settings.preset?.indexHost) };
   }
   const { connection = {} } = memory.declared;
   const database = { databaseId: id, record: record as DatabaseRecord };
@@ -67,5 +67,5 @@ export function urlsOf({ kind, id }: Subject, { record = {}, password, restToken
 
 /** A wrong setting is reported by the check: a reset must not be lost because of it. */
 function hostSetting({ options }: Run): HostSetting {
-  return known(() => options.databaseHost());
+  return known(() => options.settings.databaseHost);
 }

@@ -1,5 +1,6 @@
 import { InputError } from "../platform/errors";
-import { didYouMean, isObject, isSet, kindOf } from "../records/fields";
+import { isObject, isSet, kindOf } from "../records/fields";
+import { didYouMean } from "../records/spelling";
 
 /** All names of a type's properties: the compiler compares them with the type. */
 export type NamesOf<T> = Readonly<Record<keyof T, true>>;

@@ -12,7 +12,6 @@ import {
   kindOf,
   portProblem,
 } from "../records/fields";
-import { type FoundSetting } from "../settings/foundSetting";
 
 /** Where, and as which user, clients connect to a database, as a program sets it. */
 export interface Connection {
@@ -27,7 +26,7 @@ export interface Connection {
 export const connectionNames = ["host", "port", "tls", "username"] as const satisfies readonly (keyof Connection)[];
 
 /** The setting `rekey:databaseHost`, if it is set. */
-export type HostSetting = FoundSetting | undefined;
+export type HostSetting = Readonly<Record<"value" | "source", string>> | undefined;
 
 /** What is known of a database. */
 export interface LocatedDatabase {

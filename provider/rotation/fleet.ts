@@ -1,7 +1,8 @@
 import { InternalError, RefusedError, RekeyError } from "../platform/errors";
 import { secretOf } from "../platform/secretKind";
 import { isObject } from "../records/fields";
-import { engineMessage, isUnknown } from "../records/properties";
+import { engineMessage } from "../records/engineMessage";
+import { isUnknown } from "../records/properties";
 import { type Resource, type Result } from "../resource";
 import { type Run } from "../run";
 import { type Finding } from "./findings";

@@ -13,13 +13,15 @@ import { credentialsIn, type State } from "./state";
 
 /** What plans and evidence depend on, besides the state and the inputs. */
 export function contextOf({ kind }: Pick<Subject, "kind">, { options }: Run): Context {
-  const ownToken = kind.authorizesQueue && options.queueToken();
+  const { settings } = options;
+  const isRead = settings.find("queueUserId") !== undefined;
+  const ownToken = kind.authorizesQueue && !isRead && settings.find("queueToken")?.value;
   return {
     kind,
     now: options.clock.now(),
     place: options.place(kind),
-    canRead: options.canRead(kind),
-    isScheduleOn: options.scheduledResets() === "on",
+    canRead: settings.canRead(kind),
+    isScheduleOn: settings.getOrDefault("scheduledResets") === "on",
     ...(ownToken && { ownToken }),
   };
 }
@@ -64,8 +66,8 @@ interface Last {
  * may show an older record. What is hidden is not waited for.
  */
 export async function readUntilShown(subject: Subject, { memory }: State, run: Run): Promise<Last> {
-  const { clock, end, deadlineMs } = run.options;
-  const endsAtMs = clock.elapsedMs() + deadlineMs();
+  const { clock, end, settings } = run.options;
+  const endsAtMs = clock.elapsedMs() + settings.deadlineMs;
   const ended: Last = { isOld: true, why: "the run was ended", isFinal: true };
   const act = async (): Promise<Last> => {
     if (end.aborted) return ended;

@@ -259,7 +259,7 @@ function intervalOf({ z, attempt, expected }: Schemas, orZero: boolean) {
 
 /** A wrong setting of the host is reported before anything is sent. */
 export function connectionProblems({ connection }: Desired, run: Run): InputProblem[] {
-  const setting = run.options.databaseHost();
+  const setting = run.options.settings.databaseHost;
   const problem = isSet(connection) && !isUnknown(connection) ? connectionProblem(connection, setting) : undefined;
   return problem === undefined ? [] : [{ property: "connection", problem }];
 }
@@ -276,7 +276,7 @@ export function rotationProblems(
     const problem = `must not be more than five minutes in the future: by the clock of this machine, it is ${now.toISOString()}`;
     problems.push({ property: "rotatedSince", problem });
   }
-  if (saveCredentials === false && !encryptFor && !run.options.canRead(kind)) {
+  if (saveCredentials === false && !encryptFor && !run.options.settings.canRead(kind)) {
     const problem =
       "must not be false without encryptFor, because this platform cannot be read (rekey:databasePath): new credentials would be lost";
     problems.push({ property: "saveCredentials", problem });

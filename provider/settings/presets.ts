@@ -54,19 +54,13 @@ function ofRegion({ variables, regions }: Preset, region: string): Variables {
   return Object.fromEntries(regions.of.map((name) => [name, `${region}_${variables[name]}`]));
 }
 
-/** The region that an environment chooses, with its variables; undefined if it chooses none that exists. */
-export function chosenRegion(preset: Preset, environment: NodeJS.ProcessEnv): Variables | undefined {
-  const { variable, names } = preset.regions;
-  const chosen = environment[variable]?.replaceAll("-", "_").toUpperCase();
-  const region = names.find((name) => name === chosen);
-  return region === undefined ? undefined : ofRegion(preset, region);
-}
-
-/** The usual variables that count: those of the chosen region, if all of them are set. */
+/** The usual variables that count: those of the region that an environment chooses, if all of them are set. */
 export function usualVariables(preset: Preset, environment: NodeJS.ProcessEnv): Variables {
-  const chosen = chosenRegion(preset, environment);
-  const isComplete = chosen !== undefined && Object.values(chosen).every((variable) => environment[variable]);
-  return isComplete ? { ...preset.variables, ...chosen } : preset.variables;
+  const chosen = environment[preset.regions.variable]?.replaceAll("-", "_").toUpperCase();
+  const region = preset.regions.names.find((name) => name === chosen);
+  const variables = region === undefined ? {} : ofRegion(preset, region);
+  const isComplete = Object.values(variables).every((variable) => environment[variable]);
+  return isComplete ? { ...preset.variables, ...variables } : preset.variables;
 }
 
 /** All variables that a setting may come from. */

@@ -1,19 +1,26 @@
 import { SettingsError } from "../platform/errors";
-import { type FoundSetting } from "./foundSetting";
+import { type SecretKind } from "../platform/secretKind";
+import { isLoopback } from "../records/fields";
+import { invalid, missing } from "./advice";
 import { allVariables, type Preset, presets, usualVariables } from "./presets";
 import {
   environmentName,
+  type FoundSetting,
   nameOf,
-  presetNames,
   type SettingName,
   settingNames,
   settingOf,
   type SettingValue,
 } from "./table";
-import { isLoopback } from "../records/fields";
 
 /** Returns a setting of the configuration by its short name (`baseUrl`), or undefined if it is not set. */
 export type Lookup = (name: SettingName) => string | undefined;
+
+/** The settings of each service, its address first: a credential is sent only to the address that it belongs to. */
+export const accounts: Readonly<Record<SecretKind["service"], readonly SettingName[]>> = {
+  management: ["baseUrl", "username", "password"],
+  queue: ["queueUrl", "queueToken"],
+};
 
 /**
  * The settings of one run. Each is found in the stack's configuration, then in Rekey's environment variable. If
@@ -30,90 +37,31 @@ export class Settings {
   constructor(
     private readonly configuration: Lookup,
     private readonly environment: NodeJS.ProcessEnv = {},
-    private readonly provider?: string,
+    readonly provider?: string,
   ) {
-    const secretNames = settingNames.filter((name) => settingOf(name).secret);
-    const preset = this.preset;
-    const found = secretNames.flatMap((name) => {
-      const usual = preset === undefined ? [] : allVariables(preset, name);
-      return [this.#findOwn(name), ...usual.map((variable) => this.#findVariable(variable))];
-    });
-    // Pulumi passes it on to providers.
-    const { PULUMI_ACCESS_TOKEN: accessToken } = environment;
-    this.secrets = [
-      ...found.flatMap((one) => one?.value ?? []),
-      ...passwordIn(this.find("proxy")?.value ?? ""),
-      ...(accessToken ? [accessToken] : []),
-    ];
-  }
-
-  /** @throws SettingsError that explains how to set it. */
-  require<N extends SettingName>(name: N): SettingValue<N> {
-    const value = this.get(name);
-    if (value === undefined) throw this.missing(...this.#missingWith(name));
-    return value;
-  }
-
-  /**
-   * Requires all settings with which requests to a service are sent.
-   *
-   * @throws SettingsError
-   */
-  requireFor(service: "management" | "queue"): void {
-    if (service === "queue") {
-      this.require("queueUrl");
-      if (this.get("queueUserId") === undefined) return void this.require("queueToken");
-    }
-    for (const name of ["baseUrl", "username", "password"] as const) this.require(name);
-  }
-
-  /** The error for settings that are required and not set. */
-  missing(...names: SettingName[]): SettingsError {
-    const why = [...new Set(names.flatMap((name) => this.#whyWithheld(name) ?? []))];
-    const all = new Intl.ListFormat("en", { style: "long" }).format(names.map(nameOf));
-    const problem = `${all} ${names.length === 1 ? "is" : "are"} not set${why.length === 0 ? "" : `: ${why.join("; ")}`}`;
-    const advice = [...this.#presetAdvice(names), ...names.map((name) => this.#howToSet(name))].join(" ");
-    return new SettingsError("REKEY_SETTING_MISSING", { problem, advice });
-  }
-
-  /** The settings that are not set of those that requests to the same service need: each run would report only one. */
-  #missingWith(name: SettingName): SettingName[] {
-    const account = accounts.find(({ settings }) => settings.includes(name));
-    const isNeeded = (one: SettingName) =>
-      settingOf(one).readAt === undefined && !(one === "queueToken" && this.find("queueUserId") !== undefined);
-    const others = (account?.settings ?? []).filter((one) => isNeeded(one) && this.find(one) === undefined);
-    return others.includes(name) ? others : [name];
-  }
-
-  /** The preset comes first, if it has one of the settings. */
-  #presetAdvice(names: readonly SettingName[]): string[] {
-    if (this.#findOwn("platform") !== undefined) return [];
-    const [preset] = presetNames.filter((one) => names.some((name) => presets[one].values[name] !== undefined));
-    if (preset === undefined) return [];
-    const how =
-      this.provider === undefined ? `run \`pulumi config set rekey:platform ${preset}\`` : `set platform to ${preset}`;
-    return [`For ${preset}, ${how}, which sets addresses and paths.`];
+    const { preset } = this;
+    const found = settingNames
+      .filter((name) => settingOf(name).secret)
+      .flatMap((name) => {
+        const usual = preset === undefined ? [] : allVariables(preset, name);
+        return [this.#findOwn(name)?.value, ...usual.map((variable) => environment[variable])];
+      });
+    const proxy = this.find("proxy")?.value ?? "";
+    const ofProxy = URL.canParse(proxy) ? new URL(proxy).password : "";
+    // Pulumi passes its own token on to providers.
+    this.secrets = [...found, ofProxy, environment["PULUMI_ACCESS_TOKEN"]].flatMap((secret) => secret || []);
   }
 
   /** @throws SettingsError if its value cannot be used. */
   get<N extends SettingName>(name: N): SettingValue<N> | undefined {
     if (this.#values.has(name)) return this.#values.get(name) as SettingValue<N> | undefined;
     const written = this.find(name)?.value;
-    if (written === undefined) {
-      // The platform may have a value for it: an unknown one is an error.
-      if (name !== "platform") this.get("platform");
-      this.#values.set(name, undefined);
-      return undefined;
-    }
-    const result = settingOf(name).schema().safeParse(written);
-    if (result.success) {
-      this.#values.set(name, result.data);
-      return result.data as SettingValue<N>;
-    }
-    const reason = result.error.issues[0]?.message ?? "cannot be used";
-    // Without the value: by mistake, any setting may hold a credential.
-    const problem = `${nameOf(name)} ${reason}`;
-    throw new SettingsError("REKEY_SETTING_INVALID", { problem, advice: this.#howToSet(name) });
+    // The platform may have a value for it: an unknown one is an error.
+    if (written === undefined && name !== "platform") this.get("platform");
+    const read = written === undefined ? undefined : settingOf(name).schema().safeParse(written);
+    if (read?.error) throw invalid(name, read.error.issues[0]?.message, this);
+    this.#values.set(name, read?.data);
+    return read?.data as SettingValue<N> | undefined;
   }
 
   /** As `get`, or else the default. @throws SettingsError if its value cannot be used. */
@@ -121,11 +69,50 @@ export class Settings {
     return this.get(name) ?? (settingOf(name).default as SettingValue<N>);
   }
 
+  /** As `get`. @throws SettingsError that explains how to set it. */
+  require<N extends SettingName>(name: N): SettingValue<N> {
+    const value = this.get(name);
+    if (value === undefined) throw missing(this.#missingWith(name), this);
+    return value;
+  }
+
   /** A setting as it is written, usable or not, and where it comes from. */
   find(name: SettingName): FoundSetting | undefined {
-    const usual = this.#whyWithheld(name) === undefined ? this.#findUsual(name) : undefined;
+    const usual = this.whyWithheld(name) === undefined ? this.#findVariable(this.usualVariable(name)) : undefined;
     const preset = this.preset?.values[name];
     return this.#findOwn(name) ?? usual ?? (preset === undefined ? undefined : { value: preset, source: "preset" });
+  }
+
+  /** The preset of `rekey:platform`; undefined if it is not set, or if there is no such platform. */
+  get preset(): Preset | undefined {
+    const name = this.#findOwn("platform")?.value ?? "";
+    return Object.hasOwn(presets, name) ? presets[name as keyof typeof presets] : undefined;
+  }
+
+  /** The host of databases and where it comes from, if it is set. @throws SettingsError if it cannot be used. */
+  get databaseHost(): FoundSetting | undefined {
+    return this.get("databaseHost") === undefined ? undefined : this.find("databaseHost");
+  }
+
+  /** Milliseconds that one request may take, including its retries. */
+  get deadlineMs(): number {
+    return this.getOrDefault("deadlineSeconds") * 1000;
+  }
+
+  /** Whether the platform has an operation that reads such a secret. @throws SettingsError for a wrong setting */
+  canRead({ paths }: Pick<SecretKind, "paths">): boolean {
+    return paths !== undefined || this.getOrDefault("databasePath") !== "none";
+  }
+
+  /** Why requests to a service would fail before they are sent; undefined if its settings can be used. */
+  errorFor(service: SecretKind["service"]): SettingsError | undefined {
+    try {
+      for (const name of this.#neededFor(service)) this.require(name);
+      return undefined;
+    } catch (error) {
+      if (error instanceof SettingsError) return error;
+      throw error;
+    }
   }
 
   /**
@@ -142,32 +129,10 @@ export class Settings {
     });
   }
 
-  /**
-   * Why a credential in the platform's usual variable is not used: it must be sent only to the platform's own address.
-   * Undefined if it is used, or if there is none.
-   */
-  #whyWithheld(name: SettingName): string | undefined {
-    const credential = this.#findUsual(name)?.variable;
-    return credential === undefined ? undefined : this.#whyNotFor(name, credential);
-  }
-
-  /** Why a variable of the platform, set or not, would not be used for a setting. */
-  #whyNotFor(name: SettingName, credential: string): string | undefined {
-    const { sentTo } = settingOf(name);
-    const preset = this.preset;
-    if (sentTo === undefined || preset === undefined) return undefined;
-    const address = this.find(sentTo);
-    const variable = usualVariables(preset, this.environment)[sentTo];
-    if (originOf(address?.value) === preset.values[sentTo]) return undefined;
-    if (variable !== undefined && address?.variable === variable) return undefined;
-    const orFrom = variable === undefined ? "" : ` or comes from ${variable}`;
-    return `${credential} is used only if ${nameOf(sentTo)} is ${preset.values[sentTo]}${orFrom}`;
-  }
-
-  /** The preset of `rekey:platform`; undefined if it is not set, or if there is no such platform. */
-  get preset(): Preset | undefined {
-    const name = this.#findOwn("platform")?.value ?? "";
-    return Object.hasOwn(presets, name) ? presets[name as keyof typeof presets] : undefined;
+  /** With `rekey:queueUserId`, the token of the queue is read with the management credentials. */
+  #neededFor(service: SecretKind["service"]): readonly SettingName[] {
+    const isRead = service === "queue" && this.find("queueUserId") !== undefined;
+    return isRead ? ["queueUrl", ...accounts.management] : accounts[service];
   }
 
   #findOwn(name: SettingName): FoundSetting | undefined {
@@ -175,12 +140,9 @@ export class Settings {
     return value === undefined ? this.#findVariable(environmentName(name)) : { value, source: "configuration" };
   }
 
-  #findUsual(name: SettingName): FoundSetting | undefined {
-    return this.#findVariable(this.#usualVariable(name));
-  }
-
-  #usualVariable(name: SettingName): string | undefined {
-    const preset = this.preset;
+  /** The platform's own variable for a setting. */
+  usualVariable(name: SettingName): string | undefined {
+    const { preset } = this;
     return preset && usualVariables(preset, this.environment)[name];
   }
 
@@ -189,47 +151,29 @@ export class Settings {
     return value ? { value, source: "environment", variable } : undefined;
   }
 
-  #howToSet(name: SettingName): string {
-    const usual = this.#usualVariable(name);
-    const isUsed = usual !== undefined && this.#whyNotFor(name, usual) === undefined;
-    const variable = this.find(name)?.variable ?? (isUsed ? usual : environmentName(name));
-    if (this.provider !== undefined) {
-      return `Set ${name} in the arguments of the provider ${JSON.stringify(this.provider)}.`;
-    }
-    const secret = settingOf(name).secret ? "--secret " : "";
-    return `Run \`pulumi config set ${secret}${nameOf(name)} …\`, or set ${variable} in the environment.`;
+  /**
+   * Why the platform's usual variable is not used for a credential: it must be sent only to the platform's own address,
+   * or to the one that comes from a variable of the platform, too. Undefined if it may be used.
+   */
+  whyWithheld(name: SettingName): string | undefined {
+    const usual = this.usualVariable(name);
+    const [address] = Object.values(accounts).find((settings) => settings.includes(name)) ?? [];
+    const own = address && this.preset?.values[address];
+    if (usual === undefined || address === undefined || name === address) return undefined;
+    const found = this.find(address);
+    const variable = this.usualVariable(address);
+    if (originOf(found?.value) === own || (variable !== undefined && found?.variable === variable)) return undefined;
+    const orFrom = variable === undefined ? "" : ` or comes from ${variable}`;
+    return `${usual} is used only if ${nameOf(address)} is ${own}${orFrom}`;
   }
-}
 
-/** The settings that belong together: a credential must be sent only to the address that it was given with. */
-export const accounts = (["baseUrl", "queueUrl"] as const).map((address) => ({
-  address,
-  settings: [
-    address,
-    ...settingNames.filter((name) => [settingOf(name).sentTo, settingOf(name).readAt].includes(address)),
-  ],
-}));
-
-/**
- * The variables that an explicit provider may use. Once its arguments set an address or a credential of a service, all
- * of them come from the arguments: the variables may belong to another account.
- */
-export function environmentOfProvider(args: Lookup, environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  const isSet = (name: SettingName) => args(name) !== undefined;
-  const own = accounts.flatMap(({ settings }) => (isSet("platform") || settings.some(isSet) ? settings : []));
-  if (own.length === 0) return environment;
-  const usual = (name: SettingName) => Object.values(presets).flatMap((preset) => allVariables(preset, name));
-  const withheld = new Set(own.flatMap((name) => [environmentName(name), ...usual(name)])).add(
-    environmentName("platform"),
-  );
-  return Object.fromEntries(Object.entries(environment).filter(([variable]) => !withheld.has(variable)));
+  /** What the same service needs, too, and is not set: each run would report only one. */
+  #missingWith(name: SettingName): readonly SettingName[] {
+    const service = (["management", "queue"] as const).find((one) => accounts[one].includes(name));
+    return service ? this.#neededFor(service).filter((one) => this.find(one) === undefined) : [name];
+  }
 }
 
 function originOf(url = ""): string | undefined {
   return URL.canParse(url) ? new URL(url).origin : undefined;
-}
-
-function passwordIn(url: string): string[] {
-  const password = URL.canParse(url) ? new URL(url).password : "";
-  return password === "" ? [] : [password];
 }

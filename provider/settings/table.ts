@@ -1,22 +1,26 @@
-import { X509Certificate } from "node:crypto";
-import { readFileSync, statSync } from "node:fs";
 import type * as zod from "zod";
 import { hostTemplateProblem, isLoopback, pathPartProblem } from "../records/fields";
+import type * as certificates from "./certificates";
 
 /** One setting. Its checks, the schema, docs/reference.md and the doctor derive from this. */
 interface Setting {
   /** Markdown. */
   readonly description: string;
-  readonly kind: "number" | "text";
+  /** The type of its value. Default: a text. */
+  readonly kind?: "number";
   /** Reads the text that is set. */
   readonly schema: () => zod.ZodType;
   readonly default?: string | number;
   /** Whether its value must never be shown. */
   readonly secret?: true;
-  /** For a credential: the address that it is sent to. */
-  readonly sentTo?: "baseUrl" | "queueUrl";
-  /** For a credential that is read: the address that shows it. */
-  readonly readAt?: "baseUrl" | "queueUrl";
+}
+
+/** A setting as it is written, usable or not. */
+export interface FoundSetting {
+  readonly value: string;
+  readonly source: "configuration" | "environment" | "preset";
+  /** The environment variable, if it comes from one. */
+  readonly variable?: string;
 }
 
 /** Loaded on first use: most runs of a program read no setting. */
@@ -29,69 +33,53 @@ export const presetNames = ["upstash"] as const;
 const settingTable = {
   platform: {
     description: "Preset of a public platform: `upstash`. It sets addresses and paths unless they are set separately.",
-    kind: "text",
     schema: () => z().enum(presetNames, `is not a known platform (known: ${presetNames.join(", ")})`),
   },
   baseUrl: {
     description: "Address of the management interface: https, or http on a loopback address.",
-    kind: "text",
-    schema: () => address(),
+    schema: () => readBy(addressIn),
   },
   queueUrl: {
     description: "Address of the message queue: https, or http on a loopback address.",
-    kind: "text",
-    schema: () => address(),
+    schema: () => readBy(addressIn),
   },
   username: {
     description: "User name for the management interface, without a colon.",
-    kind: "text",
     schema: () =>
       headerSafe().refine((name) => !name.includes(":"), "must not contain a colon: HTTP Basic does not allow it"),
-    sentTo: "baseUrl",
   },
   password: {
     description: "Password or API key for the management interface. Secret.",
-    kind: "text",
     schema: () => headerSafe(),
     secret: true,
-    sentTo: "baseUrl",
   },
   queueToken: {
     description: "Token for the message queue. Secret.",
-    kind: "text",
     schema: () => headerSafe().regex(/^[\x21-\x7e]*$/, "must be visible ASCII without spaces"),
     secret: true,
-    sentTo: "queueUrl",
   },
   queueUserId: {
     description:
       "Id of a queue user, whose token is read with the management credentials when it is needed. It has precedence over `queueToken`.",
-    kind: "text",
     schema: () => checked(pathPartProblem),
-    readAt: "baseUrl",
-    sentTo: "queueUrl",
   },
   resetPasswordPath: {
     description: "Path of a password reset, which contains `{id}` once.",
-    kind: "text",
     schema: () => databasePath(),
     default: "/v2/keyvalue/reset-password/{id}",
   },
   databasePath: {
     description:
       "Path of an operation that reads a database, which contains `{id}` once; `none` if the platform has none.",
-    kind: "text",
     schema: () => z().literal("none").or(databasePath()),
     default: "none",
   },
   databaseListPath: {
     description: "Path of an operation that lists the databases of the account.",
-    kind: "text",
     schema: () => filled().startsWith("/", "must begin with /"),
   },
   flowControlResetAction: {
     description: "Last part of the path of a flow-control reset.",
-    kind: "text",
     schema: () =>
       z()
         .string()
@@ -100,7 +88,6 @@ const settingTable = {
   },
   databaseHost: {
     description: "Host of a database; may contain `{endpoint}` of its record and `{id}`.",
-    kind: "text",
     schema: () => checked(hostTemplateProblem),
     default: "{endpoint}",
   },
@@ -134,23 +121,17 @@ const settingTable = {
   },
   scheduledResets: {
     description: "`on`, or `off` for a run that makes no reset that only `rotateEvery` asks for.",
-    kind: "text",
     schema: () => z().enum(["on", "off"], 'must be "on" or "off"'),
     default: "on",
   },
   proxy: {
     description:
       "URL of an HTTP proxy, on a loopback address if the platform uses http; use `--secret` if it contains a password.",
-    kind: "text",
-    schema: () =>
-      z()
-        .string()
-        .refine((written) => /^https?:$/.test(protocolOf(written)), "must be an http or https URL"),
+    schema: () => checked(proxyProblem),
   },
   caFile: {
     description: "File with certificates (PEM) to trust in addition to those that Node trusts.",
-    kind: "text",
-    schema: () => filled().transform(certificatesIn),
+    schema: () => readBy((file) => (require("./certificates") as typeof certificates).certificatesIn(file)),
   },
 } as const satisfies Readonly<Record<string, Setting>>;
 
@@ -185,14 +166,30 @@ const databasePath = () =>
     .refine((path) => path.split("{id}").length === 2, "must contain {id} once");
 const headerSafe = () => filled().regex(/^[^\r\n\0]*$/, "must not contain line breaks");
 
-/** A text, by a function that returns why it cannot be used, if it cannot. */
-function checked(problemOf: (text: string) => string | undefined) {
+/** A text that a function reads. @param read throws an error if the text cannot be used */
+function readBy<T>(read: (text: string) => T) {
   return z()
     .string()
-    .superRefine((text, context) => {
-      const problem = problemOf(text);
-      if (problem !== undefined) context.addIssue(problem);
+    .transform((text, context) => {
+      try {
+        return read(text);
+      } catch (error) {
+        context.addIssue({ code: "custom", message: (error as Error).message });
+        return z().NEVER;
+      }
     });
+}
+
+/** A text, by a function that returns why it cannot be used, if it cannot. */
+function checked(problemOf: (text: string) => string | undefined) {
+  return readBy((text) => {
+    refuse(problemOf(text));
+    return text;
+  });
+}
+
+function refuse(problem: string | undefined): void {
+  if (problem !== undefined) throw new Error(problem);
 }
 
 /** A number of some kind. JavaScript reads an empty text as 0. */
@@ -200,17 +197,12 @@ function number<T extends zod.ZodNumber>(kind: T, message = "must be a number") 
   return z().string().regex(/\S/, message).pipe(z().coerce.number(message)).pipe(kind);
 }
 
-function address() {
-  return z()
-    .string()
-    .transform((written, context) => {
-      if (!URL.canParse(written)) return fail(context, "is not a URL");
-      const url = new URL(written);
-      const problem = addressProblem(url);
-      if (problem) return fail(context, problem);
-      // Normalized: as written, it may contain spaces or end in a question mark.
-      return `${url.origin}${url.pathname}`.replace(/\/+$/, "");
-    });
+function addressIn(written: string): string {
+  refuse(URL.canParse(written) ? undefined : "is not a URL");
+  const url = new URL(written);
+  refuse(addressProblem(url));
+  // Normalized: as written, it may contain spaces or end in a question mark.
+  return `${url.origin}${url.pathname}`.replace(/\/+$/, "");
 }
 
 function addressProblem(url: URL): string | undefined {
@@ -223,31 +215,6 @@ function addressProblem(url: URL): string | undefined {
   return undefined;
 }
 
-function protocolOf(written: string): string {
-  return URL.canParse(written) ? new URL(written).protocol : "";
-}
-
-function certificatesIn(file: string, context: zod.RefinementCtx): string {
-  try {
-    // Reading a pipe or a device may never end.
-    const found = statSync(file);
-    if (!found.isFile() && !found.isDirectory()) return fail(context, "is not a file");
-    const text = readFileSync(file, "utf8");
-    return isCertificate(text) ? text : fail(context, "contains no PEM certificate");
-  } catch (error) {
-    return fail(context, `cannot be read (${(error as NodeJS.ErrnoException).code})`);
-  }
-}
-
-function isCertificate(text: string): boolean {
-  try {
-    return Boolean(new X509Certificate(text));
-  } catch {
-    return false;
-  }
-}
-
-function fail(context: zod.RefinementCtx, message: string): never {
-  context.addIssue({ code: "custom", message });
-  return z().NEVER;
+function proxyProblem(url: string): string | undefined {
+  return URL.canParse(url) && /^https?:/i.test(url.trim()) ? undefined : "must be an http or https URL";
 }

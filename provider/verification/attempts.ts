@@ -80,7 +80,7 @@ async function read(
   const failed = (why: string, advice: string): Failure => {
     return { reason: `the new ${nameOf(triedAs({ name, value: "" }))} is not saved, and ${why}`, advice };
   };
-  if (!run.options.canRead(kind)) {
+  if (!run.options.settings.canRead(kind)) {
     const advice = "Set rekey:databasePath, or remove saveCredentials or this verification.";
     return { ...failed("this platform cannot be read", advice), isFinal: true };
   }

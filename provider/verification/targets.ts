@@ -86,9 +86,9 @@ export function endpointFor({ subject, access }: Target, { options }: Run): Prob
     if (!probe) {
       // The REST interface has the port of HTTPS.
       const at = current?.name === "restToken" ? { port: 443, tls: true, ...connection } : connection;
-      return endpointOf({ databaseId: id, record }, at, options.databaseHost());
+      return endpointOf({ databaseId: id, record }, at, options.settings.databaseHost);
     }
-    if (probe.service === "queue") return { ...probe, baseUrl: options.queueUrl() };
+    if (probe.service === "queue") return { ...probe, baseUrl: options.settings.require("queueUrl") };
     if (restUrl !== undefined) return { ...probe, baseUrl: restUrl.replace(/\/$/, "") };
     const reason = `the platform's record of ${ownerOf(subject)} has no endpoint that can be used`;
     return { reason, advice: "Remove this verification." };

@@ -150,15 +150,9 @@ export class InProcessEngine {
 
   #host(limit?: number): Provider {
     const log = (line: string) => this.messages.push(line);
-    const now = () => new Date(this.now);
-    let elapsedMs = 0;
-    const sleep = async (milliseconds: number) => void (elapsedMs += milliseconds);
-    return inProcessProvider(this.platform, log, {
-      maxResets: () => limit,
-      canRead: () => this.canRead,
-      clock: { now, elapsedMs: () => elapsedMs, sleep },
-      deadlineMs: () => 2_000,
-    }).passwordRotation;
+    const { canRead } = this;
+    const fields = { maxResets: limit, canRead, time: new Date(this.now), deadlineMs: 2_000 };
+    return inProcessProvider(this.platform, log, fields).passwordRotation;
   }
 }
 

@@ -4,18 +4,18 @@ import { databasePassword } from "../../provider/rotation/kinds/databasePassword
 import { signingKeys } from "../../provider/rotation/kinds/signingKeys";
 import { type SecretKind } from "../../provider/platform/secretKind";
 import { startRun } from "../../provider/run";
+import { Settings } from "../../provider/settings/settings";
 
-type Settings = Readonly<Record<string, string>>;
+type Written = Readonly<Record<string, string>>;
 
 describe("a run from settings", () => {
   afterEach(() => mock.restoreAll());
 
-  it("reads the configuration when it is first needed, and has one client", () => {
-    const configuration: Settings = { "rekey:maxResetsPerRun": "3" };
+  it("reads the configuration, and has one client", () => {
+    const configuration: Written = { "rekey:maxResetsPerRun": "3" };
     const read = mock.fn((key: string) => configuration[key]);
     const run = startRun({ configuration: read });
-    assert.equal(read.mock.callCount(), 0);
-    assert.equal(run.options.maxResets(), 3);
+    assert.equal(run.options.settings.get("maxResetsPerRun"), 3);
     assert.equal(run.platform, run.platform);
     assert.equal(read.mock.calls.filter(({ arguments: [key] }) => key === "rekey:password").length, 1);
   });
@@ -23,16 +23,20 @@ describe("a run from settings", () => {
   it("reads the given environment, and names the given provider in its advice", () => {
     const environment = { REKEY_MAX_RESETS_PER_RUN: "4", REKEY_DEADLINE_SECONDS: "90" };
     const { options, platform } = startRun({ configuration: () => undefined, environment, provider: "second" });
-    assert.deepEqual([options.maxResets(), options.deadlineMs(), options.databaseHost()], [4, 90_000, undefined]);
+    const { settings } = options;
+    assert.deepEqual(
+      [settings.get("maxResetsPerRun"), settings.deadlineMs, settings.databaseHost],
+      [4, 90_000, undefined],
+    );
     const advice = /Set baseUrl in the arguments of the provider "second"\./;
     assert.throws(() => platform.operations(databasePassword), advice);
-    const { databaseHost } = startRun({ configuration: () => "a b", environment: {} }).options;
-    assert.throws(databaseHost, /rekey:databaseHost must be/);
+    const wrong = new Settings(() => "a b");
+    assert.throws(() => wrong.databaseHost, /rekey:databaseHost must be/);
   });
 
   it("knows the place of a secret by address and account, and names the address of one that has no id", () => {
     const all = { baseUrl: "https://Api.example.com/", queueUrl: "https://q.example.com", username: "you" };
-    const placeOf = (kind: SecretKind, settings: Settings) =>
+    const placeOf = (kind: SecretKind, settings: Written) =>
       startRun({ configuration: (key) => settings[key.replace("rekey:", "")], environment: {} }).options.place(kind);
     const here = placeOf(databasePassword, all);
     assert.deepEqual(Object.keys(here ?? {}), ["account"]);

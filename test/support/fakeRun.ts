@@ -11,6 +11,8 @@ import { KnownSecrets } from "../../provider/platform/redact";
 import { RequestQueue } from "../../provider/platform/requestQueue";
 import { type FlowControlKey } from "../../provider/records/flowControl";
 import { type SecretResponse } from "../../provider/records/response";
+import { Settings } from "../../provider/settings/settings";
+import { type SettingName } from "../../provider/settings/table";
 import { databasePassword } from "../../provider/rotation/kinds/databasePassword";
 import { type Desired } from "../../provider/rotation/plan";
 import { rotationOf } from "../../provider/rotation/rotation";
@@ -124,17 +126,20 @@ export class FakeRun {
       permitting: () => platform,
       ...parts,
     };
+    const settings: Partial<Record<SettingName, string | undefined>> = {
+      baseUrl: "https://platform.example.com",
+      username: "user",
+      password: "management password",
+      queueUrl: "https://queue.example.com",
+      queueUserId: "queue-user",
+      databasePath: this.canRead ? "/database/{id}" : "none",
+      deadlineSeconds: String(Math.max(this.deadlineMs, 0.001) / 1000),
+      maxResetsPerRun: this.maxResets?.toString(),
+      scheduledResets: this.scheduledResets,
+    };
     return new Run({
       platform: () => platform,
-      canRead: () => this.canRead,
-      deadlineMs: () => this.deadlineMs,
-      maxResets: () => this.maxResets,
-      databaseHost: () => undefined,
-      settingsProblem: () => undefined,
-      queueUrl: () => "https://queue.example.com",
-      queueToken: () => undefined,
-      scheduledResets: () => this.scheduledResets,
-      preset: () => undefined,
+      settings: new Settings((name) => settings[name]),
       place: () => this.place,
       clock: {
         now: () => this.time,

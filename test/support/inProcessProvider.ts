@@ -2,7 +2,6 @@ import { createProviders } from "../../provider/engine/dynamic";
 import { SecretOperations } from "../../provider/platform/secretOperations";
 import { FlowControl } from "../../provider/platform/flowControl";
 import { type Requester } from "../../provider/platform/http";
-import { type RunOptions } from "../../provider/run";
 import { FakeRun } from "./fakeRun";
 
 const databasePaths = { reset: "/v2/keyvalue/reset-password/{id}", read: "/v2/redis/database/{id}" };
@@ -12,11 +11,12 @@ const databasePaths = { reset: "/v2/keyvalue/reset-password/{id}", read: "/v2/re
  *
  * @param requester responds to what it sends
  * @param log gets what it prints
+ * @param fields of the run
  */
 export function inProcessProvider(
   requester: Requester,
   log: (line: string) => void,
-  options: Partial<RunOptions> = {},
+  fields: Partial<FakeRun> = {},
 ): ReturnType<typeof createProviders> {
   const parts = {
     operations: (kind: ConstructorParameters<typeof SecretOperations>[1]) =>
@@ -24,7 +24,7 @@ export function inProcessProvider(
     flowControl: new FlowControl(requester, { name: "reset" }),
     secrets: requester.secrets,
   };
-  const provider = createProviders(() => new FakeRun().start(parts, { log, ...options }));
+  const provider = createProviders(() => Object.assign(new FakeRun(), fields).start(parts, { log }));
   void provider.passwordRotation.configure({ config: { get: () => undefined } as never });
   return provider;
 }

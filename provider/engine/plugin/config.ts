@@ -1,8 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
 import { withCode } from "../../platform/errors";
-import { type Properties, reveal, secret, secretNames } from "../../records/properties";
-import { notASetting } from "../../settings/unknownSettings";
+import { type Properties, secret } from "../../records/properties";
+import { notASetting } from "../../settings/warnings";
 import { packageSchema } from "./schema";
+import { reveal, secretNames } from "./secrets";
 
 /** What the engine itself adds to the settings of a provider. */
 const engineInputs = ["version", "pluginDownloadURL", "pluginChecksums", "__internal"];

@@ -1,7 +1,7 @@
 import { InputError, NotSentError, type RequestFacts, withCode } from "../../platform/errors";
 import { type SharedReads } from "../../flowControl/sharedReads";
 import { refuseUnknown } from "../../rotation/arguments";
-import { type Properties, reveal, secretNames, wrap } from "../../records/properties";
+import { type Properties, wrap } from "../../records/properties";
 import {
   type AnyResource,
   applyResource,
@@ -15,12 +15,12 @@ import {
   secretOutputsOf,
 } from "../../resource";
 import { type Run, startRun } from "../../run";
-import { plainCredentials, plainWarning } from "../../settings/plainCredentials";
-import { mistypedVariables } from "../../settings/unknownSettings";
-import { environmentOfProvider } from "../../settings/settings";
+import { environmentOfProvider } from "../../settings/explicitProvider";
+import { mistypedVariables } from "../../settings/warnings";
 import { changeError, fitsInError, ReportedError } from "../engineErrors";
 import { functionNamed } from "../resources";
 import { packageSchema } from "./schema";
+import { reveal, secretNames } from "./secrets";
 import { isDefaultProvider, nameIn, resourceOf } from "./urn";
 
 /** What the service needs of the engine that started it. */
@@ -73,11 +73,7 @@ export class PluginService {
       end: this.#runEnd.signal,
     });
     if (!isDefault) return;
-    const stack = urn.slice("urn:pulumi:".length).split("::")[0] ?? "";
-    const plainOnes = plainCredentials(process.cwd(), stack, read).map(plainWarning);
-    for (const text of [...plainOnes, ...mistypedVariables(process.env)]) {
-      void this.engine.show({ text, isWarning: true }, urn);
-    }
+    for (const text of mistypedVariables(process.env)) void this.engine.show({ text, isWarning: true }, urn);
   }
 
   /** @returns what is wrong with the inputs; they always have the id, so that no refresh is taken for an import */

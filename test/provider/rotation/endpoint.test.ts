@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { InputError } from "../../../provider/platform/errors";
 import { type ClientEndpoint, restAddressOf } from "../../../provider/platform/address";
-import { type FoundSetting } from "../../../provider/settings/foundSetting";
+import { type FoundSetting } from "../../../provider/settings/table";
 import {
   type Connection,
   connectionProblem,

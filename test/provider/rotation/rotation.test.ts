@@ -98,14 +98,15 @@ describe("rotation: one reset", () => {
 
 describe("rotation: what a preview says", () => {
   it("counts aloud, and warns above the limit of the run, 0 included", () => {
-    const fake = new FakeRun();
-    const run = fake.start();
+    const limited = new FakeRun();
+    limited.maxResets = 2;
+    const run = limited.start();
     const say = (databaseId: string) => plan(undefined, { databaseId, version: 1 }, run);
     assert.match(
       say("a").notice ?? "",
-      /^Password of database "a": will be reset, because the resource is new\..* So far 1 in this run\.$/,
+      /^Password of database "a": will be reset, because the resource is new\..* So far 1 of 2 in this run\.$/,
     );
-    fake.maxResets = 2;
+    assert.match(plan(undefined, id).notice ?? "", /So far 1 in this run\.$/);
     assert.match(say("b").notice ?? "", /So far 2 of 2 in this run\.$/);
     assert.match(say("c").warning ?? "", /So far 3 of 2 in this run: .* it will be refused\.$/);
     assert.deepEqual(say("c"), { changes: true, changing: undefined }, "one reset is announced once");

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { SettingsError } from "../../../provider/platform/errors";
-import { environmentOfProvider, Settings } from "../../../provider/settings/settings";
+import { environmentOfProvider } from "../../../provider/settings/explicitProvider";
+import { Settings } from "../../../provider/settings/settings";
 import { type SettingName } from "../../../provider/settings/table";
 
 type Written = Partial<Record<SettingName, string>>;
@@ -124,15 +125,11 @@ describe("rekey:platform", () => {
     it(`keeps the usual credentials from ${address}`, () => {
       const variables = { ...credentials, REKEY_BASE_URL: address, REKEY_QUEUE_URL: address };
       for (const settings of [upstash({ baseUrl: address, queueUrl: address }), upstash({}, variables)]) {
-        for (const [name, variable] of [
-          ["username", "UPSTASH_EMAIL"],
-          ["password", "UPSTASH_API_KEY"],
-        ] as const) {
-          const why = `${variable} is used only if rekey:baseUrl is https://api.upstash.com`;
-          assertMissing(settings, name, why, `REKEY_${name.toUpperCase()}`);
-        }
-        const why = "QSTASH_TOKEN is used only if rekey:queueUrl is https://qstash.upstash.io or comes from QSTASH_URL";
-        assertMissing(settings, "queueToken", why, "REKEY_QUEUE_TOKEN");
+        const why = (variable: string) => `${variable} is used only if rekey:baseUrl is https://api.upstash.com`;
+        assertMissing(settings, "username", why("UPSTASH_EMAIL"), "REKEY_USERNAME");
+        assertMissing(settings, "password", why("UPSTASH_API_KEY"), "REKEY_PASSWORD");
+        const ofQueue = "rekey:queueUrl is https://qstash.upstash.io or comes from QSTASH_URL";
+        assertMissing(settings, "queueToken", `QSTASH_TOKEN is used only if ${ofQueue}`, "REKEY_QUEUE_TOKEN");
       }
     });
   }

@@ -7,8 +7,6 @@ export interface Project {
   readonly directory: string;
   /** The folder in which the program runs. */
   readonly programDirectory: string;
-  /** The folder with the files of the stacks' configuration. */
-  readonly configDirectory: string;
   /** The language host of the program: `nodejs`, `python`. */
   readonly runtime: string;
   /** Whether the program uses the native plugin. */
@@ -36,6 +34,5 @@ function readProject(directory: string, text: string): Project {
   const program = resolve(directory, valueOf("main") ?? ".");
   const isFolder = statSync(program, { throwIfNoEntry: false })?.isDirectory() ?? false;
   const programDirectory = isFolder ? program : dirname(program);
-  const configDirectory = resolve(directory, valueOf("stackConfigDir") ?? ".");
-  return { name: valueOf("name") ?? "", directory, programDirectory, configDirectory, runtime, usesPlugin };
+  return { name: valueOf("name") ?? "", directory, programDirectory, runtime, usesPlugin };
 }

@@ -1,12 +1,12 @@
-import { didYouMean } from "../records/fields";
-import { environmentName, nameOf, settingNames } from "./table";
+import { didYouMean } from "../records/spelling";
+import { environmentName, nameOf, type SettingName, settingNames } from "./table";
 
 /**
  * The words for a name that is not one of the settings, with the closest one.
  *
  * @param known the names of the settings, in the same form
  */
-export function notASetting(name: string, known: readonly string[] = settingNames.map(nameOf)): string {
+export function notASetting(name: string, known: readonly string[]): string {
   const question = didYouMean(name, known);
   return `${name} is not a setting of pulumi-rekey${question && ` (${question})`}`;
 }
@@ -28,4 +28,13 @@ export function mistypedVariables(environment: NodeJS.ProcessEnv): string[] {
   return unknown
     .filter((name) => didYouMean(name, known) !== "")
     .map((name) => `${notASetting(name, known)}, and has no effect. Correct its name, or unset it.`);
+}
+
+/** What is said of a credential that the stack's configuration has in plain text. */
+export function plainText(name: SettingName): [problem: string, fix: string] {
+  const key = nameOf(name);
+  return [
+    `${key} is stored in plain text in the stack's configuration.`,
+    `Run \`pulumi config set --secret ${key}\`. If others can read the file, replace the credential at its issuer.`,
+  ];
 }

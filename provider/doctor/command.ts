@@ -1,0 +1,108 @@
+import { parseArgs } from "node:util";
+import { idProblem } from "../records/fields";
+import { type Check, ok } from "./check";
+import { cover } from "./cover";
+import { coverageText } from "./coverageText";
+import { checkInstallation } from "./installation";
+import { checkPlatform } from "./platform";
+import { findProject } from "./project";
+import { checkSettings, settingsOf } from "./settings";
+import { defaultStack, readStackSettings } from "./stack";
+import { readStackState } from "./stackState";
+
+const help = `Usage: pulumi-rekey doctor [options]
+
+Checks the settings and the installation of a project, and its connection to the platform. Changes nothing.
+With --coverage, lists every secret of the account that can be rotated, and what the stack knows of it, instead.
+
+  -s, --stack <name>  the stack (default: PULUMI_STACK, else the one that is selected, else dev)
+  -C, --cwd <path>    the project folder, or a folder in it (default: the current folder)
+  -d, --database <id> also read this database, without its credentials
+      --coverage      list the secrets of the account, which resource of the stack rotates each, and when it did last
+      --since <date>  with --coverage: also print which are older than a date (2026-04-19, or a time with a zone)
+  -j, --json          print one JSON object
+  -h, --help          print this help
+
+Example:
+  npx --no pulumi-rekey doctor --stack production --database db-sessions
+  npx --no pulumi-rekey doctor --stack production --coverage --since 2026-04-19
+
+Exit codes:
+  0  no check found a problem; with --coverage, everything was listed, and nothing is older than the date
+  1  a check found a problem, or the command could not be run; with --coverage, a secret is older, of unknown age, or
+     may exist without being listed
+`;
+
+const options = {
+  stack: { type: "string", short: "s", default: process.env.PULUMI_STACK },
+  cwd: { type: "string", short: "C", default: "." },
+  database: { type: "string", short: "d" },
+  coverage: { type: "boolean", default: false },
+  since: { type: "string" },
+  json: { type: "boolean", short: "j", default: false },
+  help: { type: "boolean", short: "h", default: false },
+} as const;
+
+/** Runs the command with the arguments of this process. */
+export async function run(): Promise<void> {
+  try {
+    const { values, positionals } = parseArgs({ options, allowPositionals: true });
+    if (values.help) return void process.stdout.write(help);
+    if (positionals.join(" ") !== "doctor") throw new Error("the only command is `pulumi-rekey doctor`");
+    const { report, text, isGood } = await resultOf(values);
+    process.stdout.write(values.json ? `${JSON.stringify(report, undefined, 2)}\n` : text);
+    process.exitCode = isGood ? 0 : 1;
+  } catch (error) {
+    // The message alone: a stack trace does not help a user, and an error object may contain more than its message.
+    process.stderr.write(`error: ${error instanceof Error ? error.message : String(error)}\n${help}`);
+    process.exitCode = 1;
+  }
+}
+
+interface Result {
+  readonly report: object;
+  readonly text: string;
+  readonly isGood: boolean;
+}
+
+type Values = ReturnType<typeof parseArgs<{ options: typeof options }>>["values"];
+
+/** @throws Error for arguments that cannot be used */
+async function resultOf({ cwd, stack: given, database, coverage, since }: Values): Promise<Result> {
+  if (since !== undefined && !coverage) throw new Error("--since needs --coverage");
+  if (database !== undefined && coverage) throw new Error("--database cannot be used with --coverage");
+  const notAnId = database === undefined ? undefined : idProblem(database);
+  if (notAnId !== undefined) throw new Error(`--database ${notAnId}`);
+  const project = findProject(cwd);
+  if (project === undefined) throw new Error(`there is no Pulumi.yaml in ${cwd} or in a folder above it`);
+  const stack = given ?? defaultStack(project);
+  const stored = readStackSettings(project, stack);
+  const settings = settingsOf(stored.settings, process.env);
+  if (coverage) {
+    const report = await cover({ since, stack }, readStackState(project, stack), settings);
+    const problems = stored.problems.map(({ message }) => message);
+    const shown = { ...report, notes: [...problems, ...report.notes] };
+    return { report: shown, text: coverageText(shown), isGood: report.covered };
+  }
+  const checks = [
+    ok("Node", `Node is ${process.versions.node}.`),
+    ok("the project", `The project is ${project.name}, and the stack is ${stack}.`),
+    ...checkInstallation(project),
+    ...stored.problems,
+    ...checkSettings(stored, settings, process.env),
+    ...(await checkPlatform(settings, database)),
+  ];
+  const healthy = checks.every(({ state }) => state !== "wrong");
+  return { report: { healthy, checks }, text: asText(checks), isGood: healthy };
+}
+
+const marks: Record<Check["state"], string> = { ok: "ok     ", unchecked: "-      ", wrong: "WRONG  " };
+
+function asText(checks: readonly Check[]): string {
+  const lines = checks.flatMap(({ state, message, fix }) => {
+    return [`${marks[state]}${message}`, ...(fix === undefined ? [] : [`       ${fix}`])];
+  });
+  const count = checks.filter(({ state }) => state === "wrong").length;
+  const summary = count === 0 ? "No problem was found." : `${count} of ${checks.length} checks found a problem.`;
+  return `${[...lines, "", summary].join("\n")}\n`;
+}
