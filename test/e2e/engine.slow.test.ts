@@ -133,3 +133,37 @@ onEngine("The schema", () => {
     assert.equal(code, 0, output);
   });
 });
+
+onEngine("A program of the Automation API with a mistake", () => {
+  const platform = { databases: ["one", "two"] };
+  const rotate = ({ PasswordRotation }: Rekey, databaseId: pulumi.Input<string>, name: string) =>
+    new PasswordRotation(name, { databaseId }).password;
+  const late = () => pulumi.output(new Promise<string>((resolve) => setTimeout(() => resolve("one"), 100)));
+
+  const duplicate = /database "one" already belongs to PasswordRotation "a".*REKEY_DUPLICATE_DATABASE/s;
+  for (const [what, id, resets] of [
+    ["a second resource for a database", () => "one", 0],
+    ["one whose id is known after the resets of the others", late, 2],
+  ] as const) {
+    it(`ends, and sends no second reset: ${what}`, async () => {
+      const stack = await EngineStack.start(
+        (rekey) => ({ a: rotate(rekey, "one", "a"), b: rotate(rekey, id(), "b"), c: rotate(rekey, "two", "c") }),
+        { platform },
+      );
+      await fails(stack.preview(), duplicate);
+      await fails(stack.up(), duplicate);
+      assert.equal(stack.platform.resetCount, resets);
+    });
+  }
+
+  it("ends: a wrong argument of a data source", async () => {
+    const stack = await EngineStack.start(
+      (rekey) => {
+        const { keys } = rekey.getFlowControlKeysOutput({ search: ["a"] as unknown as string });
+        return { a: rotate(rekey, "one", "a"), keys };
+      },
+      { platform },
+    );
+    await fails(stack.up(), /search must be a string, not a list/);
+  });
+});

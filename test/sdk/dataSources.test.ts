@@ -18,9 +18,9 @@ import {
 } from "pulumi-rekey";
 import { type FlowControlRecord } from "../../local/platform/flowControl";
 import { type Platform, startPlatform } from "../../local/platform/index";
-import { packageSchema } from "../../provider/engine/plugin/schema";
+import { functions } from "../../provider/engine/functions";
 import { assertFields } from "../support/results";
-import { isKnown, type MockOptions, startMocks, valueOf } from "../support/pulumiMocks";
+import { errorsOf, isKnown, type MockOptions, startMocks, valueOf } from "../support/pulumiMocks";
 
 const ratePeriodStart = 1_764_000_000;
 const limits = { parallelismCount: 0, rateCount: 3, rateMax: 3, ratePeriod: 60, ratePeriodStart };
@@ -112,7 +112,7 @@ describe("sdk: data sources", () => {
         ["rekey:index:getDatabases", {}],
       ],
     );
-    for (const { token } of asked) assert.ok(token in packageSchema().functions, token);
+    for (const { token } of asked) assert.ok(token.replace("rekey:index:", "") in functions, token);
     assert.equal(platform.requests.length, 0);
   });
 
@@ -141,6 +141,26 @@ describe("sdk: data sources", () => {
       });
     });
   }
+
+  it("end the program once for an argument that does not exist or cannot be used, and name the data source", async () => {
+    const wrong = { search: pulumi.output(Promise.resolve(["a"])) } as object;
+    for (const make of [
+      () => void getFlowControlKeys({ serch: "a" } as object),
+      () => getFlowControlKeysOutput(wrong),
+    ]) {
+      const [error = "", ...others] = await errorsOf(make);
+      assert.deepEqual(others, []);
+      assert.match(
+        error,
+        /^InputError: getFlowControlKeys: (serch is not one of its|search must be a string, not a list)/,
+      );
+      assert.match(
+        error,
+        /Correct this, then run again\. A reset that was already sent is saved.*REKEY_INPUT_INVALID\]$/,
+      );
+    }
+    assert.equal(platform.requests.length, 0);
+  });
 
   it("of another run in this process use that run's settings", async () => {
     await getFlowControlKeys();
