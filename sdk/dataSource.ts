@@ -33,14 +33,14 @@ export async function read<Result>(name: string, args: object): Promise<Result> 
   }
 }
 
-/** Reads when the arguments are known and the resources are done; in a preview, nothing while one of them is unknown. */
+/** Reads when the arguments are known and the resources are done; not while one is unknown, as in a preview. */
 export function readAfter<Result>(
   name: string,
   args: object,
   { dependsOn }: DataSourceOptions = {},
 ): pulumi.Output<Result> {
   const done = pulumi.output(dependsOn).apply(allDone);
-  return pulumi.all([pulumi.output(args), done]).apply(([known]) => read<Result>(name, known)) as pulumi.Output<Result>;
+  return pulumi.all([pulumi.output<object>(args), done]).apply(([known]) => read<Result>(name, known));
 }
 
 type OneOrMore = pulumi.Unwrap<pulumi.Resource[]> | pulumi.Resource | undefined;

@@ -64,12 +64,12 @@ export abstract class DynamicResource extends pulumi.CustomResource {
  * refuses each resource: one that is never registered would have outputs that never resolve, for which a program of the
  * Automation API would wait permanently.
  */
-async function providerText(type: string, name: string, inputs: pulumi.Inputs): Promise<string> {
+async function providerText(type: string, name: string, inputs: Readonly<Record<string, unknown>>): Promise<string> {
   const resource = resourceOf(type);
-  const { [resource.idInput]: id, databases } = inputs;
-  const owned = pulumi.output({ [resource.idInput]: id, databases });
+  const { idInput, onlyId } = resource;
+  const owned = pulumi.output({ [idInput]: inputs[idInput], databases: inputs["databases"] });
   // The provider reports an id that is missing. One that is unknown in a preview is compared in the `up`.
-  if ((resource.onlyId !== undefined || isSet(id)) && (await isKnown(owned))) {
+  if ((onlyId !== undefined || isSet(inputs[idInput])) && (await isKnown(owned))) {
     claim(nameOf(type, name), resource.claims?.(await valueOf(owned)) ?? []);
   }
   // The program constructs all resources of its first turn before one of them is registered.

@@ -59,8 +59,7 @@ export interface PasswordRotationFleetArgs extends RotationArgs {
  * PasswordRotation. If some fail, the others are saved, the run fails at its end and names the failed ones, and the
  * next `up` processes only these.
  *
- * A fleet refuses the options `replaceOnChanges`, `replaceWith` and `replacementTrigger`, which would reset all passwords.
- *
+ * @throws RekeyError also for `replaceOnChanges`, `replaceWith` and `replacementTrigger`, which reset all passwords
  * @example
  * ```ts
  * const caches = new PasswordRotationFleet("caches", {

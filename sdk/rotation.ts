@@ -31,7 +31,8 @@ export interface RotationArgs extends TriggerArgs {
   /**
    * Whether creating the resource, or adding a database to a fleet, resets the secret. `false` adopts it, unchanged
    * unless it is older than `rotatedSince`: the record and the credentials are read if the platform shows them (for a
-   * database, `rekey:databasePath` must be set), and are undefined until the first reset otherwise. It counts only then.
+   * database, `rekey:databasePath` must be set), and are undefined until the first reset otherwise. Changing it resets
+   * nothing.
    *
    * @default true
    */
