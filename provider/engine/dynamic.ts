@@ -12,7 +12,7 @@ import {
   secretOutputsOf,
 } from "../resource";
 import { type Run, startRun } from "../run";
-import { InitError, withEngineErrors } from "./engineErrors";
+import { InitError, reporting } from "./engineErrors";
 import { endWhenIdle, engineAddress, EngineWatch, ignoreUnreadOutput } from "./liveness";
 import { type ResourceType, resources } from "./resources";
 
@@ -50,32 +50,29 @@ export function createProviders(start: (configuration: Configuration) => Run): R
 
     return {
       // Takes effect synchronously: another call may arrive before this one is awaited.
-      configure: ({ config }) => withEngineErrors(() => void (run ??= start((key) => config.get(key)))),
-      check: (olds, news) =>
-        withEngineErrors(() => {
-          const inputs = withoutProvider(news);
-          const reasons = checkResource(resource, inputs, started());
-          // Previews do not call `create`. Saved inputs always have the provider's text.
-          const isNew = Object.keys(olds).length === 0 && reasons.length === 0;
-          if (isNew) show(planResource(resource, undefined, inputs, started()).notices);
-          // The engine prints the value of a property that is named here, even of a secret one.
-          return { inputs: news, failures: reasons.map((reason) => ({ property: "", reason })) };
-        }),
-      diff: (id, outputs, news) =>
-        withEngineErrors(() => {
-          const planned = planResource(resource, { id, outputs }, withoutProvider(news), started());
-          show(planned.notices);
-          return { changes: planned.changes, replaces: planned.replaces };
-        }),
-      create: (inputs) => withEngineErrors(() => change(undefined, inputs)),
-      update: (id, outputs, news) => withEngineErrors(() => change({ id, outputs }, news)),
-      read: (id, { __provider, ...outputs } = {}) =>
-        withEngineErrors(async () => {
-          const found = await refreshResource(resource, { id, outputs }, started());
-          show(found.notices);
-          return { id, props: wrap({ ...found.outputs, __provider }, secrets) };
-        }),
-      delete: (_id, outputs) => withEngineErrors(async () => show(await removeResource(resource, outputs, started()))),
+      configure: reporting(({ config }) => void (run ??= start((key) => config.get(key)))),
+      check: reporting((olds, news) => {
+        const inputs = withoutProvider(news);
+        const reasons = checkResource(resource, inputs, started());
+        // Previews do not call `create`. Saved inputs always have the provider's text.
+        const isNew = Object.keys(olds).length === 0 && reasons.length === 0;
+        if (isNew) show(planResource(resource, undefined, inputs, started()).notices);
+        // The engine prints the value of a property that is named here, even of a secret one.
+        return { inputs: news, failures: reasons.map((reason) => ({ property: "", reason })) };
+      }),
+      diff: reporting((id, outputs, news) => {
+        const planned = planResource(resource, { id, outputs }, withoutProvider(news), started());
+        show(planned.notices);
+        return { changes: planned.changes, replaces: planned.replaces };
+      }),
+      create: reporting((inputs) => change(undefined, inputs)),
+      update: reporting((id, outputs, news) => change({ id, outputs }, news)),
+      read: reporting(async (id, { __provider, ...outputs } = {}) => {
+        const found = await refreshResource(resource, { id, outputs }, started());
+        show(found.notices);
+        return { id, props: wrap({ ...found.outputs, __provider }, secrets) };
+      }),
+      delete: reporting(async (_id, outputs) => show(await removeResource(resource, outputs, started()))),
     };
   }
 

@@ -26,16 +26,18 @@ export function fitsInError(outputs: Properties): boolean {
   return Buffer.byteLength(JSON.stringify(outputs)) <= maxInitErrorBytes;
 }
 
-/** Runs a call so that any failure reaches the engine as an error that it can show. */
-export async function withEngineErrors<T>(call: () => T | Promise<T>): Promise<T> {
-  try {
-    return await call();
-  } catch (error) {
-    if (!(error instanceof Error)) throw new Error(internalError(String(error)));
-    const isExpected = error instanceof RekeyError || error instanceof InitError;
-    error.message = engineMessage(isExpected ? error.message : internalError(error.message));
-    throw error;
-  }
+/** A call of which any failure reaches the engine as an error that it can show. */
+export function reporting<A extends unknown[], T>(call: (...args: A) => T | Promise<T>): (...args: A) => Promise<T> {
+  return async (...args) => {
+    try {
+      return await call(...args);
+    } catch (error) {
+      if (!(error instanceof Error)) throw new Error(internalError(String(error)));
+      const isExpected = error instanceof RekeyError || error instanceof InitError;
+      error.message = engineMessage(isExpected ? error.message : internalError(error.message));
+      throw error;
+    }
+  };
 }
 
 function internalError(message: string): string {

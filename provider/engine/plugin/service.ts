@@ -87,42 +87,46 @@ export class PluginService {
     return { inputs: onlyId === undefined ? news : { ...own, [idInput]: onlyId }, problems };
   }
 
-  async diff(urn: string, id: string, olds: Properties, news: Properties) {
-    const saved = { id, outputs: plain(olds) };
-    const { changes, replaces, notices } = planResource(resourceIn(urn), saved, plain(news), this.#started);
+  async diff(urn: string, saved: Saved, news: Properties) {
+    const { changes, replaces, notices } = planResource(resourceIn(urn), plain(saved), plain(news), this.#started);
     await this.#show(notices, urn);
     return { changes, replaces };
   }
 
-  /** @throws InitError if it is unknown whether the platform did it */
-  async create({ urn, ...change }: Change): Promise<Saved> {
+  /**
+   * Creates if nothing is saved, else updates. A preview sends nothing, and returns what is known of the outputs.
+   *
+   * @throws InitError if it is unknown whether the platform did it
+   */
+  async change({ urn, inputs, timeoutSeconds, preview }: Change, saved?: Saved): Promise<Saved> {
     const resource = resourceIn(urn);
-    const inputs = plain(change.inputs);
-    const planned = planResource(resource, undefined, inputs, this.#started);
-    await this.#show(planned.notices, urn);
-    if (!change.preview) return this.#apply({ urn, ...change }, undefined, inputs);
-    const outputs = plannedOutputs(resource, {}, inputs, planned);
-    return { id: "", outputs: marked(resource, outputs, change.inputs) };
-  }
-
-  /** @throws InitError if it is unknown whether the platform did it */
-  async update(id: string, olds: Properties, change: Change): Promise<Saved> {
-    const resource = resourceIn(change.urn);
-    const inputs = plain(change.inputs);
-    const saved = { id, outputs: plain(olds) };
-    if (!change.preview) return this.#apply(change, saved, inputs);
-    const planned = planResource(resource, saved, inputs, this.#started);
-    const outputs = plannedOutputs(resource, saved.outputs, inputs, planned);
-    return { id, outputs: marked(resource, outputs, change.inputs, olds) };
+    const [before, desired] = [plain(saved), plain(inputs)];
+    if (saved === undefined || preview) {
+      const planned = planResource(resource, before, desired, this.#started);
+      // The Diff of an update has shown them.
+      if (saved === undefined) await this.#show(planned.notices, urn);
+      const outputs = plannedOutputs(resource, before?.outputs, desired, planned);
+      if (preview) return { id: saved?.id ?? "", outputs: marked(resource, outputs, inputs, saved?.outputs) };
+    }
+    const run = timeoutSeconds > 0 ? this.#started.within(timeoutSeconds * 1000) : this.#started;
+    const { id, failure, isPartial, notices, ...applied } = await applyResource(resource, before, desired, run);
+    // The result is saved before the lines are delivered.
+    void this.#show(notices, urn);
+    const outputs = marked(resource, applied.outputs, inputs);
+    if (!failure) return { id, outputs };
+    // Those that were reset must be saved, although the run then does not fail.
+    if (!isPartial || fitsInError(outputs)) throw new InitError(failure.message, id, outputs);
+    await this.engine.showError(failure.message, urn);
+    return { id, outputs };
   }
 
   /** Reads what may have been changed elsewhere. Without outputs and inputs it is an import, which changes nothing. */
-  async read(urn: string, id: string, olds: Properties, inputs: Properties): Promise<Saved & { inputs: Properties }> {
+  async read(urn: string, saved: Saved, inputs: Properties): Promise<Saved & { inputs: Properties }> {
     const resource = resourceIn(urn);
-    if (Object.keys({ ...olds, ...inputs }).length === 0) return this.#import(urn, resource, id);
-    const { outputs, notices } = await refreshResource(resource, { id, outputs: plain(olds) }, this.#started);
+    if (Object.keys({ ...saved.outputs, ...inputs }).length === 0) return this.#import(urn, resource, saved.id);
+    const { outputs, notices } = await refreshResource(resource, plain(saved), this.#started);
     await this.#show(notices, urn);
-    return { id, outputs: marked(resource, outputs, olds), inputs };
+    return { id: saved.id, outputs: marked(resource, outputs, saved.outputs), inputs };
   }
 
   /** Removes what the resource has set at the platform. */
@@ -162,7 +166,7 @@ export class PluginService {
     }
     const { inputs, outputs, notices } = await resource.adopt(id, this.#started);
     await this.#show(notices, urn);
-    return { id, outputs: marked(resource, outputs as Properties, {}), inputs: inputs as Properties };
+    return { id, outputs: marked(resource, outputs as Properties), inputs: inputs as Properties };
   }
 
   async #requireRun(facts: RequestFacts): Promise<void> {
@@ -170,37 +174,25 @@ export class PluginService {
     if (!this.#runEnd.signal.aborted) return;
     throw new NotSentError(facts, { happened: "the run was cancelled", advice: "Run again." });
   }
-
-  async #apply({ urn, ...change }: Change, saved: Saved | undefined, desired: Properties): Promise<Saved> {
-    const { timeoutSeconds } = change;
-    const resource = resourceIn(urn);
-    const run = timeoutSeconds > 0 ? this.#started.within(timeoutSeconds * 1000) : this.#started;
-    const { id, failure, isPartial, notices, ...applied } = await applyResource(resource, saved, desired, run);
-    // The result is saved before the lines are delivered.
-    void this.#show(notices, urn);
-    const outputs = marked(resource, applied.outputs, change.inputs);
-    if (!failure) return { id, outputs };
-    // Those that were reset must be saved, although the run then does not fail.
-    if (!isPartial || fitsInError(outputs)) throw new InitError(failure.message, id, outputs);
-    await this.engine.showError(failure.message, urn);
-    return { id, outputs };
-  }
 }
 
 /** Values without marks. */
-function plain(properties: Properties): Properties {
-  return reveal(properties) as Properties;
+function plain<T extends object | undefined>(values: T): T {
+  return reveal(values) as T;
 }
 
 /** Outputs with marks on all secrets, also on those of the inputs or former outputs with the same name. */
-function marked(resource: AnyResource, outputs: Properties, ...like: Properties[]): Properties {
-  return wrap(outputs, [...secretOutputsOf(resource), ...like.flatMap(secretNames)]);
+function marked(resource: AnyResource, outputs: Properties, ...like: (Properties | undefined)[]): Properties {
+  return wrap(outputs, [...secretOutputsOf(resource), ...like.flatMap((one = {}) => secretNames(one))]);
 }
 
 /** The outputs of a change in a preview: what it may change is unknown. */
-function plannedOutputs(resource: AnyResource, saved: Properties, inputs: Properties, planned: Planned): Properties {
-  const { idInput, onlyId } = resource;
-  const names = planned.changes ? (planned.changing ?? Object.keys(resource.outputs)) : [];
-  const unknown = Object.fromEntries(names.map((name) => [name, unknownValue]));
+function plannedOutputs(
+  { idInput, onlyId, outputs }: AnyResource,
+  saved: Properties | undefined,
+  inputs: Properties,
+  { changes, changing = Object.keys(outputs) }: Planned,
+): Properties {
+  const unknown = Object.fromEntries((changes ? changing : []).map((name) => [name, unknownValue]));
   return { ...saved, ...unknown, [idInput]: onlyId ?? inputs[idInput] };
 }

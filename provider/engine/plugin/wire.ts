@@ -7,7 +7,7 @@ import { ResourceProviderService } from "@pulumi/pulumi/proto/provider_grpc_pb";
 import * as messages from "@pulumi/pulumi/proto/provider_pb";
 import { Status } from "@pulumi/pulumi/proto/status_pb";
 import { EngineWatch } from "../liveness";
-import { InitError, withEngineErrors } from "../engineErrors";
+import { InitError, reporting } from "../engineErrors";
 import { Any, Empty, grpc, properties, struct, unlimited } from "./proto";
 import { checkConfig } from "./config";
 import { PluginService } from "./service";
@@ -85,22 +85,22 @@ function callsOf(service: PluginService): UntypedServiceImplementation {
     }),
     diff: unary(async (request: messages.DiffRequest) => {
       const { DIFF_SOME, DIFF_NONE } = messages.DiffResponse.DiffChanges;
-      const [olds, news] = [properties(request.getOlds()), properties(request.getNews())];
-      const { changes, replaces } = await service.diff(request.getUrn(), request.getId(), olds, news);
+      const saved = { id: request.getId(), outputs: properties(request.getOlds()) };
+      const { changes, replaces } = await service.diff(request.getUrn(), saved, properties(request.getNews()));
       return new messages.DiffResponse().setChanges(changes ? DIFF_SOME : DIFF_NONE).setReplacesList(replaces);
     }),
     create: unary(async (request: messages.CreateRequest) => {
-      const { id, outputs } = await service.create(changeIn(request, request.getProperties()));
+      const { id, outputs } = await service.change(changeIn(request, request.getProperties()));
       return new messages.CreateResponse().setId(id).setProperties(struct(outputs));
     }),
     update: unary(async (request: messages.UpdateRequest) => {
-      const change = changeIn(request, request.getNews());
-      const { outputs } = await service.update(request.getId(), properties(request.getOlds()), change);
+      const saved = { id: request.getId(), outputs: properties(request.getOlds()) };
+      const { outputs } = await service.change(changeIn(request, request.getNews()), saved);
       return new messages.UpdateResponse().setProperties(struct(outputs));
     }),
     read: unary(async (request: messages.ReadRequest) => {
-      const [saved, given] = [properties(request.getProperties()), properties(request.getInputs())];
-      const { id, outputs, inputs } = await service.read(request.getUrn(), request.getId(), saved, given);
+      const saved = { id: request.getId(), outputs: properties(request.getProperties()) };
+      const { id, outputs, inputs } = await service.read(request.getUrn(), saved, properties(request.getInputs()));
       return new messages.ReadResponse().setId(id).setProperties(struct(outputs)).setInputs(struct(inputs));
     }),
     delete: unary(async (request: messages.DeleteRequest) => {
@@ -126,7 +126,7 @@ function schemaText(): string {
 /** A call with one request and one response, which fails with an error of which the engine shows the message. */
 function unary<Request, Response>(respond: (request: Request) => Response | Promise<Response>) {
   return ({ request }: { request: Request }, callback: sendUnaryData<Response>): void => {
-    void withEngineErrors(() => respond(request)).then(
+    void reporting(respond)(request).then(
       (response) => callback(null, response),
       (error: Error) => callback(rpcError(error)),
     );
