@@ -28,9 +28,7 @@ export interface Resource<Inputs, Outputs> {
    * @param run that of a Create or an Update that is not a preview: no other one may send a change
    */
   apply(saved: Outputs | undefined, inputs: Inputs, run: Run): Promise<Result<Outputs>>;
-  /**
-   * Reads what may have been changed elsewhere. It changes nothing and never fails. Default: there is nothing to read.
-   */
+  /** Reads what may have been changed elsewhere, and changes nothing. Default: there is nothing to read. */
   refresh?(saved: Outputs, run: Run): Promise<Result<Outputs>>;
   /** Removes what it has set at the platform. Default: it leaves everything unchanged. */
   remove?(saved: Outputs, run: Run): Promise<readonly Notice[]>;
@@ -63,9 +61,7 @@ export interface Result<Outputs> {
   readonly outputs: Outputs;
   /** Why not all of it was done. `delivery` is `maybe applied` if it is unknown whether the platform did it. */
   readonly failure?: RekeyError | undefined;
-  /**
-   * Whether the failure is that of a part only: the SDK then returns the outputs, for those that use the other parts.
-   */
+  /** Whether it is that of a part only: the SDK returns the outputs, for those that use the other parts. */
   readonly isPartial?: boolean;
   readonly notices: readonly Notice[];
 }
@@ -102,9 +98,6 @@ export interface Saved {
   readonly outputs: Properties;
 }
 
-/** Problems of one resource that are reported: a fleet may have a thousand. */
-const maxProblems = 5;
-
 const tables = new WeakMap<TableOf, InputTable>();
 
 /** What is wrong with inputs, by their schema alone. */
@@ -134,7 +127,8 @@ export function checkResource(resource: AnyResource, inputs: Properties, run: Ru
     if (other === undefined) continue;
     messages.push(withCode(`${subject} already belongs to ${other}: ${why} Nothing was sent for it.`, code));
   }
-  return messages.slice(0, maxProblems);
+  // A fleet may have a thousand.
+  return messages.slice(0, 5);
 }
 
 /** The names of the outputs that are always secret. */

@@ -54,13 +54,21 @@ describe("sdk: data sources", () => {
     await Promise.all(started.splice(0).map((one) => one.close()));
   });
 
-  it("read one key, all keys, those that match, and the global parallelism", async () => {
-    assert.deepEqual(await getFlowControlKey(ordersKey), { ...orders, exists: true });
-    assert.deepEqual(await getFlowControlKey({ flowControlKey: "gone" }), { flowControlKey: "gone", ...unknown });
-    assert.deepEqual(await getFlowControlKeys(), { keys: [{ ...orders, exists: true }, idle] });
-    assert.deepEqual(await getFlowControlKeys({ search: "dl" }), { keys: [idle] });
-    assert.deepEqual(await getGlobalParallelism(), { parallelismMax: 100, parallelismCount: 0 });
-    assert.ok(platform.requests.every(({ authorized }) => authorized));
+  it("read one key, all keys, those that match, and the global parallelism, also as outputs of later values", async () => {
+    const later = <T>(value: T) => pulumi.output(Promise.resolve(value));
+    const key = { ...orders, exists: true };
+    const parallelism = { parallelismMax: 100, parallelismCount: 0 };
+    for (const [read, output, expected] of [
+      [getFlowControlKey(ordersKey), getFlowControlKeyOutput({ flowControlKey: later("orders") }), key],
+      [getFlowControlKeys(), getFlowControlKeysOutput(), { keys: [key, idle] }],
+      [getFlowControlKeys({ search: "dl" }), getFlowControlKeysOutput({ search: later("dl") }), { keys: [idle] }],
+      [getGlobalParallelism(), getGlobalParallelismOutput(), parallelism],
+    ] as readonly [Promise<object>, pulumi.Output<object>, object][]) {
+      assert.deepEqual([await read, await valueOf(output)], [expected, expected]);
+    }
+    const gone = { flowControlKey: "gone" };
+    assert.deepEqual(await getFlowControlKey(gone), { ...gone, ...unknown });
+    assert.equal(await pulumi.isSecret(getFlowControlKeyOutput({ flowControlKey: pulumi.secret("orders") })), true);
   });
 
   it("ask `call` under setMocks, with the tokens of the plugin's functions, and send nothing", async () => {
@@ -88,16 +96,6 @@ describe("sdk: data sources", () => {
     );
     for (const { token } of asked) assert.ok(token.replace("rekey:index:", "") in functions, token);
     assert.equal(platform.requests.length, 0);
-  });
-
-  it("read the same as outputs, from later values", async () => {
-    const flowControlKey = pulumi.output(Promise.resolve("orders"));
-    assert.deepEqual(await valueOf(getFlowControlKeyOutput({ flowControlKey })), { ...orders, exists: true });
-    assert.deepEqual(await valueOf(getFlowControlKeysOutput().keys), [{ ...orders, exists: true }, idle]);
-    assert.deepEqual(await valueOf(getFlowControlKeysOutput({ search: Promise.resolve("idle") }).keys), [idle]);
-    assert.deepEqual(await valueOf(getGlobalParallelismOutput()), { parallelismMax: 100, parallelismCount: 0 });
-    const secret = getFlowControlKeyOutput({ flowControlKey: pulumi.secret("orders") });
-    assert.equal(await pulumi.isSecret(secret), true);
   });
 
   it("end the program without a stack trace for a refused token, unless it catches the error", async () => {
