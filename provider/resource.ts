@@ -1,5 +1,5 @@
 import { type ErrorCode, type RekeyError, StateError, withCode } from "./platform/errors";
-import { isUnknown, type Properties, unknownValue, withoutProvider } from "./records/properties";
+import { type Properties } from "./records/properties";
 import { type Run } from "./run";
 import { type InputTable } from "./schema";
 
@@ -28,9 +28,7 @@ export interface Resource<Inputs, Outputs> {
    * @param run that of a Create or an Update that is not a preview: no other one may send a change
    */
   apply(saved: Outputs | undefined, inputs: Inputs, run: Run): Promise<Result<Outputs>>;
-  /**
-   * Reads what may have been changed elsewhere. It changes nothing and never fails. Default: there is nothing to read.
-   */
+  /** Reads what may have been changed elsewhere, and changes nothing. Default: there is nothing to read. */
   refresh?(saved: Outputs, run: Run): Promise<Result<Outputs>>;
   /** Removes what it has set at the platform. Default: it leaves everything unchanged. */
   remove?(saved: Outputs, run: Run): Promise<readonly Notice[]>;
@@ -63,9 +61,7 @@ export interface Result<Outputs> {
   readonly outputs: Outputs;
   /** Why not all of it was done. `delivery` is `maybe applied` if it is unknown whether the platform did it. */
   readonly failure?: RekeyError | undefined;
-  /**
-   * Whether the failure is that of a part only: the SDK then returns the outputs, for those that use the other parts.
-   */
+  /** Whether it is that of a part only: the SDK returns the outputs, for those that use the other parts. */
   readonly isPartial?: boolean;
   readonly notices: readonly Notice[];
 }
@@ -102,9 +98,6 @@ export interface Saved {
   readonly outputs: Properties;
 }
 
-/** Problems of one resource that are reported: a fleet may have a thousand. */
-const maxProblems = 5;
-
 const tables = new WeakMap<TableOf, InputTable>();
 
 /** What is wrong with inputs, by their schema alone. */
@@ -122,32 +115,25 @@ export function schemaProblems(tableOf: TableOf, inputs: Properties): InputProbl
  * @param urn the resource's URN, to refuse a second resource for the same secret or key; the SDK refuses it itself
  */
 export function checkResource(resource: AnyResource, inputs: Properties, run: Run, urn?: string): string[] {
-  let problems = schemaProblems(resource.inputs, inputs);
-  if (problems.length === 0) problems = resource.check?.(inputs, run) ?? [];
-  if (problems.length > 0) {
-    return problems.slice(0, maxProblems).map(({ property, problem }) => {
-      return withCode(
-        `${property} ${problem}. Nothing was sent for it. Correct the program, then run again.`,
-        "REKEY_INPUT_INVALID",
-      );
-    });
-  }
-  if (urn === undefined) return [];
-  return (resource.claims?.(inputs) ?? []).slice(0, maxProblems).flatMap(({ subject, code, why }) => {
-    const other = run.claim(subject, urn);
-    if (other === undefined) return [];
-    return [withCode(`${subject} already belongs to ${other}: ${why} Nothing was sent for it.`, code)];
+  const wrong = schemaProblems(resource.inputs, inputs);
+  const problems = wrong.length > 0 ? wrong : (resource.check?.(inputs, run) ?? []);
+  const messages = problems.map(({ property, problem }) => {
+    const text = `${property} ${problem}. Nothing was sent for it. Correct the program, then run again.`;
+    return withCode(text, "REKEY_INPUT_INVALID");
   });
+  const claims = urn === undefined || problems.length > 0 ? [] : (resource.claims?.(inputs) ?? []);
+  for (const { subject, code, why } of claims) {
+    const other = run.claim(subject, urn ?? "");
+    if (other === undefined) continue;
+    messages.push(withCode(`${subject} already belongs to ${other}: ${why} Nothing was sent for it.`, code));
+  }
+  // A fleet may have a thousand.
+  return messages.slice(0, 5);
 }
 
 /** The names of the outputs that are always secret. */
 export function secretOutputsOf({ outputs }: AnyResource): string[] {
   return Object.keys(outputs).filter((name) => outputs[name] === "secret");
-}
-
-/** The id of a resource with these inputs. */
-export function idOf({ onlyId, idInput }: AnyResource, inputs: Properties): string {
-  return onlyId ?? String(inputs[idInput]);
 }
 
 /** @throws StateError if the saved outputs are those of another resource */
@@ -157,12 +143,12 @@ export function planResource(
   inputs: Properties,
   run: Run,
 ): Planned & { readonly replaces: string[] } {
-  if (saved) requireSound(resource, saved);
-  const isReplaced = saved !== undefined && idOf(resource, inputs) !== saved.id;
-  const planned = resource.plan(isReplaced ? undefined : saved?.outputs, inputs, run);
-  return isReplaced
-    ? { ...planned, changes: true, changing: undefined, replaces: [resource.idInput] }
-    : { ...planned, replaces: [] };
+  const before = outputsOf(resource, saved);
+  if (saved === undefined || idOf(resource, inputs) === saved.id) {
+    return { ...resource.plan(before, inputs, run), replaces: [] };
+  }
+  const { notices } = resource.plan(undefined, inputs, run);
+  return { changes: true, replaces: [resource.idInput], notices };
 }
 
 /**
@@ -175,12 +161,12 @@ export async function applyResource(
   saved: Saved | undefined,
   inputs: Properties,
   run: Run,
-): Promise<Result<Properties>> {
-  if (saved) requireSound(resource, saved);
+): Promise<Result<Properties> & { readonly id: string }> {
   try {
-    const result = (await resource.apply(saved?.outputs, inputs, run)) as Result<Properties>;
+    const before = outputsOf(resource, saved);
+    const result = (await resource.apply(before, inputs, run.permitting("resets"))) as Result<Properties>;
     redact(result.failure, run);
-    return result;
+    return { ...result, id: idOf(resource, inputs) };
   } catch (error) {
     redact(error, run);
     throw error;
@@ -192,44 +178,35 @@ function redact(error: unknown, run: Run): void {
   if (error instanceof Error) error.message = run.shown(error.message);
 }
 
-/** Reads what may have been changed elsewhere. Damaged outputs stay, with a warning. */
+/**
+ * Reads what may have been changed elsewhere.
+ *
+ * @throws StateError if the saved outputs are those of another resource
+ */
 export async function refreshResource(resource: AnyResource, saved: Saved, run: Run): Promise<Result<Properties>> {
-  const { __provider } = saved.outputs;
-  const damage = damageOf(resource, saved);
-  if (damage) return { outputs: saved.outputs, notices: [{ text: damage.text, isWarning: true }] };
-  if (!resource.refresh) return { outputs: saved.outputs, notices: [] };
-  const refreshed = (await resource.refresh(withoutProvider(saved.outputs), run)) as Result<Properties>;
-  return { ...refreshed, outputs: { ...refreshed.outputs, ...(__provider !== undefined && { __provider }) } };
+  const outputs = outputsOf(resource, saved) ?? {};
+  return ((await resource.refresh?.(outputs, run)) ?? { outputs, notices: [] }) as Result<Properties>;
 }
 
-/** The outputs of a change in a preview: what it may change is unknown. */
-export function plannedOutputs(
-  resource: AnyResource,
-  saved: Properties | undefined,
-  inputs: Properties,
-  { changing }: Planned,
-): Properties {
-  const all = Object.keys(resource.outputs);
-  const names = saved && changing ? changing : all;
-  const unknown = Object.fromEntries(names.map((name) => [name, unknownValue]));
-  const id = resource.onlyId ?? inputs[resource.idInput];
-  return { ...saved, ...unknown, [resource.idInput]: id };
+/** Removes what the resource has set at the platform. */
+export async function removeResource(resource: AnyResource, outputs: Properties, run: Run): Promise<readonly Notice[]> {
+  return (await resource.remove?.(outputs, run.permitting("limits"))) ?? [];
 }
 
-function requireSound(resource: AnyResource, saved: Saved): void {
-  const damage = damageOf(resource, saved);
-  if (damage) throw damage;
+/** The id of a resource with these inputs. */
+function idOf({ onlyId, idInput }: AnyResource, inputs: Properties): string {
+  return onlyId ?? String(inputs[idInput]);
 }
 
 /**
- * A saved id that differs from the resource's own is damaged: replacing the resource would be an unrequested reset. An
- * engine that gave up on an error hook has saved no outputs at all.
+ * The saved outputs. With an id that is not the resource's own, they are damaged, and replacing the resource would be
+ * an unrequested reset. An engine that gave up on an error hook has saved no outputs at all.
  */
-function damageOf({ idInput }: AnyResource, { id, outputs }: Saved): StateError | undefined {
-  if (outputs[idInput] === id || isUnknown(id)) return undefined;
-  return new StateError({
+function outputsOf({ idInput }: AnyResource, saved: Saved | undefined): Properties | undefined {
+  if (saved === undefined || saved.outputs[idInput] === saved.id) return saved?.outputs;
+  throw new StateError({
     output: idInput,
-    reason: `is not ${JSON.stringify(id)}, the id of the resource`,
+    reason: `is not ${JSON.stringify(saved.id)}, the id of the resource`,
     advice:
       "Restore it from an earlier export of the state, or take the resource out of the state: creating it again resets the secret once more.",
   });

@@ -10,7 +10,8 @@ import ts from "typescript";
 import { repositoryOf, root } from "./lib.mjs";
 
 const require = createRequire(import.meta.url);
-const { functions, resources } = require("../dist/provider/engine/resources.js");
+const { functions } = require("../dist/provider/engine/functions.js");
+const { resources } = require("../dist/provider/engine/resources.js");
 const { settingNames, settingOf } = require("../dist/provider/settings/table.js");
 const about = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
 

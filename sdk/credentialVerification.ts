@@ -1,8 +1,6 @@
 import type * as pulumi from "@pulumi/pulumi";
 import { type ConnectionArgs } from "./connection";
-import { DynamicResource, isOfType } from "./dynamicResource";
-
-const type = "CredentialVerification";
+import { DynamicResource } from "./dynamicResource";
 
 /** The arguments of `CredentialVerification`. */
 export interface CredentialVerificationArgs {
@@ -31,8 +29,6 @@ export interface CredentialVerificationArgs {
  * (`/v2/globalParallelism`). A failed verification fails the run; the next `up` verifies again and resets nothing.
  * Previews, refresh and destroy contact nothing.
  *
- * @throws RekeyError if Pulumi's provider host cannot find or configure this package, and for the options `import` and
- * `id`.
  * @example
  * ```ts
  * const rotation = new PasswordRotation("sessions", {
@@ -63,11 +59,6 @@ export class CredentialVerification extends DynamicResource {
   declare readonly memory: pulumi.Output<string>;
 
   constructor(name: string, args: CredentialVerificationArgs, options?: pulumi.CustomResourceOptions) {
-    super(type, name, args, options);
-  }
-
-  /** Whether an object is a CredentialVerification, even from another copy of this package. */
-  static override isInstance(this: void, object: unknown): object is CredentialVerification {
-    return isOfType(type, object);
+    super("CredentialVerification", name, args, options);
   }
 }

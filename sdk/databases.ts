@@ -1,14 +1,12 @@
 import type * as pulumi from "@pulumi/pulumi";
 import { type ListedDatabase } from "../provider/records/database";
-import { DataSource, type DataSourceOptions } from "./dataSource";
+import { type DataSourceOptions, read, readAfter } from "./dataSource";
 
 /** What `getDatabases` returns. */
 export interface GetDatabasesResult {
   /** All databases of the account, in the order of the platform. */
   readonly databases: readonly ListedDatabase[];
 }
-
-const source = new DataSource<object, GetDatabasesResult>("getDatabases", {});
 
 /**
  * Lists all databases of the account: ids, names, states, regions and creation times, and never a credential. A list
@@ -22,9 +20,8 @@ const source = new DataSource<object, GetDatabasesResult>("getDatabases", {});
  * const ids = databases.map(({ databaseId }) => databaseId);
  * ```
  */
-export function getDatabases(): Promise<GetDatabasesResult>;
-export function getDatabases(args: object = {}): Promise<GetDatabasesResult> {
-  return source.read(args);
+export function getDatabases(): Promise<GetDatabasesResult> {
+  return read("getDatabases", {});
 }
 
 /**
@@ -36,5 +33,5 @@ export function getDatabases(args: object = {}): Promise<GetDatabasesResult> {
  * ```
  */
 export function getDatabasesOutput(options?: DataSourceOptions): pulumi.Output<GetDatabasesResult> {
-  return source.readAfter({}, options);
+  return readAfter("getDatabases", {}, options);
 }

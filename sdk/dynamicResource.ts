@@ -1,41 +1,48 @@
+import { setImmediate as endOfTurn } from "node:timers/promises";
 import * as pulumi from "@pulumi/pulumi";
 import { version } from "@pulumi/pulumi/version";
 import { howToInstall } from "../provider/doctor/installAdvice";
-import { resources } from "../provider/engine/resources";
+import { resourceOf } from "../provider/engine/resources";
+import { type ErrorCode } from "../provider/platform/errors";
 import { installedFrom, isOlder, manifestIn, oldestPulumi, packageVersion } from "../provider/platform/version";
 import { isSet } from "../provider/records/fields";
-import { type AnyResource, secretOutputsOf } from "../provider/resource";
+import { secretOutputsOf } from "../provider/resource";
 import { warnOfSettings } from "./platform";
-import { claim, endOfTurn, isLate, perRun, refusal, runError } from "./program";
-import { isKnown, typeTokenOf } from "./pulumiInternals";
+import { claim, conflictInRun, perRun, runError } from "./program";
+import { isKnown } from "./pulumiInternals";
 
-/** A resource that this package's provider manages in Pulumi's dynamic provider host. */
+/** The class of an object, from its constructor. */
+type ClassOf<T> = abstract new (...args: never[]) => T;
+
+/**
+ * A resource that this package's provider manages in Pulumi's dynamic provider host. Renaming one without `aliases`
+ * replaces it, and so resets again. Two resources for the same secret or key fail, and neither changes it.
+ *
+ * @throws RekeyError if the host cannot find or configure this package, and for the options `import` and `id`
+ */
 export abstract class DynamicResource extends pulumi.CustomResource {
   /**
    * @param type names the resource, and in camelCase its provider in `pulumi-rekey/provider`. It never changes: that
    * would change every such resource of every stack
-   * @param claiming the arguments that say what no other resource of the program may have. Default: the id
    */
-  protected constructor(
-    type: string,
-    name: string,
-    args: object,
-    options: pulumi.CustomResourceOptions | undefined,
-    claiming?: readonly string[],
-  ) {
+  protected constructor(type: string, name: string, args: object, options: pulumi.CustomResourceOptions | undefined) {
     requirePackageForHost();
     warnOfSettings();
-    refuseImport(type, name, options);
-    const resource = (resources as Readonly<Record<string, AnyResource>>)[type] as AnyResource;
+    // Pulumi's host cannot import, and a read with `id` would save a resource without a record or credentials.
+    refuseOptions(nameOf(type, name), options, ["import", "id"], {
+      code: "REKEY_IMPORT_UNSUPPORTED",
+      why: "a dynamic resource cannot be imported",
+      instead:
+        "a rotation with `initialRotation: false` adopts its secret without a reset, and a FlowControlLimits sends only what differs from the platform",
+    });
+    const resource = resourceOf(type);
     // Pulumi creates only outputs whose names are among the inputs, even undefined.
     const outputs = Object.fromEntries(Object.keys(resource.outputs).map((output) => [output, undefined]));
     const inputs: pulumi.Inputs = { ...outputs, ...args };
-    const claimed = (claiming ?? [resource.idInput]).map((input) => [input, inputs[input]] as const);
-    const __provider = providerText(type, claimIn(nameOf(type, name), resource, Object.fromEntries(claimed)));
     super(
-      tokenOf(type),
+      `pulumi-nodejs:dynamic/rekey:${type}`,
       name,
-      { ...inputs, __provider },
+      { ...inputs, __provider: providerText(type, name, inputs) },
       {
         ...options,
         additionalSecretOutputs: [...secretOutputsOf(resource), ...(options?.additionalSecretOutputs ?? [])],
@@ -45,38 +52,33 @@ export abstract class DynamicResource extends pulumi.CustomResource {
       },
     );
   }
+
+  /** Whether an object is a resource of this class. */
+  static override isInstance<T extends pulumi.CustomResource>(this: ClassOf<T>, object: unknown): object is T {
+    return object instanceof this;
+  }
 }
 
 /**
- * Claims what no other resource of the program may have. If it is there, an error ends the constructor: of a resource
- * that is never registered, a program of the Automation API would wait for the outputs permanently.
- *
- * @param claiming the inputs that say what it is; in a preview, they may be unknown
+ * The input that names the provider. If two resources of the program have the same secret or key, it is a provider that
+ * refuses each resource: one that is never registered would have outputs that never resolve, for which a program of the
+ * Automation API would wait permanently.
  */
-function claimIn(of: string, resource: AnyResource, claiming: pulumi.Inputs): Promise<void> | undefined {
-  const claimAll = (inputs: Readonly<Record<string, unknown>>) => {
-    // The provider reports an id that is missing.
-    if (resource.onlyId !== undefined || isSet(inputs[resource.idInput])) claim(of, resource.claims?.(inputs) ?? []);
-  };
-  if (!hasLate(claiming)) return void claimAll(claiming);
-  const known = pulumi.output(claiming);
-  return isKnown(known).then(async (isThere) => (isThere ? claimAll(await valueOf(known)) : undefined));
-}
-
-/** Whether some part of the inputs is not there yet. */
-function hasLate(input: unknown): boolean {
-  if (isLate(input)) return true;
-  return typeof input === "object" && input !== null && Object.values(input).some(hasLate);
-}
-
-/**
- * The input that names the provider. The resource waits for it, and so is registered only if the program has no error.
- *
- * @param claimed rejected if another resource has what this one claims
- */
-async function providerText(type: string, claimed: Promise<void> | undefined): Promise<string> {
-  await claimed;
+async function providerText(type: string, name: string, inputs: Readonly<Record<string, unknown>>): Promise<string> {
+  const resource = resourceOf(type);
+  const { idInput, onlyId } = resource;
+  const owned = pulumi.output({ [idInput]: inputs[idInput], databases: inputs["databases"] });
+  // The provider reports an id that is missing. One that is unknown in a preview is compared in the `up`.
+  if ((onlyId !== undefined || isSet(inputs[idInput])) && (await isKnown(owned))) {
+    claim(nameOf(type, name), resource.claims?.(await valueOf(owned)) ?? []);
+  }
+  // The program constructs all resources of its first turn before one of them is registered.
   await endOfTurn();
+  const conflict = conflictInRun();
+  if (conflict !== undefined) {
+    const failure = JSON.stringify({ property: "", reason: conflict });
+    return `exports.handler=()=>({check:async(olds,inputs)=>({inputs,failures:[${failure}]})})`;
+  }
   // This text must never change: a changed text would be an update, and so possibly a reset.
   return `exports.handler=()=>require("pulumi-rekey/provider").${type.slice(0, 1).toLowerCase()}${type.slice(1)}`;
 }
@@ -91,28 +93,21 @@ export function nameOf(type: string, name: string): string {
   return `${type} ${JSON.stringify(name)}`;
 }
 
-/** The type token of a dynamic resource: the plugin, this package's module, and the type. */
-function tokenOf(type: string): string {
-  return `pulumi-nodejs:dynamic/rekey:${type}`;
-}
-
-/** Whether an object is a resource of this package and of the given type, even from another copy of the package. */
-export function isOfType(type: string, object: unknown): boolean {
-  return pulumi.CustomResource.isInstance(object) && typeTokenOf(object) === tokenOf(type);
-}
-
-/**
- * Pulumi's host cannot import, and a read with `id` would save a resource without a record or credentials.
- *
- * @throws RekeyError
- */
-function refuseImport(type: string, name: string, options: pulumi.CustomResourceOptions | undefined): void {
-  const option = (["import", "id"] as const).find((one) => options?.[one] !== undefined);
-  if (option === undefined) return;
-  throw refusal(
-    "REKEY_IMPORT_UNSUPPORTED",
-    `${nameOf(type, name)} does not support the option \`${option}\`: a dynamic resource cannot be imported. Nothing was sent. Remove the option; a rotation with \`initialRotation: false\` adopts its secret without a reset, and a FlowControlLimits sends only what differs from the platform.`,
-  );
+/** @throws RekeyError for an option that is set */
+export function refuseOptions(
+  of: string,
+  options: pulumi.CustomResourceOptions = {},
+  names: readonly (keyof pulumi.CustomResourceOptions)[],
+  { code, why, instead }: { readonly code: ErrorCode; readonly why: string; readonly instead: string },
+): void {
+  for (const option of names) {
+    const value: unknown = options[option];
+    if (value === undefined || (Array.isArray(value) && value.length === 0)) continue;
+    throw runError(
+      code,
+      `${of} does not support the option \`${option}\`: ${why}. Nothing was sent. Remove the option; ${instead}.`,
+    );
+  }
 }
 
 /**

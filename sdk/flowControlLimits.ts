@@ -1,5 +1,5 @@
 import type * as pulumi from "@pulumi/pulumi";
-import { DynamicResource, isOfType } from "./dynamicResource";
+import { DynamicResource } from "./dynamicResource";
 
 /** The arguments of `FlowControlLimits`. At least one of `parallelism`, `rate` and `paused` must be set. */
 export interface FlowControlLimitsArgs {
@@ -44,8 +44,6 @@ export interface FlowControlLimitsArgs {
  * The option `retainOnDelete` is false by default: the resource must be removed before the package. With `true`, a
  * removal sends nothing.
  *
- * @throws RekeyError if Pulumi's provider host cannot find or configure this package, or for the option `import` or
- * `id`, and if another resource of the program limits the same key.
  * @example
  * ```ts
  * const orders = new FlowControlLimits("orders", { flowControlKey: "orders", rate: 100, period: "1m" });
@@ -68,10 +66,5 @@ export class FlowControlLimits extends DynamicResource {
 
   constructor(name: string, args: FlowControlLimitsArgs, options?: pulumi.CustomResourceOptions) {
     super("FlowControlLimits", name, args, options);
-  }
-
-  /** Whether an object is a FlowControlLimits, even from another copy of this package. */
-  static override isInstance(this: void, object: unknown): object is FlowControlLimits {
-    return isOfType("FlowControlLimits", object);
   }
 }

@@ -1,20 +1,12 @@
 import type * as pulumi from "@pulumi/pulumi";
 import { type FlowControlKey, type GlobalParallelism } from "../provider/records/flowControl";
-import { DataSource, type DataSourceOptions } from "./dataSource";
+import { type DataSourceOptions, type InputsOf, read, readAfter } from "./dataSource";
 
 /** The arguments of `getFlowControlKey`. */
 export interface GetFlowControlKeyArgs {
   /** The key to read. */
   flowControlKey: string;
 }
-
-/** The arguments of `getFlowControlKeyOutput`. */
-export interface GetFlowControlKeyOutputArgs {
-  /** The key to read. */
-  flowControlKey: pulumi.Input<string>;
-}
-
-const keySource = new DataSource<GetFlowControlKeyArgs, FlowControlKey>("getFlowControlKey", { flowControlKey: true });
 
 /**
  * Reads the state of one flow-control key: waiting and running messages, and its limits. A key without state has
@@ -28,7 +20,7 @@ const keySource = new DataSource<GetFlowControlKeyArgs, FlowControlKey>("getFlow
  * ```
  */
 export function getFlowControlKey(args: GetFlowControlKeyArgs): Promise<FlowControlKey> {
-  return keySource.read(args);
+  return read("getFlowControlKey", args);
 }
 
 /**
@@ -41,10 +33,10 @@ export function getFlowControlKey(args: GetFlowControlKeyArgs): Promise<FlowCont
  * ```
  */
 export function getFlowControlKeyOutput(
-  args: GetFlowControlKeyOutputArgs,
+  args: InputsOf<GetFlowControlKeyArgs>,
   options?: DataSourceOptions,
 ): pulumi.Output<FlowControlKey> {
-  return keySource.readAfter(args, options);
+  return readAfter("getFlowControlKey", args, options);
 }
 
 /** The arguments of `getFlowControlKeys`. */
@@ -57,25 +49,11 @@ export interface GetFlowControlKeysArgs {
   search?: string | undefined;
 }
 
-/** The arguments of `getFlowControlKeysOutput`. */
-export interface GetFlowControlKeysOutputArgs {
-  /**
-   * Filters the keys by name.
-   *
-   * @default none: all keys
-   */
-  search?: pulumi.Input<string> | undefined;
-}
-
 /** What `getFlowControlKeys` returns. */
 export interface GetFlowControlKeysResult {
   /** The keys, with their counters and limits. */
   readonly keys: readonly FlowControlKey[];
 }
-
-const keysSource = new DataSource<GetFlowControlKeysArgs, GetFlowControlKeysResult>("getFlowControlKeys", {
-  search: true,
-});
 
 /**
  * Lists the flow-control keys that have state, with their counters and limits.
@@ -87,7 +65,7 @@ const keysSource = new DataSource<GetFlowControlKeysArgs, GetFlowControlKeysResu
  * ```
  */
 export function getFlowControlKeys(args: GetFlowControlKeysArgs = {}): Promise<GetFlowControlKeysResult> {
-  return keysSource.read(args);
+  return read("getFlowControlKeys", args);
 }
 
 /**
@@ -99,13 +77,11 @@ export function getFlowControlKeys(args: GetFlowControlKeysArgs = {}): Promise<G
  * ```
  */
 export function getFlowControlKeysOutput(
-  args: GetFlowControlKeysOutputArgs = {},
+  args: InputsOf<GetFlowControlKeysArgs> = {},
   options?: DataSourceOptions,
 ): pulumi.Output<GetFlowControlKeysResult> {
-  return keysSource.readAfter(args, options);
+  return readAfter("getFlowControlKeys", args, options);
 }
-
-const parallelismSource = new DataSource<object, GlobalParallelism>("getGlobalParallelism", {});
 
 /**
  * Reads how many messages are running, and how many may run, across all keys. Older platforms return `waitListSize`
@@ -117,9 +93,8 @@ const parallelismSource = new DataSource<object, GlobalParallelism>("getGlobalPa
  * const { parallelismCount, parallelismMax } = await getGlobalParallelism();
  * ```
  */
-export function getGlobalParallelism(): Promise<GlobalParallelism>;
-export function getGlobalParallelism(args: object = {}): Promise<GlobalParallelism> {
-  return parallelismSource.read(args);
+export function getGlobalParallelism(): Promise<GlobalParallelism> {
+  return read("getGlobalParallelism", {});
 }
 
 /**
@@ -131,5 +106,5 @@ export function getGlobalParallelism(args: object = {}): Promise<GlobalParalleli
  * ```
  */
 export function getGlobalParallelismOutput(options?: DataSourceOptions): pulumi.Output<GlobalParallelism> {
-  return parallelismSource.readAfter({}, options);
+  return readAfter("getGlobalParallelism", {}, options);
 }

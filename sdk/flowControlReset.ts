@@ -1,23 +1,12 @@
 import type * as pulumi from "@pulumi/pulumi";
 import { type FlowControlKey } from "../provider/records/flowControl";
-import { DynamicResource, isOfType } from "./dynamicResource";
+import { DynamicResource } from "./dynamicResource";
+import { type TriggerArgs } from "./trigger";
 
 /** The arguments of `FlowControlReset`. */
-export interface FlowControlResetArgs {
+export interface FlowControlResetArgs extends TriggerArgs {
   /** The key whose counters are reset. Changing it replaces the resource, and so resets the other key. */
   flowControlKey: pulumi.Input<string>;
-  /**
-   * The counters are reset when this changes, for example to the id of an incident. `1` and `"1"` are the same.
-   *
-   * @default none
-   */
-  version?: pulumi.Input<string | number> | undefined;
-  /**
-   * Further values whose change resets the counters, in addition to `version`. Removing all of them resets nothing.
-   *
-   * @default none
-   */
-  triggers?: pulumi.Input<Record<string, pulumi.Input<string | number | boolean>>> | undefined;
   /**
    * Whether creating the resource resets the counters. `false` keeps them until `version` or `triggers` change. It
    * counts only when the resource is created.
@@ -34,10 +23,6 @@ export interface FlowControlResetArgs {
  * if there is no `reset`, only the rate counter. A notice names the one that was sent, and reports if messages still
  * wait because the parallelism is used up.
  *
- * Renaming the resource without `aliases` replaces it, and so resets the counters.
- *
- * @throws RekeyError if Pulumi's provider host cannot find or configure this package, or for the option `import` or
- * `id`.
  * @example
  * ```ts
  * const reset = new FlowControlReset("orders", { flowControlKey: "orders", version: "incident-42" });
@@ -63,10 +48,5 @@ export class FlowControlReset extends DynamicResource {
 
   constructor(name: string, args: FlowControlResetArgs, options?: pulumi.CustomResourceOptions) {
     super("FlowControlReset", name, args, options);
-  }
-
-  /** Whether an object is a FlowControlReset, even from another copy of this package. */
-  static override isInstance(this: void, object: unknown): object is FlowControlReset {
-    return isOfType("FlowControlReset", object);
   }
 }

@@ -20,19 +20,16 @@ export { type ResetReason } from "../provider/rotation/memory";
 export { type Outcome } from "../provider/rotation/state";
 export { type ConnectionArgs } from "./connection";
 export { getDatabases, getDatabasesOutput, type GetDatabasesResult } from "./databases";
-export { type DataSourceOptions } from "./dataSource";
-export { type FleetDatabases, type FleetMemberArgs } from "./fleetDatabases";
+export { type DataSourceOptions, type InputsOf } from "./dataSource";
 export { FlowControlLimits, type FlowControlLimitsArgs } from "./flowControlLimits";
 export { FlowControlReset, type FlowControlResetArgs } from "./flowControlReset";
 export {
   getFlowControlKey,
   type GetFlowControlKeyArgs,
   getFlowControlKeyOutput,
-  type GetFlowControlKeyOutputArgs,
   getFlowControlKeys,
   type GetFlowControlKeysArgs,
   getFlowControlKeysOutput,
-  type GetFlowControlKeysOutputArgs,
   type GetFlowControlKeysResult,
   getGlobalParallelism,
   getGlobalParallelismOutput,
@@ -49,5 +46,11 @@ export {
   type VectorTokenRotationArgs,
 } from "./indexTokenRotation";
 export { type OutputsOf, PasswordRotation, type PasswordRotationArgs } from "./passwordRotation";
-export { PasswordRotationFleet, type PasswordRotationFleetArgs } from "./passwordRotationFleet";
+export {
+  type FleetDatabases,
+  type FleetMemberArgs,
+  PasswordRotationFleet,
+  type PasswordRotationFleetArgs,
+} from "./passwordRotationFleet";
 export { CredentialVerification, type CredentialVerificationArgs } from "./credentialVerification";
+export { type TriggerArgs } from "./trigger";

@@ -1,6 +1,5 @@
 import type * as pulumi from "@pulumi/pulumi";
 import { type IndexRecord } from "../provider/records/indexRecord";
-import { isOfType } from "./dynamicResource";
 import { type RotationArgs, RotationWithRecord } from "./rotation";
 
 /** What the rotations of indexes have in common. */
@@ -13,7 +12,7 @@ abstract class IndexTokenRotation extends RotationWithRecord {
   declare readonly token: pulumi.Output<string | undefined>;
   /** The read-only token, if the platform showed it with the last reset or a later read. Secret. */
   declare readonly readOnlyToken: pulumi.Output<string | undefined>;
-  /** URL of the index's REST interface; undefined if no URL with TLS is known. Secret. */
+  /** URL of the index's REST interface; undefined if no URL with TLS is known. */
   declare readonly restUrl: pulumi.Output<string | undefined>;
 }
 
@@ -28,10 +27,6 @@ export interface VectorTokenRotationArgs extends RotationArgs {
  * Previews, refresh, destroy and import never reset anything. The platform's response to the reset has no tokens, so
  * they are read after it.
  *
- * Renaming the resource without `aliases` replaces it, and so resets the tokens.
- *
- * @throws RekeyError if Pulumi's provider host cannot find or configure this package, or for the option `import` or
- * `id`, and if another resource of the program rotates the same tokens.
  * @example
  * ```ts
  * const vectors = new VectorTokenRotation("vectors", {
@@ -46,11 +41,6 @@ export class VectorTokenRotation extends IndexTokenRotation {
   constructor(name: string, args: VectorTokenRotationArgs, options?: pulumi.CustomResourceOptions) {
     super("VectorTokenRotation", name, args, options);
   }
-
-  /** Whether an object is a VectorTokenRotation, even from another copy of this package. */
-  static override isInstance(this: void, object: unknown): object is VectorTokenRotation {
-    return isOfType("VectorTokenRotation", object);
-  }
 }
 
 /** The arguments of `SearchTokenRotation`. */
@@ -62,10 +52,6 @@ export interface SearchTokenRotationArgs extends RotationArgs {
 /**
  * Rotates the tokens of a search index, as `VectorTokenRotation` does those of a vector index.
  *
- * Renaming the resource without `aliases` replaces it, and so resets the tokens.
- *
- * @throws RekeyError if Pulumi's provider host cannot find or configure this package, or for the option `import` or
- * `id`, and if another resource of the program rotates the same tokens.
  * @example
  * ```ts
  * const search = new SearchTokenRotation("search", {
@@ -79,10 +65,5 @@ export interface SearchTokenRotationArgs extends RotationArgs {
 export class SearchTokenRotation extends IndexTokenRotation {
   constructor(name: string, args: SearchTokenRotationArgs, options?: pulumi.CustomResourceOptions) {
     super("SearchTokenRotation", name, args, options);
-  }
-
-  /** Whether an object is a SearchTokenRotation, even from another copy of this package. */
-  static override isInstance(this: void, object: unknown): object is SearchTokenRotation {
-    return isOfType("SearchTokenRotation", object);
   }
 }

@@ -2,7 +2,6 @@ import type * as pulumi from "@pulumi/pulumi";
 import { databaseFields, type DatabaseRecord } from "../provider/records/database";
 import { type Fields, type FieldValue } from "../provider/records/fields";
 import { type ConnectionArgs } from "./connection";
-import { isOfType } from "./dynamicResource";
 import { type RotationArgs, RotationWithRecord } from "./rotation";
 
 /** Each field of a record as an output. */
@@ -29,10 +28,6 @@ export interface PasswordRotationArgs extends RotationArgs {
  *
  * Each field of the database's record is also an output: `endpoint`, `port`, `tls` and so on.
  *
- * Renaming the resource without `aliases` replaces it, and so resets the password.
- *
- * @throws RekeyError if Pulumi's provider host cannot find or configure this package, for the option `import` or `id`,
- * and if another resource of the program rotates the same password.
  * @example
  * ```ts
  * const sessions = new PasswordRotation("sessions", {
@@ -69,11 +64,6 @@ export class PasswordRotation extends RotationWithRecord {
 
   constructor(name: string, args: PasswordRotationArgs, options?: pulumi.CustomResourceOptions) {
     super("PasswordRotation", name, args, options);
-  }
-
-  /** Whether an object is a PasswordRotation, even from another copy of this package. */
-  static override isInstance(this: void, object: unknown): object is PasswordRotation {
-    return isOfType("PasswordRotation", object);
   }
 }
 

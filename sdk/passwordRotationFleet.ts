@@ -2,14 +2,22 @@ import * as pulumi from "@pulumi/pulumi";
 import { type FleetCredentials, type FleetDatabase, type FleetRecord } from "../provider/rotation/fleetOutputs";
 import { fleetFailure } from "../provider/rotation/fleetState";
 import { type ConnectionArgs } from "./connection";
-import { DynamicResource, isOfType, nameOf } from "./dynamicResource";
-import { databasesByName, type FleetDatabases } from "./fleetDatabases";
-import { refusal, runError } from "./program";
-import { requireSaved, type RotationArgs } from "./rotation";
+import { DynamicResource, nameOf, refuseOptions } from "./dynamicResource";
+import { runError } from "./program";
+import { guard, type RotationArgs } from "./rotation";
+import { type TriggerArgs } from "./trigger";
 
-const type = "PasswordRotationFleet";
+/** A database of a fleet, with its own trigger, in addition to that of the fleet. */
+export interface FleetMemberArgs extends TriggerArgs {
+  /** Id of the database, for Upstash a UUID: `96ad0856-03b1-4ee7-9666-e81abd0349e1`. */
+  databaseId: pulumi.Input<string>;
+}
 
-/** The arguments of `PasswordRotationFleet`. Those of every rotation apply to each database. */
+/** The databases of a fleet: a list of ids, or a map from names of your choice. Changing a name resets nothing. */
+export type FleetDatabases =
+  readonly pulumi.Input<string>[] | Readonly<Record<string, pulumi.Input<string | FleetMemberArgs>>>;
+
+/** The arguments of `PasswordRotationFleet`. */
 export interface PasswordRotationFleetArgs extends RotationArgs {
   /**
    * The databases: a list of ids, which are UUIDs for Upstash, or a map from names to ids or
@@ -17,25 +25,6 @@ export interface PasswordRotationFleetArgs extends RotationArgs {
    * deletes its saved state. The order and the names do not matter. Ids and names are not secret.
    */
   databases: pulumi.Input<FleetDatabases>;
-  /**
-   * All passwords are reset when this changes, for example from `1` to `2`. `1` and `"1"` are the same.
-   *
-   * @default none
-   */
-  version?: pulumi.Input<string | number> | undefined;
-  /**
-   * Further values whose change resets all passwords, in addition to `version`. Removing all of them resets nothing.
-   *
-   * @default none
-   */
-  triggers?: pulumi.Input<Record<string, pulumi.Input<string | number | boolean>>> | undefined;
-  /**
-   * Whether adding a database to the fleet resets its password. `false` adopts it unchanged unless it is older than
-   * `rotatedSince`, and reads its credentials if `rekey:databasePath` is set. It counts only when a database is added.
-   *
-   * @default true
-   */
-  initialRotation?: pulumi.Input<boolean> | undefined;
   /**
    * Where and as which user clients connect to each database: `connectionUrls` are made of it. Changing it resets
    * nothing.
@@ -70,11 +59,7 @@ export interface PasswordRotationFleetArgs extends RotationArgs {
  * PasswordRotation. If some fail, the others are saved, the run fails at its end and names the failed ones, and the
  * next `up` processes only these.
  *
- * Renaming the fleet without `aliases` replaces it, and so resets all passwords.
- *
- * @throws RekeyError if Pulumi's provider host cannot find or configure this package, if another resource of the
- * program rotates one of the passwords, for the option `import` or `id`, and for `replaceOnChanges`, `replaceWith` or
- * `replacementTrigger`, which would reset all passwords.
+ * @throws RekeyError also for `replaceOnChanges`, `replaceWith` and `replacementTrigger`, which reset all passwords
  * @example
  * ```ts
  * const caches = new PasswordRotationFleet("caches", {
@@ -120,17 +105,14 @@ export class PasswordRotationFleet extends DynamicResource {
   declare readonly memory: pulumi.Output<string>;
 
   constructor(name: string, args: PasswordRotationFleetArgs, options: pulumi.CustomResourceOptions = {}) {
-    const of = nameOf(type, name);
-    refuseReplacement(of, options);
-    super(type, name, { ...args, databases: databasesByName(of, args.databases) }, options, ["databases"]);
-    for (const output of ["credentials", "connectionUrls"] as const) {
-      const saved: pulumi.Output<object | undefined> = this[output];
-      const known = saved.apply((all) => (all && Object.keys(all).length > 0 ? all : undefined));
-      const get = () =>
-        pulumi.all([saved, requireSaved(`${of}: ${output}`, args.saveCredentials, known)]).apply(([all]) => all);
-      // Only a program that uses it stops, and not one that exports the whole resource.
-      Object.defineProperty(this, output, { get, enumerable: args.saveCredentials !== false });
-    }
+    const of = nameOf("PasswordRotationFleet", name);
+    refuseOptions(of, options, ["replaceOnChanges", "replaceWith", "replacementTrigger"], {
+      code: "REKEY_INPUT_INVALID",
+      why: "a replacement resets all passwords",
+      instead: "to reset all passwords, change version",
+    });
+    super("PasswordRotationFleet", name, { ...args, databases: byName(args.databases) }, options);
+    guard(this, of, ["credentials", "connectionUrls"], args.saveCredentials);
     if (pulumi.runtime.isDryRun()) return;
     // The provider does not fail: the databases that did not fail have consumers.
     this.states.apply((states: Record<string, FleetDatabase> | undefined) => {
@@ -138,21 +120,18 @@ export class PasswordRotationFleet extends DynamicResource {
       if (failure) throw runError(failure.code, `${of}: ${failure.text}`);
     });
   }
-
-  /** Whether an object is a PasswordRotationFleet, even from another copy of this package. */
-  static override isInstance(this: void, object: unknown): object is PasswordRotationFleet {
-    return isOfType(type, object);
-  }
 }
 
-/** @throws RekeyError for an option that would replace the fleet */
-function refuseReplacement(of: string, options: object): void {
-  for (const option of ["replaceOnChanges", "replaceWith", "replacementTrigger"]) {
-    const value = (options as Readonly<Record<string, unknown>>)[option];
-    if (value === undefined || (Array.isArray(value) && value.length === 0)) continue;
-    throw refusal(
-      "REKEY_INPUT_INVALID",
-      `${of} does not support the option \`${option}\`: a replacement resets all passwords. Nothing was sent. Remove the option; to reset all passwords, change version.`,
-    );
+/**
+ * The databases as the provider takes them: in a list, the id is the name. The values of a map stay Inputs, of which a
+ * preview may know some.
+ */
+function byName(databases: pulumi.Input<FleetDatabases>): pulumi.Input<object> {
+  if (!Array.isArray(databases) && !pulumi.Output.isInstance(databases) && !(databases instanceof Promise)) {
+    return databases;
   }
+  return pulumi.output(databases as pulumi.Input<object>).apply((all) => {
+    const isList = Array.isArray(all) && all.every((id) => typeof id === "string");
+    return isList ? Object.fromEntries(all.map((id) => [id, id])) : all;
+  });
 }

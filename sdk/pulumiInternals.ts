@@ -2,11 +2,6 @@ import * as pulumi from "@pulumi/pulumi";
 
 // Everything in @pulumi/pulumi that this package uses although its types do not declare it.
 
-/** The full type token of a resource. */
-export function typeTokenOf(resource: pulumi.Resource): string | undefined {
-  return (resource as { __pulumiType?: string }).__pulumiType;
-}
-
 /** The children of a resource that exist so far. */
 export function childrenOf(resource: pulumi.Resource): ReadonlySet<pulumi.Resource> {
   return (resource as { __childResources?: Set<pulumi.Resource> }).__childResources ?? new Set();

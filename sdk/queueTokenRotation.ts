@@ -1,6 +1,5 @@
 import type * as pulumi from "@pulumi/pulumi";
 import { type QueueUserRecord } from "../provider/records/queueUser";
-import { isOfType } from "./dynamicResource";
 import { type RotationArgs, RotationWithRecord } from "./rotation";
 
 /** The arguments of `QueueTokenRotation`. */
@@ -17,10 +16,6 @@ export interface QueueTokenRotationArgs extends RotationArgs {
  * Previews, refresh, destroy and import never reset anything. If Rekey rolls the signing keys with this token in the
  * same program, make this resource depend on the keys: a roll with the former token is rejected.
  *
- * Renaming the resource without `aliases` replaces it, and so resets the tokens.
- *
- * @throws RekeyError if Pulumi's provider host cannot find or configure this package, or for the option `import` or
- * `id`, and if another resource of the program rotates the same tokens.
  * @example
  * ```ts
  * const queueUserId = "7b1ad1c2-0e7e-4e0c-9d3f-0c2c1c1f5a11";
@@ -44,10 +39,5 @@ export class QueueTokenRotation extends RotationWithRecord {
 
   constructor(name: string, args: QueueTokenRotationArgs, options?: pulumi.CustomResourceOptions) {
     super("QueueTokenRotation", name, args, options);
-  }
-
-  /** Whether an object is a QueueTokenRotation, even from another copy of this package. */
-  static override isInstance(this: void, object: unknown): object is QueueTokenRotation {
-    return isOfType("QueueTokenRotation", object);
   }
 }

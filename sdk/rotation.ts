@@ -1,26 +1,15 @@
 import * as pulumi from "@pulumi/pulumi";
+import { resourceOf } from "../provider/engine/resources";
 import { outputsAreFormer } from "../provider/platform/errors";
-import { type SecretKind } from "../provider/platform/secretKind";
-import { kinds } from "../provider/rotation/kinds/kinds";
+import { secretOutputsOf } from "../provider/resource";
 import { type ResetReason } from "../provider/rotation/memory";
 import { type Outcome } from "../provider/rotation/state";
 import { DynamicResource, nameOf } from "./dynamicResource";
 import { runError } from "./program";
+import { type TriggerArgs } from "./trigger";
 
-/** The arguments of every rotation. */
-export interface RotationArgs {
-  /**
-   * The secret is reset when this changes, for example from `1` to `2`. `1` and `"1"` are the same.
-   *
-   * @default none
-   */
-  version?: pulumi.Input<string | number> | undefined;
-  /**
-   * Further values whose change resets the secret, in addition to `version`. Removing all of them resets nothing.
-   *
-   * @default none
-   */
-  triggers?: pulumi.Input<Record<string, pulumi.Input<string | number | boolean>>> | undefined;
+/** The arguments of every rotation. Those of a fleet apply to each of its databases. */
+export interface RotationArgs extends TriggerArgs {
   /**
    * The first `up` after this time resets the secret: an ISO 8601 duration (`P30D`, `PT12H`), or `30d`, `12h`. It
    * counts from the last confirmed reset, or from the adoption of an adopted secret. Changing it only moves the time of
@@ -40,10 +29,10 @@ export interface RotationArgs {
    */
   rotatedSince?: pulumi.Input<string> | undefined;
   /**
-   * Whether creating the resource resets the secret. `false` adopts it, unchanged unless it is older than
-   * `rotatedSince`: the record and the credentials are read if the platform shows them (for a database,
-   * `rekey:databasePath` must be set), and are undefined until the first reset otherwise. It counts only when the
-   * resource is created.
+   * Whether creating the resource, or adding a database to a fleet, resets the secret. `false` adopts it, unchanged
+   * unless it is older than `rotatedSince`: the record and the credentials are read if the platform shows them (for a
+   * database, `rekey:databasePath` must be set), and are undefined until the first reset otherwise. Changing it resets
+   * nothing.
    *
    * @default true
    */
@@ -78,7 +67,10 @@ export interface RotationArgs {
   encryptFor?: pulumi.Input<string[]> | undefined;
 }
 
-/** What all rotations have in common. */
+/**
+ * What all rotations have in common. A program cannot use credentials that are not saved, and none after a reset that
+ * was not confirmed.
+ */
 export abstract class Rotation extends DynamicResource {
   /** `reset`, `adopted`, or `unknown` if the platform did not confirm the last reset. */
   declare readonly outcome: pulumi.Output<Outcome>;
@@ -113,27 +105,12 @@ export abstract class Rotation extends DynamicResource {
   ) {
     super(type, name, args, options);
     const of = nameOf(type, name);
-    const kind = kinds[type as keyof typeof kinds];
-    const { saveCredentials } = args;
     // An unconfirmed reset fails, but with `--continue-on-error` or `--target` the engine still gives the program what
     // it has saved: the former credentials, which nothing may use.
-    const known = this.outcome.apply((outcome) => requireKnown(of, kind, outcome));
-    const outputs = this as unknown as Readonly<Record<string, pulumi.Output<unknown> | undefined>>;
-    for (const output of guardedOutputs(kind)) {
-      const saved = outputs[output];
-      if (saved === undefined) continue;
-      const value = pulumi.all([saved, known]).apply(([one]) => one);
-      // Only a program that uses it stops, and not one that exports the whole resource.
-      const get = () => requireSaved(`${of}: ${output}`, saveCredentials, value);
-      Object.defineProperty(this, output, { get, enumerable: saveCredentials !== false });
-    }
+    const current = this.outcome.apply((outcome) => requireKnown(of, outcome));
+    const guarded = secretOutputsOf(resourceOf(type)).filter((output) => output !== "memory" && output !== "access");
+    guard(this, of, guarded, args.saveCredentials, current);
   }
-}
-
-/** The outputs that a program cannot use if they are not saved or not current: credentials, and what needs one. */
-function guardedOutputs({ table, restUrl }: SecretKind): string[] {
-  // The URL of an index is not secret.
-  return [...Object.values(table.credentials), "otherFields", "connectionUrl", ...(restUrl ? [] : ["restUrl"])];
 }
 
 /** What the rotations of secrets with a record have in common. */
@@ -145,34 +122,48 @@ export abstract class RotationWithRecord extends Rotation {
 }
 
 /**
- * A credential, which a program cannot use if it is not saved: a consumer must not get an empty one. In a preview, it
- * cannot be used either, even if it is in the state because it could not be encrypted.
+ * Makes outputs with credentials stop a program that uses one which is not saved: a consumer must not get an empty one.
+ * In a preview, none can be used, even if it is in the state because it could not be encrypted.
  *
- * @param what the resource and its output, for errors
- * @param value undefined if it is not in the state
+ * @param of the resource, for errors
+ * @param current rejected if the credentials are not the current ones
  */
-export function requireSaved<T>(
-  what: string,
+export function guard(
+  resource: pulumi.Resource,
+  of: string,
+  names: readonly string[],
   saveCredentials: pulumi.Input<boolean> | undefined,
-  value: pulumi.Output<T>,
-): pulumi.Output<T> {
-  const refuse = (): never => {
-    throw runError(
-      "REKEY_NOT_SAVED",
-      `${what} is not saved, because of saveCredentials: false, so the program cannot use it. Use encryptedCredentials, read the platform when it is needed, or remove saveCredentials.`,
-    );
-  };
-  return pulumi.output(saveCredentials).apply<T>((save) => {
-    if (save !== false) return value;
-    return pulumi.runtime.isDryRun() ? refuse() : value.apply<T>((one) => (one === undefined ? refuse() : one));
-  });
+  current?: pulumi.Output<unknown>,
+): void {
+  const outputs = resource as unknown as Readonly<Record<string, pulumi.Output<unknown>>>;
+  for (const name of names) {
+    const refuse = (): never => {
+      throw runError(
+        "REKEY_NOT_SAVED",
+        `${of}: ${name} is not saved, because of saveCredentials: false, so the program cannot use it. Use encryptedCredentials, read the platform when it is needed, or remove saveCredentials.`,
+      );
+    };
+    const saved = pulumi.all([outputs[name], current]).apply(([value]) => value);
+    const get = () =>
+      pulumi.output(saveCredentials).apply((isSaved) => {
+        if (isSaved !== false) return saved;
+        return pulumi.runtime.isDryRun() ? refuse() : saved.apply((value) => (isMissing(value) ? refuse() : value));
+      });
+    // Only a program that uses it stops, and not one that exports the whole resource.
+    Object.defineProperty(resource, name, { get, enumerable: saveCredentials !== false });
+  }
+}
+
+/** Whether an output has no credential, or those of no database. */
+function isMissing(output: unknown): boolean {
+  return output === undefined || (typeof output === "object" && Object.keys(output ?? {}).length === 0);
 }
 
 /** @throws RekeyError if the last reset was not confirmed: a program must not use the former credentials. */
-function requireKnown(of: string, { word }: SecretKind, outcome: Outcome): void {
+function requireKnown(of: string, outcome: Outcome): void {
   if (outcome !== "unknown") return;
   throw runError(
     "REKEY_UNCONFIRMED",
-    `${of}: the last reset was not confirmed. The ${word} may have been changed, and the credentials in this stack are the former ones. ${outputsAreFormer} Run \`up\` again: it settles the reset, or says what to do.`,
+    `${of}: the last reset was not confirmed. The secret may have been changed, and the credentials in this stack are the former ones. ${outputsAreFormer} Run \`up\` again: it settles the reset, or says what to do.`,
   );
 }

@@ -1,5 +1,4 @@
 import type * as pulumi from "@pulumi/pulumi";
-import { isOfType } from "./dynamicResource";
 import { Rotation, type RotationArgs } from "./rotation";
 
 /** The arguments of `SigningKeyRotation`. */
@@ -22,10 +21,6 @@ export interface SigningKeyRotationArgs extends RotationArgs {
  * replace both keys, roll twice and update the receivers between the rolls. An account has one pair of keys for each
  * region; `rekey:queueUrl` decides which.
  *
- * Renaming the resource without `aliases` replaces it, and so rolls the keys.
- *
- * @throws RekeyError if Pulumi's provider host cannot find or configure this package, or for the option `import` or
- * `id`, and if another resource of the program rolls the keys.
  * @example
  * ```ts
  * const keys = new SigningKeyRotation("keys", {
@@ -47,10 +42,5 @@ export class SigningKeyRotation extends Rotation {
 
   constructor(name: string, args: SigningKeyRotationArgs = {}, options?: pulumi.CustomResourceOptions) {
     super("SigningKeyRotation", name, args, options);
-  }
-
-  /** Whether an object is a SigningKeyRotation, even from another copy of this package. */
-  static override isInstance(this: void, object: unknown): object is SigningKeyRotation {
-    return isOfType("SigningKeyRotation", object);
   }
 }

@@ -1,20 +1,18 @@
 import type * as dynamic from "@pulumi/pulumi/dynamic";
-import { SettingsError } from "../platform/errors";
-import { oldestPulumi } from "../platform/version";
 import { type Properties, withoutProvider, wrap } from "../records/properties";
 import {
   type AnyResource,
   applyResource,
   checkResource,
-  idOf,
   type Notice,
   planResource,
   refreshResource,
+  removeResource,
   type Saved,
   secretOutputsOf,
 } from "../resource";
 import { type Run, startRun } from "../run";
-import { changeError, withEngineErrors } from "./engineErrors";
+import { InitError, reporting } from "./engineErrors";
 import { endWhenIdle, engineAddress, EngineWatch, ignoreUnreadOutput } from "./liveness";
 import { type ResourceType, resources } from "./resources";
 
@@ -27,15 +25,10 @@ type ProviderName = Uncapitalize<ResourceType>;
 export function createProviders(start: (configuration: Configuration) => Run): Record<ProviderName, Provider> {
   let run: Run | undefined;
 
-  /** @throws SettingsError if the host did not call `configure` */
   function started(): Run {
-    if (run) return run;
     // A host that never calls `configure` must not fall back to the environment, which may name another platform.
-    throw new SettingsError("REKEY_PULUMI_TOO_OLD", {
-      problem:
-        "Pulumi's provider host does not pass on the stack's configuration, because its @pulumi/pulumi is too old",
-      advice: `Update @pulumi/pulumi to ${oldestPulumi} or later in the package.json of the program, then run again.`,
-    });
+    if (run === undefined) throw new Error("Pulumi's provider host did not configure the provider");
+    return run;
   }
 
   function show(notices: readonly Notice[]): void {
@@ -47,52 +40,39 @@ export function createProviders(start: (configuration: Configuration) => Run): R
 
     /** The host creates and updates in no preview. */
     async function change(saved: Saved | undefined, { __provider, ...inputs }: Properties) {
-      const { outputs, failure, isPartial, notices } = await applyResource(
-        resource,
-        saved,
-        inputs,
-        started().permitting("resets"),
-      );
-      const id = idOf(resource, inputs);
-      const outs = wrap({ ...outputs, __provider }, secrets);
+      const { id, failure, isPartial, notices, ...applied } = await applyResource(resource, saved, inputs, started());
+      const outs = wrap({ ...applied.outputs, __provider }, secrets);
       show(notices);
       // Of a partial failure, the program fails: its outputs are for those that use the other parts.
-      if (failure && !isPartial) throw changeError(failure, id, outs);
+      if (failure && !isPartial) throw new InitError(failure.message, id, outs);
       return { id, outs };
     }
 
     return {
       // Takes effect synchronously: another call may arrive before this one is awaited.
-      configure: ({ config }) => withEngineErrors(() => void (run ??= start((key) => config.get(key)))),
-      check: (olds, news) =>
-        withEngineErrors(() => {
-          const inputs = withoutProvider(news);
-          const reasons = checkResource(resource, inputs, started());
-          // Previews do not call `create`. Saved inputs always have the provider's text.
-          const isNew = Object.keys(olds).length === 0 && reasons.length === 0;
-          if (isNew) show(planResource(resource, undefined, inputs, started()).notices);
-          // The engine prints the value of a property that is named here, even of a secret one.
-          return { inputs: news, failures: reasons.map((reason) => ({ property: "", reason })) };
-        }),
-      diff: (id, outputs, news) =>
-        withEngineErrors(() => {
-          const saved = { id, outputs };
-          const { changes, replaces, notices } = planResource(resource, saved, withoutProvider(news), started());
-          show(notices);
-          return { changes, replaces };
-        }),
-      create: (inputs) => withEngineErrors(() => change(undefined, inputs)),
-      update: (id, outputs, news) => withEngineErrors(() => change({ id, outputs }, news)),
-      read: (id, outputs = {}) =>
-        withEngineErrors(async () => {
-          const found = run ? await refreshResource(resource, { id, outputs }, run) : { outputs, notices: [] };
-          show(found.notices);
-          return { id, props: wrap(found.outputs, secrets) };
-        }),
-      delete: (_id, outputs) =>
-        withEngineErrors(async () =>
-          show((await resource.remove?.(withoutProvider(outputs), started().permitting("limits"))) ?? []),
-        ),
+      configure: reporting(({ config }) => void (run ??= start((key) => config.get(key)))),
+      check: reporting((olds, news) => {
+        const inputs = withoutProvider(news);
+        const reasons = checkResource(resource, inputs, started());
+        // Previews do not call `create`. Saved inputs always have the provider's text.
+        const isNew = Object.keys(olds).length === 0 && reasons.length === 0;
+        if (isNew) show(planResource(resource, undefined, inputs, started()).notices);
+        // The engine prints the value of a property that is named here, even of a secret one.
+        return { inputs: news, failures: reasons.map((reason) => ({ property: "", reason })) };
+      }),
+      diff: reporting((id, outputs, news) => {
+        const planned = planResource(resource, { id, outputs }, withoutProvider(news), started());
+        show(planned.notices);
+        return { changes: planned.changes, replaces: planned.replaces };
+      }),
+      create: reporting((inputs) => change(undefined, inputs)),
+      update: reporting((id, outputs, news) => change({ id, outputs }, news)),
+      read: reporting(async (id, { __provider, ...outputs } = {}) => {
+        const found = await refreshResource(resource, { id, outputs }, started());
+        show(found.notices);
+        return { id, props: wrap({ ...found.outputs, __provider }, secrets) };
+      }),
+      delete: reporting(async (_id, outputs) => show(await removeResource(resource, outputs, started()))),
     };
   }
 

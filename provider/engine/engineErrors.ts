@@ -2,11 +2,8 @@ import { RekeyError, withCode } from "../platform/errors";
 import { engineMessage } from "../records/engineMessage";
 import { type Properties } from "../records/properties";
 
-/** An error whose message is already complete. */
-export class ReportedError extends Error {}
-
 /** An error with which the engine saves the properties nevertheless. */
-export class InitError extends ReportedError {
+export class InitError extends Error {
   readonly reasons: readonly string[];
 
   constructor(
@@ -30,21 +27,18 @@ export function fitsInError(outputs: Properties): boolean {
   return Buffer.byteLength(JSON.stringify(outputs)) <= maxInitErrorBytes;
 }
 
-/** The error of a failed change whose outputs are saved, unless they are too large: then nothing is saved. */
-export function changeError(failure: RekeyError, id: string, outputs: Properties): Error {
-  return fitsInError(outputs) ? new InitError(failure.message, id, outputs) : failure;
-}
-
-/** Runs a call so that any failure reaches the engine as an error that it can show. */
-export async function withEngineErrors<T>(call: () => T | Promise<T>): Promise<T> {
-  try {
-    return await call();
-  } catch (error) {
-    if (!(error instanceof Error)) throw new Error(internalError(String(error)));
-    const isExpected = error instanceof RekeyError || error instanceof ReportedError;
-    error.message = engineMessage(isExpected ? error.message : internalError(error.message));
-    throw error;
-  }
+/** A call of which any failure reaches the engine as an error that it can show. */
+export function reporting<A extends unknown[], T>(call: (...args: A) => T | Promise<T>): (...args: A) => Promise<T> {
+  return async (...args) => {
+    try {
+      return await call(...args);
+    } catch (error) {
+      if (!(error instanceof Error)) throw new Error(internalError(String(error)));
+      const isExpected = error instanceof RekeyError || error instanceof InitError;
+      error.message = engineMessage(isExpected ? error.message : internalError(error.message));
+      throw error;
+    }
+  };
 }
 
 function internalError(message: string): string {

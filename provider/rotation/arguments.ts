@@ -2,23 +2,19 @@ import { InputError } from "../platform/errors";
 import { isObject, isSet, kindOf } from "../records/fields";
 import { didYouMean } from "../records/spelling";
 
-/** All names of a type's properties: the compiler compares them with the type. */
-export type NamesOf<T> = Readonly<Record<keyof T, true>>;
-
 /**
- * Refuses arguments that do not exist, which only a type checker would find. Undefined and null count as not set.
+ * Refuses arguments of a data source that do not exist. Undefined and null count as not set.
  *
- * @param of what they would be: `its arguments`
  * @param known has each existing name as a property
  * @throws InputError
  */
-export function refuseUnknown(of: string, given: object, known: object): void {
-  if (!isObject(given)) throw new InputError(of, `must be an object, not ${kindOf(given)}`);
+export function refuseUnknown(given: object, known: object): void {
+  if (!isObject(given)) throw new InputError("its arguments", `must be an object, not ${kindOf(given)}`);
   for (const [name, value] of Object.entries(given)) {
     if (!isSet(value) || Object.hasOwn(known, name)) continue;
     const names = Object.keys(known);
     const details = [`known: ${names.join(", ") || "none"}`, didYouMean(name, names)].filter((detail) => detail !== "");
-    throw new InputError(name, `is not one of ${of} (${details.join("; ")})`);
+    throw new InputError(name, `is not one of its arguments (${details.join("; ")})`);
   }
 }
 

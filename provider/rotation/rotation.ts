@@ -117,8 +117,7 @@ function outputTable({
   const secrets = [
     ...Object.values(table.credentials),
     "otherFields",
-    ...(isDatabase ? ["connectionUrl"] : []),
-    ...(isDatabase || restUrl ? ["restUrl"] : []),
+    ...(isDatabase ? ["connectionUrl", "restUrl"] : []),
     ...(isDatabase || probe ? ["access"] : []),
     "memory",
   ];
@@ -126,6 +125,7 @@ function outputTable({
     idInput,
     ...(Object.keys(table.fields).length > 0 ? ["record", "exactIntegers"] : []),
     "problems",
+    ...(restUrl ? ["restUrl"] : []),
     ...outputsOfReset,
     ...(minInterval === undefined ? [] : ["currentKeySince"]),
     "encryptedCredentials",

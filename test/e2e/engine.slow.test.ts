@@ -3,7 +3,15 @@ import { copyFileSync, rmSync, truncateSync } from "node:fs";
 import { join } from "node:path";
 import * as pulumi from "@pulumi/pulumi";
 import { pulumiPath } from "../support/engine";
-import { EngineStack, fails, onEngine, onEngineByAdapter, succeeds, valuesOf } from "../support/engineStack";
+import {
+  EngineStack,
+  fails,
+  onEngine,
+  onEngineByAdapter,
+  type Rekey,
+  succeeds,
+  valuesOf,
+} from "../support/engineStack";
 import { projectRoot } from "../support/host";
 import { runAsync } from "../support/processes";
 
@@ -106,5 +114,45 @@ onEngine("The schema", () => {
     const command = ["schema", "check", join(projectRoot, "schema.json")];
     const { code, output } = await runAsync(pulumiPath, command, { cwd: projectRoot });
     assert.equal(code, 0, output);
+  });
+});
+
+const platform = { databases: ["sessions"], credentials: "always" } as const;
+
+onEngine("A program of the Automation API with a mistake", () => {
+  const rotate = ({ PasswordRotation }: Rekey, name: string, databaseId: pulumi.Input<string>) =>
+    new PasswordRotation(name, { databaseId }).password;
+
+  for (const [what, id, resets] of [
+    ["a second resource for a database", () => "sessions", 0],
+    [
+      "one whose id is known after the reset of the first",
+      (first: pulumi.Output<unknown>) => first.apply(() => "sessions"),
+      1,
+    ],
+  ] as const) {
+    it(`ends, and sends no second reset: ${what}`, async () => {
+      const stack = await EngineStack.start(
+        (rekey) => {
+          const first = rotate(rekey, "a", "sessions");
+          return { first, second: rotate(rekey, "b", id(first)) };
+        },
+        { platform },
+      );
+      const expected = /database "sessions" already belongs to PasswordRotation "a".*REKEY_DUPLICATE_DATABASE/s;
+      await fails(stack.up(), expected);
+      assert.equal(stack.platform.resetCount, resets);
+    });
+  }
+
+  it("ends: a wrong argument of a data source", async () => {
+    const stack = await EngineStack.start(
+      (rekey) => {
+        const { keys } = rekey.getFlowControlKeysOutput({ search: ["a"] as unknown as string });
+        return { password: rotate(rekey, "a", "sessions"), keys };
+      },
+      { platform },
+    );
+    await fails(stack.up(), /search must be a string, not a list/);
   });
 });

@@ -374,10 +374,10 @@ function pluginCalls(kind: KindName, run: Run, said: string[]): EngineCalls {
   return {
     previews: true,
     check: async (inputs) => service.check(urn, inputs),
-    diff: (id, olds, inputs) => service.diff(urn, id, olds, inputs),
-    create: (inputs, preview) => service.create(change(inputs, preview)),
-    update: (id, olds, inputs, preview) => service.update(id, olds, change(inputs, preview)),
-    read: (id, olds, inputs) => service.read(urn, id, olds, inputs),
+    diff: (id, outputs, inputs) => service.diff(urn, { id, outputs }, inputs),
+    create: (inputs, preview) => service.change(change(inputs, preview)),
+    update: (id, outputs, inputs, preview) => service.change(change(inputs, preview), { id, outputs }),
+    read: (id, outputs, inputs) => service.read(urn, { id, outputs }, inputs),
     delete: (_id, olds) => service.delete(urn, olds),
   };
 }

@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
+import { createRequire } from "node:module";
 import * as pulumi from "@pulumi/pulumi";
 import {
   FlowControlLimits,
   FlowControlReset,
   PasswordRotation,
+  PasswordRotationFleet,
   SigningKeyRotation,
   VectorTokenRotation,
 } from "pulumi-rekey";
@@ -19,14 +21,31 @@ function otherCopy(): typeof import("pulumi-rekey") {
   return copy;
 }
 
+/** What the provider host of the installed SDK does with a provider's text. */
+const evaluate = createRequire(require.resolve("@pulumi/pulumi/package.json"))("require-from-string") as (
+  text: string,
+) => { handler(): { check(olds: object, inputs: object): Promise<{ failures: { reason: string }[] }> } };
+
 const rotate = (name: string, databaseId: pulumi.Input<string>) => new PasswordRotation(name, { databaseId });
 const late = <T>(value: T, milliseconds = 0) =>
   new Promise<T>((resolve) => setTimeout(() => resolve(value), milliseconds));
 
-async function run(program: () => unknown, options?: MockOptions) {
+/** Why the provider of a registration refuses it, if it does. */
+async function refusalOf({ inputs }: Registration): Promise<string | undefined> {
+  const provider = evaluate(String(inputs["__provider"])).handler();
+  if (!Object.hasOwn(provider, "create")) {
+    const { failures } = await provider.check({}, { a: 1 });
+    return failures.map(({ reason }) => reason).join("\n");
+  }
+  return undefined;
+}
+
+/** The reasons for which the resources of a program are refused, by name. */
+async function refusals(program: () => unknown, options?: MockOptions) {
   const registered = await startMocks(options);
-  const errors = await errorsOf(program);
-  return { errors, names: registered.map(({ name }: Registration) => name) };
+  assert.deepEqual(await errorsOf(program), []);
+  const ours = registered.filter(({ inputs }) => inputs["__provider"] !== undefined);
+  return Object.fromEntries(await Promise.all(ours.map(async (one) => [one.name, await refusalOf(one)] as const)));
 }
 
 describe("sdk: two resources of a program for one secret or key", () => {
@@ -47,40 +66,48 @@ describe("sdk: two resources of a program for one secret or key", () => {
       make: () => [new SigningKeyRotation("a"), new SigningKeyRotation("b")],
       message: /the pair of signing keys already belongs to SigningKeyRotation "a".*\[REKEY_DUPLICATE_SECRET\]$/,
     },
+    "a database of a fleet": {
+      make: () => [
+        rotate("a", "db"),
+        new PasswordRotationFleet("b", { databases: { x: "one", y: { databaseId: "db" } } }),
+      ],
+      message: /PasswordRotationFleet "b": database "db" already belongs to PasswordRotation "a"/,
+    },
     "a flow-control key": {
       make: () => ["a", "b"].map((name) => new FlowControlLimits(name, { flowControlKey: "orders", rate: 1 })),
       message: /flow-control key "orders" already belongs to FlowControlLimits "a".*\[REKEY_DUPLICATE_KEY\]$/,
     },
   };
   for (const [what, { make, message }] of Object.entries(pairs)) {
-    it(`stop it before any resource is registered: ${what}`, async () => {
-      const { errors, names } = await run(() => {
+    it(`refuse each resource of the program: ${what}`, async () => {
+      const found = await refusals(() => {
         new FlowControlReset("counters", { flowControlKey: "orders" });
         make();
         rotate("last", "other");
       });
-      assert.deepEqual({ errors: errors.length, names }, { errors: 1, names: [] }, errors.join("\n"));
-      assert.match(errors.join(), message);
+      assert.deepEqual(Object.keys(found).sort(), ["a", "b", "counters", "last"]);
+      for (const text of Object.values(found)) assert.match(text ?? "", message);
     });
   }
 
-  it("stop the second one if its id is known late, also those that come later", async () => {
-    const { errors, names } = await run(async () => {
-      const parent = new pulumi.ComponentResource("my:own:Component", "parent");
-      const one = new PasswordRotation("a", { databaseId: "db" }, { parent });
-      const two = new PasswordRotation("c", { databaseId: "db2" }, { parent });
-      await Promise.all([one, two].map(({ urn }) => valueOf(urn)));
+  it("refuse the second one if its id is known late, also those that come later, and not another run", async () => {
+    const found = await refusals(async () => {
+      const one = new PasswordRotation("a", { databaseId: "db" });
+      await valueOf(one.urn);
       rotate("b", Promise.resolve("db"));
       await late(undefined, 1);
-      rotate("d", "other");
+      rotate("c", "other");
     });
-    assert.match(errors.join(), /^RekeyError: PasswordRotation "b": database "db" already belongs/);
-    assert.deepEqual(names, ["parent", "a", "c"]);
+    assert.equal(found["a"], undefined);
+    for (const name of ["b", "c"]) {
+      assert.match(found[name] ?? "", /^PasswordRotation "b": database "db" already belongs to PasswordRotation "a"/);
+    }
+    assert.deepEqual(await refusals(() => rotate("d", "db"), { stack: "other" }), { d: undefined });
   });
 
   it("are not two kinds with one id, ids that are unknown in a preview, or ids that are missing", async () => {
     const missing = { databaseId: undefined as unknown as string };
-    const { errors, names } = await run(
+    const found = await refusals(
       () => {
         rotate("a", "same");
         new VectorTokenRotation("b", { indexId: "same" });
@@ -90,6 +117,7 @@ describe("sdk: two resources of a program for one secret or key", () => {
       },
       { preview: true },
     );
-    assert.deepEqual({ errors, names: names.sort() }, { errors: [], names: ["a", "b", "c", "d", "e", "f", "g"] });
+    assert.deepEqual(Object.keys(found).sort(), ["a", "b", "c", "d", "e", "f", "g"]);
+    assert.deepEqual(new Set(Object.values(found)), new Set([undefined]));
   });
 });

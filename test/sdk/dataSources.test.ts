@@ -3,7 +3,6 @@ import { inspect } from "node:util";
 import * as pulumi from "@pulumi/pulumi";
 import {
   FlowControlReset,
-  getDatabases,
   getDatabasesOutput,
   getFlowControlKey,
   getFlowControlKeyOutput,
@@ -13,14 +12,11 @@ import {
   getGlobalParallelismOutput,
   PasswordRotation,
   RejectedError,
-  RekeyError,
-  SettingsError,
 } from "pulumi-rekey";
 import { type FlowControlRecord } from "../../local/platform/flowControl";
 import { type Platform, startPlatform } from "../../local/platform/index";
-import { packageSchema } from "../../provider/engine/plugin/schema";
-import { assertFields } from "../support/results";
-import { isKnown, type MockOptions, startMocks, valueOf } from "../support/pulumiMocks";
+import { functions } from "../../provider/engine/functions";
+import { errorsOf, isKnown, type MockOptions, startMocks, valueOf } from "../support/pulumiMocks";
 
 const ratePeriodStart = 1_764_000_000;
 const limits = { parallelismCount: 0, rateCount: 3, rateMax: 3, ratePeriod: 60, ratePeriodStart };
@@ -58,35 +54,21 @@ describe("sdk: data sources", () => {
     await Promise.all(started.splice(0).map((one) => one.close()));
   });
 
-  it("read one key, all keys, those that match, and the global parallelism", async () => {
-    assert.deepEqual(await getFlowControlKey(ordersKey), { ...orders, exists: true });
-    assert.deepEqual(await getFlowControlKey({ flowControlKey: "gone" }), { flowControlKey: "gone", ...unknown });
-    assert.deepEqual(await getFlowControlKeys(), { keys: [{ ...orders, exists: true }, idle] });
-    assert.deepEqual(await getFlowControlKeys({ search: "dl" }), { keys: [idle] });
-    assert.deepEqual(await getGlobalParallelism(), { parallelismMax: 100, parallelismCount: 0 });
-    assert.ok(platform.requests.every(({ authorized }) => authorized));
-  });
-
-  it("list the databases without credentials, also as an output, and need no settings of the queue", async () => {
-    const databases = [{ database_id: "db-1", database_name: "sessions", state: "suspended" }, "db-2"];
-    started.push((platform = await startPlatform({ databases, credentials: "always" })));
-    pulumi.runtime.setAllConfig({
-      "rekey:baseUrl": platform.url,
-      "rekey:username": platform.username,
-      "rekey:password": platform.password,
-      "rekey:databaseListPath": "/v2/redis/databases",
-    });
-    for (const { databases } of [await getDatabases(), await valueOf(getDatabasesOutput())]) {
-      const [one, two] = databases;
-      assertFields(one, { databaseId: "db-1", databaseName: "sessions", state: "suspended", region: "global" });
-      assert.equal(two?.databaseId, "db-2");
-      const names = ["creationTime", "databaseId", "databaseName", "primaryRegion", "readRegions", "region", "state"];
-      assert.deepEqual(Object.keys(two).sort(), names);
+  it("read one key, all keys, those that match, and the global parallelism, also as outputs of later values", async () => {
+    const later = <T>(value: T) => pulumi.output(Promise.resolve(value));
+    const key = { ...orders, exists: true };
+    const parallelism = { parallelismMax: 100, parallelismCount: 0 };
+    for (const [read, output, expected] of [
+      [getFlowControlKey(ordersKey), getFlowControlKeyOutput({ flowControlKey: later("orders") }), key],
+      [getFlowControlKeys(), getFlowControlKeysOutput(), { keys: [key, idle] }],
+      [getFlowControlKeys({ search: "dl" }), getFlowControlKeysOutput({ search: later("dl") }), { keys: [idle] }],
+      [getGlobalParallelism(), getGlobalParallelismOutput(), parallelism],
+    ] as readonly [Promise<object>, pulumi.Output<object>, object][]) {
+      assert.deepEqual([await read, await valueOf(output)], [expected, expected]);
     }
-    assert.deepEqual(
-      platform.requests.map(({ method, path }) => `${method} ${path}`),
-      ["GET /v2/redis/databases", "GET /v2/redis/databases"],
-    );
+    const gone = { flowControlKey: "gone" };
+    assert.deepEqual(await getFlowControlKey(gone), { ...gone, ...unknown });
+    assert.equal(await pulumi.isSecret(getFlowControlKeyOutput({ flowControlKey: pulumi.secret("orders") })), true);
   });
 
   it("ask `call` under setMocks, with the tokens of the plugin's functions, and send nothing", async () => {
@@ -112,35 +94,39 @@ describe("sdk: data sources", () => {
         ["rekey:index:getDatabases", {}],
       ],
     );
-    for (const { token } of asked) assert.ok(token in packageSchema().functions, token);
+    for (const { token } of asked) assert.ok(token.replace("rekey:index:", "") in functions, token);
     assert.equal(platform.requests.length, 0);
   });
 
-  it("read the same as outputs, from later values", async () => {
-    const flowControlKey = pulumi.output(Promise.resolve("orders"));
-    assert.deepEqual(await valueOf(getFlowControlKeyOutput({ flowControlKey })), { ...orders, exists: true });
-    assert.deepEqual(await valueOf(getFlowControlKeysOutput().keys), [{ ...orders, exists: true }, idle]);
-    assert.deepEqual(await valueOf(getFlowControlKeysOutput({ search: Promise.resolve("idle") }).keys), [idle]);
-    assert.deepEqual(await valueOf(getGlobalParallelismOutput()), { parallelismMax: 100, parallelismCount: 0 });
-    const secret = getFlowControlKeyOutput({ flowControlKey: pulumi.secret("orders") });
-    assert.equal(await pulumi.isSecret(secret), true);
+  it("end the program without a stack trace for a refused token, unless it catches the error", async () => {
+    configure({ url: platform.url, queueToken: "canary-token" });
+    await assert.rejects(getFlowControlKeys(), (error) => {
+      assert.ok(pulumi.RunError.isInstance(error) && error instanceof RejectedError);
+      assert.deepEqual({ code: error.code, stack: error.stack }, { code: "REKEY_REJECTED", stack: "" });
+      assert.ok(!pulumi.log.hasErrors() && !inspect(error).includes("canary"));
+      return true;
+    });
   });
 
-  const failures = [
-    { what: "a wrong setting", settings: { url: "a", queueToken: "t" }, as: SettingsError, code: "SETTING_INVALID" },
-    { what: "a refused token", settings: { queueToken: "canary-token" }, as: RejectedError, code: "REJECTED" },
-  ];
-  for (const { what, settings, as, code } of failures) {
-    it(`end the program without a stack trace for ${what}, unless it catches the ${as.name}`, async () => {
-      configure({ url: platform.url, ...settings });
-      await assert.rejects(getFlowControlKeys(), (error) => {
-        assert.ok(pulumi.RunError.isInstance(error) && error instanceof RekeyError && error instanceof as);
-        assert.deepEqual({ code: error.code, stack: error.stack }, { code: `REKEY_${code}`, stack: "" });
-        assert.ok(!pulumi.log.hasErrors() && !inspect(error).includes("canary"));
-        return true;
-      });
-    });
-  }
+  it("end the program once for an argument that does not exist or cannot be used, and name the data source", async () => {
+    const wrong = { search: pulumi.output(Promise.resolve(["a"])) } as object;
+    for (const make of [
+      () => void getFlowControlKeys({ serch: "a" } as object),
+      () => getFlowControlKeysOutput(wrong),
+    ]) {
+      const [error = "", ...others] = await errorsOf(make);
+      assert.deepEqual(others, []);
+      assert.match(
+        error,
+        /^InputError: getFlowControlKeys: (serch is not one of its|search must be a string, not a list)/,
+      );
+      assert.match(
+        error,
+        /Correct this, then run again\. A reset that was already sent is saved.*REKEY_INPUT_INVALID\]$/,
+      );
+    }
+    assert.equal(platform.requests.length, 0);
+  });
 
   it("of another run in this process use that run's settings", async () => {
     await getFlowControlKeys();
@@ -188,24 +174,13 @@ describe("sdk: data sources", () => {
         await startProgram({ preview: true });
         const outputs = [
           getFlowControlKeyOutput(ordersKey, { dependsOn: make() }),
-          getFlowControlKeysOutput({}, { dependsOn: make() }),
+          getFlowControlKeysOutput({ search: pulumi.interpolate`a${resetOf().resetAt}` }),
           getGlobalParallelismOutput({ dependsOn: make() }),
         ];
         assert.deepEqual(await Promise.all(outputs.map(isKnown)), [false, false, false]);
         assert.equal(platform.requests.length, 0);
       });
     }
-
-    it("do not read while an argument is unknown", async () => {
-      await startProgram({ preview: true });
-      const unknown = pulumi.interpolate`a${resetOf().resetAt}`;
-      const outputs = [
-        getFlowControlKeyOutput({ flowControlKey: unknown }),
-        getFlowControlKeysOutput({ search: unknown }),
-      ];
-      assert.deepEqual(await Promise.all(outputs.map(isKnown)), [false, false]);
-      assert.equal(platform.requests.length, 0);
-    });
 
     it("read in a preview that does not change the dependencies", async () => {
       await startProgram({ preview: true, outputs: () => ({ resetCount: 0 }) });

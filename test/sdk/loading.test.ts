@@ -83,21 +83,16 @@ describe("sdk: the package as the host finds it", () => {
     });
   }
 
-  for (const [what, version, printed] of [
-    ["another copy of this version", packageVersion(), /^made\nmade\n$/],
-    [
-      "another version, and both are named",
-      "9.9.9",
-      /^true The program uses pulumi-rekey .*, but .* would use 9\.9\.9, in /,
-    ],
-  ] as const) {
-    it(`is ${version === "9.9.9" ? "refused" : "used"} if the host would use ${what}`, () => {
+  it("may be another copy of the same version, but no other version", () => {
+    for (const [version, printed] of [
+      [packageVersion(), /^made\nmade\n$/],
+      [
+        "9.9.9",
+        /^true The program uses pulumi-rekey .*, but .* would use 9\.9\.9, in .*Nothing was sent\.\nInstall the same version\. .*\[REKEY_OTHER_VERSION\]/,
+      ],
+    ] as const) {
       folder.write("node_modules/pulumi-rekey/package.json", JSON.stringify({ name: "pulumi-rekey", version }));
-      const { stdout } = run(construct, directory);
-      assert.match(stdout, printed);
-      if (version === "9.9.9") {
-        assert.match(stdout, /Nothing was sent\.\nInstall the same version\. .*\[REKEY_OTHER_VERSION\]/);
-      }
-    });
-  }
+      assert.match(run(construct, directory).stdout, printed);
+    }
+  });
 });

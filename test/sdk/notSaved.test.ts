@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import * as pulumi from "@pulumi/pulumi";
 import {
   PasswordRotation,
+  PasswordRotationFleet,
   QueueTokenRotation,
   type Rotation,
   SearchTokenRotation,
@@ -11,7 +12,15 @@ import {
 import { errorsOf, startMocks, valueOf } from "../support/pulumiMocks";
 
 const saving = { saveCredentials: false, encryptFor: ["age1…"] };
-const state = { outcome: "reset", rotationCount: 1, encryptedCredentials: "-----BEGIN AGE ENCRYPTED FILE-----" };
+const state = {
+  outcome: "reset",
+  rotationCount: 1,
+  encryptedCredentials: "-----BEGIN AGE ENCRYPTED FILE-----",
+  // Of a fleet.
+  states: {},
+  credentials: {},
+  connectionUrls: {},
+};
 const values = {
   password: "p",
   restToken: "t",
@@ -24,8 +33,13 @@ const databaseOutputs = Object.keys(values);
 type Saving = typeof saving | { saveCredentials: boolean };
 
 const rotate = (args: Saving) => new PasswordRotation("a", { databaseId: "db", ...args });
+type Saved = Rotation | PasswordRotationFleet;
 /** Every rotation, with its outputs that need a credential. */
-const rotations: readonly { readonly make: (args: Saving) => Rotation; readonly outputs: readonly string[] }[] = [
+const rotations: readonly { readonly make: (args: Saving) => Saved; readonly outputs: readonly string[] }[] = [
+  {
+    make: (args) => new PasswordRotationFleet("a", { databases: ["db"], ...args }),
+    outputs: ["credentials", "connectionUrls"],
+  },
   { make: rotate, outputs: databaseOutputs },
   ...[
     (args: Saving) => new VectorTokenRotation("a", { indexId: "i", ...args }),
@@ -43,10 +57,10 @@ describe("sdk: credentials that are not saved", () => {
     it(`stop a program that uses one, and no other, ${preview ? "in a preview" : "in an up"}`, async () => {
       for (const { make, outputs } of rotations) {
         await startMocks({ outputs: () => ({ ...state, restUrl: "https://index.example.com" }), preview });
-        let made: Rotation | undefined;
+        let made: Saved | undefined;
         assert.deepEqual(await errorsOf(() => (made = make(saving))), []);
         const rotation = made ?? assert.fail();
-        assert.equal(await valueOf(rotation.encryptedCredentials), state.encryptedCredentials);
+        assert.equal(await valueOf(outputOf(rotation, "encryptedCredentials")), state.encryptedCredentials);
         const exported = outputs.filter((name) => Object.keys(rotation).includes(name));
         assert.deepEqual(exported, [], "an export of the whole resource uses none");
         for (const name of outputs.filter((one) => preview || one !== "restUrl")) {

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { mock } from "node:test";
 import * as pulumi from "@pulumi/pulumi";
-import { getFlowControlKeys, PasswordRotation } from "pulumi-rekey";
-import { startPlatform } from "../../local/platform/index";
+import { PasswordRotation } from "pulumi-rekey";
 import { startMocks, valueOf } from "../support/pulumiMocks";
 
 /** The warnings of a program with two resources. */
@@ -55,18 +54,5 @@ describe("sdk: the settings of a program", () => {
     assert.deepEqual(others, []);
     const harmless = { "rekey:username": "you", "rekey:proxy": "http://127.0.0.1:3128" };
     assert.deepEqual(await warningsFor({ ...config, ...harmless }, ["rekey:password", "rekey:queueToken"]), []);
-  });
-
-  it("are a warning in a program that only reads", async () => {
-    const platform = await startPlatform();
-    await startMocks({ preview: true });
-    const { url, queueToken } = platform;
-    pulumi.runtime.setAllConfig({ "rekey:queueUrl": url, "rekey:queueToken": queueToken }, []);
-    const warn = mock.method(pulumi.log, "warn", async () => undefined);
-    await getFlowControlKeys();
-    await getFlowControlKeys();
-    await platform.close();
-    assert.equal(warn.mock.callCount(), 1);
-    assert.match(String(warn.mock.calls[0]?.arguments[0]), /^rekey:queueToken is stored in plain text/);
   });
 });

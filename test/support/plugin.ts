@@ -43,10 +43,10 @@ export class Plugin extends PluginService {
     return {
       previews: true,
       check: async (inputs) => this.check(urn, inputs),
-      diff: (id, olds, inputs) => this.diff(urn, id, olds, inputs),
-      create: (inputs, preview) => this.create(change(inputs, preview)),
-      update: (id, olds, inputs, preview) => this.update(id, olds, change(inputs, preview)),
-      read: (id, olds, inputs) => this.read(urn, id, olds, inputs),
+      diff: (id, outputs, inputs) => this.diff(urn, { id, outputs }, inputs),
+      create: (inputs, preview) => this.change(change(inputs, preview)),
+      update: (id, outputs, inputs, preview) => this.change(change(inputs, preview), { id, outputs }),
+      read: (id, outputs, inputs) => this.read(urn, { id, outputs }, inputs),
       delete: (_id, olds) => this.delete(urn, olds),
     };
   }

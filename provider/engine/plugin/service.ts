@@ -1,27 +1,24 @@
-import { InputError, NotSentError, type RequestFacts, withCode } from "../../platform/errors";
-import { type SharedReads } from "../../flowControl/sharedReads";
-import { refuseUnknown } from "../../rotation/arguments";
-import { type Properties, wrap } from "../../records/properties";
+import { NotSentError, type RequestFacts, RekeyError } from "../../platform/errors";
+import { type Properties, unknownValue, wrap } from "../../records/properties";
 import {
   type AnyResource,
   applyResource,
   checkResource,
-  idOf,
   type Notice,
-  plannedOutputs,
+  type Planned,
   planResource,
   refreshResource,
+  removeResource,
   type Saved,
   secretOutputsOf,
 } from "../../resource";
 import { type Run, startRun } from "../../run";
 import { environmentOfProvider } from "../../settings/explicitProvider";
 import { mistypedVariables } from "../../settings/warnings";
-import { changeError, fitsInError, ReportedError } from "../engineErrors";
-import { functionNamed } from "../resources";
-import { packageSchema } from "./schema";
+import { fitsInError, InitError } from "../engineErrors";
+import { callFunction } from "../functions";
 import { reveal, secretNames } from "./secrets";
-import { isDefaultProvider, nameIn, resourceOf } from "./urn";
+import { isDefaultProvider, nameIn, resourceIn } from "./urn";
 
 /** What the service needs of the engine that started it. */
 export interface EngineLink {
@@ -48,7 +45,6 @@ interface Change {
  */
 export class PluginService {
   #run: Run | undefined;
-  #queueReads: SharedReads | undefined;
   readonly #runEnd = new AbortController();
 
   constructor(
@@ -78,7 +74,7 @@ export class PluginService {
 
   /** @returns what is wrong with the inputs; they always have the id, so that no refresh is taken for an import */
   check(urn: string, news: Properties): { readonly inputs: Properties; readonly problems: string[] } {
-    const resource = resourceOf(urn);
+    const resource = resourceIn(urn);
     const { idInput, onlyId } = resource;
     const { [idInput]: given, ...others } = news;
     // A checked input of a resource with one id comes back from the engine.
@@ -87,66 +83,57 @@ export class PluginService {
     return { inputs: onlyId === undefined ? news : { ...own, [idInput]: onlyId }, problems };
   }
 
-  async diff(urn: string, id: string, olds: Properties, news: Properties) {
-    const { changes, replaces, notices } = planResource(
-      resourceOf(urn),
-      { id, outputs: plain(olds) },
-      plain(news),
-      this.#started,
-    );
+  async diff(urn: string, saved: Saved, news: Properties) {
+    const { changes, replaces, notices } = planResource(resourceIn(urn), plain(saved), plain(news), this.#started);
     await this.#show(notices, urn);
     return { changes, replaces };
   }
 
-  /** @throws InitError if it is unknown whether the platform did it */
-  async create({ urn, ...change }: Change): Promise<Saved> {
-    const resource = resourceOf(urn);
-    const inputs = plain(change.inputs);
-    const planned = planResource(resource, undefined, inputs, this.#started);
-    await this.#show(planned.notices, urn);
-    if (!change.preview) return this.#apply({ urn, ...change }, undefined, inputs);
-    const outputs = plannedOutputs(resource, undefined, inputs, planned);
-    return { id: "", outputs: marked(resource, outputs, change.inputs) };
-  }
-
-  /** @throws InitError if it is unknown whether the platform did it */
-  async update(id: string, olds: Properties, change: Change): Promise<Saved> {
-    const resource = resourceOf(change.urn);
-    const inputs = plain(change.inputs);
-    const saved = { id, outputs: plain(olds) };
-    if (!change.preview) return this.#apply(change, saved, inputs);
-    const planned = planResource(resource, saved, inputs, this.#started);
-    const outputs = planned.changes ? plannedOutputs(resource, saved.outputs, inputs, planned) : saved.outputs;
-    return { id, outputs: marked(resource, outputs, change.inputs, olds) };
+  /**
+   * Creates if nothing is saved, else updates. A preview sends nothing, and returns what is known of the outputs.
+   *
+   * @throws InitError if it is unknown whether the platform did it
+   */
+  async change({ urn, inputs, timeoutSeconds, preview }: Change, saved?: Saved): Promise<Saved> {
+    const resource = resourceIn(urn);
+    const [before, desired] = [plain(saved), plain(inputs)];
+    if (saved === undefined || preview) {
+      const planned = planResource(resource, before, desired, this.#started);
+      // The Diff of an update has shown them.
+      if (saved === undefined) await this.#show(planned.notices, urn);
+      const outputs = plannedOutputs(resource, before?.outputs, desired, planned);
+      if (preview) return { id: saved?.id ?? "", outputs: marked(resource, outputs, inputs, saved?.outputs) };
+    }
+    const run = timeoutSeconds > 0 ? this.#started.within(timeoutSeconds * 1000) : this.#started;
+    const { id, failure, isPartial, notices, ...applied } = await applyResource(resource, before, desired, run);
+    // The result is saved before the lines are delivered.
+    void this.#show(notices, urn);
+    const outputs = marked(resource, applied.outputs, inputs);
+    if (!failure) return { id, outputs };
+    // Those that were reset must be saved, although the run then does not fail.
+    if (!isPartial || fitsInError(outputs)) throw new InitError(failure.message, id, outputs);
+    await this.engine.showError(failure.message, urn);
+    return { id, outputs };
   }
 
   /** Reads what may have been changed elsewhere. Without outputs and inputs it is an import, which changes nothing. */
-  async read(urn: string, id: string, olds: Properties, inputs: Properties): Promise<Saved & { inputs: Properties }> {
-    const resource = resourceOf(urn);
-    if (Object.keys({ ...olds, ...inputs }).length === 0) return this.#import(urn, resource, id);
-    const { outputs, notices } = await refreshResource(resource, { id, outputs: plain(olds) }, this.#started);
+  async read(urn: string, saved: Saved, inputs: Properties): Promise<Saved & { inputs: Properties }> {
+    const resource = resourceIn(urn);
+    if (Object.keys({ ...saved.outputs, ...inputs }).length === 0) return this.#import(urn, resource, saved.id);
+    const { outputs, notices } = await refreshResource(resource, plain(saved), this.#started);
     await this.#show(notices, urn);
-    return { id, outputs: marked(resource, outputs, olds), inputs };
+    return { id: saved.id, outputs: marked(resource, outputs, saved.outputs), inputs };
   }
 
   /** Removes what the resource has set at the platform. */
   async delete(urn: string, saved: Properties): Promise<void> {
-    const notices = await resourceOf(urn).remove?.(plain(saved), this.#started.permitting("limits"));
-    await this.#show(notices ?? [], urn);
+    await this.#show(await removeResource(resourceIn(urn), plain(saved), this.#started), urn);
   }
 
   async invoke(token: string, args: Properties): Promise<Properties> {
-    const name = token.replace("rekey:index:", "");
-    const call = token === `rekey:index:${name}` ? functionNamed(name) : undefined;
-    if (call === undefined) throw new InputError(token, "is not a function of this version of pulumi-rekey");
-    refuseUnknown(`the arguments of ${name}`, args, packageSchema().functions[token]?.inputs?.properties ?? {});
-    const { platform } = this.#started;
-    const queue = () => {
-      const { SharedReads } =
-        require("../../flowControl/sharedReads") as typeof import("../../flowControl/sharedReads");
-      return (this.#queueReads ??= new SharedReads(platform.flowControl));
-    };
-    return wrap((await call({ platform, queue }, plain(args))) as Properties, []);
+    const name = token.replace(/^rekey:index:/, "");
+    const result = await callFunction(name, this.#started.platform, plain(args));
+    return wrap(result as Properties, []);
   }
 
   /** The run ends, or the user stops it: requests in flight complete and are saved, and no further reset is sent. */
@@ -167,13 +154,15 @@ export class PluginService {
 
   async #import(urn: string, resource: AnyResource, id: string): Promise<Saved & { inputs: Properties }> {
     if (resource.adopt === undefined) {
-      const text =
-        "The resource cannot be imported or read: the platform has nothing to import. Nothing was sent. Remove the option `import` or `id`, then run again.";
-      throw new ReportedError(withCode(text, "REKEY_IMPORT_UNSUPPORTED"));
+      throw new RekeyError(
+        "REKEY_IMPORT_UNSUPPORTED",
+        "The resource cannot be imported or read: the platform has nothing to import. Nothing was sent. Remove the option `import` or `id`, then run again.",
+        "not sent",
+      );
     }
     const { inputs, outputs, notices } = await resource.adopt(id, this.#started);
     await this.#show(notices, urn);
-    return { id, outputs: marked(resource, outputs as Properties, {}), inputs: inputs as Properties };
+    return { id, outputs: marked(resource, outputs as Properties), inputs: inputs as Properties };
   }
 
   async #requireRun(facts: RequestFacts): Promise<void> {
@@ -181,34 +170,25 @@ export class PluginService {
     if (!this.#runEnd.signal.aborted) return;
     throw new NotSentError(facts, { happened: "the run was cancelled", advice: "Run again." });
   }
-
-  async #apply(
-    { urn, inputs, timeoutSeconds, preview }: Change,
-    saved: Saved | undefined,
-    desired: Properties,
-  ): Promise<Saved> {
-    const resource = resourceOf(urn);
-    const started = this.#started.permitting(preview ? "nothing" : "resets");
-    const run = timeoutSeconds > 0 ? started.within(timeoutSeconds * 1000) : started;
-    const { outputs: applied, failure, isPartial, notices } = await applyResource(resource, saved, desired, run);
-    for (const notice of notices) void this.#show([notice], urn);
-    const outputs = marked(resource, applied, inputs);
-    const id = idOf(resource, desired);
-    if (!failure) return { id, outputs };
-    // Those that were reset must be saved, although the run then does not fail.
-    if (!isPartial || fitsInError(outputs)) throw changeError(failure, id, outputs);
-    await this.engine.showError(failure.message, urn);
-    return { id, outputs };
-  }
 }
 
 /** Values without marks. */
-function plain(properties: Properties): Properties {
-  return reveal(properties) as Properties;
+function plain<T extends object | undefined>(values: T): T {
+  return reveal(values) as T;
 }
 
 /** Outputs with marks on all secrets, also on those of the inputs or former outputs with the same name. */
-function marked(resource: AnyResource, outputs: Properties, ...like: Properties[]): Properties {
-  const derived = like.some((inputs) => secretNames(inputs).includes("rotateEvery")) ? ["nextRotationAt"] : [];
-  return wrap(outputs, [...secretOutputsOf(resource), ...derived, ...like.flatMap(secretNames)]);
+function marked(resource: AnyResource, outputs: Properties, ...like: (Properties | undefined)[]): Properties {
+  return wrap(outputs, [...secretOutputsOf(resource), ...like.flatMap((one = {}) => secretNames(one))]);
+}
+
+/** The outputs of a change in a preview: what it may change is unknown. */
+function plannedOutputs(
+  { idInput, onlyId, outputs }: AnyResource,
+  saved: Properties | undefined,
+  inputs: Properties,
+  { changes, changing = Object.keys(outputs) }: Planned,
+): Properties {
+  const unknown = Object.fromEntries((changes ? changing : []).map((name) => [name, unknownValue]));
+  return { ...saved, ...unknown, [idInput]: onlyId ?? inputs[idInput] };
 }

@@ -1,6 +1,5 @@
-import { InputError } from "../../platform/errors";
 import { type AnyResource } from "../../resource";
-import { resources } from "../resources";
+import { resourceOf } from "../resources";
 
 /** The start of the types of the package. */
 const typePrefix = "rekey:index:";
@@ -24,11 +23,7 @@ export function isDefaultProvider(urn: string, version: unknown): boolean {
 }
 
 /** @throws InputError if the URN is that of another type */
-export function resourceOf(urn: string): AnyResource {
+export function resourceIn(urn: string): AnyResource {
   const type = urn.split("::")[2]?.split("$").at(-1) ?? "";
-  const all: Readonly<Record<string, AnyResource>> = resources;
-  const name = type.startsWith(typePrefix) ? type.slice(typePrefix.length) : "";
-  const resource = Object.hasOwn(all, name) ? all[name] : undefined;
-  if (resource === undefined) throw new InputError(type, "is not a resource of this version of pulumi-rekey");
-  return resource;
+  return resourceOf(type.startsWith(typePrefix) ? type.slice(typePrefix.length) : type);
 }

@@ -1,4 +1,4 @@
-import type { sendUnaryData, ServiceError, UntypedHandleCall, UntypedServiceImplementation } from "@grpc/grpc-js";
+import type { sendUnaryData, ServiceError, UntypedServiceImplementation } from "@grpc/grpc-js";
 import type { Struct } from "google-protobuf/google/protobuf/struct_pb";
 import { EngineClient } from "@pulumi/pulumi/proto/engine_grpc_pb";
 import { LogRequest, LogSeverity } from "@pulumi/pulumi/proto/engine_pb";
@@ -7,10 +7,9 @@ import { ResourceProviderService } from "@pulumi/pulumi/proto/provider_grpc_pb";
 import * as messages from "@pulumi/pulumi/proto/provider_pb";
 import { Status } from "@pulumi/pulumi/proto/status_pb";
 import { EngineWatch } from "../liveness";
-import { InitError, withEngineErrors } from "../engineErrors";
+import { InitError, reporting } from "../engineErrors";
 import { Any, Empty, grpc, properties, struct, unlimited } from "./proto";
-import { checkConfig, diffConfig } from "./config";
-import { schemaText } from "./schema";
+import { checkConfig } from "./config";
 import { PluginService } from "./service";
 import { type Properties } from "../../records/properties";
 import { packageVersion } from "../../platform/version";
@@ -50,7 +49,7 @@ export async function servePlugin(
     showError: (text, urn) => show(LogSeverity.ERROR, text, urn),
   });
   const server = new grpc.Server(unlimited);
-  server.addService(ResourceProviderService, new PluginCalls(service));
+  server.addService(ResourceProviderService, callsOf(service));
   const port = await new Promise<number>((resolve, reject) => {
     server.bindAsync("127.0.0.1:0", grpc.ServerCredentials.createInsecure(), (error, bound) =>
       error ? reject(error) : resolve(bound),
@@ -64,83 +63,70 @@ export async function servePlugin(
 }
 
 /** The calls of the protocol. The engine gets "unimplemented" for all others. */
-class PluginCalls implements UntypedServiceImplementation {
-  [name: string]: UntypedHandleCall;
-  readonly #service: PluginService;
+function callsOf(service: PluginService): UntypedServiceImplementation {
+  return {
+    handshake: unary(() => new messages.ProviderHandshakeResponse().setAcceptSecrets(true)),
+    getPluginInfo: unary(() => new PluginInfo().setVersion(packageVersion())),
+    getSchema: unary(() => new messages.GetSchemaResponse().setSchema(schemaText())),
+    // Without a DiffConfig, a change of the settings replaces no provider, and so no resource.
+    checkConfig: unary((request: messages.CheckRequest) => {
+      const { inputs, failures } = checkConfig(properties(request.getNews()));
+      return checked(inputs, failures);
+    }),
+    configure: unary((request: messages.ConfigureRequest) => {
+      // The oldest SDKs do not know this field.
+      const [urn = ""] = "getUrn" in request ? [request.getUrn()] : [];
+      service.configure(urn, properties(request.getArgs()));
+      return new messages.ConfigureResponse().setAcceptsecrets(true).setSupportspreview(true);
+    }),
+    check: unary((request: messages.CheckRequest) => {
+      const { inputs, problems } = service.check(request.getUrn(), properties(request.getNews()));
+      return checked(inputs, problems);
+    }),
+    diff: unary(async (request: messages.DiffRequest) => {
+      const { DIFF_SOME, DIFF_NONE } = messages.DiffResponse.DiffChanges;
+      const saved = { id: request.getId(), outputs: properties(request.getOlds()) };
+      const { changes, replaces } = await service.diff(request.getUrn(), saved, properties(request.getNews()));
+      return new messages.DiffResponse().setChanges(changes ? DIFF_SOME : DIFF_NONE).setReplacesList(replaces);
+    }),
+    create: unary(async (request: messages.CreateRequest) => {
+      const { id, outputs } = await service.change(changeIn(request, request.getProperties()));
+      return new messages.CreateResponse().setId(id).setProperties(struct(outputs));
+    }),
+    update: unary(async (request: messages.UpdateRequest) => {
+      const saved = { id: request.getId(), outputs: properties(request.getOlds()) };
+      const { outputs } = await service.change(changeIn(request, request.getNews()), saved);
+      return new messages.UpdateResponse().setProperties(struct(outputs));
+    }),
+    read: unary(async (request: messages.ReadRequest) => {
+      const saved = { id: request.getId(), outputs: properties(request.getProperties()) };
+      const { id, outputs, inputs } = await service.read(request.getUrn(), saved, properties(request.getInputs()));
+      return new messages.ReadResponse().setId(id).setProperties(struct(outputs)).setInputs(struct(inputs));
+    }),
+    delete: unary(async (request: messages.DeleteRequest) => {
+      await service.delete(request.getUrn(), properties(request.getProperties()));
+      return new Empty();
+    }),
+    invoke: unary(async (request: messages.InvokeRequest) => {
+      const result = await service.invoke(request.getTok(), properties(request.getArgs()));
+      return new messages.InvokeResponse().setReturn(struct(result));
+    }),
+    cancel: unary(() => {
+      service.cancel();
+      return new Empty();
+    }),
+  };
+}
 
-  constructor(service: PluginService) {
-    this.#service = service;
-  }
-
-  readonly handshake = unary(() => new messages.ProviderHandshakeResponse().setAcceptSecrets(true));
-  readonly getPluginInfo = unary(() => new PluginInfo().setVersion(packageVersion()));
-  readonly getSchema = unary(() => new messages.GetSchemaResponse().setSchema(schemaText()));
-
-  readonly checkConfig = unary((request: messages.CheckRequest) => {
-    const { inputs, failures } = checkConfig(properties(request.getNews()));
-    return checked(inputs, failures);
-  });
-
-  readonly diffConfig = unary((request: messages.DiffRequest) => {
-    const diffs = diffConfig(properties(request.getOlds()), properties(request.getNews()));
-    return difference(diffs.length > 0).setDiffsList(diffs);
-  });
-
-  readonly configure = unary((request: messages.ConfigureRequest) => {
-    // The oldest SDKs do not know this field.
-    const [urn = ""] = "getUrn" in request ? [request.getUrn()] : [];
-    this.#service.configure(urn, properties(request.getArgs()));
-    return new messages.ConfigureResponse().setAcceptsecrets(true).setSupportspreview(true);
-  });
-
-  readonly check = unary((request: messages.CheckRequest) => {
-    const { inputs, problems } = this.#service.check(request.getUrn(), properties(request.getNews()));
-    return checked(inputs, problems);
-  });
-
-  readonly diff = unary(async (request: messages.DiffRequest) => {
-    const [olds, news] = [properties(request.getOlds()), properties(request.getNews())];
-    const { changes, replaces } = await this.#service.diff(request.getUrn(), request.getId(), olds, news);
-    return difference(changes).setReplacesList(replaces);
-  });
-
-  readonly create = unary(async (request: messages.CreateRequest) => {
-    const { id, outputs } = await this.#service.create(changeIn(request, request.getProperties()));
-    return new messages.CreateResponse().setId(id).setProperties(struct(outputs));
-  });
-
-  readonly update = unary(async (request: messages.UpdateRequest) => {
-    const change = changeIn(request, request.getNews());
-    const { outputs } = await this.#service.update(request.getId(), properties(request.getOlds()), change);
-    return new messages.UpdateResponse().setProperties(struct(outputs));
-  });
-
-  readonly read = unary(async (request: messages.ReadRequest) => {
-    const [saved, given] = [properties(request.getProperties()), properties(request.getInputs())];
-    const { id, outputs, inputs } = await this.#service.read(request.getUrn(), request.getId(), saved, given);
-    return new messages.ReadResponse().setId(id).setProperties(struct(outputs)).setInputs(struct(inputs));
-  });
-
-  readonly delete = unary(async (request: messages.DeleteRequest) => {
-    await this.#service.delete(request.getUrn(), properties(request.getProperties()));
-    return new Empty();
-  });
-
-  readonly invoke = unary(async (request: messages.InvokeRequest) => {
-    const result = await this.#service.invoke(request.getTok(), properties(request.getArgs()));
-    return new messages.InvokeResponse().setReturn(struct(result));
-  });
-
-  readonly cancel = unary(() => {
-    this.#service.cancel();
-    return new Empty();
-  });
+/** The schema of the package, with its version. */
+function schemaText(): string {
+  return JSON.stringify({ ...(require("pulumi-rekey/schema.json") as object), version: packageVersion() });
 }
 
 /** A call with one request and one response, which fails with an error of which the engine shows the message. */
 function unary<Request, Response>(respond: (request: Request) => Response | Promise<Response>) {
   return ({ request }: { request: Request }, callback: sendUnaryData<Response>): void => {
-    void withEngineErrors(() => respond(request)).then(
+    void reporting(respond)(request).then(
       (response) => callback(null, response),
       (error: Error) => callback(rpcError(error)),
     );
@@ -173,9 +159,4 @@ function checked(inputs: Properties, reasons: readonly string[]): messages.Check
   // The engine prints the value of a property that is named here, even of a secret one.
   const failures = reasons.map((reason) => new messages.CheckFailure().setReason(reason));
   return new messages.CheckResponse().setInputs(struct(inputs)).setFailuresList(failures);
-}
-
-function difference(changes: boolean): messages.DiffResponse {
-  const { DIFF_SOME, DIFF_NONE } = messages.DiffResponse.DiffChanges;
-  return new messages.DiffResponse().setChanges(changes ? DIFF_SOME : DIFF_NONE);
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer as createHttp2Server, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
-import { type AddressInfo, createServer, type Server } from "node:net";
+import { type AddressInfo, type Server } from "node:net";
 import { mock } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
 import { NotSentError } from "../../../provider/platform/errors";
@@ -118,14 +118,4 @@ describe("the engine watch", () => {
       sessions.forEach((session) => session.destroy());
     });
   }
-
-  it("takes a server that does not speak HTTP/2 for no engine", async () => {
-    const server = createServer((socket) => {
-      socket.on("error", ignore).resume();
-      socket.write("HTTP/1.1 200 OK\r\ncontent-type: application/grpc\r\n\r\n");
-    });
-    const watch = new EngineWatch(await addressOf(server), ignore);
-    for (let call = 0; call < 2; call++) await assert.rejects(requireLater(watch), NotSentError);
-    await new Promise((resolve) => server.close(resolve));
-  });
 });

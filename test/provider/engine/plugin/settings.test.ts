@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type Platform, startPlatform } from "../../../../local/platform/index";
-import { checkConfig, diffConfig } from "../../../../provider/engine/plugin/config";
+import { checkConfig } from "../../../../provider/engine/plugin/config";
 import { isDefaultProvider } from "../../../../provider/engine/plugin/urn";
 import { Plugin } from "../../../support/plugin";
 import { environmentOf } from "../../../support/project";
@@ -42,11 +42,6 @@ describe("plugin service: settings", () => {
     assert.deepEqual(inputs, { ...given, password: secret("p") });
     assert.equal(failures.length, 1);
     assert.match(failures.join(), /^pasword is not a setting .*did you mean password\?.*REKEY_SETTING_INVALID/);
-  });
-
-  it("that change are named, written with or without a mark", () => {
-    const olds = { username: "u", password: secret("p"), proxy: "a" };
-    assert.deepEqual(diffConfig(olds, { username: "v", password: "p", caFile: "f" }), ["username", "proxy", "caFile"]);
   });
 
   it("are those of the stack for the providers that the engine itself names, and for no others", () => {

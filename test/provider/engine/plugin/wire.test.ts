@@ -67,12 +67,6 @@ describe("plugin over gRPC", () => {
     const replaced = await plugin.call(calls.diff, diff.setNews(toStruct({ databaseId: "db-second" })));
     assert.equal(replaced.getChanges(), messages.DiffResponse.DiffChanges.DIFF_SOME);
     assert.deepEqual(replaced.getReplacesList(), ["databaseId"]);
-    const lost = new messages.ReadRequest()
-      .setUrn(urn)
-      .setId(id)
-      .setInputs(toStruct({ databaseId: id }));
-    await plugin.call(calls.read, lost);
-    assert.equal(engine.said.at(-1)?.severity, LogSeverity.WARNING);
   });
 
   it("passes on the time that the program allows", async () => {
