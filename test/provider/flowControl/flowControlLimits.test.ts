@@ -87,7 +87,6 @@ describe("FlowControlLimits: the check", () => {
     "period longer than a week": { rate: 1, period: "8d" },
     "period of no whole second": { rate: 1, period: 0.5 },
     "period in words": { rate: 1, period: "canary" },
-    "parallelism or rate or paused": {},
     paused: { paused: "yes" },
     "rateMax is not an input": { paused: true, rateMax: 1 },
   };
