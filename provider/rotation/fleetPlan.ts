@@ -146,15 +146,13 @@ export interface SaidOfOne {
 /** What is said of the plans, before they are carried out. */
 export function announcedIn(members: readonly PlannedMember[], isSaved: boolean, run: Run): Notice[] {
   const all = members.flatMap(({ name, subject, plan, before, desired }): SaidOfOne[] => {
-    const [first, ...others] = saidOf(subject, plan, before?.state, desired, run, isSaved).map((said) => ({
-      name,
-      said,
-    }));
-    if (plan.kind !== "reset" || !first) return first ? [first, ...others] : [];
+    const said = saidOf(subject, plan, before?.state, desired, run, isSaved);
+    if (plan.kind !== "reset") return said.map((one) => ({ name, said: one }));
     // Each secret whose id is not known yet is another one.
     const secret = isUnknown(subject.id) ? Symbol() : secretOf(subject);
     const isRenamed = !isSaved && stateOf(run).has(secretOf(subject));
-    return [{ ...first, secret }, ...others, ...(isRenamed ? [{ name, said: renamed }] : [])];
+    const all = isRenamed ? [...said, renamed] : said;
+    return all.map((one, index) => ({ name, said: one, ...(index === 0 && { secret }) }));
   });
   return [...fleetNotices(all, run), ...members.flatMap(({ subject, plan }) => settingsNotice(subject, plan, run))];
 }

@@ -24,8 +24,8 @@ export interface CredentialVerificationInputs extends Pick<Desired, "connection"
 export interface CredentialVerificationOutputs {
   readonly subject: string;
   readonly verified: boolean;
-  readonly verifiedAt?: string;
-  readonly formerRefused?: true;
+  readonly verifiedAt?: string | undefined;
+  readonly formerRefused?: true | undefined;
   /** JSON text of a map of secrets to what is remembered of them. */
   readonly memory: string;
 }
@@ -113,13 +113,12 @@ async function apply(
   const failure = failureOf(results);
   const open = targets.filter(({ current }) => current === undefined);
   const isVerified = failure === undefined && due.some(({ current }) => current !== undefined);
-  const verifiedAt = isVerified ? clock.now().toISOString() : saved?.verifiedAt;
   const refused = results.map(({ entry }) => entry.formerRefused);
   const outputs: CredentialVerificationOutputs = {
     subject: "verification",
     verified: failure === undefined && open.length === 0,
-    ...(verifiedAt !== undefined && { verifiedAt }),
-    ...(failure === undefined && refused.includes(true) && !refused.includes(false) && { formerRefused: true }),
+    verifiedAt: isVerified ? clock.now().toISOString() : saved?.verifiedAt,
+    formerRefused: failure || !refused.includes(true) || refused.includes(false) ? undefined : true,
     memory: JSON.stringify(Object.fromEntries(results.map(({ target, entry }) => [keyOf(target.subject), entry]))),
   };
   return { outputs, failure, notices: open.length === 0 ? [] : [notVerified(open)] };
