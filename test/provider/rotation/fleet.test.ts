@@ -334,6 +334,15 @@ describe("fleet: what is said", () => {
     assert.equal(fleetOf().plan({ databases: many(3), initialRotation: false }).notice, undefined);
   });
 
+  it("of a new fleet whose databases are in the state: renamed", async () => {
+    const fleet = fleetOf();
+    await fleet.up({ databases: many(2) });
+    const run = fleet.fake.start();
+    await refresh(fleet.saved ?? assert.fail(), run);
+    const { warning = "" } = plan(undefined, { databases: many(2) }, run);
+    assert.match(warning, /^Password of each of 2 databases .*: is in the state already\. Renamed\? .* `aliases`\.$/);
+  });
+
   it("one line for each reason, although their times differ", async () => {
     const fleet = fleetOf();
     for (const [index, ids] of [["a"], ["a", "b"], ["a", "b", "c"]].entries()) {
