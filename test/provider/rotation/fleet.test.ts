@@ -220,6 +220,7 @@ describe("fleet: what is sent", () => {
     "other names": [{ databases: { x: "b", y: { databaseId: "a" }, c: "c" }, version: 1 }, ""],
     "names are swapped": [{ databases: { a: "b", b: "a", c: "c" }, version: 1 }, ""],
     "an own version": [{ databases: { ...of3, b: { databaseId: "b", version: 1 } }, version: 1 }, "b"],
+    "an own trigger": [{ databases: { ...of3, b: { databaseId: "b", triggers: { a: 1 } } }, version: 1 }, "b"],
     "the fleet's version": [{ databases: of3, version: 2 }, "a b c"],
     "no version": [{ databases: of3 }, "", "same"],
     "one more, and one less": [{ databases: of("a", "c", "d"), version: 1 }, "d"],
@@ -293,6 +294,20 @@ describe("fleet: failures", () => {
     const second = await fleet.up(inputs);
     assert.deepEqual([second.sent, second.failure, second.outputs.failed], [["b", "d"], undefined, []]);
     assert.equal(fleet.saved?.states["two"]?.error, undefined);
+  });
+
+  it("stay until the next `up`, which sends nothing if a refresh has settled them", async () => {
+    const fleet = fleetOf();
+    const inputs = { databases: of("a") };
+    const shows = (password: string) => () => ({ credentials: { password } });
+    Object.assign(fleet.fake, { canRead: true, answer: () => unconfirmed(), readDatabase: shows("old") });
+    assert.deepEqual((await fleet.up(inputs)).outputs.failed, ["a"]);
+    fleet.fake.readDatabase = shows("new");
+    const { outputs } = await fleet.refresh();
+    assert.deepEqual([outputs.failed, outputs.states["a"]?.outcome], [["a"], "reset"]);
+    assert.equal(fleet.plan(inputs).changes, true);
+    const next = await fleet.up(inputs);
+    assert.deepEqual([next.sent, next.failure, next.outputs.failed], [[], undefined, []]);
   });
 
   it("stop the fleet after maxFailures, but nothing that sends no reset; refusals do not count", async () => {
