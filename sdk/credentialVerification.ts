@@ -23,8 +23,8 @@ export interface CredentialVerificationArgs {
 }
 
 /**
- * Verifies after each rotation that the new password or token is accepted, and that the former ones that earlier
- * verifications tried are refused. It connects to databases by the Redis protocol and sends `AUTH` and `PING` only, or
+ * Verifies after each rotation that the new password or token is accepted, and that a wrong one and the one that the
+ * last verification accepted are refused. It connects to databases by the Redis protocol and sends only `AUTH`, or
  * `PING` over HTTPS if a REST token is known and no password. It sends a GET to indexes (`/info`) and to the queue
  * (`/v2/globalParallelism`). A failed verification fails the run; the next `up` verifies again and resets nothing.
  * Previews, refresh and destroy contact nothing.
@@ -48,13 +48,13 @@ export class CredentialVerification extends DynamicResource {
   /** Time of the last verification (ISO 8601, UTC). */
   declare readonly verifiedAt: pulumi.Output<string | undefined>;
   /**
-   * `true` if all former passwords or tokens were refused; undefined if there is none, or one is not known: after a
-   * rotation that was not verified, or more than five failed verifications in a row.
+   * `true` if the former password or token was refused, of a fleet each one; undefined if there is none, or one is not
+   * known, as after a rotation that was not verified.
    */
   declare readonly formerRefused: pulumi.Output<boolean | undefined>;
   /**
-   * JSON text of the credentials that were tried, by which the next verification knows the former ones; of those that
-   * the rotation does not save, only marks. Secret.
+   * JSON text of the credentials that were accepted, by which the next verification knows the former ones. Those that
+   * the rotation does not save have only marks in it. Secret.
    */
   declare readonly memory: pulumi.Output<string>;
 

@@ -20,8 +20,7 @@ export interface FlowControlResetArgs extends TriggerArgs {
  * Resets the counters of a flow-control key, so that waiting messages can be delivered at once: when it is created,
  * unless `initialReset` is false, and when its trigger changes. Previews, refresh and destroy never reset anything. The
  * platform's `reset` clears the parallelism counter and the rate counter; `resetRate`, which the preset `upstash` uses
- * if there is no `reset`, only the rate counter. A notice names the one that was sent, and reports if messages still
- * wait because the parallelism is used up.
+ * if there is no `reset`, only the rate counter. A notice names the one that was sent.
  *
  * @example
  * ```ts

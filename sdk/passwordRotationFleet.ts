@@ -1,6 +1,10 @@
 import * as pulumi from "@pulumi/pulumi";
-import { type FleetCredentials, type FleetDatabase, type FleetRecord } from "../provider/rotation/fleetOutputs";
-import { fleetFailure } from "../provider/rotation/fleetState";
+import {
+  type FleetCredentials,
+  type FleetDatabase,
+  fleetFailure,
+  type FleetRecord,
+} from "../provider/rotation/fleetOutputs";
 import { type ConnectionArgs } from "./connection";
 import { DynamicResource, nameOf, refuseOptions } from "./dynamicResource";
 import { runError } from "./program";
@@ -46,8 +50,8 @@ export interface PasswordRotationFleetArgs extends RotationArgs {
    */
   maxFailures?: pulumi.Input<number> | undefined;
   /**
-   * Whether to save the platform's whole records, as the output `records`. They make up most of the state. After
-   * switching this on, each record arrives with the database's next reset.
+   * Whether to save the platform's whole records, as the output `records`. They make up most of the state. Changing it
+   * sends nothing: it takes effect with the next reset.
    *
    * @default false: only what clients need to connect
    */

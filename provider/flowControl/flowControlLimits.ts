@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { NotShownError, RekeyError, RequestError } from "../platform/errors";
 import { type KeyOperation } from "../platform/flowControl";
 import { poll } from "../poll";
@@ -45,8 +46,6 @@ export interface FlowControlLimitsInputs {
   readonly paused?: boolean | null;
 }
 
-const decidingInputs = ["flowControlKey", "parallelism", "rate", "period", "paused"] as const;
-
 export const flowControlLimits: Resource<FlowControlLimitsInputs, FlowControlLimitsOutputs> = {
   idInput: "flowControlKey",
   // None is a counter: it would make each refresh a change.
@@ -91,16 +90,9 @@ function periodInput({ z, expected, attempt }: Schemas) {
     .superRefine(attempt(requireUsable));
 }
 
-function check(
-  { flowControlKey, parallelism, rate, period, paused }: FlowControlLimitsInputs,
-  run: Run,
-): InputProblem[] {
+function check({ flowControlKey, rate, period }: FlowControlLimitsInputs, run: Run): InputProblem[] {
   const problems = keyProblems(flowControlKey, run);
-  if (isSet(period) && !isSet(rate)) problems.push({ property: "period", problem: "needs a rate" });
-  if (!isSet(parallelism) && !isSet(rate) && !isSet(paused)) {
-    problems.push({ property: "parallelism", problem: "or rate or paused must be set" });
-  }
-  return problems;
+  return isSet(period) && !isSet(rate) ? [...problems, { property: "period", problem: "needs a rate" }] : problems;
 }
 
 function claimOf(flowControlKey: string): Claim {
@@ -117,15 +109,17 @@ function declaredLimits(run: Run): Map<string, Limits> {
 }
 
 function plan(saved: FlowControlLimitsOutputs | undefined, inputs: FlowControlLimitsInputs, run: Run): Planned {
-  if (decidingInputs.some((name) => isUnknown(inputs[name]))) return { changes: true, notices: [] };
+  if (isUnknown(inputs)) return { changes: true, notices: [] };
   const declared = declaredIn(inputs);
   declaredLimits(run).set(inputs.flowControlKey, declared);
   if (saved === undefined) return { changes: true, notices: run.settingsWarning("queue") };
   const { declared: former } = saved;
   const operations = operationsFor(saved, former, declared);
-  if (operations.length === 0 && isSame(former, declared)) return { changes: false, notices: [] };
+  if (operations.length === 0 && isDeepStrictEqual(former, declared)) return { changes: false, notices: [] };
   const lines = operations.length > 0 ? [describe(operations, saved)] : [];
-  if (staysPaused(saved, former, declared)) lines.push("stays paused, because paused is no longer declared");
+  if (saved.paused && former.paused !== undefined && declared.paused === undefined) {
+    lines.push("stays paused, because paused is no longer declared");
+  }
   const notice = `${nameOf(saved.flowControlKey)}: ${lines.join(", ")}.${counterNotice(operations)}`;
   return { changes: true, notices: [...(lines.length > 0 ? [{ text: notice }] : []), ...run.settingsWarning("queue")] };
 }
@@ -160,9 +154,6 @@ async function apply(
     const text = `${nameOf(flowControlKey)} was paused elsewhere, and was not resumed, because no preview announced that. The next \`up\` resumes it. To keep it paused, set paused to true.`;
     notices.push({ text, isWarning: true });
   }
-  if (staysPaused(shown, former, declared)) {
-    notices.push({ text: `${nameOf(flowControlKey)} stays paused, because paused is no longer declared.` });
-  }
   // After a failure, what may have been sent is owned, and so is what is not unpinned yet.
   const owned = failure ? { ...former, ...declared } : declared;
   return { outputs: { flowControlKey, ...shown, declared: owned }, failure, notices };
@@ -186,15 +177,9 @@ async function send(
   const done: KeyOperation[] = [];
   try {
     for (const operation of operations) {
-      const consequences = consequencesOf(done, operations.slice(done.length));
-      await flowControl.change(flowControlKey, operation, consequences);
+      await flowControl.change(flowControlKey, operation, consequencesOf(done, operations.slice(done.length)));
       done.push(operation);
     }
-  } catch (error) {
-    if (!(error instanceof RekeyError) || (done.length === 0 && error.delivery !== "maybe applied")) throw error;
-    return { shown: done.reduce(after, before), failure: error };
-  }
-  try {
     const shown = await poll(run, {
       act: async () => shownBy(await flowControl.get(flowControlKey)),
       isDone: (state) => missingIn(state).length === 0,
@@ -206,10 +191,11 @@ async function send(
     const why = `does not show it in time: ${describe(missing, shown)}`;
     return { shown, failure: new NotShownError(flowControlKey, why) };
   } catch (error) {
-    if (!(error instanceof RequestError)) throw error;
-    const { happened, method, url } = error;
-    const why = `the key could not be read: ${happened} (${method} ${url})`;
-    return { shown: done.reduce(after, before), failure: new NotShownError(flowControlKey, why) };
+    if (!(error instanceof RekeyError) || (done.length === 0 && error.delivery !== "maybe applied")) throw error;
+    const shown = done.reduce(after, before);
+    if (done.length < operations.length || !(error instanceof RequestError)) return { shown, failure: error };
+    const why = `the key could not be read: ${error.happened} (${error.method} ${error.url})`;
+    return { shown, failure: new NotShownError(flowControlKey, why) };
   }
 }
 
@@ -224,14 +210,6 @@ function declaredIn({ parallelism, rate, period, paused }: FlowControlLimitsInpu
 /** @param period seconds, or a duration that was checked */
 function secondsOf(period: number | string): number {
   return typeof period === "number" ? period : readInterval(period, { orShort: true }).as("seconds");
-}
-
-function staysPaused({ paused }: Shown, former: Limits, declared: Limits): boolean {
-  return paused && former.paused !== undefined && declared.paused === undefined;
-}
-
-function isSame(a: Limits, b: Limits): boolean {
-  return (["parallelism", "rate", "period", "paused"] as const).every((name) => a[name] === b[name]);
 }
 
 /** A key that the platform does not know has no limits: no message was ever sent. */

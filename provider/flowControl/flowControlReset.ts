@@ -1,7 +1,7 @@
 import { type FlowControlKey } from "../records/flowControl";
 import { newSalt } from "../rotation/mark";
 import { isNoTrigger, type Trigger, triggerMark } from "../rotation/trigger";
-import { type Notice, type Planned, type Resource, type Result } from "../resource";
+import { type Planned, type Resource, type Result } from "../resource";
 import { isUnknown } from "../records/properties";
 import { type Run } from "../run";
 import { keyProblems, nameOf } from "./keyNames";
@@ -43,29 +43,25 @@ export const flowControlReset: Resource<FlowControlResetInputs, FlowControlReset
 };
 
 function plan(saved: FlowControlResetOutputs | undefined, inputs: FlowControlResetInputs, run: Run): Planned {
-  const planned = announced(saved, inputs);
-  return planned.changes ? { ...planned, notices: [...planned.notices, ...run.settingsWarning("queue")] } : planned;
+  if (saved && !isUnknown(inputs) && !needsReset(saved, inputs)) return { changes: false, notices: [] };
+  const text = announcement(saved, inputs);
+  return { changes: true, notices: [...(text === undefined ? [] : [{ text }]), ...run.settingsWarning("queue")] };
 }
 
-function announced(saved: FlowControlResetOutputs | undefined, inputs: FlowControlResetInputs): Planned {
-  const { flowControlKey, version, triggers, initialReset } = inputs;
-  const key = isUnknown(flowControlKey) ? "A flow-control key" : nameOf(flowControlKey);
-  const names = Object.entries({ flowControlKey, version, triggers, ...(saved ? {} : { initialReset }) })
-    .filter(([, value]) => isUnknown(value))
-    .map(([name]) => name);
-  const say = (text: string): readonly Notice[] => [{ text: `${key}: ${text}` }];
-  if (saved === undefined && initialReset === false) return { changes: true, notices: [] };
-  if (names.length > 0 && (saved !== undefined || isUnknown(initialReset))) {
-    const are = names.length > 1 ? "are" : "is";
-    return { changes: true, notices: say(`its counters may be reset: ${names.join(" and ")} ${are} not known yet.`) };
+function announcement(
+  saved: FlowControlResetOutputs | undefined,
+  { flowControlKey, version, triggers, initialReset }: FlowControlResetInputs,
+): string | undefined {
+  if (!saved && initialReset === false) return undefined;
+  const counters = `${isUnknown(flowControlKey) ? "A flow-control key" : nameOf(flowControlKey)}: its counters`;
+  const deciding = saved ? { flowControlKey, version, triggers } : { initialReset };
+  const names = Object.entries(deciding).flatMap(([name, value]) => (isUnknown(value) ? [name] : []));
+  if (names.length > 0) {
+    return `${counters} may be reset: ${names.join(" and ")} ${names.length > 1 ? "are" : "is"} not known yet.`;
   }
-  if (saved === undefined) {
-    const text =
-      "its counters will be reset, because the resource is new. To keep them, set `initialReset: false`. If it was only renamed, use the option `aliases`.";
-    return { changes: true, notices: say(text) };
-  }
-  if (!needsReset(saved, inputs)) return { changes: false, notices: [] };
-  return { changes: true, notices: say("its counters will be reset, because version or triggers have changed.") };
+  const isNew =
+    "the resource is new. To keep them, set `initialReset: false`. If it was only renamed, use the option `aliases`.";
+  return `${counters} will be reset, because ${saved ? "version or triggers have changed." : isNew}`;
 }
 
 /**
@@ -96,9 +92,8 @@ async function apply(
   const action = await flowControl.reset(flowControlKey, before?.exists === true);
   const resetAt = run.options.clock.now().toISOString();
   const after = await readIfPossible();
-  const noEffect = action === "resetRate" && before && after ? whyNoEffect(before, after) : "";
   return {
-    notices: [{ text: `${nameOf(flowControlKey)} was reset by ${describeAction(action)}.${noEffect}` }],
+    notices: [{ text: `${nameOf(flowControlKey)} was reset by ${describeAction(action)}.` }],
     outputs: {
       flowControlKey,
       ...(before && { before }),
@@ -126,12 +121,4 @@ function describeAction(action: string): string {
     resetRate: "which clears only the rate counter",
   };
   return `\`${action}\`, ${cleared[action] ?? "the value of rekey:flowControlResetAction"}`;
-}
-
-/** What to do if a reset released nothing, because it clears the rate counter only. */
-function whyNoEffect(before: FlowControlKey, after: FlowControlKey): string {
-  const { waitListSize, parallelismCount, parallelismMax = Infinity } = after;
-  const isFull = [before, after].every((key) => key.parallelismCount >= parallelismMax);
-  if (!isFull || waitListSize === 0 || waitListSize < before.waitListSize) return "";
-  return ` ${waitListSize} messages still wait, because ${parallelismCount} of at most ${parallelismMax} run. Wait until messages end, or pin a higher parallelism with FlowControlLimits.`;
 }

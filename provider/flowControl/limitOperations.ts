@@ -102,15 +102,13 @@ export function consequencesOf(
   remaining: readonly KeyOperation[],
 ): RequestFacts["consequences"] {
   const list = (label: string, operations: readonly KeyOperation[]) =>
-    operations.length === 0 ? [] : [`${label}: ${operations.map(({ action }) => action).join(", ")}.`];
+    operations.length === 0 ? "" : `${label}: ${operations.map(({ action }) => action).join(", ")}. `;
   const applied = list("Applied", done);
-  const unchanged =
-    done.length === 0 ? "The key was not changed." : [...applied, ...list("Not applied", remaining)].join(" ");
-  const unknown = list("May have been applied", remaining.slice(0, 1));
-  const later = list("Not applied", remaining.slice(1));
+  const unchanged = applied === "" ? "The key was not changed." : `${applied}${list("Not applied", remaining)}`.trim();
+  const unknown = `${list("May have been applied", remaining.slice(0, 1))}${list("Not applied", remaining.slice(1))}`;
   return {
     "not sent": unchanged,
     rejected: unchanged,
-    "maybe applied": [...applied, ...unknown, ...later, "The next `up` reads the key first."].join(" "),
+    "maybe applied": `${applied}${unknown}The next \`up\` reads the key first.`,
   };
 }

@@ -10,14 +10,14 @@ import { pathPartProblem } from "../records/fields";
 export const maxSingleReads = 8;
 
 /** The reads that are started in one turn of the event loop. */
-class Turn {
-  readonly keys = new Map<string, Promise<FlowControlKey>>();
-  readonly lists = new Map<string | undefined, Promise<ListEntry[]>>();
-  globalParallelism: Promise<GlobalParallelism> | undefined;
-  listed: Promise<ReadonlyMap<string, FlowControlKey | undefined>> | undefined;
-
-  constructor(readonly end: Promise<void>) {}
+interface Turn {
+  readonly end: Promise<void>;
+  readonly keys: Set<string>;
+  /** By what is read. */
+  readonly reads: Map<string, Promise<unknown>>;
 }
+
+const everything = "list";
 
 /**
  * Reads of the queue that share their requests within one turn of the event loop. Nothing is sent before the turn ends,
@@ -31,7 +31,13 @@ export class SharedReads {
   /** As `FlowControl.get`: the same key once, and many keys by one list. */
   get(key: string): Promise<FlowControlKey> {
     const turn = this.#currentTurn();
-    return shared(turn.keys, key, () => this.#get(turn, key));
+    turn.keys.add(key);
+    return once(turn, `key ${key}`, async () => {
+      // A list that is read anyway contains the key too.
+      const worthwhile = turn.keys.size > maxSingleReads || turn.reads.has(everything);
+      const listed = worthwhile ? await once(turn, "list by key", () => this.#listed(turn)) : undefined;
+      return listed?.get(key) ?? this.flowControl.get(key);
+    });
   }
 
   /** As `FlowControl.list`. @throws UnreadableError for the first record that cannot be read */
@@ -41,16 +47,7 @@ export class SharedReads {
 
   /** As `FlowControl.globalParallelism`. */
   globalParallelism(): Promise<GlobalParallelism> {
-    const turn = this.#currentTurn();
-    return (turn.globalParallelism ??= turn.end.then(() => this.flowControl.globalParallelism()));
-  }
-
-  async #get(turn: Turn, key: string): Promise<FlowControlKey> {
-    await turn.end;
-    // A list that is read anyway contains the key too.
-    const worthwhile = turn.keys.size > maxSingleReads || turn.lists.has(undefined);
-    const listed = worthwhile ? await (turn.listed ??= this.#listed(turn)) : undefined;
-    return listed?.get(key) ?? this.flowControl.get(key);
+    return once(this.#currentTurn(), "global parallelism", () => this.flowControl.globalParallelism());
   }
 
   /** The records of the list by key; empty if the list could not be read. */
@@ -65,25 +62,20 @@ export class SharedReads {
   }
 
   #entries(turn: Turn, search?: string): Promise<ListEntry[]> {
-    return shared(turn.lists, search, () => turn.end.then(() => this.flowControl.list(search)));
+    const name = search === undefined ? everything : `search ${search}`;
+    return once(turn, name, () => this.flowControl.list(search));
   }
 
   #currentTurn(): Turn {
-    return (this.#turn ??= new Turn(
-      new Promise((resolve) => {
-        setImmediate(() => {
-          this.#turn = undefined;
-          resolve();
-        });
-      }),
-    ));
+    const end = () => new Promise<void>((resolve) => setImmediate(() => resolve((this.#turn = undefined))));
+    return (this.#turn ??= { end: end(), keys: new Set(), reads: new Map() });
   }
 }
 
-function shared<K, V>(values: Map<K, V>, key: K, make: () => V): V {
-  const value = values.get(key) ?? make();
-  values.set(key, value);
-  return value;
+function once<T>({ end, reads }: Turn, name: string, read: () => Promise<T>): Promise<T> {
+  const result = (reads.get(name) as Promise<T> | undefined) ?? end.then(read);
+  reads.set(name, result);
+  return result;
 }
 
 /** The records by key; undefined for a key that is listed twice, or that a single read would refuse. */

@@ -1,10 +1,12 @@
 import { addressOf, type ClientEndpoint, restAddressOf } from "./address";
 
 /** What is tried: a password of a database, a token of its REST interface, or a token of an index or of the queue. */
-export type Credential =
-  | { readonly username?: string | undefined; readonly password: string }
-  | { readonly restToken: string }
-  | { readonly token: string };
+export interface Credential {
+  readonly name: "password" | "restToken" | "token";
+  readonly value: string;
+  /** Of a password. Without a name, it is the default user. */
+  readonly username?: string | undefined;
+}
 
 /** Where a credential is tried: at a database, or by a GET that needs the token. */
 export type ProbeEndpoint = ClientEndpoint | HttpProbe;
@@ -16,20 +18,13 @@ export interface HttpProbe {
   readonly path: string;
 }
 
-/** The secret of a credential. */
-export function secretOf(credential: Credential): string {
-  if ("password" in credential) return credential.password;
-  return "token" in credential ? credential.token : credential.restToken;
-}
-
 /** A credential in messages. */
-export function nameOf(credential: Credential): string {
-  if ("password" in credential) return "password";
-  return "token" in credential ? "token" : "REST token";
+export function nameOf({ name }: Pick<Credential, "name">): string {
+  return name === "restToken" ? "REST token" : name;
 }
 
 /** Where a credential is tried, in messages: `rediss://db.example.com:6379` */
-export function shownEndpoint(endpoint: ProbeEndpoint, credential: Credential): string {
+export function shownEndpoint(endpoint: ProbeEndpoint, { name }: Pick<Credential, "name">): string {
   if ("path" in endpoint) return endpoint.baseUrl;
-  return "password" in credential ? addressOf(endpoint) : restAddressOf(endpoint);
+  return name === "password" ? addressOf(endpoint) : restAddressOf(endpoint);
 }

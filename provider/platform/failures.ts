@@ -98,7 +98,7 @@ function connectionFailure(code: string | undefined, address: string): Reason {
   return { happened: `the connection failed (${code ?? "for an unknown reason"})`, advice };
 }
 
-export function isTlsAlert(code = ""): boolean {
+function isTlsAlert(code = ""): boolean {
   return /^ERR_SSL_.*ALERT/.test(code);
 }
 
@@ -107,7 +107,7 @@ function isTlsCode(code = ""): boolean {
 }
 
 /** Whether a server's certificate was not accepted. An alert of the server is about the client's certificate. */
-export function isCertificateCode(code: string | undefined): code is string {
+function isCertificateCode(code: string | undefined): code is string {
   return !isTlsAlert(code) && /CERT|UNABLE_TO|HOSTNAME_MISMATCH/.test(code ?? "");
 }
 

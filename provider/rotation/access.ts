@@ -1,5 +1,5 @@
+import { type Credential } from "../platform/credential";
 import { type Subject } from "../platform/secretKind";
-import { type CredentialName } from "../records/credentials";
 import { type DatabaseRecord } from "../records/database";
 import { type Run } from "../run";
 import { type Connection, connectionUrlOf, type HostSetting, known, type LocatedDatabase, restUrlOf } from "./endpoint";
@@ -27,7 +27,7 @@ export interface Access {
 }
 
 /** A credential; one whose value is not saved is recognized by its mark when it is read. */
-export type AccessCredential = { readonly name: CredentialName } & (
+export type AccessCredential = { readonly name: Credential["name"] } & (
   { readonly value: string } | { readonly mark: string; readonly salt: string }
 );
 

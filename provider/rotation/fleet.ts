@@ -6,6 +6,7 @@ import { isUnknown } from "../records/properties";
 import { type Resource, type Result } from "../resource";
 import { type Run } from "../run";
 import { type Finding } from "./findings";
+import { fleetFailure, type FleetOutputs, notAttempted } from "./fleetOutputs";
 import {
   announcedIn,
   changingIn,
@@ -17,31 +18,11 @@ import {
   type PlannedMember,
   plannedMembers,
 } from "./fleetPlan";
-import { type FleetOutputs } from "./fleetOutputs";
-import {
-  fleetFailure,
-  fleetId,
-  hasRecords,
-  notAttempted,
-  readFleet,
-  type SavedMember,
-  subjectOf,
-  writeFleet,
-} from "./fleetState";
+import { fleetId, hasRecords, readFleet, type SavedMember, subjectOf, writeFleet } from "./fleetState";
 import { databasePassword } from "./kinds/databasePassword";
 import { told } from "./messages";
-import { isReadFirst } from "./plan";
-import { contextOf } from "./reads";
 import { refresh, rotate } from "./rotate";
-import {
-  claimOf,
-  connectionInput,
-  connectionProblems,
-  rotationInputs,
-  rotationProblems,
-  sends,
-  stateOf,
-} from "./rotation";
+import { claimOf, connectionInput, connectionProblems, rotationInputs, rotationProblems, stateOf } from "./rotation";
 
 /** Rotates the passwords of many databases, each by the same rules as a single one. */
 export const passwordRotationFleet: Resource<FleetInputs, FleetOutputs> = {
@@ -85,7 +66,7 @@ export const passwordRotationFleet: Resource<FleetInputs, FleetOutputs> = {
       return { changes: true, notices: [{ text }, ...run.settingsWarning(databasePassword.service)] };
     }
     const members = plannedMembers(before, inputs, run);
-    const isOther = before === undefined || isRewritten(before, members, inputs);
+    const isOther = before === undefined || isRewritten(before, members);
     return {
       changes: isOther || members.some(({ plan }) => plan.kind !== "keep"),
       changing: isOther ? undefined : changingIn(members),
@@ -110,14 +91,13 @@ export const passwordRotationFleet: Resource<FleetInputs, FleetOutputs> = {
 };
 
 /** What was done for one database. */
-interface Done {
-  readonly member: SavedMember;
+interface Done extends SavedMember {
   readonly findings: readonly Finding[];
   readonly failure?: RekeyError | undefined;
 }
 
 /**
- * Rotates all. Resets run within `concurrency`, and none begins after `maxFailures`.
+ * Rotates all. Requests run within `concurrency`, and none begins after `maxFailures`.
  *
  * @throws SettingsError if no request could be sent: once, instead of for each of them
  */
@@ -126,82 +106,53 @@ async function rotateAll(
   { concurrency, maxFailures }: FleetInputs,
   run: Run,
 ): Promise<Done[]> {
-  if (members.some(({ plan }) => sends(plan))) run.platform.operations(databasePassword);
-  const resetting = new Set(members.filter((one) => mayReset(one, run)));
-  if (resetting.size === 0) return Promise.all(members.map((one) => rotateOne(one, run)));
+  const isIdle = ({ plan }: PlannedMember) => plan.kind === "keep" || plan.kind === "save";
+  if (members.every(isIdle)) return Promise.all(members.map((one) => rotateOne(one, run)));
+  run.platform.operations(databasePassword);
   const queue = run.platform.queueWithin(concurrency ?? undefined);
-  const logProgress = progressOf(resetting.size, run);
   let failed = 0;
-  const limited = (one: PlannedMember) =>
-    queue.run(async (): Promise<Done> => {
-      if (failed >= (maxFailures ?? Infinity)) return { member: memberOf(one, notAttempted), findings: [] };
-      const done = await rotateOne(one, run);
-      // A refusal of Rekey is not a failure of the platform.
-      if (done.failure && !(done.failure instanceof RefusedError)) failed++;
-      logProgress(failed);
-      return done;
-    });
-  return Promise.all(members.map((one) => (resetting.has(one) ? limited(one) : rotateOne(one, run))));
-}
-
-/** Whether a reset may be sent, which the fleet's limits apply to. A read may end a refusal, and make a reset due. */
-function mayReset({ plan, before, subject }: PlannedMember, run: Run): boolean {
-  if (plan.kind === "refuse") {
-    return before?.state !== undefined && isReadFirst(before.state, plan, contextOf(subject, run));
-  }
-  return plan.kind === "reset" || (plan.kind === "adopt" && plan.mayReset);
-}
-
-const progressIntervalMs = 5_000;
-
-/** @returns a function to call after each database */
-function progressOf(count: number, { options: { clock, log } }: Run): (failed: number) => void {
-  let tried = 0;
-  let loggedAtMs = clock.elapsedMs();
-  return (failed) => {
-    tried++;
-    if (clock.elapsedMs() - loggedAtMs < progressIntervalMs) return;
-    loggedAtMs = clock.elapsedMs();
-    log(`PasswordRotationFleet: ${tried} of ${count} databases tried, ${failed} failed.`);
+  const rotateInTurn = async (one: PlannedMember): Promise<Done> => {
+    if (!isIdle(one) && failed >= (maxFailures ?? Infinity)) return { ...memberOf(one), error: notAttempted };
+    const done = await rotateOne(one, run);
+    // A refusal of Rekey is not a failure of the platform.
+    if (done.failure && !(done.failure instanceof RefusedError)) failed++;
+    return done;
   };
+  return Promise.all(members.map((one) => queue.run(() => rotateInTurn(one))));
 }
 
 /** A failure is saved with its database: an error could not carry the results of the others. */
 async function rotateOne(one: PlannedMember, run: Run): Promise<Done> {
   const { subject, before, desired } = one;
   try {
-    const { state, findings, failure } = await rotate(subject, before?.state, desired, run);
-    return { member: { ...memberOf(one), state }, findings, failure };
+    return { ...memberOf(one), ...(await rotate(subject, before?.state, desired, run)) };
   } catch (error) {
     const secret = { secret: secretOf(subject), word: subject.kind.word };
-    const failure = error instanceof RekeyError ? error : new InternalError(secret, error);
-    return { member: memberOf(one), findings: [], failure };
+    return { ...memberOf(one), failure: error instanceof RekeyError ? error : new InternalError(secret, error) };
   }
 }
 
 /** The database unchanged, with its present name. */
-function memberOf({ name, subject, before }: PlannedMember, error?: string): SavedMember {
-  return { name, databaseId: subject.id, state: before?.state, error };
+function memberOf({ name, subject, before }: PlannedMember): Done {
+  return { name, databaseId: subject.id, state: before?.state, findings: [] };
 }
 
+/** A failure stays until the next `up`. */
 async function refreshOne(member: SavedMember, run: Run): Promise<Done> {
-  if (member.state === undefined) return { member, findings: [] };
+  if (member.state === undefined) return { ...member, findings: [] };
   const subject = subjectOf(member);
   stateOf(run).add(secretOf(subject));
-  const { state, findings } = await refresh(subject, member.state, run);
-  // A read ends an unconfirmed reset. Other failures stay until the next `up`.
-  const isSettled = member.state.outcome === "unknown" && state.outcome !== "unknown";
-  return { member: { ...member, state, error: isSettled ? undefined : member.error }, findings };
+  return { ...member, ...(await refresh(subject, member.state, run)) };
 }
 
 /** Characters of an error that is saved: a thousand of them are part of the state. */
 const maxErrorChars = 1_000;
 
 function result(done: readonly Done[], withRecords: boolean, run: Run): Result<FleetOutputs> {
-  const members = done.map(({ member, failure }) =>
-    failure ? { ...member, error: engineMessage(run.shown(failure.message), maxErrorChars) } : member,
+  const members = done.map(({ failure, ...one }) =>
+    failure ? { ...one, error: engineMessage(run.shown(failure.message), maxErrorChars) } : one,
   );
-  const said = done.flatMap(({ member: { name }, findings }) =>
+  const said = done.flatMap(({ name, findings }) =>
     findings.map((finding) => ({ name, reason: finding.kind, said: told(finding, databasePassword) })),
   );
   const outputs = writeFleet(members, withRecords, run);

@@ -1,19 +1,17 @@
+import { outputsAreFormer, RekeyError } from "../platform/errors";
+import { type Credentials } from "../records/credentials";
 import { type DatabaseRecord } from "../records/database";
 import { type ResetReason } from "./memory";
-import { type Outcome } from "./state";
+import { type Outcome, type State } from "./state";
 
 /** What a fleet shows of one database. */
-export interface FleetDatabase {
+export interface FleetDatabase extends Pick<State, "rotatedAt" | "adoptedAt"> {
   /** Id of the database. */
   readonly databaseId: string;
   /**
    * `reset`, `adopted`, `unknown` if the platform did not confirm the last reset, or `pending` before the first one.
    */
   readonly outcome: Outcome | "pending";
-  /** Time of the last confirmed reset (ISO 8601, UTC). */
-  readonly rotatedAt?: string | undefined;
-  /** Time at which the password was adopted without a reset (ISO 8601, UTC). */
-  readonly adoptedAt?: string | undefined;
   /** Confirmed resets by this fleet. */
   readonly rotationCount: number;
   /** Why the last confirmed reset was made. */
@@ -25,13 +23,7 @@ export interface FleetDatabase {
 }
 
 /** The credentials of a database that are known. All are secret. */
-export interface FleetCredentials {
-  /** The password. */
-  readonly password?: string | undefined;
-  /** Token of the REST interface. */
-  readonly restToken?: string | undefined;
-  /** Read-only token of the REST interface. */
-  readonly readOnlyRestToken?: string | undefined;
+export interface FleetCredentials extends Pick<Credentials, "password" | "restToken" | "readOnlyRestToken"> {
   /** JSON text of the fields that Rekey does not know. */
   readonly otherFields?: string | undefined;
 }
@@ -59,4 +51,26 @@ export interface FleetOutputs {
   readonly access: string;
   /** JSON text of a `Memory` for each id of a database: another name changes nothing. */
   readonly memory: string;
+}
+
+/** What is saved of a database that was not attempted. */
+export const notAttempted =
+  "Not attempted: the fleet stopped after too many failures (maxFailures). No reset was sent in this run.";
+
+/** Databases that an error names; the others are counted. */
+const maxNamed = 20;
+
+/** The error for a fleet with failed databases; undefined if there is none. */
+export function fleetFailure(states: Readonly<Record<string, FleetDatabase>>): RekeyError | undefined {
+  const open = Object.entries(states).filter(([, { error }]) => error !== undefined);
+  if (open.length === 0) return undefined;
+  const failed = open.filter(([, { error }]) => error !== notAttempted);
+  const lines = failed.slice(0, maxNamed).map(([name, { error = "" }]) => `  ${name}: ${error.replaceAll("\n", " ")}`);
+  const others = open.length - lines.length;
+  if (others > 0) lines.push(`  and ${others} more, which failed or were not attempted: see the output \`failed\``);
+  return new RekeyError(
+    "REKEY_FLEET_INCOMPLETE",
+    `${failed.length} of ${Object.keys(states).length} databases failed:\n${lines.join("\n")}\nAll others are saved. ${outputsAreFormer} Run \`up\` again: it only processes databases that failed, are unknown or were not attempted.`,
+    "maybe applied",
+  );
 }

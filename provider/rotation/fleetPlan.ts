@@ -1,10 +1,10 @@
 import { InputError } from "../platform/errors";
 import { secretOf, type Subject } from "../platform/secretKind";
-import { idProblem, isObject } from "../records/fields";
+import { isObject } from "../records/fields";
 import { isUnknown, unknownValue } from "../records/properties";
 import { type InputProblem, type Notice, schemaProblems, type TableOf } from "../resource";
 import { type Run } from "../run";
-import { hasRecords, type SavedMember, subjectOf } from "./fleetState";
+import { type SavedMember, subjectOf } from "./fleetState";
 import { databasePassword } from "./kinds/databasePassword";
 import { type Said, withCount } from "./messages";
 import { type Desired, type Plan, planRotation } from "./plan";
@@ -25,21 +25,14 @@ export interface FleetInputs extends Desired {
 
 /** The databases of a program; none while all of them are unknown. */
 export function membersOf({ databases }: FleetInputs): { name: string; databaseId: string; own: Trigger }[] {
-  if (!isObject(databases)) return [];
-  return Object.entries(databases).map(([name, given]) => {
-    const { databaseId, ...own } = asMember(given);
+  return Object.entries(isObject(databases) ? databases : {}).map(([name, given]) => {
+    const { databaseId, ...own } = asObject(given);
     return { name, databaseId, own };
   });
 }
 
-function asMember(given: FleetMember): Exclude<FleetMember, string> {
+function asObject(given: FleetMember): Exclude<FleetMember, string> {
   return isObject(given) ? (given as Exclude<FleetMember, string>) : { databaseId: given as string };
-}
-
-/** What is wrong with the databases, as far as they are known. */
-export function databasesProblems(inputs: FleetInputs): InputProblem[] {
-  const problems = Object.entries(isObject(inputs.databases) ? inputs.databases : {}).flatMap(memberProblems);
-  return problems.length > 0 ? problems : duplicatesIn(inputs);
 }
 
 const memberInputs: TableOf = ({ id, trigger }) => ({
@@ -47,25 +40,28 @@ const memberInputs: TableOf = ({ id, trigger }) => ({
   schemas: { databaseId: id, ...trigger },
 });
 
-function memberProblems([name, given]: [name: string, given: unknown]): InputProblem[] {
-  const property = `databases[${JSON.stringify(name)}]`;
-  if (isObject(given)) {
-    return schemaProblems(memberInputs, given).map((one) => ({ ...one, property: `${property}.${one.property}` }));
-  }
-  const wrong = "must be the id of a database, or an object with its databaseId";
-  const problem = typeof given === "string" ? idProblem(given) : wrong;
-  // In a list, the id is the name, too, and may be an address with a password in it.
-  return problem === undefined ? [] : [{ property: name === given ? "databases" : property, problem }];
+/** What is wrong with the databases, as far as they are known. */
+export function databasesProblems(inputs: FleetInputs): InputProblem[] {
+  const problems = Object.entries(inputs.databases).flatMap(([name, given]) => {
+    // In a list, the id is the name, too, and may be an address with a password in it.
+    const of = name === given ? "databases" : `databases[${JSON.stringify(name)}]`;
+    return schemaProblems(memberInputs, { ...asObject(given) }).map(({ property, problem }) => {
+      return { property: isObject(given) ? `${of}.${property}` : of, problem };
+    });
+  });
+  return problems.length > 0 ? problems : duplicatesIn(inputs);
 }
 
 function duplicatesIn(inputs: FleetInputs): InputProblem[] {
   const names = new Map<string, string>();
   return membersOf(inputs).flatMap(({ name, databaseId }) => {
-    const other = names.get(databaseId);
-    if (!isUnknown(databaseId)) names.set(databaseId, name);
+    const other = isUnknown(databaseId) ? undefined : names.get(databaseId);
+    names.set(databaseId, name);
     if (other === undefined) return [];
-    const [id, both] = [JSON.stringify(databaseId), [other, name].map((one) => JSON.stringify(one)).join(" and as ")];
-    return [{ property: "databases", problem: `has the database ${id} twice, as ${both}: remove one of them` }];
+    const [id, first, second] = [databaseId, other, name].map((one) => JSON.stringify(one));
+    return [
+      { property: "databases", problem: `has the database ${id} twice, as ${first} and as ${second}: remove one` },
+    ];
   });
 }
 
@@ -96,86 +92,45 @@ export function plannedMembers(
   }
   const context = contextOf({ kind: databasePassword }, run);
   return members.map(({ name, databaseId, own }) => {
-    const subject = subjectOf({ databaseId });
     const saved = before?.get(databaseId);
     const desired = { ...inputs, ...combined(inputs, own) };
-    const plan: Plan =
-      before && isUnknown(databaseId)
-        ? { kind: "maybe", names: ["databaseId"] }
-        : planRotation(saved?.state, desired, context);
-    return { name, subject, before: saved, desired, plan };
+    const isAnyone = before !== undefined && isUnknown(databaseId);
+    const plan: Plan = isAnyone
+      ? { kind: "maybe", names: ["databaseId"] }
+      : planRotation(saved?.state, desired, context);
+    return { name, subject: subjectOf({ databaseId }), before: saved, desired, plan };
   });
 }
 
 /** The trigger of one database: the fleet's and its own. The prefixes keep the two apart. */
 function combined(fleet: Trigger, own: Trigger): Trigger {
-  const isOpen = (name: keyof Trigger) => isUnknown(fleet[name]) || isUnknown(own[name]);
+  const version = isUnknown(own.version) ? own.version : fleet.version;
+  if (isUnknown([fleet.triggers, own.triggers])) return { version, triggers: unknownValue as never };
   const of = (prefix: string, { triggers }: Trigger) =>
     Object.entries(triggers ?? {}).map(([name, value]) => [`${prefix}.${name}`, value] as const);
-  const all = () => Object.fromEntries([...of("fleet", fleet), ...of("own", own), ["version", own.version]]);
-  return {
-    version: isOpen("version") ? unknownValue : fleet.version,
-    triggers: isOpen("triggers") ? (unknownValue as never) : isOpen("version") ? {} : all(),
-  };
+  const ownVersion = isUnknown(own.version) ? undefined : own.version;
+  return { version, triggers: Object.fromEntries([...of("fleet", fleet), ...of("own", own), ["version", ownVersion]]) };
 }
 
 /** Whether the outputs change although no database does: names, databases that were removed, or what was an error. */
-export function isRewritten(
-  before: ReadonlyMap<string, SavedMember>,
-  members: readonly PlannedMember[],
-  { includeRecords }: FleetInputs,
-): boolean {
+export function isRewritten(before: ReadonlyMap<string, SavedMember>, members: readonly PlannedMember[]): boolean {
   return (
     before.size !== members.length ||
-    members.some(({ name, before: saved }) => saved?.name !== name || saved.error !== undefined) ||
-    (includeRecords !== true && !isUnknown(includeRecords) && hasRecords(before.values()))
+    members.some(({ name, before: saved }) => saved?.name !== name || saved.error !== undefined)
   );
 }
 
-/** The fleet's output that has an output of one database. */
-const outputOf: Readonly<Record<string, string>> = {
-  password: "credentials",
-  restToken: "credentials",
-  readOnlyRestToken: "credentials",
-  otherFields: "credentials",
-  connectionUrl: "connectionUrls",
-  encryptedCredentials: "encryptedCredentials",
-  nextRotationAt: "nextRotationAt",
-  access: "access",
-  memory: "memory",
-};
-
 /** The outputs that the plans may change; undefined for all. */
 export function changingIn(members: readonly PlannedMember[]): string[] | undefined {
+  const single = ["otherFields", "connectionUrl", "encryptedCredentials", "nextRotationAt", "access", "memory"];
+  const inFleet: Readonly<Record<string, string>> = { otherFields: "credentials", connectionUrl: "connectionUrls" };
   const changed = new Set<string>();
   for (const { plan, before, desired } of members) {
     if (plan.kind === "keep") continue;
     if (plan.kind !== "save" || before?.state === undefined) return undefined;
-    for (const name of changingOutputs(Object.keys(outputOf), plan, before.state, desired) ?? []) {
-      changed.add(outputOf[name] ?? "");
-    }
+    for (const name of changingOutputs(single, plan, before.state, desired) ?? []) changed.add(inFleet[name] ?? name);
   }
   return [...changed];
-}
-
-/** What is said of the plans, before they are carried out. */
-export function announcedIn(members: readonly PlannedMember[], isSaved: boolean, run: Run): Notice[] {
-  const since = ({ plan }: PlannedMember): string =>
-    (plan.kind === "reset" ? plan.since : "waits" in plan ? plan.waits?.since : undefined) ?? "";
-  // Those that are due for the longest time are named.
-  const sorted = members.toSorted((a, b) => (since(a) < since(b) ? -1 : since(a) > since(b) ? 1 : 0));
-  const all = sorted.flatMap(({ name, subject, plan, before, desired }): SaidOfOne[] => {
-    const said = saidOf(subject, plan, before?.state, desired, run, isSaved);
-    const isReset = plan.kind === "reset";
-    // Each secret whose id is not known yet is another one.
-    const secret = isReset ? (isUnknown(subject.id) ? Symbol() : secretOf(subject)) : undefined;
-    const isInState = isReset && !isSaved && stateOf(run).has(secretOf(subject));
-    return [
-      ...said.map((one, index) => ({ name, said: one, secret: index === 0 ? secret : undefined })),
-      ...(isInState ? [{ name, said: renamed }] : []),
-    ];
-  });
-  return [...fleetNotices(all, run), ...members.flatMap(({ subject, plan }) => settingsNotice(subject, plan, run))];
 }
 
 /** What is said of one database of a fleet. */
@@ -185,15 +140,26 @@ export interface SaidOfOne {
   readonly reason?: string;
   readonly said: Said;
   /** The secret, if its reset is announced. */
-  readonly secret?: string | symbol | undefined;
+  readonly secret?: string | symbol;
 }
 
-/** Databases that a notice names; the others are counted. */
-const maxNamed = 5;
+/** What is said of the plans, before they are carried out. */
+export function announcedIn(members: readonly PlannedMember[], isSaved: boolean, run: Run): Notice[] {
+  const all = members.flatMap(({ name, subject, plan, before, desired }): SaidOfOne[] => {
+    const said = saidOf(subject, plan, before?.state, desired, run, isSaved);
+    if (plan.kind !== "reset") return said.map((one) => ({ name, said: one }));
+    // Each secret whose id is not known yet is another one.
+    const secret = isUnknown(subject.id) ? Symbol() : secretOf(subject);
+    const isRenamed = !isSaved && stateOf(run).has(secretOf(subject));
+    const all = isRenamed ? [...said, renamed] : said;
+    return all.map((one, index) => ({ name, said: one, ...(index === 0 && { secret }) }));
+  });
+  return [...fleetNotices(all, run), ...members.flatMap(({ subject, plan }) => settingsNotice(subject, plan, run))];
+}
 
 /** One line for each reason, with the resets counted. */
 export function fleetNotices(all: readonly SaidOfOne[], run: Run): Notice[] {
-  const groups = new Map<string, SaidOfOne[]>();
+  const groups = new Map<string, [SaidOfOne, ...SaidOfOne[]]>();
   for (const one of all) {
     const key = one.reason ?? withoutTimes(one.said.text);
     const group = groups.get(key);
@@ -202,7 +168,6 @@ export function fleetNotices(all: readonly SaidOfOne[], run: Run): Notice[] {
   }
   return [...groups.values()].flatMap((group) => {
     const [first] = group;
-    if (first === undefined) return [];
     const isAlike = group.every(({ said }) => said.text === first.said.text);
     const details = isAlike ? "" : ` The details are those of ${JSON.stringify(first.name)}.`;
     const said = { ...first.said, text: first.said.text + details };
@@ -219,6 +184,9 @@ export function fleetNotices(all: readonly SaidOfOne[], run: Run): Notice[] {
 function withoutTimes(text: string): string {
   return text.replace(/\d+ [a-z]+ late|\d[\d:.TZ-]*/g, "");
 }
+
+/** Databases that a notice names; the others are counted. */
+const maxNamed = 5;
 
 function passwordOf(names: readonly string[]): string {
   const shown = names.slice(0, maxNamed).map((name) => JSON.stringify(name));

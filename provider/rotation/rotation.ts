@@ -230,7 +230,7 @@ export function settingsNotice({ kind }: Subject, plan: Plan, run: Run): Notice[
 }
 
 /** Whether a plan needs the platform. */
-export function sends({ kind }: Plan): boolean {
+function sends({ kind }: Plan): boolean {
   return kind !== "keep" && kind !== "save" && kind !== "refuse";
 }
 

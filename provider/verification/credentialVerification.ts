@@ -1,18 +1,18 @@
 import { nameOf } from "../platform/credential";
-import { StateError, VerificationError } from "../platform/errors";
-import { keyOf, ownerOf } from "../platform/secretKind";
+import { VerificationError } from "../platform/errors";
+import { keyOf } from "../platform/secretKind";
 import { isObject, isSet } from "../records/fields";
 import { isUnknown } from "../records/properties";
-import { type InputProblem, type Notice, type Planned, type Resource, type Result } from "../resource";
+import { type Notice, type Planned, type Resource, type Result } from "../resource";
 import { type AccessCredential } from "../rotation/access";
 import { secondsProblem } from "../rotation/arguments";
-import { saltedMark } from "../rotation/mark";
+import { parsed } from "../rotation/memory";
 import { type Desired } from "../rotation/plan";
 import { replacedIn } from "../rotation/rotate";
 import { connectionInput } from "../rotation/rotation";
 import { type Run } from "../run";
 import { type Tools, verify } from "./attempts";
-import { accessProblem, type Failure, isSameCredential, type Target, targetsIn, triedAs } from "./targets";
+import { accessProblem, type Failure, isSameCredential, type Target, targetsIn } from "./targets";
 
 export interface CredentialVerificationInputs extends Pick<Desired, "connection"> {
   /** JSON text of one `Access`, or of a map of names to them. */
@@ -24,8 +24,8 @@ export interface CredentialVerificationInputs extends Pick<Desired, "connection"
 export interface CredentialVerificationOutputs {
   readonly subject: string;
   readonly verified: boolean;
-  readonly verifiedAt?: string;
-  readonly formerRefused?: true;
+  readonly verifiedAt?: string | undefined;
+  readonly formerRefused?: true | undefined;
   /** JSON text of a map of secrets to what is remembered of them. */
   readonly memory: string;
 }
@@ -34,13 +34,11 @@ export interface CredentialVerificationOutputs {
 interface Entry {
   /** Confirmed resets when it was last tried. */
   readonly count: number;
-  /** The current credential, if it was accepted. */
+  /** The current credential, if all of it was verified. */
   readonly accepted?: Tried;
-  /** Those that were tried as the current one, and were not refused since; the newest first. */
-  readonly tried?: readonly Tried[];
-  /** Whether there are other former ones, which are not known here. */
-  readonly forgotten?: true;
-  /** Whether all former ones were refused; false if some were not tried, undefined if there were none. */
+  /** Otherwise, the last one that was. */
+  readonly former?: Tried | undefined;
+  /** Whether the former ones were refused; false if one was not tried, undefined if there was none. */
   readonly formerRefused?: boolean | undefined;
 }
 
@@ -59,8 +57,6 @@ interface Verified {
 const defaultWithinSeconds = 30;
 /** Secrets that are named in one message. */
 const maxNamed = 20;
-/** Credentials of one secret that are remembered: one that was accepted, and those of five failures after it. */
-const maxTried = 6;
 
 export const credentialVerification: Resource<CredentialVerificationInputs, CredentialVerificationOutputs> = {
   idInput: "subject",
@@ -74,16 +70,9 @@ export const credentialVerification: Resource<CredentialVerificationInputs, Cred
       withinSeconds: schemas.z.unknown().superRefine(schemas.refuse(secondsProblem)),
     },
   }),
-  check,
   plan,
   apply,
 };
-
-function check({ access, connection }: CredentialVerificationInputs): InputProblem[] {
-  if (isUnknown(access) || !isSet(connection)) return [];
-  const other = targetsIn(access).find((target) => target.subject.kind.probe !== undefined);
-  return other ? [{ property: "connection", problem: `is for databases only: ${other.name} has its own address` }] : [];
-}
 
 function plan(saved: CredentialVerificationOutputs | undefined, { access }: CredentialVerificationInputs): Planned {
   if (!saved || isUnknown(access)) return { changes: true, notices: [] };
@@ -93,7 +82,7 @@ function plan(saved: CredentialVerificationOutputs | undefined, { access }: Cred
 }
 
 /** Whether a secret was reset, has another credential, or failed, since it was verified. */
-function isDue({ subject, access: { count, current } }: Target, before: Memory): boolean {
+function isDue({ subject, count, current }: Target, before: Memory): boolean {
   const entry = before.get(keyOf(subject));
   if (entry?.count !== count) return true;
   const { accepted } = entry;
@@ -109,28 +98,27 @@ async function apply(
   run: Run,
 ): Promise<Result<CredentialVerificationOutputs>> {
   const { clock } = run.options;
-  const before: Memory = saved ? readMemory(saved) : new Map();
+  const before = readMemory(saved);
   const endsAtMs = clock.elapsedMs() + (withinSeconds ?? defaultWithinSeconds) * 1000;
   const tools = { run, endsAtMs, queue: run.platform.queueWithin() };
   const own = Object.entries(connection ?? {}).filter(([, value]) => isSet(value));
   const targets = targetsIn(access, Object.fromEntries(own));
-  const due = new Set(targets.filter((target) => isDue(target, before)));
+  const due = targets.filter((target) => isDue(target, before));
   const results = await Promise.all(
     targets.map(async (target): Promise<Verified> => {
       const entry = before.get(keyOf(target.subject));
-      return entry && !due.has(target) ? { target, entry } : verifyTarget(target, entry, tools);
+      return entry && !due.includes(target) ? { target, entry } : verifyTarget(target, entry, tools);
     }),
   );
   const failure = failureOf(results);
-  const open = targets.filter((target) => target.access.current === undefined);
-  const isVerified = failure === undefined && [...due].some((target) => !open.includes(target));
-  const verifiedAt = isVerified ? clock.now().toISOString() : saved?.verifiedAt;
+  const open = targets.filter(({ current }) => current === undefined);
+  const isVerified = failure === undefined && due.some(({ current }) => current !== undefined);
   const refused = results.map(({ entry }) => entry.formerRefused);
   const outputs: CredentialVerificationOutputs = {
     subject: "verification",
     verified: failure === undefined && open.length === 0,
-    ...(verifiedAt !== undefined && { verifiedAt }),
-    ...(failure === undefined && refused.includes(true) && !refused.includes(false) && { formerRefused: true }),
+    verifiedAt: isVerified ? clock.now().toISOString() : saved?.verifiedAt,
+    formerRefused: failure || !refused.includes(true) || refused.includes(false) ? undefined : true,
     memory: JSON.stringify(Object.fromEntries(results.map(({ target, entry }) => [keyOf(target.subject), entry]))),
   };
   return { outputs, failure, notices: open.length === 0 ? [] : [notVerified(open)] };
@@ -138,82 +126,52 @@ async function apply(
 
 /** Verifies one secret, and returns what to remember of it. */
 async function verifyTarget(target: Target, entry: Entry | undefined, tools: Tools): Promise<Verified> {
-  const { username } = target;
-  const { count, current } = target.access;
-  const { accepted, tried = [], forgotten = false } = entry ?? {};
-  const known = [...replacedInRun(target, tools.run), ...(accepted ? [accepted] : []), ...tried];
-  // A reset that was not verified, for example because the run was killed.
-  const isIncomplete = forgotten || (entry !== undefined && count > entry.count + 1);
-  const remember = (all: readonly Tried[]): Entry => {
-    return {
-      count,
-      tried: all.slice(0, maxTried),
-      ...((isIncomplete || all.length > maxTried) && { forgotten: true }),
-    };
-  };
-  if (!current) return { target, entry: remember(known) };
-  const isCurrent = (one: Tried) => isSameCredential(one, current);
-  const formers = known.filter((one) => !isCurrent(one));
-  const triable = formers.flatMap((one) => ("value" in one && one.name === current.name ? [one] : []));
-  const isReturned = known.some((one) => one.count < count && isCurrent(one));
-  const tries = triable.map((one) => triedAs(one, one.username));
-  const failure = isReturned ? returnedAgain(target, current) : await verify(target, current, tries, tools);
-  const now: Tried = { ...current, count, username };
-  if (failure) {
-    const all = known.some(isCurrent) ? known : [now, ...known];
-    return { target, entry: remember("mark" in current ? all.map((one) => marked(one, current.salt)) : all), failure };
-  }
-  const isOpen = isIncomplete || !formers.every((one) => triable.some((other) => isSameCredential(one, other)));
-  const formerRefused = isOpen ? false : formers.length > 0 || undefined;
-  return { target, entry: { count, accepted: now, formerRefused } };
+  const { count, current, username } = target;
+  const former = entry?.accepted ?? entry?.former;
+  if (!current) return { target, entry: { count, former } };
+  const isSame = former !== undefined && isSameCredential(former, current);
+  const others = former && !isSame ? [former] : [];
+  const tries = [...replacedInRun(target, current, tools.run), ...others].flatMap((one) => {
+    return "value" in one && one.name === current.name && !isSameCredential(one, current) ? [one] : [];
+  });
+  const failure =
+    isSame && former.count < count ? returnedAgain(target, current) : await verify(target, current, tries, tools);
+  // A value that the rotation does not save any more is forgotten.
+  const kept = former && "value" in former && "mark" in current ? undefined : former;
+  if (failure) return { target, entry: { count, former: kept }, failure };
+  // A reset that was not verified has replaced one that is not known here.
+  const isGap = entry !== undefined && ![0, 1].includes(count - (former?.count ?? NaN));
+  const isTried = others.every((one) => tries.some((other) => isSameCredential(one, other)));
+  const formerRefused = isGap || !isTried ? false : tries.length > 0 || undefined;
+  return { target, entry: { count, accepted: { ...current, count, username }, formerRefused } };
 }
 
 /** What resets of this run have replaced, if it is not saved: no later run can try it. */
-function replacedInRun({ subject, username, access: { count, current } }: Target, run: Run): Tried[] {
-  if (!current || "value" in current) return [];
+function replacedInRun({ subject, username, count }: Target, current: AccessCredential, run: Run): Tried[] {
+  if ("value" in current) return [];
   const { name } = current;
   const values = new Set(replacedIn(subject, run).flatMap((credentials) => credentials[name] ?? []));
   return [...values].map((value) => ({ name, value, count: count - 1, username }));
 }
 
-/** A credential without its value. */
-function marked(one: Tried, salt: string): Tried {
-  if ("mark" in one) return one;
-  const { value, ...others } = one;
-  return { ...others, mark: saltedMark(salt, value), salt };
-}
-
-function returnedAgain({ subject }: Target, { name }: AccessCredential): Failure {
-  const what = nameOf(triedAs({ name, value: "" }));
-  const reason = `the former ${what} is still accepted: the platform returned it as the new one`;
+function returnedAgain({ subject }: Target, current: AccessCredential): Failure {
+  const reason = `the former ${nameOf(current)} is still accepted: the platform returned it as the new one`;
   return { reason, advice: `Set a new version, which resets the ${subject.kind.word} again.` };
 }
 
-/** @throws StateError if it is damaged: nothing is claimed from a part of it */
-function readMemory({ memory }: CredentialVerificationOutputs): Memory {
-  let entries: unknown;
-  try {
-    entries = JSON.parse(memory);
-  } catch {
-    // Reported below.
-  }
-  const isEntry = (one: unknown) => isObject(one) && typeof one["count"] === "number";
-  if (isObject(entries) && Object.values(entries).every(isEntry)) return new Map(Object.entries(entries)) as Memory;
-  const advice = "Take the verification out of the state: the next `up` creates it again, and resets nothing.";
-  throw new StateError({ output: "memory", reason: "cannot be read", advice });
+/** What is damaged is not known: it is verified again, and nothing is claimed from it. */
+function readMemory(saved: CredentialVerificationOutputs | undefined): Memory {
+  const entries = parsed(saved?.memory);
+  const isEntry = ([, one]: [string, unknown]) => isObject(one) && typeof one["count"] === "number";
+  return new Map(isObject(entries) ? (Object.entries(entries).filter(isEntry) as [string, Entry][]) : []);
 }
 
 function failureOf(results: readonly Verified[]): VerificationError | undefined {
-  const failures = results.flatMap(({ target, failure }) => (failure ? { target, ...failure } : []));
-  const [first] = failures;
-  if (!first) return undefined;
+  const failures = results.flatMap(({ target, failure }) => (failure ? { name: target.name, ...failure } : []));
+  if (failures.length === 0) return undefined;
+  const lines = named(failures.map(({ name, reason }) => `${name}: ${reason}`));
   const advice = [...new Set(failures.map((failure) => failure.advice))].join(" ");
-  const lines = named(failures.map(({ target, reason }) => `${target.name}: ${reason}`));
-  const happened =
-    results.length === 1
-      ? `The rotation of ${ownerOf(first.target.subject)} is not verified: ${first.reason}.`
-      : `The rotations of ${failures.length} of ${results.length} databases are not verified:\n  ${lines.join("\n  ")}`;
-  return new VerificationError({ happened, advice });
+  return new VerificationError({ happened: `Not verified:\n  ${lines.join("\n  ")}`, advice });
 }
 
 /** For secrets without a known credential, for example after a reset that was not confirmed. */

@@ -1,4 +1,4 @@
-import { type Credential, type ProbeEndpoint } from "../platform/credential";
+import { type ProbeEndpoint } from "../platform/credential";
 import { InputError, SettingsError } from "../platform/errors";
 import { ownerOf, type Subject } from "../platform/secretKind";
 import { isObject } from "../records/fields";
@@ -9,12 +9,10 @@ import { saltedMark } from "../rotation/mark";
 import { type Run } from "../run";
 
 /** One secret to verify. */
-export interface Target {
+export interface Target extends Access {
   readonly subject: Subject;
   /** Its name in messages: that of the program, if it belongs to a fleet. */
   readonly name: string;
-  /** Its connection is that of the verification, as far as it has one, and otherwise that of the rotation. */
-  readonly access: Access;
   /** The user of a password, if the program sets one: without a name, it is the default one. */
   readonly username: string | undefined;
 }
@@ -23,12 +21,7 @@ export interface Target {
 export interface Failure {
   readonly reason: string;
   readonly advice: string;
-  /** Whether another attempt would have the same result. */
-  readonly isFinal?: true;
 }
-
-/** A credential whose value is known. */
-export type KnownCredential = Extract<AccessCredential, { readonly value: string }>;
 
 /**
  * The secrets of the output `access` of a rotation or a fleet.
@@ -52,7 +45,7 @@ function targetOf(given: unknown, own: Connection): Target {
   const connection: Connection = { ...access.connection, ...own };
   const isNamed = current?.name === "password" && connection.username !== undefined;
   const username = isNamed ? usernameFor({ databaseId: id }, connection) : undefined;
-  return { subject, name: ownerOf(subject), access: { ...access, connection }, username };
+  return { ...access, connection, subject, name: ownerOf(subject), username };
 }
 
 /** What is wrong with an input `access`. It is a secret, so nothing of it is shown. */
@@ -65,22 +58,16 @@ export function accessProblem(given: unknown): string | undefined {
   }
 }
 
-/** Whether two credentials of a secret are the same, also if one or both are known by their marks only. */
+/** Whether two credentials of a secret are the same, even if one or both are known by their marks only. */
 export function isSameCredential(a: AccessCredential, b: AccessCredential): boolean {
   if (a.name !== b.name) return false;
   if ("mark" in a) return "mark" in b ? a.mark === b.mark : isSameCredential(b, a);
   return "mark" in b ? saltedMark(b.salt, a.value) === b.mark : a.value === b.value;
 }
 
-/** A credential as it is tried. @param username of a password */
-export function triedAs({ name, value }: KnownCredential, username?: string): Credential {
-  if (name === "password") return { username, password: value };
-  return name === "restToken" ? { restToken: value } : { token: value };
-}
-
 /** Where the current credential is tried, or why that is not known. */
-export function endpointFor({ subject, access }: Target, { options }: Run): ProbeEndpoint | Failure {
-  const { id, record, connection = {}, restUrl, current } = access;
+export function endpointFor(target: Target, { options }: Run): ProbeEndpoint | Failure {
+  const { id, subject, record, connection = {}, restUrl, current } = target;
   const { probe } = subject.kind;
   try {
     if (!probe) {

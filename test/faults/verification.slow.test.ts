@@ -28,12 +28,12 @@ function verification({ host = "127.0.0.1", port, tls = false }: Place, password
   return { access, withinSeconds: 0.3, __provider: providerTexts.credentialVerification };
 }
 
-const ok: RedisReply = ([name]) => (name === "PING" ? "+PONG" : "+OK");
+const ok: RedisReply = () => "+OK";
 /** A database with these passwords, as a Redis responds. */
 const accepting =
   (...all: string[]): RedisReply =>
-  ([name, password = ""]) =>
-    name === "PING" ? "+PONG" : all.includes(password) ? "+OK" : "-WRONGPASS invalid username-password pair";
+  ([, password = ""]) =>
+    all.includes(password) ? "+OK" : "-WRONGPASS invalid username-password pair";
 
 /** Where a verification finds a database. What a fixture starts ends with the test. */
 type At = (fixture: Fixture) => Promise<Place>;
@@ -50,21 +50,20 @@ const failures: Record<string, { row: number; reply?: RedisReply; at?: At; says:
   "host not found": { row: 62, at: async () => ({ host: "db.invalid", port: 6379, tls: true }), says: /was not found/ },
   "connection refused": { row: 63, at: async () => ({ port: await freePort() }), says: /connection was refused/ },
   "expired certificate": { row: 64, at: served(ok, "expired"), says: /has expired \(CERT_HAS_EXPIRED\)/ },
-  "certificate of another host": { row: 64, at: served(ok, "otherHost"), says: /another host \(.*ALTNAME.*Set host/s },
-  "foreign certificate": { row: 64, at: served(ok, "foreign"), says: /not trusted \(UNABLE_TO.*Set rekey:caFile/s },
+  "certificate of another host": { row: 64, at: served(ok, "otherHost"), says: /another host \(.*ALTNAME/ },
+  "foreign certificate": { row: 64, at: served(ok, "foreign"), says: /not trusted \(UNABLE_TO.*rekey:caFile/s },
   "no TLS there": {
     row: 64,
     at: async (fixture) => ({ ...(await served(ok)(fixture)), tls: true }),
-    says: /TLS handshake failed.*the port may not use TLS/,
+    says: /TLS connection failed/,
   },
   "connect timeout": { row: 65, at: stuck, says: /timed out/ },
   "no response": { row: 65, reply: () => undefined, says: /did not respond in time|timed out/ },
   "the server is not a Redis": { row: 66, reply: () => "HTTP/1.1 400 Bad Request", says: /not that of a Redis/ },
   "the reply to AUTH is that to PING": { row: 66, reply: () => "+PONG", says: noRedis },
   "a reply of half a gigabyte": { row: 66, reply: () => "$536870000", says: noRedis },
-  "a line of 100 kB": { row: 66, reply: () => `+${"a".repeat(100_000)}`, says: /longer than 64 KiB/ },
-  "an error without words": { row: 66, reply: () => "-", says: /empty error/ },
-  "the server does not know AUTH": { row: 67, reply: () => "-ERR unknown command 'AUTH'", says: /not know .* AUTH/ },
+  "a line of 100 kB": { row: 66, reply: () => `+${"a".repeat(100_000)}`, says: noRedis },
+  "the server does not know AUTH": { row: 67, reply: () => "-ERR unknown command 'AUTH'", says: /ERR unknown command/ },
   "suspended database": {
     row: 69,
     reply: () => "-ERR database is suspended",
@@ -121,7 +120,9 @@ describe("faults: a verification", () => {
     const saved = { ...revealed(first.outs), __provider: inputs["__provider"] };
     const { outs } = expectKind("done", await host.update("verification", saved, inputs));
     assertOutputs(outs, { verified: true, formerRefused: true });
-    assert.deepEqual(server.commands, [["AUTH", odd], ["PING"], ["AUTH", former]]);
+    const [current, wrong, second, ...more] = server.commands;
+    assert.deepEqual([current, second, more], [["AUTH", odd], ["AUTH", former], []]);
+    assert.match(String(wrong), /^AUTH,[\w-]{32}$/);
     assert.equal((await host.diff("verification", revealed(outs), inputs)).changes, "none");
   });
 

@@ -3,7 +3,6 @@ import { checkResource, type Notice, type Resource, type Result } from "../../pr
 import { type Properties } from "../../provider/records/properties";
 import { type Place } from "../../provider/platform/secretKind";
 import { type Platform, Run } from "../../provider/run";
-import { secretOf } from "../../provider/platform/credential";
 import { type ProbeRequest, type ProbeResult } from "../../provider/platform/probe";
 import { NotSentError, RejectedError, UnconfirmedError } from "../../provider/platform/errors";
 import { type FlowControl } from "../../provider/platform/flowControl";
@@ -57,7 +56,7 @@ export class FakeRun {
   deadlineMs = 60_000;
   /** What a database does with a credential. Default: it refuses only those that a verification made up. */
   probe: (request: ProbeRequest) => ProbeResult | Promise<ProbeResult> = ({ credential }) =>
-    isMadeUp(secretOf(credential)) ? { kind: "refused", words: "WRONGPASS no" } : { kind: "accepted" };
+    isMadeUp(credential.value) ? { kind: "refused", words: "WRONGPASS no" } : { kind: "accepted" };
   /** Returns the response to a password reset; called after the reset is recorded. */
   answer: (id: string) => Partial<SecretResponse> | Error = (id) => ({
     record: { databaseId: id, port: this.resets.length },

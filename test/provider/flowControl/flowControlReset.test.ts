@@ -111,25 +111,6 @@ describe("FlowControlReset", () => {
     }
   });
 
-  it("reports that nothing was released if the parallelism is the limit that is reached", async () => {
-    const full = { waitListSize: 7, parallelismCount: 3, parallelismMax: 3 };
-    const rows: Readonly<Record<string, { after: object; action?: string; isNoticed: boolean }>> = {
-      "the same as before": { after: full, isNoticed: true },
-      "a reset that clears the parallelism": { after: full, action: "reset", isNoticed: false },
-      "dispatched, and full again": { after: { ...full, waitListSize: 4 }, isNoticed: false },
-      free: { after: { ...full, parallelismCount: 0 }, isNoticed: false },
-      "no limit of parallelism": { after: { ...full, parallelismMax: undefined }, isNoticed: false },
-      "nothing waits": { after: { ...full, waitListSize: 0 }, isNoticed: false },
-    };
-    for (const [what, { after, action = "resetRate", isNoticed }] of Object.entries(rows)) {
-      fake = new FakeRun();
-      fake.resetKey = () => action;
-      fake.readKey = (resets) => (resets === 0 ? full : after);
-      const { notice = "" } = await apply(undefined, v1, fake.start());
-      assert.equal(/ 7 messages still wait, because 3 of at most 3 run\. Wait until/.test(notice), isNoticed, what);
-    }
-  });
-
   it("fails if the reset fails, and saves nothing: a second reset does no harm", async () => {
     for (const error of [notSent(), unconfirmed()]) {
       fake.resetKey = () => error;

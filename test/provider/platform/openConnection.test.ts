@@ -137,8 +137,8 @@ describe("platform: connections, over real sockets", () => {
       try {
         const through = requestsOf("https://platform.test", { ...settings, proxy: url });
         await assertNotSent(through.reset(), undefined, /the proxy could not be reached/);
-        for (const credential of [{ password: "canary" }, { restToken: "canary" }]) {
-          assert.match(JSON.stringify(await probe(credential)), /unknown.*not trusted/);
+        for (const name of ["password", "restToken"] as const) {
+          assert.match(JSON.stringify(await probe({ name, value: "canary" })), /unknown.*not trusted/);
         }
       } finally {
         delete process.env["NODE_TLS_REJECT_UNAUTHORIZED"];

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { passwordRotationFleet } from "../../../provider/rotation/fleet";
 import { type FleetOutputs } from "../../../provider/rotation/fleetOutputs";
-import { type Memory } from "../../../provider/rotation/memory";
 import { type Desired } from "../../../provider/rotation/plan";
 import { type Properties, unknownValue } from "../../../provider/records/properties";
 import { Team } from "../../support/age";
@@ -38,9 +37,9 @@ class Fleet {
     return result;
   }
 
-  /** Credentials by the databases' ids, which the responses have in them. */
+  /** Passwords by name. */
   get passwords() {
-    return Object.entries(this.saved?.credentials ?? {}).map(([name, { password }]) => `${name} ${password}`);
+    return Object.fromEntries(Object.entries(this.saved?.credentials ?? {}).map(([name, one]) => [name, one.password]));
   }
 }
 
@@ -63,24 +62,16 @@ function fleetOf(): Fleet {
   return fleet;
 }
 
-/** Rejects the resets of these databases. */
-function failing(fleet: Fleet, ...ids: string[]): void {
-  const { answer } = fleet.fake;
-  fleet.fake.answer = (id) => (ids.includes(id) ? rejected() : answer(id));
-}
-
 describe("fleet: what is saved", () => {
   it("is saved by name, with what follows from it, and keyed by id in the memory", async () => {
     const fleet = fleetOf();
-    const databases = { sessions: "a", carts: { databaseId: "b", version: 1 } };
-    await fleet.up({ databases, rotateEvery: "30d" });
+    await fleet.up({ databases: { sessions: "a", carts: { databaseId: "b", version: 1 } }, rotateEvery: "30d" });
     const { memory, access, ...outputs } = fleet.saved ?? assert.fail();
+    const rotatedAt = "2026-11-21T12:00:00.000Z";
+    const state = { outcome: "reset", rotatedAt, rotationCount: 1, rotationReason: "created", problems: [] };
     assert.deepEqual(outputs, {
       fleet: "fleet",
-      states: {
-        sessions: state("a"),
-        carts: state("b"),
-      },
+      states: { sessions: { databaseId: "a", ...state }, carts: { databaseId: "b", ...state } },
       credentials: { sessions: { password: "p-a-1" }, carts: { password: "p-b-1" } },
       connectionUrls: {
         sessions: "rediss://default:p-a-1@a.example.com:6379",
@@ -92,46 +83,53 @@ describe("fleet: what is saved", () => {
       },
       encryptedCredentials: {},
       failed: [],
-      lastRotated: "2026-11-21T12:00:00.000Z",
+      lastRotated: rotatedAt,
       nextRotationAt: "2026-12-21T12:00:00.000Z",
     });
-    assert.deepEqual(Object.keys(JSON.parse(memory) as object), ["a", "b"]);
+    assert.deepEqual(Object.keys(JSON.parse(memory) as object).sort(), ["a", "b"]);
     const { sessions } = JSON.parse(access) as Record<string, object>;
     assertFields(sessions, { id: "a", of: "database", count: 1, current: { name: "password", value: "p-a-1" } });
     assert.equal(memory.includes("p-a-1"), false);
     // The engine sorts names; the texts stay the same.
-    assert.deepEqual((await fleet.refresh()).outputs, { memory, access, ...outputs });
+    const refreshed = (await fleet.refresh()).outputs;
+    assert.deepEqual([refreshed.access, refreshed.memory], [access, memory]);
   });
 
-  it("has whole records only if the program asks for them, from the next reset on", async () => {
+  it("has whole records only if the program asks for them, and keeps them at a refresh", async () => {
     const fleet = fleetOf();
-    const databases = of("a");
-    await fleet.up({ databases, version: 1 });
-    await fleet.up({ databases, version: 2, includeRecords: true });
-    assert.deepEqual(fleet.saved?.records["a"]?.record["state"], "active");
-    assert.deepEqual(await fleet.up({ databases, version: 2 }).then(({ sent }) => sent), []);
-    assert.equal(fleet.saved?.records["a"]?.record["state"], undefined);
-    assert.equal(fleet.plan({ databases, version: 2 }).changes, false);
+    for (const [version, includeRecords, saved] of [
+      [1, null, undefined],
+      [2, true, "active"],
+      [3, false, undefined],
+    ] as const) {
+      await fleet.up({ databases: of("a"), version, includeRecords });
+      await fleet.refresh();
+      assert.equal(fleet.saved?.records["a"]?.record["state"], saved);
+    }
+  });
+
+  it("is refused if it is damaged, and a refresh keeps it", async () => {
+    const fleet = fleetOf();
+    const databases = of("a", "b");
+    await fleet.up({ databases });
+    const whole = fleet.saved ?? assert.fail();
+    for (const saved of [
+      { ...whole, memory: whole.memory.slice(1) },
+      { ...whole, memory: "{}" },
+      { ...whole, memory: whole.memory.replace(/("rotatedAt":"2026-11-21)[^"]*/, "$1") },
+      { ...whole, states: undefined } as unknown as FleetOutputs,
+    ]) {
+      fleet.saved = saved;
+      assert.throws(() => fleet.plan({ databases, version: 2 }), /REKEY_STATE_UNREADABLE/);
+      await assert.rejects(fleet.up({ databases, version: 2 }), /REKEY_STATE_UNREADABLE/);
+      const kept = await fleet.refresh();
+      assert.deepEqual([kept.outputs, /the state is damaged/.test(kept.warning ?? "")], [saved, true]);
+    }
+    assert.equal(fleet.fake.resets.length, 2);
   });
 });
 
-function textsOf({ notice, warning }: { readonly notice?: string; readonly warning?: string }): string[] {
-  return [notice, warning].filter((text) => text !== undefined);
-}
-
-function state(databaseId: string) {
-  return {
-    databaseId,
-    outcome: "reset",
-    rotatedAt: "2026-11-21T12:00:00.000Z",
-    rotationCount: 1,
-    rotationReason: "created",
-  };
-}
-
 describe("fleet: a fleet of one", () => {
-  /** The platform's responses to a reset and a read. */
-  type Responses = Pick<FakeRun, "answer" | "readDatabase">;
   const record = { databaseId: "a", endpoint: "a.example.com", port: 1, tls: true };
   const shows = (password: string) => () => ({
     record,
@@ -142,42 +140,41 @@ describe("fleet: a fleet of one", () => {
   });
   const lost = () => unconfirmed();
   const hides = () => ({ record, credentials: {} });
+  /** The inputs, undefined for a refresh, and the platform's responses to a reset and a read. */
+  type Step = readonly [Desired | undefined, FakeRun["answer"], FakeRun["readDatabase"], days?: number];
 
   it("saves and says in each run what a single rotation does", async () => {
     const { recipient } = await Team.create();
     const [encryptFor, rotateEvery] = [[recipient], "1d"];
-    const steps: readonly (Responses & { readonly desired?: Desired; readonly days?: number })[] = [
-      { desired: { initialRotation: false }, answer: lost, readDatabase: shows("p0") },
-      { desired: { version: 1 }, answer: shows("p1"), readDatabase: hides },
-      { answer: lost, readDatabase: shows("p1") },
-      { desired: { version: 2 }, answer: lost, readDatabase: shows("p1") },
-      { answer: lost, readDatabase: shows("p2") },
-      { desired: { version: 2, encryptFor }, answer: lost, readDatabase: lost },
-      { desired: { version: 2, encryptFor, saveCredentials: false }, answer: lost, readDatabase: lost },
-      { answer: lost, readDatabase: shows("p3") },
-      { desired: { version: 2, saveCredentials: false }, answer: lost, readDatabase: hides },
-      { desired: { version: 2 }, answer: lost, readDatabase: shows("p3") },
-      { desired: { version: 2, rotateEvery }, answer: lost, readDatabase: lost },
-      { desired: { version: 2, rotateEvery }, days: 3, answer: shows("p4"), readDatabase: shows("p3") },
-      { desired: { version: 2, rotateEvery, connection: { host: "b" } }, answer: lost, readDatabase: lost },
-      { desired: { version: 3, rotateEvery }, answer: () => rejected(), readDatabase: shows("p5") },
-      { desired: {}, answer: lost, readDatabase: shows("p4") },
+    const steps: readonly Step[] = [
+      [{ initialRotation: false }, lost, shows("p0")],
+      [{ version: 1 }, shows("p1"), hides],
+      [undefined, lost, shows("p1")],
+      [{ version: 2 }, lost, shows("p1")],
+      [undefined, lost, shows("p2")],
+      [{ version: 2, encryptFor }, lost, lost],
+      [{ version: 2, encryptFor, saveCredentials: false }, lost, lost],
+      [undefined, lost, shows("p3")],
+      [{ version: 2, saveCredentials: false }, lost, hides],
+      [{ version: 2 }, lost, shows("p3")],
+      [{ version: 2, rotateEvery }, lost, lost],
+      [{ version: 2, rotateEvery }, shows("p4"), shows("p3"), 3],
+      [{ version: 2, rotateEvery, connection: { host: "b" } }, lost, lost],
+      [{ version: 3, rotateEvery }, () => rejected(), shows("p5")],
+      [{}, lost, shows("p4")],
     ];
     const single = asShown(passwordRotation);
     const [fake, fleet] = [new FakeRun(), new Fleet()];
     let saved: SavedRotation | undefined;
-    for (const [index, { desired, days = 0, ...responses }] of steps.entries()) {
-      for (const each of [fake, fleet.fake]) {
-        Object.assign(each, responses, { canRead: true, time: new Date(Date.UTC(2026, 10, 21 + days)) });
-      }
-      const [inputs, all] = [
-        { databaseId: "a", ...desired },
-        { databases: of("a"), includeRecords: true, ...desired },
-      ];
-      if (desired) {
+    for (const [index, [desired, answer, readDatabase, days = 0]] of steps.entries()) {
+      const time = new Date(Date.UTC(2026, 10, 21 + days));
+      for (const each of [fake, fleet.fake]) Object.assign(each, { answer, readDatabase, canRead: true, time });
+      const inputs = { databaseId: "a", ...desired };
+      const all = { databases: of("a"), includeRecords: true, ...desired };
+      if (desired && !fleet.saved?.failed.length) {
         const { changes, notice, warning } = single.plan(saved, inputs, fake.start());
         const planned = fleet.plan(all);
-        assert.deepEqual([planned.changes, planned.notice, planned.warning], [changes, notice, warning]);
+        assert.deepEqual([planned.changes, planned.notice, planned.warning], [changes, notice, warning], `${index}`);
       }
       const change = desired
         ? single.apply(saved, inputs, fake.start())
@@ -185,82 +182,64 @@ describe("fleet: a fleet of one", () => {
       const one = await change.catch(({ message }: Error) => ({ outputs: saved, message }));
       saved = one.outputs;
       const { notice, warning } = await (desired ? fleet.up(all) : fleet.refresh());
-      const expected = { ...viewOf(saved as unknown as Properties), error: one.message };
-      assert.deepEqual(viewOf(inFleet(fleet.saved ?? assert.fail())), JSON.parse(JSON.stringify(expected)), `${index}`);
       const { notice: said, warning: warned } = one as { notice?: string; warning?: string };
       assert.deepEqual([notice, warning], [said, warned], `${index}`);
+      assert.deepEqual(viewOf(inFleet(fleet.saved ?? assert.fail())), viewOf({ ...saved }), `${index}`);
+      if (desired) assert.equal(fleet.saved?.states["a"]?.error, one.message, `${index}`);
     }
     assert.deepEqual(fleet.fake.resets, fake.resets);
   });
 
   /** The outputs of the database, as a single rotation has them. */
   function inFleet({ states, credentials, records, connectionUrls, encryptedCredentials, ...fleet }: FleetOutputs) {
-    const memories = JSON.parse(fleet.memory) as Properties;
     return {
       ...states["a"],
       ...credentials["a"],
       ...records["a"],
+      error: undefined,
       connectionUrl: connectionUrls["a"],
       encryptedCredentials: encryptedCredentials["a"],
       nextRotationAt: fleet.nextRotationAt,
       access: JSON.stringify((JSON.parse(fleet.access) as Properties)["a"]),
-      memory: JSON.stringify(memories["a"]),
+      memory: JSON.stringify((JSON.parse(fleet.memory) as Properties)["a"]),
     };
   }
 
-  /** What is compared of outputs: neither random values, nor what a fleet does not have. */
-  function viewOf({ restUrl: _none, encryptedCredentials, problems, memory, access, ...outputs }: Properties): object {
-    const problem = Array.isArray(problems) && problems.length > 0 ? problems : undefined;
-    const isEncrypted = encryptedCredentials !== undefined;
-    const { current } = JSON.parse(String(access)) as { current?: object | undefined };
-    const at = current && { ...current, mark: undefined, salt: undefined };
-    const view = { ...outputs, problem, isEncrypted, at, memory: labelled(JSON.parse(String(memory)) as Memory) };
-    return JSON.parse(JSON.stringify(view)) as object;
-  }
-
-  /** A memory without its random salt: each mark is the number of its first appearance. */
-  function labelled(memory: Memory): unknown {
-    const marks: string[] = [];
-    const { salt: _random, ...rest } = memory;
-    return JSON.parse(JSON.stringify(rest), (_, value: unknown) => {
-      if (typeof value !== "string" || !/^[\w-]{16}$/.test(value)) return value;
-      if (!marks.includes(value)) marks.push(value);
-      return marks.indexOf(value);
-    });
+  /** What is compared of outputs: without random values, and what a fleet does not have. */
+  function viewOf({ restUrl: _none, encryptedCredentials, problems = [], ...outputs }: Properties): unknown {
+    const known = { ...outputs, problems, isEncrypted: encryptedCredentials !== undefined };
+    return JSON.parse(JSON.stringify(known).replace(/\\"[\w-]{16}([\w-]{6})?\\"/g, "random"));
   }
 });
 
 describe("fleet: what is sent", () => {
   const of3 = of("a", "b", "c");
-  const rows: readonly { readonly what: string; readonly next: Inputs; readonly sent: string[]; same?: true }[] = [
-    { what: "nothing has changed", next: { databases: of3, version: "1", triggers: {} }, sent: [], same: true },
-    { what: "another order", next: { databases: of("c", "b", "a"), version: 1 }, sent: [], same: true },
-    { what: "other names", next: { databases: { x: "b", y: { databaseId: "a" }, c: "c" }, version: 1 }, sent: [] },
-    { what: "names are swapped", next: { databases: { a: "b", b: "a", c: "c" }, version: 1 }, sent: [] },
-    {
-      what: "an own version",
-      next: { databases: { ...of3, b: { databaseId: "b", version: 1 } }, version: 1 },
-      sent: ["b"],
-    },
-    { what: "the fleet's version", next: { databases: of3, version: 2 }, sent: ["a", "b", "c"] },
-    { what: "no version", next: { databases: of3 }, sent: [], same: true },
-    { what: "one more, and one less", next: { databases: of("a", "c", "d"), version: 1 }, sent: ["d"] },
-    { what: "another connection", next: { databases: of3, version: 1, connection: { port: 7 } }, sent: [] },
-    { what: "limits", next: { databases: of3, version: 1, concurrency: 1, maxFailures: 1 }, sent: [], same: true },
-  ];
-  for (const { what, next, sent, same } of rows) {
-    it(`${what}: ${sent.join() || "nothing"}`, async () => {
+  const rows: Readonly<Record<string, readonly [next: Inputs, sent: string, same?: "same"]>> = {
+    "nothing has changed": [{ databases: of3, version: "1", triggers: {} }, "", "same"],
+    "another order": [{ databases: of("c", "b", "a"), version: 1 }, "", "same"],
+    "other names": [{ databases: { x: "b", y: { databaseId: "a" }, c: "c" }, version: 1 }, ""],
+    "names are swapped": [{ databases: { a: "b", b: "a", c: "c" }, version: 1 }, ""],
+    "an own version": [{ databases: { ...of3, b: { databaseId: "b", version: 1 } }, version: 1 }, "b"],
+    "an own trigger": [{ databases: { ...of3, b: { databaseId: "b", triggers: { a: 1 } } }, version: 1 }, "b"],
+    "the fleet's version": [{ databases: of3, version: 2 }, "a b c"],
+    "no version": [{ databases: of3 }, "", "same"],
+    "one more, and one less": [{ databases: of("a", "c", "d"), version: 1 }, "d"],
+    "another connection": [{ databases: of3, version: 1, connection: { port: 7 } }, ""],
+    limits: [{ databases: of3, version: 1, concurrency: 1, maxFailures: 1 }, "", "same"],
+  };
+  for (const [what, [next, sent, same]] of Object.entries(rows)) {
+    it(`${what}: ${sent || "nothing"}`, async () => {
       const fleet = fleetOf();
       await fleet.up({ databases: of3, version: 1 });
-      assert.equal(fleet.plan(next).changes, same !== true);
+      assert.equal(fleet.plan(next).changes, same === undefined);
       const result = await fleet.up(next);
-      assert.deepEqual([result.sent, result.failure], [sent, undefined]);
-      assert.deepEqual(Object.keys(fleet.saved?.states ?? {}).sort(), Object.keys(next.databases).sort());
+      assert.deepEqual([result.sent.join(" "), result.failure], [sent, undefined]);
+      const expected = Object.entries(next.databases).map(([name, given]) => {
+        const id = typeof given === "string" ? given : given.databaseId;
+        return [name, `p-${id}-${fleet.fake.resets.filter((one) => one === id).length}`];
+      });
+      assert.deepEqual(fleet.passwords, Object.fromEntries(expected));
       assert.equal(fleet.plan(next).changes, false, "it converges");
-      const { a = "", b = "" } = Object.fromEntries(
-        Object.entries(fleet.saved?.states ?? {}).map(([name, one]) => [one.databaseId, name]),
-      );
-      if (sent.length < 3 && b) assert.match(fleet.passwords.join(), new RegExp(`${a} p-a-1.*|${b} p-b-`));
     });
   }
 
@@ -271,7 +250,7 @@ describe("fleet: what is sent", () => {
     assert.doesNotMatch(JSON.stringify(fleet.saved), /p-b-1/);
     assert.deepEqual((await fleet.up({ databases: of("a", "b") })).sent, ["b"]);
     for (const act of [() => fleet.plan({ databases: {} }), () => fleet.up({ databases: {} })]) {
-      await assert.rejects(async () => act(), /databases is empty, but .* REKEY_INPUT_INVALID|databases is empty/);
+      await assert.rejects(async () => act(), /databases is empty, but/);
     }
     assert.deepEqual((await fleetOf().up({ databases: {} })).outputs.failed, []);
   });
@@ -296,35 +275,51 @@ describe("fleet: what is sent", () => {
 describe("fleet: failures", () => {
   it("of some are saved with each, the others are saved, and the next `up` processes only these", async () => {
     const fleet = fleetOf();
-    failing(fleet, "b");
-    const databases = { one: "a", two: "b", three: "c" };
-    const first = await fleet.up({ databases, version: 1 });
-    assert.deepEqual([first.isPartial, first.outputs.failed], [true, ["two"]]);
+    const { answer } = fleet.fake;
+    fleet.fake.answer = (id) => (id === "b" ? rejected() : id === "d" ? new TypeError("canary") : answer(id));
+    const inputs = { databases: { one: "a", two: "b", three: "c", four: "d" }, version: 1 };
+    const { message = "", ...first } = await fleet.up(inputs);
+    assert.deepEqual([first.isPartial, first.outputs.failed], [true, ["four", "two"]]);
     assert.match(
-      first.message ?? "",
-      /^1 of 3 databases failed:\n {2}two: Could not do it: it broke .* Unchanged\. Fix it\. \[REKEY_REJECTED\]\nAll others are saved\..*\[REKEY_FLEET_INCOMPLETE\]$/s,
+      message,
+      /^2 of 4 databases failed:\n {2}four: Could not reset the password of database "d": pulumi-rekey failed.*\n {2}two: Could not do it: it broke .* Unchanged\. Fix it\. \[REKEY_REJECTED\]\nAll others are saved\..*\[REKEY_FLEET_INCOMPLETE\]$/s,
     );
-    assert.deepEqual(fleet.passwords.sort(), ["one p-a-1", "three p-c-1"]);
-    const { outcome, error } = fleet.saved?.states["two"] ?? {};
-    assert.equal(outcome, "pending");
-    assert.match(error ?? "", /REKEY_REJECTED/);
-    assert.equal(fleet.plan({ databases, version: 1 }).changes, true);
-    fleet.fake.answer = (id) => ({ credentials: { password: `p-${id}-2` } });
-    const second = await fleet.up({ databases, version: 1 });
-    assert.deepEqual([second.sent, second.failure, second.outputs.failed], [["b"], undefined, []]);
+    assert.doesNotMatch(JSON.stringify(fleet.saved), /canary/);
+    assert.deepEqual(fleet.passwords, { one: "p-a-1", three: "p-c-1" });
+    const { two, four } = fleet.saved?.states ?? {};
+    assert.deepEqual([two?.outcome, four?.outcome], ["pending", "unknown"]);
+    assert.match(two?.error ?? "", /REKEY_REJECTED/);
+    assert.equal(fleet.plan(inputs).changes, true);
+    fleet.fake.answer = answer;
+    const second = await fleet.up(inputs);
+    assert.deepEqual([second.sent, second.failure, second.outputs.failed], [["b", "d"], undefined, []]);
     assert.equal(fleet.saved?.states["two"]?.error, undefined);
+  });
+
+  it("stay until the next `up`, which sends nothing if a refresh has settled them", async () => {
+    const fleet = fleetOf();
+    const inputs = { databases: of("a") };
+    const shows = (password: string) => () => ({ credentials: { password } });
+    Object.assign(fleet.fake, { canRead: true, answer: () => unconfirmed(), readDatabase: shows("old") });
+    assert.deepEqual((await fleet.up(inputs)).outputs.failed, ["a"]);
+    fleet.fake.readDatabase = shows("new");
+    const { outputs } = await fleet.refresh();
+    assert.deepEqual([outputs.failed, outputs.states["a"]?.outcome], [["a"], "reset"]);
+    assert.equal(fleet.plan(inputs).changes, true);
+    const next = await fleet.up(inputs);
+    assert.deepEqual([next.sent, next.failure, next.outputs.failed], [[], undefined, []]);
   });
 
   it("stop the fleet after maxFailures, but nothing that sends no reset; refusals do not count", async () => {
     const fleet = fleetOf();
     await fleet.up({ databases: of("z") });
-    failing(fleet, ...Object.keys(many(10)));
+    fleet.fake.answer = () => rejected();
     const databases = { ...many(10), z: "z" };
     const result = await fleet.up({ databases, concurrency: 1, maxFailures: 2, rotateEvery: "30d" });
     assert.equal(result.sent.length, 2);
     assert.match(
       result.message ?? "",
-      /^2 of 11 databases failed:(\n {2}db-\d: .*){2}\n {2}8 were not attempted, because/,
+      /^2 of 11 databases failed:(\n {2}db-\d: .*){2}\n {2}and 8 more, which failed or were not attempted: see/,
     );
     assert.equal(result.outputs.failed.length, 10);
     assert.equal(result.outputs.nextRotationAt, "2026-12-21T12:00:00.000Z");
@@ -333,8 +328,7 @@ describe("fleet: failures", () => {
     const limited = fleetOf();
     limited.fake.maxResets = 3;
     const refused = await limited.up({ databases: many(5), concurrency: 1, maxFailures: 1 });
-    assert.deepEqual([refused.sent.length, refused.outputs.failed.length], [3, 2]);
-    assert.doesNotMatch(refused.message ?? "", /maxFailures\)/);
+    assert.deepEqual([refused.sent.length, refused.message?.match(/REKEY_RESET_LIMIT/g)?.length], [3, 2]);
   });
 
   it("name at most twenty, and count the others", async () => {
@@ -342,185 +336,142 @@ describe("fleet: failures", () => {
     fleet.fake.answer = () => rejected();
     const { message = "" } = await fleet.up({ databases: many(30) });
     assert.equal(message.match(/REKEY_REJECTED/g)?.length, 20);
-    assert.match(message, /\n {2}and 10 more: see the output `failed`\n/);
-  });
-
-  it("of a bug in one do not lose the others", async () => {
-    const fleet = fleetOf();
-    const { answer } = fleet.fake;
-    fleet.fake.answer = (id) => (id === "b" ? new TypeError("canary") : answer(id));
-    const result = await fleet.up({ databases: of("a", "b", "c") });
-    assert.deepEqual(fleet.passwords.sort(), ["a p-a-1", "c p-c-1"]);
-    assert.match(result.message ?? "", /b: Could not reset the password of database "b": pulumi-rekey failed/);
-    assert.doesNotMatch(result.message ?? "", /canary/);
-  });
-
-  it("of the saved state: a damaged one is refused, and a refresh keeps it", async () => {
-    const fleet = fleetOf();
-    await fleet.up({ databases: of("a", "b") });
-    const whole = fleet.saved ?? assert.fail();
-    const damaged = [
-      { ...whole, memory: whole.memory.slice(1) },
-      { ...whole, memory: "{}" },
-      { ...whole, memory: whole.memory.replace(/("rotatedAt":"2026-11-21)[^"]*/, "$1") },
-      { ...whole, states: undefined } as unknown as FleetOutputs,
-    ];
-    for (const saved of damaged) {
-      fleet.saved = saved;
-      assert.throws(() => fleet.plan({ databases: of("a", "b"), version: 2 }), /REKEY_STATE_UNREADABLE/);
-      await assert.rejects(fleet.up({ databases: of("a", "b"), version: 2 }), /REKEY_STATE_UNREADABLE/);
-      const kept = await fleet.refresh();
-      assert.deepEqual([kept.outputs, /the state is damaged/.test(kept.warning ?? "")], [saved, true]);
-    }
-    assert.equal(fleet.fake.resets.length, 2);
+    assert.match(message, /\n {2}and 10 more, which failed/);
   });
 });
 
 describe("fleet: what is said", () => {
   it("of a new fleet: how many databases it resets, up to five names, and how to keep them", () => {
-    const { notice, changes } = fleetOf().plan({ databases: many(1_000) });
-    assert.equal(changes, true);
     assert.equal(
-      notice,
+      fleetOf().plan({ databases: many(1_000) }).notice,
       'Password of each of 1000 databases ("db-0", "db-1", "db-2", "db-3", "db-4" and 995 more): will be reset, because the resource is new. To keep it, set `initialRotation: false`. If it was only renamed, use the option `aliases`. So far 1000 in this run.',
     );
     assert.equal(fleetOf().plan({ databases: many(3), initialRotation: false }).notice, undefined);
   });
 
-  it("one line for each reason, although their times differ, with those that are the latest first", async () => {
+  it("of a new fleet whose databases are in the state: renamed", async () => {
     const fleet = fleetOf();
-    for (const [index, id] of ["a", "b", "c"].entries()) {
-      fleet.fake.time = new Date(`2026-11-0${index + 1}T12:00:00.000Z`);
-      await fleet.up({ databases: of(..."abc".slice(0, index + 1)), rotateEvery: "30d" });
-      assert.equal(fleet.fake.resets.at(-1), id);
-    }
-    assert.equal(fleet.saved?.nextRotationAt, "2026-12-01T12:00:00.000Z");
-    assert.equal(fleet.saved?.lastRotated, "2026-11-03T12:00:00.000Z");
-    fleet.fake.time = new Date("2027-01-01T12:00:00.000Z");
-    const databases = { ...of("c", "b", "a"), d: "d" };
-    const { notice = "" } = fleet.plan({ databases, rotateEvery: "30d" });
-    const lines = notice.split("\n");
-    assert.equal(lines.length, 2, notice);
-    assert.match(
-      lines[0] ?? "",
-      /^Password of database "d": will be reset, because it is new in the fleet\. .* So far 1 in/,
-    );
-    assert.match(
-      lines[1] ?? "",
-      /^Password of each of 3 databases \("a", "b", "c"\): will be reset, because it is due by rotateEvery, and was last reset or adopted at 2026-11-01T12:00:00\.000Z\. That is \d+ days late\. The details are those of "a"\. So far 4 in this run\.$/,
-    );
+    await fleet.up({ databases: many(2) });
+    const run = fleet.fake.start();
+    await refresh(fleet.saved ?? assert.fail(), run);
+    const { warning = "" } = plan(undefined, { databases: many(2) }, run);
+    assert.match(warning, /^Password of each of 2 databases .*: is in the state already\. Renamed\? .* `aliases`\.$/);
   });
 
+  it("one line for each reason, although their times differ", async () => {
+    const fleet = fleetOf();
+    for (const [index, ids] of [["a"], ["a", "b"], ["a", "b", "c"]].entries()) {
+      fleet.fake.time = new Date(`2026-11-0${index + 1}T12:00:00.000Z`);
+      await fleet.up({ databases: of(...ids), rotateEvery: "30d" });
+    }
+    assertFields(fleet.saved, { nextRotationAt: "2026-12-01T12:00:00.000Z", lastRotated: "2026-11-03T12:00:00.000Z" });
+    fleet.fake.time = new Date("2027-01-01T12:00:00.000Z");
+    const { notice = "" } = fleet.plan({ databases: of("b", "a", "c", "d"), rotateEvery: "30d" });
+    const [late = "", added = "", ...more] = notice.split("\n");
+    assert.match(
+      late,
+      /^Password of each of 3 databases \("b", "a", "c"\): will be reset, because it is due by rotateEvery, and was last reset or adopted at 2026-11-02T12:00:00\.000Z\. That is \d+ days late\. The details are those of "b"\. So far 3 in this run\.$/,
+    );
+    assert.match(
+      added,
+      /^Password of database "d": will be reset, because it is new in the fleet\. .* So far 4 in this/,
+    );
+    assert.deepEqual(more, []);
+  });
+
+  const databases = { ...of("a"), later: unknownValue };
+  const unknownRows: readonly (readonly [Inputs, says: RegExp])[] = [
+    [{ databases, version: 1 }, /^Password of database "later": may be reset: databaseId is not known yet\.$/],
+    [
+      { databases: { ...of("b"), a: { databaseId: "a", version: unknownValue } }, version: 1 },
+      /^Password of database "a": may be reset: version is not known yet\.$/,
+    ],
+    [
+      { databases: of("a", "b"), triggers: unknownValue as never },
+      /^Password of each of 2 databases \("a", "b"\): may be reset: triggers is not known yet\.$/,
+    ],
+    [{ databases: unknownValue as never }, /^Passwords of the databases: may be reset: databases is not known yet\.$/],
+  ];
   it("of unknown ids and versions: may", async () => {
     const fleet = fleetOf();
-    const databases = { ...of("a"), later: unknownValue };
     await fleet.up({ databases: of("a", "b"), version: 1 });
-    const rows: readonly { readonly inputs: Inputs; readonly says: RegExp }[] = [
-      {
-        inputs: { databases, version: 1 },
-        says: /^Password of database "later": may be reset: databaseId is not known yet\.$/,
-      },
-      {
-        inputs: { databases: { ...of("b"), a: { databaseId: "a", version: unknownValue } }, version: 1 },
-        says: /^Password of database "a": may be reset: version is not known yet\.$/,
-      },
-      {
-        inputs: { databases: of("a", "b"), triggers: unknownValue as never },
-        says: /^Password of each of 2 databases \("a", "b"\): may be reset: triggers is not known yet\.$/,
-      },
-      {
-        inputs: { databases: unknownValue as never, version: 1 },
-        says: /^Passwords of the databases: may be reset: databases is not known yet\.$/,
-      },
-    ];
-    for (const { inputs, says } of rows) {
+    for (const [inputs, says] of unknownRows) {
       assert.deepEqual(check(inputs), []);
-      const planned = fleet.plan(inputs);
-      assert.match(planned.notice ?? "", says);
-      assert.deepEqual([planned.changes, planned.changing], [true, undefined]);
+      const { notice = "", changes, changing } = fleet.plan(inputs);
+      assert.match(notice, says);
+      assert.deepEqual([changes, changing], [true, undefined]);
     }
-    assert.match(
-      plan(undefined, { databases }).notice ?? "",
-      /2 databases \("a", "later"\): will be reset, .* So far 2/,
-    );
+    const { notice = "" } = plan(undefined, { databases });
+    assert.match(notice, /2 databases \("a", "later"\): will be reset, .* So far 2/);
   });
 
   it("of findings: one line for each kind", async () => {
     const fleet = fleetOf();
     await fleet.up({ databases: many(7) });
     fleet.fake.canRead = true;
-    fleet.fake.readDatabase = (id) => (id === "db-3" ? unconfirmed() : { credentials: { password: `other-${id}` } });
-    const { notice, warning } = await fleet.refresh();
+    fleet.fake.readDatabase = (id) => (/[35]/.test(id) ? unconfirmed() : { credentials: { password: `other-${id}` } });
+    const { notice = "", warning = "" } = await fleet.refresh();
     assert.match(
-      notice ?? "",
-      /^Password of each of 6 databases \("db-0", .* and 1 more\): was changed outside of Rekey \(password\)\. What was read is saved\.$/,
+      notice,
+      /^Password of each of 5 databases \("db-0", "db-1", "db-2", "db-4", "db-6"\): was changed outside of Rekey \(password\)\. What was read is saved\.$/,
     );
-    assert.match(warning ?? "", /^Password of database "db-3": was not read: Could not do it/);
-    assert.equal(fleet.saved?.credentials["db-0"]?.password, "other-db-0");
-    fleet.fake.readDatabase = (id) => ({ credentials: { password: id === "db-3" ? "p-db-3-1" : `other-${id}` } });
-    assert.deepEqual(textsOf(await fleet.refresh()), []);
+    assert.match(warning, /^Password of each of 2 databases \("db-3", "db-5"\): was not read: Could not do it/);
+    assert.equal(fleet.passwords["db-0"], "other-db-0");
   });
 
   it("which outputs may change, and no others", async () => {
     const fleet = fleetOf();
-    const databases = of("a", "b");
-    await fleet.up({ databases, version: 1 });
-    const changing = (inputs: Inputs) => fleet.plan(inputs).changing?.toSorted();
-    assert.deepEqual(changing({ databases, version: 1, rotateEvery: "30d" }), ["memory", "nextRotationAt"]);
-    assert.deepEqual(changing({ databases, version: 1, connection: { port: 7 } }), [
-      "access",
-      "connectionUrls",
-      "memory",
-    ]);
-    assert.deepEqual(changing({ databases, version: 1, saveCredentials: false }), [
-      "access",
-      "connectionUrls",
-      "credentials",
-      "encryptedCredentials",
-      "memory",
-    ]);
-    assert.equal(changing({ databases, version: 2 }), undefined);
-    assert.equal(changing({ databases: of("a"), version: 1 }), undefined);
+    const same = { databases: of("a", "b"), version: 1 };
+    await fleet.up(same);
+    for (const [more, changing] of [
+      [{ rotateEvery: "30d" }, "memory,nextRotationAt"],
+      [{ connection: { port: 7 } }, "access,connectionUrls,memory"],
+      [{ saveCredentials: false }, "access,connectionUrls,credentials,encryptedCredentials,memory"],
+      [{ version: 2 }, undefined],
+      [{ databases: of("a") }, undefined],
+    ] as const) {
+      assert.equal(
+        fleet
+          .plan({ ...same, ...more })
+          .changing?.toSorted()
+          .join(),
+        changing,
+      );
+    }
   });
 });
 
 describe("fleet: what is refused", () => {
   const canary = "canary-password";
-  const rows: readonly { readonly databases: unknown; readonly says: RegExp }[] = [
-    { databases: undefined, says: /^databases is required\./ },
-    { databases: "a", says: /^databases must be a map of names to ids or databases, not a string\./ },
-    { databases: ["a"], says: /^databases must be a map/ },
-    { databases: { x: 7 }, says: /^databases\["x"\] must be the id of a database, or an object with its databaseId\./ },
-    { databases: { x: {} }, says: /^databases\["x"\]\.databaseId is required\./ },
-    { databases: { x: null }, says: /^databases\["x"\] must be the id/ },
-    { databases: { x: { databaseId: "a", versoin: 1 } }, says: /^databases\["x"\]\.versoin is not an input/ },
-    { databases: { x: { databaseId: "a", version: 1.5 } }, says: /^databases\["x"\]\.version must not be a fraction/ },
-    {
-      databases: { x: "a", y: { databaseId: "a" } },
-      says: /^databases has the database "a" twice, as "x" and as "y": remove/,
-    },
-    { databases: { x: `redis://:${canary}@host` }, says: /^databases\["x"\] must be an id, for Upstash a UUID/ },
+  const rows: readonly (readonly [inputs: object, says: RegExp])[] = [
+    [{}, /^databases is required\./],
+    [{ databases: "a" }, /^databases must be a map of names to ids or databases, not a string\./],
+    [{ databases: ["a"] }, /^databases must be a map/],
+    [{ databases: { x: 7 } }, /^databases\["x"\] must be a string, not a number\./],
+    [{ databases: { x: {} } }, /^databases\["x"\]\.databaseId is required\./],
+    [{ databases: { x: null } }, /^databases\["x"\] is required\./],
+    [{ databases: { x: { databaseId: "a", versoin: 1 } } }, /^databases\["x"\]\.versoin is not an input/],
+    [{ databases: { x: { databaseId: "a", version: 1.5 } } }, /^databases\["x"\]\.version must not be a fraction/],
+    [{ databases: { x: "a", y: { databaseId: "a" } } }, /^databases has the database "a" twice, as "x" and as "y"/],
+    [{ databases: { x: `redis://:${canary}@host` } }, /^databases\["x"\] must be an id, for Upstash a UUID/],
     // As the SDK passes on a list.
-    { databases: { [`${canary}@host`]: `${canary}@host` }, says: /^databases must be an id, for Upstash a UUID/ },
+    [{ databases: { [`${canary}@host`]: `${canary}@host` } }, /^databases must be an id, for Upstash a UUID/],
+    [{ databases: of("a"), rotateEvery: "soon" }, /^rotateEvery must be a duration/],
+    [{ databases: of("a"), connection: { hots: 1 } }, /^connection has no "hots"/],
+    [{ databases: of("a"), saveCredentials: false }, /^saveCredentials must not be false without/],
+    [{ databases: of("a"), concurrency: 0 }, /^concurrency must be a whole number, at least 1/],
   ];
-  for (const { databases, says } of rows) {
-    it(JSON.stringify({ databases })?.replaceAll(canary, "…"), () => {
-      const messages = check({ databases } as Inputs);
-      assert.match(messages.join("\n"), says);
-      assert.doesNotMatch(messages.join("\n"), new RegExp(canary));
+  for (const [inputs, says] of rows) {
+    it(JSON.stringify(inputs).replaceAll(canary, "…"), () => {
+      const messages = check(inputs as Inputs).join("\n");
+      assert.match(messages, says);
+      assert.doesNotMatch(messages, new RegExp(canary));
     });
   }
 
-  it("an input that is wrong for a rotation, and a database that another resource has", () => {
-    const databases = of("a");
-    assert.match(check({ databases, rotateEvery: "soon" }).join(), /^rotateEvery must be a duration/);
-    assert.match(check({ databases, connection: { hots: 1 } as never }).join(), /^connection has no "hots"/);
-    assert.match(check({ databases, saveCredentials: false }).join(), /^saveCredentials must not be false without/);
-    assert.match(check({ databases, concurrency: 0 }).join(), /^concurrency must be a whole number, at least 1/);
-    const claims = passwordRotationFleet.claims?.({ databases: { ...databases, b: unknownValue } });
-    assert.deepEqual(
-      claims?.map(({ subject, code }) => [subject, code]),
-      [['database "a"', "REKEY_DUPLICATE_DATABASE"]],
-    );
+  it("a database that another resource has", () => {
+    const claims = passwordRotationFleet.claims?.({ databases: { ...of("a"), b: unknownValue } });
+    const found = claims?.map(({ subject, code }) => [subject, code]);
+    assert.deepEqual(found, [['database "a"', "REKEY_DUPLICATE_DATABASE"]]);
   });
 });
