@@ -4,7 +4,7 @@ import { isObject } from "../records/fields";
 import { engineMessage, isUnknown } from "../records/properties";
 import { type Resource, type Result } from "../resource";
 import { type Run } from "../run";
-import { type Finding } from "./findings";
+import { type Finding, told } from "./findings";
 import {
   announcedIn,
   changingIn,
@@ -28,19 +28,10 @@ import {
   writeFleet,
 } from "./fleetState";
 import { databasePassword } from "./kinds/databasePassword";
-import { told } from "./messages";
-import { isReadFirst } from "./plan";
-import { contextOf } from "./reads";
-import { refresh, rotate } from "./rotate";
-import {
-  claimOf,
-  connectionInput,
-  connectionProblems,
-  rotationInputs,
-  rotationProblems,
-  sends,
-  stateOf,
-} from "./rotation";
+import { contextOf, isReadFirst } from "./plan";
+import { refresh } from "./reads";
+import { rotate } from "./rotate";
+import { claimOf, connectionInput, rotationInputs, rotationProblems, sends, stateOf } from "./rotation";
 
 /** Rotates the passwords of many databases, each by the same rules as a single one. */
 export const passwordRotationFleet: Resource<FleetInputs, FleetOutputs> = {
@@ -68,11 +59,7 @@ export const passwordRotationFleet: Resource<FleetInputs, FleetOutputs> = {
       schemas: { ...own, ...rotationInputs(schemas), ...connectionInput(schemas) },
     };
   },
-  check: (inputs, run) => [
-    ...databasesProblems(inputs),
-    ...rotationProblems(inputs, databasePassword, run),
-    ...connectionProblems(inputs, run),
-  ],
+  check: (inputs, run) => [...databasesProblems(inputs), ...rotationProblems(inputs, databasePassword, run)],
   claims: (inputs) => {
     const ids = new Set(membersOf(inputs).map(({ databaseId }) => databaseId));
     return [...ids].flatMap((databaseId) => (isUnknown(databaseId) ? [] : claimOf(subjectOf({ databaseId }))));

@@ -7,8 +7,7 @@ import { type Run } from "../run";
 import { hasRecords, type SavedMember, subjectOf } from "./fleetState";
 import { databasePassword } from "./kinds/databasePassword";
 import { type Said, withCount } from "./messages";
-import { type Desired, type Plan, planRotation } from "./plan";
-import { contextOf } from "./reads";
+import { contextOf, type Desired, type Plan, planRotation } from "./plan";
 import { changingOutputs, renamed, saidOf, settingsNotice, stateOf } from "./rotation";
 import { type Trigger } from "./trigger";
 

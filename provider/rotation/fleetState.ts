@@ -6,7 +6,7 @@ import { type Run } from "../run";
 import { type Access, accessOf, urlsOf } from "./access";
 import { type FleetCredentials, type FleetDatabase, type FleetOutputs, type FleetRecord } from "./fleetOutputs";
 import { databasePassword } from "./kinds/databasePassword";
-import { asMemory, type Memory, parsed } from "./memory";
+import { type Memory, parsed, sealed, unsealed } from "./memory";
 import { dueAt } from "./schedule";
 import { credentialsIn, type State, stateIn } from "./state";
 
@@ -45,7 +45,7 @@ export function readFleet({ states, memory, ...outputs }: FleetOutputs): Map<str
     const { databaseId, error, ...shown } = saved as FleetDatabase;
     if (shown.outcome === "pending") return { name, databaseId, error };
     const own = { ...shown, ...(credentials?.get(name) as object), ...(records?.get(name) as object) };
-    const state = stateIn({ ...own, encryptedCredentials: files?.get(name) }, asMemory(memories.get(databaseId)));
+    const state = stateIn({ ...own, encryptedCredentials: files?.get(name) }, unsealed(memories.get(databaseId)));
     return { name, databaseId, state, error };
   });
   return new Map(members.map((one) => [one.databaseId, one]));
@@ -84,7 +84,7 @@ export function writeFleet(members: readonly SavedMember[], withRecords: boolean
       mapOf(
         byId,
         ({ databaseId }) => databaseId,
-        ({ state }) => state?.memory,
+        ({ state }) => state && sealed(state.memory),
       ),
     ),
   });

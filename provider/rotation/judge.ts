@@ -18,28 +18,24 @@ const latestReadMs = 24 * 3_600_000;
 export function judge(memory: Memory, shown: Marks, context: Context): Verdict {
   const { best, current, former, replaced, pending } = memory;
   const { before } = pending ?? {};
-  const isShown = (marks: readonly string[]) => marks.some((mark) => mark !== "" && isIn(mark, shown));
+  const all = Object.values(shown);
   const known = [...former, ...replaced, ...Object.values(current), ...Object.values(before ?? {})];
-  if (isElsewhere(memory, context) && !isShown(known)) return "elsewhere";
+  if (isElsewhere(memory, context) && !known.some((mark) => mark !== "" && all.includes(mark))) return "elsewhere";
   const by = better(better(best, bestOf(current)), bestOf(before ?? {})) ?? bestOf(shown);
-  const isStale = (marks: readonly string[]) =>
-    marks.some((mark) => former.includes(mark)) && isRecent(memory, context);
   if (by === undefined) return "hidden";
   const mark = shown[by];
   // The record is as old as its best credential, although another one may repeat a former one.
-  if (mark === undefined) return isStale(Object.values(shown)) ? "stale" : "hidden";
-  if (isStale([mark])) return "stale";
+  const isStale = (mark === undefined ? all : [mark]).some((one) => former.includes(one)) && isRecent(memory, context);
+  if (isStale) return "stale";
+  if (mark === undefined) return "hidden";
   if (mark === current[by]) return "same";
-  if (pending === undefined) return "new";
+  // Keys are saved as a pair: receivers need both.
+  const isHalf = current.nextKey !== undefined && shown.nextKey === undefined;
+  if (pending === undefined) return isHalf ? "hidden" : "new";
   if (before?.[by] === undefined) return "hidden";
   if (mark === before[by] || replaced.includes(mark)) return "same";
   if (before.nextKey === undefined || before.nextKey === shown.currentKey) return "new";
-  // Keys are saved as a pair: receivers need both.
-  return shown.nextKey === undefined ? "hidden" : "foreign";
-}
-
-function isIn(mark: string, marks: Marks): boolean {
-  return Object.values(marks).includes(mark);
+  return isHalf ? "hidden" : "foreign";
 }
 
 /** Whether a read may still show what the last reset has replaced. */

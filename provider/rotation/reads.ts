@@ -1,33 +1,16 @@
 import { NotReadError, RejectedError, RekeyError, RequestError } from "../platform/errors";
-import { keyOf, ownerOf, type Subject } from "../platform/secretKind";
+import { ownerOf, type Subject } from "../platform/secretKind";
 import { poll, untilEnd } from "../poll";
-import { type Credentials, valuesOf } from "../records/credentials";
+import { valuesOf } from "../records/credentials";
 import { type SecretResponse } from "../records/response";
 import { type Run } from "../run";
-import { learn } from "./evidence";
-import { type Learned } from "./findings";
+import { adopt, learn } from "./evidence";
+import { type Learned, savedKeyAdvice } from "./findings";
 import { judge } from "./judge";
-import { marksOf, onlyKnown } from "./memory";
-import { type Context, isReadable, maySettle } from "./plan";
+import { marksOf } from "./memory";
+import { contextOf } from "./plan";
+import { type Rotated, save, shownIn } from "./save";
 import { credentialsIn, type State } from "./state";
-
-/** What plans and evidence depend on, besides the state and the inputs. */
-export function contextOf({ kind }: Pick<Subject, "kind">, { options }: Run): Context {
-  const ownToken = kind.authorizesQueue && options.queueToken();
-  return {
-    kind,
-    now: options.clock.now(),
-    place: options.place(kind),
-    canRead: options.canRead(kind),
-    isScheduleOn: options.scheduledResets() === "on",
-    ...(ownToken && { ownToken }),
-  };
-}
-
-/** The credentials that reads of this run have shown. What the platform shows may leave the state. */
-export function shownIn(subject: Subject, run: Run): Credentials[] {
-  return run.shared(`shown ${keyOf(subject)}`, (): Credentials[] => []);
-}
 
 async function read(subject: Subject, run: Run): Promise<SecretResponse> {
   const response = await run.platform.operations(subject.kind).read(subject.id);
@@ -53,8 +36,7 @@ export async function readBefore(subject: Subject, intent: "reset" | "adopted", 
 interface Last {
   /** What it has shown, if that is current. */
   readonly read?: SecretResponse;
-  /** Whether it has shown what was current before, or could not be made. */
-  readonly isOld?: boolean;
+  /** Why it has shown nothing that is current. */
   readonly why?: string;
   readonly isFinal: boolean;
 }
@@ -66,7 +48,7 @@ interface Last {
 export async function readUntilShown(subject: Subject, { memory }: State, run: Run): Promise<Last> {
   const { clock, end, deadlineMs } = run.options;
   const endsAtMs = clock.elapsedMs() + deadlineMs();
-  const ended: Last = { isOld: true, why: "the run was ended", isFinal: true };
+  const ended: Last = { why: "the run was ended", isFinal: true };
   const act = async (): Promise<Last> => {
     if (end.aborted) return ended;
     const remainingMs = Math.max(1, endsAtMs - clock.elapsedMs());
@@ -74,12 +56,14 @@ export async function readUntilShown(subject: Subject, { memory }: State, run: R
       const last = await untilEnd(end, read(subject, run.within(remainingMs)));
       if (last === undefined) return ended;
       const verdict = judge(memory, marksOf(memory, last.credentials), contextOf(subject, run));
-      if (verdict === "hidden") return { isFinal: true };
+      if (verdict === "hidden") return { why: "the platform neither returned it nor shows it", isFinal: true };
       const isOld = verdict === "stale" || (verdict === "same" && memory.pending !== undefined);
-      return isOld ? { isOld, isFinal: false } : { read: last, isFinal: true };
+      return isOld
+        ? { why: "the platform still shows the former credentials", isFinal: false }
+        : { read: last, isFinal: true };
     } catch (error) {
-      const why = error instanceof RequestError ? error.happened : "pulumi-rekey failed";
-      return { isOld: true, why, isFinal: error instanceof RejectedError && error.status !== 429 };
+      const why = `it could not be read (${error instanceof RequestError ? error.happened : "pulumi-rekey failed"})`;
+      return { why, isFinal: error instanceof RejectedError && error.status !== 429 };
     }
   };
   return poll(run, { act, isDone: ({ isFinal }) => isFinal, firstWaitMs: 250, endsAtMs });
@@ -98,14 +82,10 @@ export async function look(
   adviceOn: (error: unknown) => string = () => "",
 ): Promise<Learned> {
   const context = contextOf(subject, run);
-  const { pending } = saved.memory;
   try {
     if (!context.canRead) return { state: saved, findings: [] };
-    if (pending && isReadable(saved.memory, context) && !maySettle(saved.memory, context)) {
-      return { state: saved, findings: [] };
-    }
     run.platform.secrets.add(valuesOf(credentialsIn(saved)));
-    return waitingForNoHidden(learn(saved, await read(subject, run), context));
+    return learn(saved, await read(subject, run), context);
   } catch (error) {
     // Only the text of Rekey's own errors is free of secrets.
     const why = error instanceof RekeyError ? `${error.text}${adviceOn(error)}` : "";
@@ -113,9 +93,22 @@ export async function look(
   }
 }
 
-/** What a read hides is not waited for any longer: the next one may show it by chance. */
-function waitingForNoHidden({ state, findings }: Learned): Learned {
-  const { memory } = state;
-  if (!findings.some(({ kind }) => kind === "hidden")) return { state, findings };
-  return { state: { ...state, memory: { ...memory, current: onlyKnown(memory.current) } }, findings };
+/** Reads what may have been changed elsewhere, and what is not known. It resets nothing and never fails. */
+export async function refresh(subject: Subject, saved: State, run: Run): Promise<Rotated> {
+  const found = await look(subject, saved, run, (error) => savedKeyAdvice(subject.kind.service, error));
+  const { failure, ...next } = await save(subject, saved, found, saved.memory.declared, run);
+  return failure ? { state: saved, findings: [{ kind: "failed", why: failure.text }] } : next;
+}
+
+/**
+ * Adopts a secret for an import, which does not know the program, so values are not saved if a read can show them.
+ *
+ * @throws RekeyError if it could not be read
+ */
+export async function adoptSecret(subject: Subject, run: Run): Promise<Rotated> {
+  const context = contextOf(subject, run);
+  run.platform.operations(subject.kind);
+  const read = context.canRead ? await readBefore(subject, "adopted", run) : undefined;
+  const adopted = adopt(undefined, read, context);
+  return save(subject, undefined, adopted, adopted.state.memory.declared, run);
 }

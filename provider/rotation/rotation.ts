@@ -1,6 +1,6 @@
 import { InputError, RekeyError } from "../platform/errors";
 import { ownerOf, type SecretKind, secretOf, type Subject } from "../platform/secretKind";
-import { idProblem, isSet } from "../records/fields";
+import { idProblem } from "../records/fields";
 import { isUnknown, jsonText, unknownValue } from "../records/properties";
 import {
   type Adopted,
@@ -13,15 +13,15 @@ import {
   type Schemas,
 } from "../resource";
 import { type Run } from "../run";
-import { accessOf, urlsOf } from "./access";
+import { accessOf, connectionProblem, urlsOf } from "./access";
 import { recipientsProblem } from "./encryption";
-import { connectionProblem } from "./endpoint";
+import { told } from "./findings";
 import { databasePassword } from "./kinds/databasePassword";
 import { type Declared } from "./memory";
-import { announced, concerns, noticeAbout, type Said, told, withCount } from "./messages";
-import { declaredIn, type Desired, isReadFirst, type Plan } from "./plan";
-import { contextOf } from "./reads";
-import { adoptSecret, planFor, refresh, rotate } from "./rotate";
+import { announced, concerns, noticeAbout, type Said, withCount } from "./messages";
+import { changedIn, contextOf, type Desired, isReadFirst, type Plan, planRotation } from "./plan";
+import { adoptSecret, refresh } from "./reads";
+import { rotate } from "./rotate";
 import { dueAt, isFuture, readDate, readInterval } from "./schedule";
 import { type Rotated } from "./save";
 import { savedOutputs, type State, stateIn } from "./state";
@@ -57,12 +57,7 @@ export function rotationOf(kind: SecretKind): Resource<Desired, RotationOutputs>
         ...(minInterval !== undefined && { minInterval: intervalOf(schemas, true) }),
       },
     }),
-    check(inputs, run) {
-      return [
-        ...rotationProblems(inputs, kind, run),
-        ...(kind === databasePassword ? connectionProblems(inputs, run) : []),
-      ];
-    },
+    check: (inputs, run) => rotationProblems(inputs, kind, run),
     claims: (inputs) => {
       const { id } = subjectOf(inputs);
       return isUnknown(id) ? [] : [claimOf({ kind, id })];
@@ -72,7 +67,9 @@ export function rotationOf(kind: SecretKind): Resource<Desired, RotationOutputs>
       const isUnknownId = isUnknown(subject.id);
       const state = saved && stateIn(saved);
       const plan: Plan =
-        state && isUnknownId ? { kind: "maybe", names: [idInput] } : planFor(subject, state, inputs, run);
+        state && isUnknownId
+          ? { kind: "maybe", names: [idInput] }
+          : planRotation(state, inputs, contextOf(subject, run));
       return {
         changes: plan.kind !== "keep",
         changing: state && changingOutputs(Object.keys(outputs), plan, state, inputs),
@@ -163,18 +160,15 @@ export function changingOutputs(
 ): string[] | undefined {
   if (plan.kind === "read") return all.filter((name) => !outputsOfReset.includes(name));
   if (plan.kind !== "save") return undefined;
-  const after = declaredIn(desired, memory.declared);
-  const isOther = (name: keyof Declared) =>
-    isUnknown(desired[name]) || JSON.stringify(after[name]) !== JSON.stringify(memory.declared[name]);
-  const form = ["otherFields", "connectionUrl", "restUrl", "access", "encryptedCredentials"];
-  const isForm = isOther("saveCredentials") || isOther("encryptFor");
   const credentials = all.filter((name) => Object.hasOwn(memory.current, name));
-  const changing = [
-    "memory",
-    ...(isForm ? [...form, ...credentials] : []),
-    ...(isOther("connection") ? ["connectionUrl", "restUrl", "access"] : []),
-    ...(isOther("rotateEvery") ? ["nextRotationAt"] : []),
-  ];
+  const form = ["otherFields", "connectionUrl", "restUrl", "access", "encryptedCredentials", ...credentials];
+  const outputsOf: Readonly<Record<keyof Declared, readonly string[]>> = {
+    saveCredentials: form,
+    encryptFor: form,
+    connection: ["connectionUrl", "restUrl", "access"],
+    rotateEvery: ["nextRotationAt"],
+  };
+  const changing = ["memory", ...changedIn(desired, memory).flatMap((name) => outputsOf[name])];
   return all.filter((name) => changing.includes(name));
 }
 
@@ -220,7 +214,7 @@ export function saidOf(
 ): Said[] {
   const context = contextOf(subject, run);
   const isFirst = saved !== undefined && isReadFirst(saved, plan, context);
-  const one = announced(plan, subject.kind, desired, { now: context.now, isReadFirst: isFirst, isAdded });
+  const one = announced(plan, subject.kind, desired, isFirst, isAdded);
   return [...(one ? [one] : []), ...(saved ? concerns(saved.memory, plan, desired, context) : [])];
 }
 
@@ -249,19 +243,12 @@ export function rotationInputs(schemas: Schemas) {
 
 /** The input of databases that says where clients connect. */
 export function connectionInput({ z, refuse }: Schemas) {
-  return { connection: z.unknown().superRefine(refuse((given) => connectionProblem(given))) };
+  return { connection: z.unknown().superRefine(refuse(connectionProblem)) };
 }
 
 function intervalOf({ z, attempt, expected }: Schemas, orZero: boolean) {
   const written = z.string(expected("a duration written as a string"));
   return written.superRefine(attempt((interval: string) => readInterval(interval, { orZero })));
-}
-
-/** A wrong setting of the host is reported before anything is sent. */
-export function connectionProblems({ connection }: Desired, run: Run): InputProblem[] {
-  const setting = run.options.databaseHost();
-  const problem = isSet(connection) && !isUnknown(connection) ? connectionProblem(connection, setting) : undefined;
-  return problem === undefined ? [] : [{ property: "connection", problem }];
 }
 
 /** What is wrong with the inputs of a rotation that the schema accepts. */
@@ -271,6 +258,8 @@ export function rotationProblems(
   run: Run,
 ): InputProblem[] {
   const problems: InputProblem[] = [];
+  // A wrong setting is reported before anything is sent.
+  if (kind === databasePassword) run.options.databaseHost();
   const now = run.options.clock.now();
   if (rotatedSince && !isUnknown(rotatedSince) && isFuture(readDate(rotatedSince).toISOString(), now)) {
     const problem = `must not be more than five minutes in the future: by the clock of this machine, it is ${now.toISOString()}`;

@@ -6,7 +6,7 @@ import { isUnknown } from "../records/properties";
 import { type InputProblem, type Notice, type Planned, type Resource, type Result } from "../resource";
 import { type AccessCredential } from "../rotation/access";
 import { secondsProblem } from "../rotation/arguments";
-import { saltedMark } from "../rotation/mark";
+import { saltedMark } from "../rotation/memory";
 import { type Desired } from "../rotation/plan";
 import { replacedIn } from "../rotation/rotate";
 import { connectionInput } from "../rotation/rotation";

@@ -19,7 +19,7 @@ export function stateAfterReset(
 ): State {
   const response = { record, credentials, exactIntegers: {}, problems: [] };
   const pending = begin(undefined, desired, "created", undefined, context);
-  return confirm(pending, { response }, { at: context.now.toISOString() }, { ...context, canRead: false });
+  return confirm(pending, [response], { at: context.now.toISOString() }, { ...context, canRead: false });
 }
 
 /** The outputs of a database's rotation after three resets, the last of them for this version, secrets in plain. */

@@ -169,7 +169,7 @@ describe("rotation: what a preview says", () => {
     assert.equal((await apply(outputs, desired, fake.start())).outputs.password, "of the schedule");
   });
 
-  it("that a schedule waits while schedules are off, and since when", async () => {
+  it("that a schedule waits while schedules are off", async () => {
     const fake = new FakeRun();
     const { outputs } = await apply(undefined, { ...id, rotateEvery: "1d" }, fake.start());
     fake.time = new Date("2026-11-25T12:00:00Z");
@@ -177,7 +177,6 @@ describe("rotation: what a preview says", () => {
     const planned = plan(outputs, { ...id, rotateEvery: "1d" }, fake.start());
     assert.equal(planned.changes, false);
     assert.match(planned.warning ?? "", /waits: rekey:scheduledResets is off/);
-    assert.match(planned.warning ?? "", /2026-11-22T12:00:00/);
   });
 });
 
@@ -261,7 +260,7 @@ describe("rotation: an import", () => {
   it("at a platform that cannot be read says that nothing was contacted, and what stays empty", async () => {
     const imported = await passwordRotation.adopt?.("db", new FakeRun().start());
     const [{ text = "", isWarning = false } = {}] = imported?.notices ?? [];
-    assert.match(text, /^Password of database "db": was adopted, and nothing was contacted: rekey:databasePath is not/);
+    assert.match(text, /^Password of database "db": was adopted without credentials: nothing was contacted/);
     assert.ok(isWarning);
   });
 });

@@ -7,7 +7,7 @@ import { databaseFields, databaseTable } from "../../../../provider/records/data
 import { type Fields } from "../../../../provider/records/fields";
 import { flowControlFields, globalParallelismFields } from "../../../../provider/records/flowControl";
 import { type AnyResource } from "../../../../provider/resource";
-import { connectionNames } from "../../../../provider/rotation/endpoint";
+import { connectionNames } from "../../../../provider/rotation/access";
 import * as schemas from "../../../../provider/schema";
 import { settingNames, settingOf } from "../../../../provider/settings/table";
 import { Folder } from "../../../support/folder";
