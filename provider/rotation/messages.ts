@@ -55,11 +55,6 @@ export function announced(
       return plan.mayReset
         ? { text: `may be ${did}: its age, which rotatedSince compares, is not known yet.` }
         : undefined;
-    case "adopt trigger": {
-      const { next } = plan;
-      const then = next.kind === "reset" ? ` The next \`up\` resets it, ${why(next)}` : "";
-      return { text: `was imported: its version and triggers are adopted, and nothing is reset.${then}` };
-    }
     case "maybe": {
       const are = plan.names.length > 1 ? "are" : "is";
       return { text: `may be ${did}: ${plan.names.join(" and ")} ${are} not known yet.` };
@@ -124,6 +119,9 @@ export function withCount(
 /** What may be wrong with the saved memory, whatever the plan. */
 export function concerns(memory: Memory, plan: Plan, { rotateEvery }: Desired, context: Context): Said[] {
   const all: Said[] = [];
+  if (memory.applied === undefined && plan.kind !== "maybe") {
+    all.push({ text: "was imported: its version and triggers are adopted, and nothing is reset." });
+  }
   if (isElsewhere(memory, context) && plan.kind !== "refuse") {
     all.push({ text: `may be another one, which is not compared: ${whyElsewhere(memory, context)}.`, isWarning: true });
   }

@@ -58,8 +58,6 @@ export type Plan =
   | { readonly kind: "read"; readonly waits?: Waits | undefined }
   /** @param mayReset whether it is reset if a read shows that it is older than `rotatedSince` */
   | { readonly kind: "adopt"; readonly mayReset: boolean }
-  /** Adopts the program's trigger after an import. @param next what the next run does */
-  | { readonly kind: "adopt trigger"; readonly next: Plan }
   | Reset
   /** Depends on inputs that are not known yet. */
   | { readonly kind: "maybe"; readonly names: readonly string[] }
@@ -98,9 +96,10 @@ export function planRotation(saved: State | undefined, desired: Desired, context
   if (memory.pending) return maySettle(memory, context) ? { kind: "read", waits: plan.waits } : plan;
   const changed = changedIn(desired, memory);
   const isForm = changed.includes("saveCredentials") || changed.includes("encryptFor");
-  const isToBeRead = missingIn(memory).length > 0 || isForm || isKept(saved);
+  const isImported = memory.applied === undefined;
+  const isToBeRead = isImported || isForm || isKept(saved) || missingIn(memory).length > 0;
   if (isToBeRead && isReadable(memory, context)) return { kind: "read" };
-  return changed.length > 0 ? { kind: "save" } : plan;
+  return isImported || changed.length > 0 ? { kind: "save" } : plan;
 }
 
 /** What is due, in the order of the reasons. */
@@ -121,9 +120,8 @@ function decide(memory: Memory | undefined, desired: Desired, context: Context):
     const why = `the platform did not confirm the last ${pending.count} resets. Check the status of the platform, then set a new version to try again`;
     return { kind: "refuse", code: "REKEY_REPEATEDLY_UNCONFIRMED", why };
   }
-  if (applied === undefined) {
-    return { kind: "adopt trigger", next: decide({ ...memory, applied: trigger }, desired, context) };
-  }
+  // The first change after an import adopts the program's trigger, and nothing else.
+  if (applied === undefined) return { kind: "keep" };
   if (trigger !== "" && trigger !== applied) return reset("trigger");
   if (isOlder(memory, rotatedSince, context.now)) return reset("rotatedSince", memory.made[0]?.at);
   return rotateEvery && dueFrom(memory.rotatedAt, rotateEvery) <= context.now

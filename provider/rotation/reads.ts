@@ -4,9 +4,8 @@ import { poll, untilEnd } from "../poll";
 import { valuesOf } from "../records/credentials";
 import { type SecretResponse } from "../records/response";
 import { type Run } from "../run";
-import { adopt, learn } from "./evidence";
+import { judge, learn } from "./evidence";
 import { type Learned, savedKeyAdvice } from "./findings";
-import { judge } from "./judge";
 import { marksOf } from "./memory";
 import { contextOf } from "./plan";
 import { type Rotated, save, shownIn } from "./save";
@@ -98,17 +97,4 @@ export async function refresh(subject: Subject, saved: State, run: Run): Promise
   const found = await look(subject, saved, run, (error) => savedKeyAdvice(subject.kind.service, error));
   const { failure, ...next } = await save(subject, saved, found, saved.memory.declared, run);
   return failure ? { state: saved, findings: [{ kind: "failed", why: failure.text }] } : next;
-}
-
-/**
- * Adopts a secret for an import, which does not know the program, so values are not saved if a read can show them.
- *
- * @throws RekeyError if it could not be read
- */
-export async function adoptSecret(subject: Subject, run: Run): Promise<Rotated> {
-  const context = contextOf(subject, run);
-  run.platform.operations(subject.kind);
-  const read = context.canRead ? await readBefore(subject, "adopted", run) : undefined;
-  const adopted = adopt(undefined, read, context);
-  return save(subject, undefined, adopted, adopted.state.memory.declared, run);
 }

@@ -3,7 +3,8 @@ import { keyOf, secretOf, type Subject } from "../platform/secretKind";
 import { type Credentials, valuesOf } from "../records/credentials";
 import { type SecretResponse } from "../records/response";
 import { type Run } from "../run";
-import { adopt, begin, confirm, learn, madeNow } from "./evidence";
+import { adopt } from "./adoption";
+import { begin, confirm, learn, madeNow } from "./evidence";
 import { type Finding, isUnread, type Learned, unknownFailure } from "./findings";
 import { bestOf, type Declared, knownIn, missingIn } from "./memory";
 import { contextOf, declaredIn, type Desired, isOlder, isReadFirst, type Plan, planRotation } from "./plan";
@@ -30,18 +31,14 @@ export async function rotate(subject: Subject, saved: State | undefined, desired
   const context = contextOf(subject, run);
   const plan = planRotation(saved, desired, context);
   const declared = declaredIn(desired);
-  if (saved && (plan.kind === "read" || plan.kind === "adopt trigger")) {
-    run.platform.operations(subject.kind);
-    const { state, findings } = await look(subject, saved, run);
+  if (saved && (plan.kind === "keep" || plan.kind === "save" || plan.kind === "read")) {
+    if (plan.kind === "read") run.platform.operations(subject.kind);
+    const { state, findings } = plan.kind === "read" ? await look(subject, saved, run) : { state: saved, findings: [] };
     const { memory } = state;
-    const next =
-      plan.kind === "read" ? state : { ...state, memory: { ...memory, applied: triggerMark(memory, desired) } };
+    const next = { ...state, memory: { ...memory, applied: memory.applied ?? triggerMark(memory, desired) } };
     // Without the values, the next run tries again.
     const form = isUnread(findings) ? saved.memory.declared : declared;
     return save(subject, saved, { state: next, findings }, form, run);
-  }
-  if (saved && (plan.kind === "keep" || plan.kind === "save")) {
-    return save(subject, saved, { state: saved, findings: [] }, declared, run);
   }
   if (plan.kind === "refuse" && !(saved && isReadFirst(saved, plan, context))) throw refusal(subject, plan);
   await tryRecipients(subject, declared, run);

@@ -13,6 +13,7 @@ import {
   type Schemas,
 } from "../resource";
 import { type Run } from "../run";
+import { adoptSecret } from "./adoption";
 import { accessOf, connectionProblem, urlsOf } from "./access";
 import { recipientsProblem } from "./encryption";
 import { told } from "./findings";
@@ -20,7 +21,7 @@ import { databasePassword } from "./kinds/databasePassword";
 import { type Declared } from "./memory";
 import { announced, concerns, noticeAbout, type Said, withCount } from "./messages";
 import { changedIn, contextOf, type Desired, isReadFirst, type Plan, planRotation } from "./plan";
-import { adoptSecret, refresh } from "./reads";
+import { refresh } from "./reads";
 import { rotate } from "./rotate";
 import { dueAt, isFuture, readDate, readInterval } from "./schedule";
 import { type Rotated } from "./save";

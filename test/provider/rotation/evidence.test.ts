@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { type Credentials } from "../../../provider/records/credentials";
 import { type SecretResponse } from "../../../provider/records/response";
-import { adopt, begin, confirm, learn } from "../../../provider/rotation/evidence";
+import { adopt } from "../../../provider/rotation/adoption";
+import { begin, confirm, judge, learn, type Verdict } from "../../../provider/rotation/evidence";
 import { type Learned } from "../../../provider/rotation/findings";
 import { signingKeys } from "../../../provider/rotation/kinds/signingKeys";
-import { judge, type Verdict } from "../../../provider/rotation/judge";
 import { bestOf, marksOf, missingIn } from "../../../provider/rotation/memory";
 import { type Context } from "../../../provider/rotation/plan";
 import { credentialsIn, type State } from "../../../provider/rotation/state";

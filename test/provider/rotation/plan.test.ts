@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { unknownValue } from "../../../provider/records/properties";
-import { adopt, begin } from "../../../provider/rotation/evidence";
+import { adopt } from "../../../provider/rotation/adoption";
+import { begin } from "../../../provider/rotation/evidence";
 import { databasePassword } from "../../../provider/rotation/kinds/databasePassword";
 import { signingKeys } from "../../../provider/rotation/kinds/signingKeys";
 import { type Memory } from "../../../provider/rotation/memory";
@@ -64,7 +65,7 @@ const rows: Readonly<Record<string, Row>> = {
     state: adopt(undefined, undefined, context(0)).state,
     desired: { version: 7, rotatedSince: "2026-01-01", rotateEvery: "1h" },
     context: context(1000),
-    plan: "adopt trigger",
+    plan: "read",
   },
   "older than rotatedSince": {
     state: saved(),
