@@ -6,9 +6,9 @@ import { type InputProblem, type Notice, schemaProblems, type TableOf } from "..
 import { type Run } from "../run";
 import { hasRecords, type SavedMember, subjectOf } from "./fleetState";
 import { databasePassword } from "./kinds/databasePassword";
-import { type Said, withCount } from "./messages";
+import { type Said, saidOf, withCount } from "./messages";
 import { contextOf, type Desired, type Plan, planRotation } from "./plan";
-import { changingOutputs, renamed, saidOf, settingsNotice, stateOf } from "./rotation";
+import { changingOutputs, renamed, settingsNotice, stateOf } from "./rotation";
 import { type Trigger } from "./trigger";
 
 /** A database of a fleet: its id, or its id and its own trigger. In a preview, any may be unknown. */
@@ -164,7 +164,7 @@ export function announcedIn(members: readonly PlannedMember[], isSaved: boolean,
   // Those that are due for the longest time are named.
   const sorted = members.toSorted((a, b) => (since(a) < since(b) ? -1 : since(a) > since(b) ? 1 : 0));
   const all = sorted.flatMap(({ name, subject, plan, before, desired }): SaidOfOne[] => {
-    const said = saidOf(subject, plan, before?.state, desired, run, isSaved);
+    const said = saidOf(plan, before?.state, desired, contextOf(subject, run), isSaved);
     const isReset = plan.kind === "reset";
     // Each secret whose id is not known yet is another one.
     const secret = isReset ? (isUnknown(subject.id) ? Symbol() : secretOf(subject)) : undefined;

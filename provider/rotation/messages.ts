@@ -2,8 +2,9 @@ import { type SecretKind, secretOf, type Subject } from "../platform/secretKind"
 import { unknownValue } from "../records/properties";
 import { type Notice } from "../resource";
 import { type Memory } from "./memory";
-import { type Context, type Desired, isElsewhere, type Plan, type Reset, whyElsewhere } from "./plan";
+import { type Context, type Desired, isElsewhere, isReadFirst, type Plan, type Reset, whyElsewhere } from "./plan";
 import { isFuture } from "./schedule";
+import { type State } from "./state";
 
 /** What is said of one secret, or of all of a fleet of which the same is to be said, after the subject. */
 export interface Said {
@@ -24,21 +25,33 @@ export function done({ minInterval }: SecretKind): string {
 }
 
 /**
- * What is announced of a plan, before it is carried out. Undefined if there is nothing to announce.
+ * What is said of a plan before it is carried out, and what may be wrong with the saved memory.
  *
- * @param isReadFirst whether a read may be enough
  * @param isAdded whether it is new in a fleet that has others
  */
-export function announced(
+export function saidOf(
+  plan: Plan,
+  saved: State | undefined,
+  desired: Desired,
+  context: Context,
+  isAdded = false,
+): Said[] {
+  const isFirst = saved !== undefined && isReadFirst(saved, plan, context);
+  const announcement = announced(plan, context.kind, desired, isFirst, isAdded);
+  return [...(announcement ? [announcement] : []), ...(saved ? concerns(saved.memory, plan, desired, context) : [])];
+}
+
+/** @param isFirst whether a read may be enough */
+function announced(
   plan: Plan,
   kind: SecretKind,
   desired: Desired,
-  isReadFirst: boolean,
+  isFirst: boolean,
   isAdded: boolean,
 ): Said | undefined {
   const did = done(kind);
   const why = (due: Reset) => `because ${reasonOf(due, kind, desired, isAdded)}`;
-  const first = isReadFirst
+  const first = isFirst
     ? " It is read first: if that shows that the last one was applied, what was read is saved instead."
     : "";
   switch (plan.kind) {
@@ -62,7 +75,7 @@ export function announced(
     case "refuse": {
       const text = `will not be ${did}: ${plan.why}.`;
       return {
-        text: isReadFirst ? `will be read first, and may then be ${did}. If that changes nothing, it ${text}` : text,
+        text: isFirst ? `will be read first, and may then be ${did}. If that changes nothing, it ${text}` : text,
       };
     }
     case "reset":
@@ -116,8 +129,7 @@ export function withCount(
     : { ...said, text: `${text}.` };
 }
 
-/** What may be wrong with the saved memory, whatever the plan. */
-export function concerns(memory: Memory, plan: Plan, { rotateEvery }: Desired, context: Context): Said[] {
+function concerns(memory: Memory, plan: Plan, { rotateEvery }: Desired, context: Context): Said[] {
   const all: Said[] = [];
   if (memory.applied === undefined && plan.kind !== "maybe") {
     all.push({ text: "was imported: its version and triggers are adopted, and nothing is reset." });

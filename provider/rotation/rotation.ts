@@ -18,14 +18,14 @@ import { accessOf, connectionProblem, urlsOf } from "./access";
 import { recipientsProblem } from "./encryption";
 import { told } from "./findings";
 import { databasePassword } from "./kinds/databasePassword";
-import { type Declared } from "./memory";
-import { announced, concerns, noticeAbout, type Said, withCount } from "./messages";
-import { changedIn, contextOf, type Desired, isReadFirst, type Plan, planRotation } from "./plan";
+import { writeMemory } from "./memory";
+import { noticeAbout, type Said, saidOf, withCount } from "./messages";
+import { changedIn, contextOf, type Desired, type Plan, planRotation } from "./plan";
 import { refresh } from "./reads";
 import { rotate } from "./rotate";
 import { dueAt, isFuture, readDate, readInterval } from "./schedule";
 import { type Rotated } from "./save";
-import { savedOutputs, type State, stateIn } from "./state";
+import { type State, stateIn } from "./state";
 
 /** The saved outputs of a rotation. */
 export type RotationOutputs = Readonly<Record<string, unknown>>;
@@ -36,15 +36,15 @@ const outputsOfReset = ["outcome", "rotatedAt", "adoptedAt", "rotationCount", "r
 /** The resource that rotates the secrets of one kind. */
 export function rotationOf(kind: SecretKind): Resource<Desired, RotationOutputs> {
   const { idInput, onlyId, minInterval } = kind;
+  const outputs = outputTable(kind);
   const subjectOf = (values: object): Subject => {
     return { kind, id: onlyId ?? (values as Readonly<Record<string, string>>)[idInput] ?? "" };
   };
   const done = (subject: Subject, { state, failure, findings }: Rotated, run: Run): Result<RotationOutputs> => ({
-    outputs: outputsOf(subject, state, run),
+    outputs: outputsOf(subject, state, Object.keys(outputs), run),
     failure,
     notices: findings.map((finding) => noticeAbout(subject, told(finding, kind))),
   });
-  const outputs = outputTable(kind);
   return {
     idInput,
     ...(onlyId !== undefined && { onlyId }),
@@ -65,10 +65,9 @@ export function rotationOf(kind: SecretKind): Resource<Desired, RotationOutputs>
     },
     plan(saved, inputs, run): Planned {
       const subject = subjectOf(inputs);
-      const isUnknownId = isUnknown(subject.id);
       const state = saved && stateIn(saved);
       const plan: Plan =
-        state && isUnknownId
+        state && isUnknown(subject.id)
           ? { kind: "maybe", names: [idInput] }
           : planRotation(state, inputs, contextOf(subject, run));
       return {
@@ -103,23 +102,9 @@ export function rotationOf(kind: SecretKind): Resource<Desired, RotationOutputs>
 }
 
 /** All outputs of a rotation, and which of them are secret. */
-function outputTable({
-  idInput,
-  table,
-  restUrl,
-  minInterval,
-  probe,
-  ...kind
-}: SecretKind): Resource<never, never>["outputs"] {
-  const isDatabase = kind.duplicateCode === databasePassword.duplicateCode;
-  const secrets = [
-    ...Object.values(table.credentials),
-    "otherFields",
-    ...(isDatabase ? ["connectionUrl"] : []),
-    ...(isDatabase || restUrl ? ["restUrl"] : []),
-    ...(isDatabase || probe ? ["access"] : []),
-    "memory",
-  ];
+function outputTable(kind: SecretKind): Resource<never, never>["outputs"] {
+  const { idInput, table, restUrl, minInterval, probe } = kind;
+  const isDatabase = kind === databasePassword;
   const plain = [
     idInput,
     ...(Object.keys(table.fields).length > 0 ? ["record", "exactIntegers"] : []),
@@ -128,48 +113,51 @@ function outputTable({
     ...(minInterval === undefined ? [] : ["currentKeySince"]),
     "encryptedCredentials",
   ];
-  return Object.fromEntries([
-    ...plain.map((name) => [name, "plain"] as const),
-    ...secrets.map((name) => [name, "secret"] as const),
-  ]);
+  const secrets = [
+    ...Object.values(table.credentials),
+    "otherFields",
+    ...(isDatabase ? ["connectionUrl"] : []),
+    ...(isDatabase || restUrl ? ["restUrl"] : []),
+    ...(isDatabase || probe ? ["access"] : []),
+    "memory",
+  ];
+  const names = [...plain, ...secrets];
+  return Object.fromEntries(names.map((name) => [name, secrets.includes(name) ? "secret" : "plain"]));
 }
 
 /** The outputs of a state: with the id, and with what programs use that follows from it. */
-function outputsOf(subject: Subject, state: State, run: Run): RotationOutputs {
-  const { kind, id } = subject;
+function outputsOf(subject: Subject, state: State, names: readonly string[], run: Run): RotationOutputs {
   const { memory } = state;
   const { rotateEvery } = memory.declared;
   const access = accessOf(subject, state, run);
-  const derived = {
+  const all: RotationOutputs = {
+    ...state,
     ...urlsOf(subject, state, run),
-    nextRotationAt: rotateEvery && dueAt(memory.rotatedAt, rotateEvery).toISOString(),
-    currentKeySince: kind.minInterval === undefined ? undefined : memory.made[0]?.at,
+    [subject.kind.idInput]: subject.id,
+    nextRotationAt: rotateEvery ? dueAt(memory.rotatedAt, rotateEvery).toISOString() : undefined,
+    currentKeySince: memory.made[0]?.at,
     access: access && jsonText(access),
+    memory: writeMemory(memory),
   };
-  const known = Object.entries(derived).filter(([, value]) => value !== undefined && value !== "");
-  const { record, exactIntegers, ...others } = savedOutputs(state);
-  const hasRecord = Object.keys(kind.table.fields).length > 0;
-  return { [kind.idInput]: id, ...others, ...(hasRecord && { record, exactIntegers }), ...Object.fromEntries(known) };
+  return Object.fromEntries(names.flatMap((name) => (all[name] === undefined ? [] : [[name, all[name]]])));
 }
 
 /** The outputs that a plan may change; undefined for all. */
 export function changingOutputs(
   all: readonly string[],
-  plan: Plan,
+  { kind }: Plan,
   { memory }: State,
   desired: Desired,
 ): string[] | undefined {
-  if (plan.kind === "read") return all.filter((name) => !outputsOfReset.includes(name));
-  if (plan.kind !== "save") return undefined;
-  const credentials = all.filter((name) => Object.hasOwn(memory.current, name));
-  const form = ["otherFields", "connectionUrl", "restUrl", "access", "encryptedCredentials", ...credentials];
-  const outputsOf: Readonly<Record<keyof Declared, readonly string[]>> = {
-    saveCredentials: form,
-    encryptFor: form,
-    connection: ["connectionUrl", "restUrl", "access"],
-    rotateEvery: ["nextRotationAt"],
-  };
-  const changing = ["memory", ...changedIn(desired, memory).flatMap((name) => outputsOf[name])];
+  if (kind !== "read" && kind !== "save") return undefined;
+  const changed = changedIn(desired, memory);
+  const isMore = kind === "read" || changed.includes("saveCredentials") || changed.includes("encryptFor");
+  const changing = [
+    "memory",
+    ...(isMore ? all.filter((name) => !outputsOfReset.includes(name)) : []),
+    ...(changed.includes("connection") ? ["connectionUrl", "restUrl", "access"] : []),
+    ...(changed.includes("rotateEvery") ? ["nextRotationAt"] : []),
+  ];
   return all.filter((name) => changing.includes(name));
 }
 
@@ -179,44 +167,23 @@ export const renamed: Said = {
   isWarning: true,
 };
 
-/** What is said of a plan, before it is carried out, with warnings about the saved state and the settings. */
+/** What is said of a plan, before it is carried out, with the resets of the run counted. */
 function noticesOf(subject: Subject, plan: Plan, saved: State | undefined, desired: Desired, run: Run): Notice[] {
-  const said = saidOf(subject, plan, saved, desired, run);
-  if (plan.kind !== "reset") {
-    return [...said.map((one) => noticeAbout(subject, one)), ...settingsNotice(subject, plan, run)];
+  const said = saidOf(plan, saved, desired, contextOf(subject, run));
+  if (plan.kind === "reset") {
+    const [first] = said;
+    // Each secret whose id is not known yet is another one.
+    const counted = run.announce([subject.id === unknownValue ? Symbol() : secretOf(subject)]);
+    // A replacement is announced once, by its diff.
+    said.splice(0, 1, ...(first && counted ? [withCount(first, counted)] : []));
+    if (saved === undefined && stateOf(run).has(secretOf(subject))) said.push(renamed);
   }
-  const [first, ...others] = said;
-  // Each secret whose id is not known yet is another one.
-  const counted = run.announce([subject.id === unknownValue ? Symbol() : secretOf(subject)]);
-  // A replacement is announced once, by its diff.
-  const announcement = first && counted ? [withCount(first, counted)] : [];
-  return [...announcement, ...others, ...(saved === undefined && stateOf(run).has(secretOf(subject)) ? [renamed] : [])]
-    .map((one) => noticeAbout(subject, one))
-    .concat(settingsNotice(subject, plan, run));
+  return [...said.map((one) => noticeAbout(subject, one)), ...settingsNotice(subject, plan, run)];
 }
 
 /** The secrets that this run has refreshed: a new resource for one of them is likely renamed. */
 export function stateOf(run: Run): Set<string> {
   return run.shared(stateOf, () => new Set<string>());
-}
-
-/**
- * As `noticesOf`, without the subject, the count and the settings: a fleet says it of several at once.
- *
- * @param isAdded whether it is new in a fleet that has others
- */
-export function saidOf(
-  subject: Subject,
-  plan: Plan,
-  saved: State | undefined,
-  desired: Desired,
-  run: Run,
-  isAdded = false,
-): Said[] {
-  const context = contextOf(subject, run);
-  const isFirst = saved !== undefined && isReadFirst(saved, plan, context);
-  const one = announced(plan, subject.kind, desired, isFirst, isAdded);
-  return [...(one ? [one] : []), ...(saved ? concerns(saved.memory, plan, desired, context) : [])];
 }
 
 /** Says once in a run that an `up` will fail for a missing setting: previews pass without credentials. */

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { type CredentialName, credentialNames, type Credentials } from "../records/credentials";
 import { type SecretResponse } from "../records/response";
 import { jsonText } from "../records/properties";
-import { type Memory, readMemory, type ResetReason, writeMemory } from "./memory";
+import { type Memory, readMemory, type ResetReason } from "./memory";
 
 /** The outcome of the last reset; `unknown` if it was not confirmed. */
 export type Outcome = "reset" | "adopted" | "unknown";
@@ -76,12 +76,6 @@ export function stateIn(outputs: Readonly<Record<string, unknown>>, memory = rea
   const known = stateOutputs.filter((name) => outputs[name] !== undefined);
   const saved = Object.fromEntries(known.map((name) => [name, outputs[name]]));
   return { ...saved, ...credentialsIn(outputs), memory } as State;
-}
-
-/** The outputs of a state as they are saved. */
-export function savedOutputs({ memory, ...state }: State): Readonly<Record<string, unknown>> {
-  const known = Object.entries(state).filter(([, value]) => value !== undefined);
-  return { ...Object.fromEntries(known), memory: writeMemory(memory) };
 }
 
 /** Compares two values as a saved state has them. */
