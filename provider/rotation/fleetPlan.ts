@@ -209,7 +209,7 @@ export function fleetNotices(all: readonly SaidOfOne[], run: Run): Notice[] {
     const counted = secrets.length > 0 ? run.announce(secrets) : undefined;
     // A replacement is announced once, by its diff.
     if (secrets.length > 0 && counted === undefined) return [];
-    const { text, isWarning } = counted ? withCount(said, counted, secrets.length) : said;
+    const { text, isWarning } = counted ? withCount(said, counted) : said;
     return [{ text: `${passwordOf(group.map(({ name }) => name))}: ${text}`, isWarning }];
   });
 }

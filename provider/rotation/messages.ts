@@ -111,22 +111,14 @@ function reasonOf(
   }
 }
 
-/**
- * How many resets this run has announced: those above its limit will be refused.
- *
- * @param announcedNow those that this is said of
- */
+/** With how many resets this run has announced: those above its limit will be refused. */
 export function withCount(
   said: Said,
   { count, limit }: { readonly count: number; readonly limit: number | undefined },
-  announcedNow = 1,
 ): Said {
-  if (limit === undefined) return { ...said, text: `${said.text} So far ${count} in this run.` };
-  const text = `${said.text} So far ${count} of ${limit} in this run`;
-  const refused = announcedNow === 1 ? "it" : `${Math.min(announcedNow, count - limit)} of them`;
-  return count > limit
-    ? { text: `${text}: more than rekey:maxResetsPerRun allows, so ${refused} will be refused.`, isWarning: true }
-    : { ...said, text: `${text}.` };
+  const text = `${said.text} So far ${count}${limit === undefined ? "" : ` of ${limit}`} in this run`;
+  if (limit === undefined || count <= limit) return { ...said, text: `${text}.` };
+  return { text: `${text}: those above rekey:maxResetsPerRun will be refused.`, isWarning: true };
 }
 
 function concerns(memory: Memory, plan: Plan, { rotateEvery }: Desired, context: Context): Said[] {

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { type ErrorCode } from "../platform/errors";
+import { type RefusedError } from "../platform/errors";
 import { type Place, pluralOf, type SecretKind, type Subject } from "../platform/secretKind";
 import { isSet } from "../records/fields";
 import { isUnknown } from "../records/properties";
@@ -77,10 +77,7 @@ interface Waits extends Reset {
   readonly why: string;
 }
 
-type RefusalCode = Extract<
-  ErrorCode,
-  "REKEY_REPEATEDLY_UNCONFIRMED" | "REKEY_ROLLED_RECENTLY" | "REKEY_QUEUE_TOKEN_IN_USE" | "REKEY_OTHER_ACCOUNT"
->;
+type RefusalCode = ConstructorParameters<typeof RefusedError>[0];
 
 /** Inputs whose change can cause a reset. */
 const decidingInputs = ["version", "triggers", "rotateEvery", "rotatedSince", "minInterval"] as const;

@@ -107,7 +107,7 @@ describe("rotation: what a preview says", () => {
     );
     fake.maxResets = 2;
     assert.match(say("b").notice ?? "", /So far 2 of 2 in this run\.$/);
-    assert.match(say("c").warning ?? "", /So far 3 of 2 in this run: .* it will be refused\.$/);
+    assert.match(say("c").warning ?? "", /So far 3 of 2 in this run: .* will be refused\.$/);
     assert.deepEqual(say("c"), { changes: true, changing: undefined }, "one reset is announced once");
     const none = new FakeRun();
     none.maxResets = 0;
