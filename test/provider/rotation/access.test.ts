@@ -50,16 +50,10 @@ describe("rotation: the endpoint of a database", () => {
       setting: set("{id}.{endpoint}"),
       expected: { host: "db-1.cache.example.com" },
     },
-    "prefers the given host": { given: { host: "x-{id}" }, setting: set("y"), expected: { host: "x-db-1" } },
     "prefers the given host to a full name with the preset": {
       given: { host: "x-{id}" },
       setting: preset,
       expected: { host: "x-db-1" },
-    },
-    "has no TLS on a loopback host without a record": {
-      record: null,
-      given: { host: "localhost", port: 1 },
-      expected: { host: "localhost", port: 1, tls: false },
     },
     "is completed by the preset": { record: slug, setting: preset, expected: { host: "merry-cat-1.upstash.io" } },
     "is not completed if it is a full name": { setting: preset, expected: {} },
@@ -151,11 +145,11 @@ describe("rotation: the endpoint of a database", () => {
     );
   });
 
-  for (const databaseId of ["$&", "$`", "$'", "$$", "{id}", "{endpoint}"]) {
-    it(`has the id ${databaseId} in the username as it is written`, () => {
+  it("has the id in the username as it is written", () => {
+    for (const databaseId of ["$&", "$`", "$$", "{id}", "{endpoint}"]) {
       assert.equal(usernameFor({ databaseId }, { username: "u-{id}-{id}" }), `u-${databaseId}-${databaseId}`);
-    });
-  }
+    }
+  });
 
   it("has the id and the endpoint in the host as they are written", () => {
     const hostOf = (databaseId: string, endpoint: string) =>

@@ -8,7 +8,7 @@ import { signingKeys } from "../../../provider/rotation/kinds/signingKeys";
 import { bestOf, marksOf, missingIn } from "../../../provider/rotation/memory";
 import { type Context } from "../../../provider/rotation/plan";
 import { credentialsIn, type State } from "../../../provider/rotation/state";
-import { contextAt, stateAfterReset } from "../../support/savedRotation";
+import { contextAt } from "../../support/savedRotation";
 
 const at = (hours: number) => new Date(Date.UTC(2026, 0, 1) + hours * 3_600_000);
 const here = { account: "a", address: "https://a" };
@@ -241,17 +241,5 @@ describe("evidence: signing keys", () => {
     assert.deepEqual(kinds(found), ["elsewhere"]);
     assert.equal(found.state, state);
     assert.deepEqual(learn(state, shows(keys(2)), ofKeys(3)).state.memory, state.memory);
-  });
-});
-
-describe("evidence: a state after any sequence", () => {
-  it("has marks, and no value of a credential, in its memory", () => {
-    const memory = JSON.stringify(learn(lost(all(2)), shows(all(3)), context(2)).state.memory);
-    assert.doesNotMatch(memory, /"[pr]\d"/);
-  });
-
-  it("is new for a resource without a former one", () => {
-    const state = stateAfterReset({ version: 1 }, all(1), context());
-    assert.deepEqual([state.outcome, state.rotationCount, state.rotationReason], ["reset", 1, "created"]);
   });
 });

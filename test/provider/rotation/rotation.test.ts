@@ -3,7 +3,6 @@ import { queueToken } from "../../../provider/platform/queueToken";
 import { type Credentials } from "../../../provider/records/credentials";
 import { type SecretResponse } from "../../../provider/records/response";
 import { type Resource } from "../../../provider/resource";
-import { startRun } from "../../../provider/run";
 import { signingKeys } from "../../../provider/rotation/kinds/signingKeys";
 import { readMemory } from "../../../provider/rotation/memory";
 import { type Desired } from "../../../provider/rotation/plan";
@@ -123,18 +122,6 @@ describe("rotation: what a preview says", () => {
     assert.match(plan(undefined, id, run).warning ?? "", /Renamed\?/);
   });
 
-  it("once in a run, that an `up` will fail for a missing setting; an `up` that adopts fails as well", async () => {
-    const settings: Record<string, string> = { "rekey:baseUrl": "https://a.example", "rekey:username": "u" };
-    const run = startRun({ configuration: (name) => settings[name], environment: {} });
-    const desired = { ...id, initialRotation: false };
-    const warnings = [plan(undefined, desired, run), plan(undefined, { databaseId: "b" }, run)].map(
-      (one) => one.warning,
-    );
-    assert.match(warnings[0] ?? "", /^`up` will fail: rekey:password is not set\.$/);
-    assert.equal(warnings[1], undefined);
-    await assert.rejects(apply(undefined, desired, run.permitting("resets")), /rekey:password is not set/);
-  });
-
   it("which outputs may change, and no others", async () => {
     const fake = new FakeRun();
     const { outputs } = await apply(undefined, { ...id, version: 1 }, fake.start());
@@ -196,34 +183,6 @@ describe("rotation: credentials that are not saved", () => {
       );
       assert.deepEqual(fake.resets, []);
     }
-  });
-
-  it("leave the state once a read has shown them", async () => {
-    const fake = new FakeRun();
-    fake.canRead = true;
-    const { outputs, warning } = await apply(undefined, hidden, fake.start());
-    assert.deepEqual([outputs.password, warning, outputs.outcome], [undefined, undefined, "reset"]);
-    assert.doesNotMatch(JSON.stringify(outputs), /password-1/);
-  });
-
-  it("stay, with a warning, if no read shows them after the reset, until one does", async () => {
-    const fake = new FakeRun();
-    fake.canRead = true;
-    fake.readDatabase = (_, resets) => (resets === 0 ? shows({ password: "former" }) : shows({}));
-    const { outputs, warning } = await apply(undefined, hidden, fake.start());
-    assert.equal(outputs.password, "password-1");
-    assert.match(warning ?? "", /stays in the state, as a secret/);
-    assert.equal(plan(outputs, hidden, fake.start()).changes, true);
-    assert.match((await apply(outputs, hidden, fake.start())).warning ?? "", /stays in the state, as a secret/);
-    fake.readDatabase = () => shows({ password: "password-1" });
-    for (const { outputs: shown } of [
-      await refresh(outputs, fake.start()),
-      await apply(outputs, hidden, fake.start()),
-    ]) {
-      assert.equal(shown.password, undefined);
-      assert.equal(plan(shown, hidden, fake.start()).changes, false);
-    }
-    assert.equal(fake.resets.length, 1);
   });
 
   it("after someone else's reset, a refresh saves no value: it has outputs only", async () => {
