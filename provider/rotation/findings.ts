@@ -56,7 +56,7 @@ const texts = {
     "was removed from the state. Older states and backups still have it: set a new version, which resets it.",
   /** Values that are nowhere else. */
   kept: ({ names }: Details) =>
-    `stays in the state, as a secret, although saveCredentials is false (${names || "in encryptedCredentials"}): no read shows it, so it would be lost. The next \`up\` reads it again, and removes what it shows. To encrypt it instead, set encryptFor.`,
+    `stays in the state, as a secret, although saveCredentials is false (${names || "in encryptedCredentials"}): no read shows them, so they would be lost. The next \`up\` reads them again, and removes what it shows. To encrypt them instead, set encryptFor.`,
   later: () => "is not known by its value: saveCredentials and encryptFor apply to the credentials of the next reset.",
   /** A read shows nothing that is known, with other settings. */
   elsewhere: ({ kind }: Details) =>

@@ -1,11 +1,18 @@
-import { NotReadError, RejectedError, RekeyError, RequestError } from "../platform/errors";
+import {
+  type InternalError,
+  NotReadError,
+  RejectedError,
+  RekeyError,
+  RequestError,
+  UnconfirmedError,
+} from "../platform/errors";
 import { ownerOf, type Subject } from "../platform/secretKind";
 import { poll, untilEnd } from "../poll";
 import { valuesOf } from "../records/credentials";
 import { type SecretResponse } from "../records/response";
 import { type Run } from "../run";
 import { judge, learn } from "./evidence";
-import { type Learned, savedKeyAdvice } from "./findings";
+import { type Learned, savedKeyAdvice, unknownFailure } from "./findings";
 import { marksOf } from "./memory";
 import { contextOf } from "./plan";
 import { type Rotated, save, shownIn } from "./save";
@@ -66,6 +73,26 @@ export async function readUntilShown(subject: Subject, { memory }: State, run: R
     }
   };
   return poll(run, { act, isDone: ({ isFinal }) => isFinal, firstWaitMs: 250, endsAtMs });
+}
+
+/** The state after a reset of which it is unknown whether it was applied, unless a read shows it. */
+export async function settleLost(
+  subject: Subject,
+  pending: State,
+  failed: UnconfirmedError | InternalError,
+  run: Run,
+): Promise<Rotated> {
+  const canSettle = pending.memory.pending?.before !== undefined;
+  const last = canSettle ? await readUntilShown(subject, pending, run) : undefined;
+  const failure = unknownFailure(subject, failed, canSettle);
+  if (!last?.read) return { state: pending, failure, findings: [] };
+  // The platform's text may contain the new credentials, which only this read has shown.
+  const { secrets } = run.platform;
+  secrets.add(valuesOf(last.read.credentials));
+  const why = secrets.redact(failed instanceof UnconfirmedError ? failed.happened : "its result was lost");
+  const learned = learn(pending, last.read, contextOf(subject, run));
+  const findings = learned.findings.map((one) => (one.kind === "unknown" ? one : { ...one, why }));
+  return { ...learned, findings, ...(learned.state.memory.pending && { failure }) };
 }
 
 /**

@@ -1,14 +1,14 @@
 import { InternalError, RefusedError, RekeyError, UnconfirmedError } from "../platform/errors";
 import { keyOf, secretOf, type Subject } from "../platform/secretKind";
-import { type Credentials, valuesOf } from "../records/credentials";
+import { type CredentialName, type Credentials, valuesOf } from "../records/credentials";
 import { type SecretResponse } from "../records/response";
 import { type Run } from "../run";
 import { adopt } from "./adoption";
 import { begin, confirm, learn, madeNow } from "./evidence";
-import { type Finding, isUnread, type Learned, unknownFailure } from "./findings";
-import { bestOf, type Declared, knownIn, missingIn } from "./memory";
+import { isUnread, type Learned } from "./findings";
+import { bestOf, better, type Declared, knownIn, missingIn } from "./memory";
 import { contextOf, declaredIn, type Desired, isOlder, isReadFirst, type Plan, planRotation } from "./plan";
-import { look, readBefore, readUntilShown } from "./reads";
+import { look, readBefore, readUntilShown, settleLost } from "./reads";
 import { claimedRoll } from "./rolls";
 import { isShown, type Rotated, save, shownIn, tryRecipients } from "./save";
 import { credentialsIn, type State } from "./state";
@@ -64,7 +64,7 @@ function once(subject: Subject, desired: Desired, run: Run, act: () => Promise<R
 
 /** Reads first, if the platform can be read: that may be enough. Then sends one reset, and reads until it is shown. */
 async function reset(subject: Subject, saved: State | undefined, desired: Desired, run: Run): Promise<Rotated> {
-  const { kind } = subject;
+  const { kind, id } = subject;
   const context = contextOf(subject, run);
   const first = planRotation(saved, desired, context);
   const isAdopted = first.kind === "adopt";
@@ -90,12 +90,19 @@ async function reset(subject: Subject, saved: State | undefined, desired: Desire
     const made = madeNow(desired, run.options.clock.now());
     const sent = await send(subject, run);
     replacedIn(subject, run).push(credentialsIn(saved), read?.credentials ?? {});
-    const after = await settle(subject, pending, sent, made, run);
-    const isStillOlder = !after.failure && isOlder(after.state.memory, desired.rotatedSince, context.now);
+    const { state, failure, ...after } =
+      sent instanceof RekeyError
+        ? await settleLost(subject, pending, sent, run)
+        : await complete(subject, pending, sent, made, run);
     // What someone else has changed before is replaced by a confirmed reset.
-    const earlier = isAdopted || (!noticed && !after.failure) ? [] : (learned?.findings ?? []);
-    const older: Finding[] = isStillOlder ? [{ kind: "older" }] : [];
-    return { ...after, findings: [...earlier, ...after.findings, ...older] };
+    const earlier = learned && !isAdopted && (noticed || failure) ? learned.findings : [];
+    const findings = [...earlier, ...after.findings];
+    if (failure) return { state, failure, findings };
+    const { memory, problems = [] } = state;
+    if (problems.length > 0) findings.push({ kind: "problems", names: problems });
+    if (isOlder(memory, desired.rotatedSince, context.now)) findings.push({ kind: "older" });
+    if (kind.authorizesQueue) run.platform.useQueueToken(id, state.token);
+    return { state, findings };
   } catch (error) {
     // What the read has shown is saved, although nothing was reset.
     if (noticed && error instanceof RekeyError) return { ...noticed, failure: error };
@@ -126,22 +133,20 @@ function requireShown(
 ): void {
   if (!isUnsaved(memory.declared)) return;
   platform.secrets.add(valuesOf(credentials));
-  const best = bestOf({ ...memory.current, ...credentials });
+  const best = better(memory.best, bestOf({ ...memory.current, ...credentials }));
   if (best !== undefined && credentials[best] !== undefined) return;
   const why =
     "the platform does not show it, so the new one would be lost with saveCredentials: false. Set encryptFor, or remove saveCredentials";
   throw new RefusedError("REKEY_NOT_ENCRYPTED", { secret: secretOf(subject), why });
 }
 
-/** The response to a reset, or why it is unknown whether it was applied. */
-type Sent = SecretResponse | UnconfirmedError | InternalError;
-
 /**
  * Sends one reset, and counts it.
  *
- * @throws RekeyError if it was not applied
+ * @returns the response, or why it is unknown whether it was applied
+ * @throws RekeyError if it was not
  */
-async function send(subject: Subject, run: Run): Promise<Sent> {
+async function send(subject: Subject, run: Run): Promise<SecretResponse | UnconfirmedError | InternalError> {
   const { kind, id } = subject;
   const undo = run.reserveReset(secretOf(subject));
   try {
@@ -155,48 +160,27 @@ async function send(subject: Subject, run: Run): Promise<Sent> {
   }
 }
 
-/** The state after a reset. What is not known, or not known to be shown, is read until the platform shows it. */
-async function settle(
+/** The state after a response. What is not known, or not known to be shown, is read until the platform shows it. */
+async function complete(
   subject: Subject,
   pending: State,
-  sent: Sent,
+  response: SecretResponse,
   made: ReturnType<typeof madeNow>,
   run: Run,
 ): Promise<Rotated> {
-  const { kind, id } = subject;
   const context = contextOf(subject, run);
-  const { before } = pending.memory.pending ?? {};
-  const failed = sent instanceof RekeyError ? sent : undefined;
-  const response = sent instanceof RekeyError ? [] : [sent];
-  let state = failed ? pending : confirm(pending, response, made, context);
-  const isOpen = failed
-    ? before !== undefined
-    : missingIn(state.memory).length > 0 || (isUnsaved(state.memory.declared) && hasUnshown(subject, state, run));
+  let state = confirm(pending, [response], made, context);
+  const { memory } = state;
+  const isUnshown = (name: CredentialName) => !isShown(memory, name, shownIn(subject, run));
+  const isOpen =
+    missingIn(memory).length > 0 || (isUnsaved(memory.declared) && knownIn(memory.current).some(isUnshown));
   const last = context.canRead && isOpen ? await readUntilShown(subject, state, run) : undefined;
-  const findings: Finding[] = [];
-  if (last?.read && failed) {
-    // The platform's text may contain the new credentials, which only this read has shown.
-    run.platform.secrets.add(valuesOf(last.read.credentials));
-    const happened = failed instanceof UnconfirmedError ? failed.happened : "its result was lost";
-    const why = run.platform.secrets.redact(happened);
-    const learned = learn(pending, last.read, contextOf(subject, run));
-    state = learned.state;
-    findings.push(...learned.findings.map((one) => (one.kind === "unknown" ? one : { ...one, why })));
-  } else if (last?.read) state = confirm(pending, [...response, last.read], made, context);
-  if (failed && state.memory.pending) {
-    return { state, failure: unknownFailure(subject, failed, before !== undefined), findings };
-  }
-  if (state.problems && state.problems.length > 0) findings.push({ kind: "problems", names: state.problems });
-  const names = Object.keys({ ...pending.memory.current, ...before }).filter((name) => !(name in credentialsIn(state)));
-  if (!failed && (names.length > 0 || (context.canRead && bestOf(credentialsIn(state)) === undefined))) {
-    findings.push({ kind: "unknown", names, why: last?.why });
-  }
-  if (kind.authorizesQueue) run.platform.useQueueToken(id, state.token);
-  return { state, findings };
-}
-
-function hasUnshown(subject: Subject, { memory }: State, run: Run): boolean {
-  return knownIn(memory.current).some((name) => !isShown(memory, name, shownIn(subject, run)));
+  if (last?.read) state = confirm(pending, [response, last.read], made, context);
+  const values = credentialsIn(state);
+  const expected = Object.keys({ ...pending.memory.current, ...pending.memory.pending?.before });
+  const names = expected.filter((name) => !Object.hasOwn(values, name));
+  const isKnown = names.length === 0 && (bestOf(values) !== undefined || !context.canRead);
+  return { state, findings: isKnown ? [] : [{ kind: "unknown", names, why: last?.why }] };
 }
 
 function refusal(subject: Subject, { code, why }: Extract<Plan, { kind: "refuse" }>): RekeyError {
