@@ -152,9 +152,7 @@ function gated(memory: Memory | undefined, plan: Plan, desired: Desired, context
   const isOwn = memory && Object.values(memory.current).includes(saltedMark(memory.salt, ownToken));
   // Before it was read, and if a read hides it, it is not known.
   if (!isOwn && !(isRead && !memory?.current.token)) return plan;
-  const why = isOwn
-    ? "it is rekey:queueToken, which other processes of this run use, too. Set rekey:queueUserId instead, so that each of them reads the token when it needs it"
-    : "the platform does not show it, so it may be rekey:queueToken, which other processes of this run use, too. If it is another one, rotate it in a stack without rekey:queueToken";
+  const why = `it ${isOwn ? "is" : "is not shown, and may be"} rekey:queueToken, which other processes of this run use, too. Set rekey:queueUserId instead, so that each of them reads the token when it needs it, or reset it in a stack without rekey:queueToken`;
   return { kind: "refuse", code: "REKEY_QUEUE_TOKEN_IN_USE", why };
 }
 

@@ -99,29 +99,25 @@ export async function settleLost(
  * Reads what may have been changed elsewhere, and what is not known. It never fails: if the read does, the saved state
  * stays.
  *
- * @param adviceOn returns what is said of a failed read in addition, with a space before it
+ * @param isRefresh whether the configuration is that of the last `up`
  */
-export async function look(
-  subject: Subject,
-  saved: State,
-  run: Run,
-  adviceOn: (error: unknown) => string = () => "",
-): Promise<Learned> {
+export async function look(subject: Subject, saved: State, run: Run, isRefresh = false): Promise<Learned> {
   const context = contextOf(subject, run);
   try {
     if (!context.canRead) return { state: saved, findings: [] };
     run.platform.secrets.add(valuesOf(credentialsIn(saved)));
     return learn(saved, await read(subject, run), context);
   } catch (error) {
+    const advice = isRefresh ? savedKeyAdvice(subject.kind.service, error) : "";
     // Only the text of Rekey's own errors is free of secrets.
-    const why = error instanceof RekeyError ? `${error.text}${adviceOn(error)}` : "";
+    const why = error instanceof RekeyError ? error.text + advice : "";
     return { state: saved, findings: [{ kind: "failed", why }] };
   }
 }
 
 /** Reads what may have been changed elsewhere, and what is not known. It resets nothing and never fails. */
 export async function refresh(subject: Subject, saved: State, run: Run): Promise<Rotated> {
-  const found = await look(subject, saved, run, (error) => savedKeyAdvice(subject.kind.service, error));
+  const found = await look(subject, saved, run, true);
   const { failure, ...next } = await save(subject, saved, found, saved.memory.declared, run);
   return failure ? { state: saved, findings: [{ kind: "failed", why: failure.text }] } : next;
 }

@@ -6,15 +6,13 @@ import { jsonText } from "../records/properties";
 import { type Run } from "../run";
 import { urlsOf } from "./access";
 import { encrypt } from "./encryption";
-import { type Finding } from "./findings";
+import { type Finding, type Learned } from "./findings";
 import { type Declared, knownIn, marksOf, type Memory } from "./memory";
 import { credentialsIn, type State, withoutValues } from "./state";
 
 /** What was done for one secret: what to save, and what to tell. */
-export interface Rotated {
-  readonly state: State;
+export interface Rotated extends Learned {
   readonly failure?: RekeyError | undefined;
-  readonly findings: readonly Finding[];
 }
 
 /** The credentials that reads of this run have shown. What the platform shows may leave the state. */
