@@ -222,8 +222,7 @@ export function learn(saved: State, read: SecretResponse, context: Context): Lea
   const now = context.now.toISOString();
   const made = { at: pending.at < now ? pending.at : now, since: pending.since };
   const state = confirm(here, [read], made, context);
-  const names = missingIn(state.memory);
-  return { state, findings: [{ kind: "settled" }, ...(names.length > 0 ? [{ kind: "unknown", names } as const] : [])] };
+  return { state, findings: [{ kind: "settled" }, ...found("unknown", missingIn(state.memory))] };
 }
 
 /** What was changed outside of Rekey, or was not known, if no reset is pending. */
@@ -233,47 +232,51 @@ function changed(saved: State, read: SecretResponse, shown: Marks, verdict: Verd
   const known = knownIn(current);
   const lost = known.filter((name) => shown[name] === undefined);
   const different = known.filter((name) => shown[name] !== undefined && shown[name] !== current[name]);
-  const by = bestOf(shown);
-  const isHidden = verdict === "hidden";
-  const isOther = verdict === "new" && different.length > 0;
-  const former = isOther && by && current[by] ? [current[by]] : [];
-  const isRolled = isOther && context.kind.minInterval !== undefined;
-  const next = withRecord(isOther ? withoutValues(saved) : saved, read);
-  const state = withCreation(
-    {
-      ...next,
-      ...(isHidden ? { otherFields: saved.otherFields } : { ...read.credentials, otherFields: read.otherFields }),
-      memory: {
-        ...memory,
-        // What is hidden is not waited for any longer: the next read may show it by chance.
-        current: { ...(isOther ? unknownMarks(lost) : onlyKnown(current)), ...(!isHidden && shown) },
-        best: former.length > 0 ? better(best, by) : best,
-        // It may return: what is current again is not a former one.
-        replaced: latest([...replaced, ...former, ...(isRolled ? skipped(current, shown) : [])]).filter(
-          (mark) => isHidden || !Object.values(shown).includes(mark),
-        ),
-        ...(isRolled && {
-          rolledAt: context.now.toISOString(),
-          made: [shown.currentKey === current.nextKey ? (memory.made[1] ?? {}) : {}, {}],
-        }),
-      },
-    },
-    context,
-  );
   const fields = Object.keys(record).filter(
     (name) => read.record[name] !== undefined && !isSame(record[name], read.record[name]),
   );
-  const findings: Finding[] = [];
-  const drift = [...(isHidden ? [] : different), ...fields];
-  if (drift.length > 0) findings.push({ kind: "drift", names: drift });
-  else if (!isHidden && Object.keys(shown).some((name) => !current[name as CredentialName])) {
-    findings.push({ kind: "read" });
+  if (verdict === "hidden") {
+    // What is hidden is not waited for any longer: the next read may show it by chance.
+    const waiting = { ...memory, current: onlyKnown(current) };
+    const state = { ...withRecord(saved, read), otherFields: saved.otherFields, memory: waiting };
+    const unseen = found("unseen", [...different, ...lost]);
+    const findings = [...found("drift", fields), ...found("unknown", missingIn(memory)), ...unseen];
+    return { state: withCreation(state, context), findings };
   }
-  const open = isHidden ? missingIn(memory) : isOther ? lost : [];
-  const unseen = isHidden ? [...different, ...lost] : isOther ? [] : lost;
-  if (open.length > 0) findings.push({ kind: "unknown", names: open });
-  if (unseen.length > 0) findings.push({ kind: "unseen", names: unseen });
-  return { state: isSame(saved, state) ? saved : state, findings };
+  const by = bestOf(shown);
+  const isOther = verdict === "new" && different.length > 0;
+  const former = isOther && by && current[by] ? [current[by]] : [];
+  const isRolled = isOther && context.kind.minInterval !== undefined;
+  const next: State = {
+    ...withRecord(isOther ? withoutValues(saved) : saved, read),
+    ...read.credentials,
+    otherFields: read.otherFields,
+    memory: {
+      ...memory,
+      current: { ...(isOther ? unknownMarks(lost) : onlyKnown(current)), ...shown },
+      best: former.length > 0 ? better(best, by) : best,
+      // It may return: what is current again is not a former one.
+      replaced: latest([...replaced, ...former, ...(isRolled ? skipped(current, shown) : [])]).filter(
+        (mark) => !Object.values(shown).includes(mark),
+      ),
+      ...(isRolled && {
+        rolledAt: context.now.toISOString(),
+        made: [shown.currentKey === current.nextKey ? (memory.made[1] ?? {}) : {}, {}],
+      }),
+    },
+  };
+  const drift = found("drift", [...different, ...fields]);
+  const added = Object.keys(shown).filter((name) => !current[name as CredentialName]);
+  const seen = drift.length > 0 ? drift : found("read", added);
+  return {
+    state: withCreation(next, context),
+    findings: [...seen, ...found(isOther ? "unknown" : "unseen", lost)],
+  };
+}
+
+/** A finding about some names, if there are any. */
+function found(kind: Finding["kind"], names: readonly string[]): Finding[] {
+  return names.length > 0 ? [{ kind, names }] : [];
 }
 
 /** The next key, if it did not become the current one. */

@@ -87,7 +87,7 @@ export interface Connection {
 }
 
 /** An age file: whom it is for, and marks of the credentials in it. */
-export interface EncryptedFile {
+interface EncryptedFile {
   readonly for: readonly string[];
   readonly has: Marks;
 }

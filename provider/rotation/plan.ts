@@ -182,7 +182,7 @@ function isKept({ memory: { declared, file }, ...saved }: State): boolean {
 }
 
 /** Whether a read can show the secret of the memory. In another account, the same id may be another one. */
-export function isReadable(memory: Memory, context: Context): boolean {
+function isReadable(memory: Memory, context: Context): boolean {
   return context.canRead && !isElsewhere(memory, context);
 }
 
