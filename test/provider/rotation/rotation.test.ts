@@ -212,13 +212,6 @@ describe("rotation: an import", () => {
     assert.match(plan(outputs, desired, fake.start()).notice ?? "", /will be reset, because rotatedSince is set/);
     assert.equal(plan(outputs, { ...id, version: 7 }, fake.start()).notice, undefined);
   });
-
-  it("at a platform that cannot be read says that nothing was contacted, and what stays empty", async () => {
-    const imported = await passwordRotation.adopt?.("db", new FakeRun().start());
-    const [{ text = "", isWarning = false } = {}] = imported?.notices ?? [];
-    assert.match(text, /^Password of database "db": was adopted without credentials: nothing was contacted/);
-    assert.ok(isWarning);
-  });
 });
 
 describe("rotation: signing keys", () => {
