@@ -27,21 +27,6 @@ export interface State extends Credentials {
   readonly memory: Memory;
 }
 
-/** The names of the outputs of a state, in addition to the credentials. */
-const stateOutputs = [
-  "outcome",
-  "rotatedAt",
-  "adoptedAt",
-  "rotationCount",
-  "rotationReason",
-  "record",
-  "exactIntegers",
-  "otherFields",
-  "problems",
-  "encryptedCredentials",
-  "memory",
-] as const satisfies readonly (keyof State)[];
-
 /** The credentials with some names, as far as they are known. Those that are not text are damaged. */
 export function picked(credentials: Credentials, names: readonly CredentialName[]): Credentials {
   const known = names.filter((name) => typeof credentials[name] === "string");
@@ -71,11 +56,14 @@ export function withRecord(state: State, { record, exactIntegers, otherFields, p
   };
 }
 
-/** @throws StateError if the saved memory is damaged */
+/**
+ * The state of saved outputs. What follows from a state is made again when it is saved.
+ *
+ * @throws StateError if the saved memory is damaged
+ */
 export function stateIn(outputs: Readonly<Record<string, unknown>>, memory = readMemory(outputs["memory"])): State {
-  const known = stateOutputs.filter((name) => outputs[name] !== undefined);
-  const saved = Object.fromEntries(known.map((name) => [name, outputs[name]]));
-  return { ...saved, ...credentialsIn(outputs), memory } as State;
+  const saved = { ...outputs, memory } as unknown as State;
+  return { ...withoutValues(saved), ...credentialsIn(saved) };
 }
 
 /** Compares two values as a saved state has them. */
