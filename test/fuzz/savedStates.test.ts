@@ -27,8 +27,8 @@ const states = [
   { state: adopted, version },
   { state: again(again(again(reset))), version: "8" },
 ].map((one) => {
-  const outputs = { databaseId, __provider, ...savedOutputs(one.state) };
-  return { version: one.version, outputs: JSON.parse(JSON.stringify(outputs)) as Properties };
+  const outputs: Properties = { databaseId, __provider, ...savedOutputs(one.state) };
+  return { version: one.version, outputs };
 });
 
 /** Changes one property of an object: removes, replaces, cuts off or copies it. */

@@ -25,7 +25,7 @@ export function stateAfterReset(
 
 /** The outputs of a state, without those that follow from them. */
 export function savedOutputs({ memory, ...state }: State): Properties {
-  return { ...state, memory: writeMemory(memory) };
+  return JSON.parse(JSON.stringify({ ...state, memory: writeMemory(memory) })) as Properties;
 }
 
 /** The outputs of a database's rotation after three resets, the last of them for this version, secrets in plain. */
