@@ -1,5 +1,5 @@
 import { keyOf, pluralOf, type Subject } from "../platform/secretKind";
-import { known } from "../rotation/endpoint";
+import { known } from "../rotation/access";
 import { clockToleranceMs, isWholeTime } from "../rotation/schedule";
 import { Settings } from "../settings/settings";
 import { type ListedSecret, type Unlisted } from "./account";

@@ -1,5 +1,5 @@
 import { type FlowControlKey } from "../records/flowControl";
-import { newSalt } from "../rotation/mark";
+import { newSalt } from "../rotation/memory";
 import { isNoTrigger, type Trigger, triggerMark } from "../rotation/trigger";
 import { type Planned, type Resource, type Result } from "../resource";
 import { isUnknown } from "../records/properties";

@@ -1,10 +1,24 @@
+import { addressOf, type ClientEndpoint } from "../platform/address";
 import { type Credential } from "../platform/credential";
+import { InputError } from "../platform/errors";
 import { type Subject } from "../platform/secretKind";
+import { type Credentials } from "../records/credentials";
 import { type DatabaseRecord } from "../records/database";
+import {
+  hostInUrl,
+  hostProblem,
+  hostTemplateProblem,
+  hostWithoutBrackets,
+  isLoopback,
+  isObject,
+  isSet,
+  kindOf,
+  portProblem,
+} from "../records/fields";
 import { type Run } from "../run";
-import { type Connection, connectionUrlOf, type HostSetting, known, type LocatedDatabase, restUrlOf } from "./endpoint";
+import { type FoundSetting } from "../settings/table";
 import { databasePassword } from "./kinds/databasePassword";
-import { knownIn } from "./memory";
+import { type Connection, knownIn } from "./memory";
 import { type State } from "./state";
 
 /**
@@ -31,11 +45,18 @@ export type AccessCredential = { readonly name: Credential["name"] } & (
   { readonly value: string } | { readonly mark: string; readonly salt: string }
 );
 
+/** What is known of a database. */
+export interface LocatedDatabase {
+  readonly databaseId: string;
+  readonly record?: Pick<DatabaseRecord, "endpoint" | "port" | "tls"> | undefined;
+}
+
 /** Credentials that can be tried, the best first. */
 const triable = ["password", "restToken", "token"] as const;
 
 /** Undefined for a secret that cannot be tried: of signing keys, a read is the proof. */
-export function accessOf({ kind, id }: Subject, state: State, run: Run): Access | undefined {
+export function accessOf(subject: Subject, state: State, run: Run): Access | undefined {
+  const { kind, id } = subject;
   if (kind !== databasePassword && kind.probe === undefined) return undefined;
   const { outcome, memory, rotationCount, record } = state;
   const access: Access = { id, of: kind.noun, count: rotationCount };
@@ -45,27 +66,128 @@ export function accessOf({ kind, id }: Subject, state: State, run: Run): Access 
   const value = state[name];
   const current: AccessCredential =
     value === undefined ? { name, mark: memory.current[name] ?? "", salt: memory.salt } : { name, value };
-  if (kind !== databasePassword) return { ...access, current, restUrl: urlsOf({ kind, id }, state, run).restUrl };
+  if (kind !== databasePassword) return { ...access, current, restUrl: urlsOf(subject, state, run).restUrl };
   const { endpoint, port, tls } = record ?? {};
   const located = record && ({ endpoint, port, tls } as DatabaseRecord);
   return { ...access, current, record: located, connection: memory.declared.connection };
 }
 
 /** The URLs with which the credentials of a state are used, as far as they are known. */
-export function urlsOf({ kind, id }: Subject, { record = {}, password, restToken, memory }: State, run: Run) {
-  if (kind !== databasePassword) {
-    return { connectionUrl: undefined, restUrl: kind.restUrl?.(record, run.options.settings.preset?.indexHost) };
+export function urlsOf({ kind, id }: Subject, { record = {}, memory, ...values }: State, { options }: Run) {
+  if (kind === databasePassword) {
+    const database = { databaseId: id, record: record as DatabaseRecord };
+    return databaseUrls(database, memory.declared.connection, values, () => options.settings.databaseHost);
   }
-  const { connection = {} } = memory.declared;
-  const database = { databaseId: id, record: record as DatabaseRecord };
-  const setting = hostSetting(run);
+  return { connectionUrl: undefined, restUrl: kind.restUrl?.(record, options.settings.preset?.indexHost) };
+}
+
+/** The URL for clients of Redis, and that of the REST interface, which has the port of HTTPS. Both are secret. */
+export function databaseUrls(
+  database: LocatedDatabase,
+  connection: Connection = {},
+  { password, restToken }: Credentials,
+  setting: () => FoundSetting | undefined,
+) {
+  const { host } = connection;
+  const endpoint = password === undefined ? undefined : known(() => endpointOf(database, connection, setting()));
+  const rest =
+    restToken === undefined ? undefined : known(() => endpointOf(database, { host, port: 443, tls: true }, setting()));
   return {
-    connectionUrl: connectionUrlOf(database, connection, password, setting),
-    restUrl: restUrlOf(database, connection, restToken, setting),
+    connectionUrl: endpoint && connectionUrl(endpoint, usernameFor(database, connection), password ?? ""),
+    restUrl: rest && `https://${hostInUrl(rest.host)}`,
   };
 }
 
-/** A wrong setting is reported by the check: a reset must not be lost because of it. */
-function hostSetting({ options }: Run): HostSetting {
-  return known(() => options.settings.databaseHost);
+/** What a function returns; undefined if it throws. A reset must not be lost because of a URL. */
+export function known<T>(find: () => T): T | undefined {
+  try {
+    return find();
+  } catch {
+    return undefined;
+  }
+}
+
+/** The URL with which a client of Redis connects and authenticates. */
+export function connectionUrl(endpoint: ClientEndpoint, username: string, password: string): string {
+  const credentials = [username, password].map(encodeURIComponent).join(":");
+  return addressOf(endpoint).replace("://", () => `://${credentials}@`);
+}
+
+/** The name of the user at a database. Default: the user that the platform creates. */
+export function usernameFor({ databaseId }: LocatedDatabase, { username }: Connection): string {
+  return username?.replaceAll("{id}", () => databaseId) ?? "default";
+}
+
+/**
+ * The endpoint of a database: what the program sets, else the setting `rekey:databaseHost` and the database's record.
+ * Only a loopback host is ever used without TLS.
+ *
+ * @throws InputError if it is unknown or cannot be used
+ */
+export function endpointOf(
+  database: LocatedDatabase,
+  given: Connection,
+  setting: FoundSetting | undefined,
+): ClientEndpoint {
+  const { record } = database;
+  const host = hostOf(database, given.host, setting);
+  refuse("host", hostProblem(host));
+  const port = given.port ?? record?.port;
+  if (port === undefined) throw new InputError("port", `${unknownFor(database)} Set port`);
+  refuse("port", portProblem(port));
+  refuse("tls", tlsProblem(host, given.tls));
+  const tls = given.tls ?? (isLoopback(host) ? (record?.tls ?? false) : true);
+  return { host: hostWithoutBrackets(host), port, tls };
+}
+
+function hostOf(database: LocatedDatabase, given: string | undefined, setting: FoundSetting | undefined): string {
+  const { databaseId, record: { endpoint } = {} } = database;
+  const template = given ?? setting?.value ?? "{endpoint}";
+  if (template.includes("{endpoint}") && !endpoint) {
+    refuse("host", `${unknownFor(database)} Set host or rekey:databaseHost without {endpoint}`);
+  }
+  // A preset completes a short slug. Other templates are used as they are written.
+  if (given === undefined && setting?.source === "preset" && endpoint?.includes(".")) return endpoint;
+  return template.replace(/\{(endpoint|id)\}/g, (_, name) => (name === "id" ? databaseId : (endpoint ?? "")));
+}
+
+function unknownFor({ databaseId, record }: LocatedDatabase): string {
+  const why = `${record ? "the platform's record has none" : "the platform has not shown its record"}.`;
+  return `is unknown for database ${JSON.stringify(databaseId)}: ${why}`;
+}
+
+function refuse(property: string, problem: string | undefined): void {
+  if (problem !== undefined) throw new InputError(property, problem);
+}
+
+function tlsProblem(host: string, tls: unknown): string | undefined {
+  if (tls !== false || isLoopback(host)) return undefined;
+  return "must not be false unless host is this machine: the password would be sent in plain text";
+}
+
+const isText = (value: unknown) => (typeof value === "string" ? undefined : "must be a string");
+const isFlag = (value: unknown) => (typeof value === "boolean" ? undefined : "must be true or false");
+
+const problemsOf: Readonly<Record<keyof Connection, (value: never) => string | undefined>> = {
+  host: hostTemplateProblem,
+  port: portProblem,
+  tls: isFlag,
+  username: isText,
+};
+
+export const connectionNames = Object.keys(problemsOf) as (keyof Connection)[];
+
+/** What is wrong with a connection, as far as that is known without the database. */
+export function connectionProblem(given: unknown): string | undefined {
+  if (!isObject(given)) return `must be an object, not ${kindOf(given)}`;
+  for (const [name, value] of Object.entries(given)) {
+    const known = connectionNames.find((one) => one === name);
+    if (!known) return `has no ${JSON.stringify(name)} (known: ${connectionNames.join(", ")})`;
+    const problem = isSet(value) ? problemsOf[known](value as never) : undefined;
+    if (problem !== undefined) return `has a ${name} that ${problem}`;
+  }
+  const { host, tls } = given;
+  // Without a host, or with a template, it may be this machine.
+  const problem = typeof host === "string" && !host.includes("{") ? tlsProblem(host, tls) : undefined;
+  return problem && `has a tls that ${problem}`;
 }

@@ -1,12 +1,10 @@
 import { type CredentialName, credentialNames } from "../records/credentials";
 import { type SecretResponse } from "../records/response";
 import { type Finding, type Learned } from "./findings";
-import { judge, type Verdict } from "./judge";
 import {
   bestMark,
   bestOf,
   better,
-  emptyMemory,
   knownIn,
   type Made,
   type Marks,
@@ -14,15 +12,71 @@ import {
   maxFormer,
   type Memory,
   missingIn,
+  newSalt,
   onlyKnown,
   type ResetReason,
   unknownMarks,
 } from "./memory";
 import { type Context, declaredIn, type Desired, isElsewhere, maySettle } from "./plan";
-import { skipped } from "./rolls";
 import { isFuture, readDate } from "./schedule";
 import { credentialsIn, isSame, picked, type State, withoutValues, withRecord } from "./state";
 import { triggerMark } from "./trigger";
+
+/**
+ * What a record proves, as a whole, because a reset replaces all credentials:
+ * - `hidden`: nothing, because it does not show the best credential that is known;
+ * - `stale`: nothing, because it is older than a confirmed reset;
+ * - `same`: it shows what is current, or was before the pending reset, which is not seen yet;
+ * - `new`: other credentials. The pending reset was applied; without one, someone else has changed them;
+ * - `foreign`: keys of neither before nor after the pending roll: someone else rolled, and it was not applied;
+ * - `elsewhere`: it is from another place, and shows nothing that is known: it may be another secret.
+ */
+export type Verdict = "hidden" | "stale" | "same" | "new" | "foreign" | "elsewhere";
+
+/** A key that is still shown so long after the roll that replaced it is current, whatever the memory says. */
+const latestReadMs = 24 * 3_600_000;
+
+export function judge(memory: Memory, shown: Marks, context: Context): Verdict {
+  const { best, current, former, replaced, pending } = memory;
+  const { before } = pending ?? {};
+  const all = Object.values(shown);
+  const known = [...former, ...replaced, ...Object.values(current), ...Object.values(before ?? {})];
+  if (isElsewhere(memory, context) && !known.some((mark) => mark !== "" && all.includes(mark))) return "elsewhere";
+  const by = better(better(best, bestOf(current)), bestOf(before ?? {})) ?? bestOf(shown);
+  if (by === undefined) return "hidden";
+  const mark = shown[by];
+  // The record is as old as its best credential, although another one may repeat a former one.
+  const isStale = (mark === undefined ? all : [mark]).some((one) => former.includes(one)) && isRecent(memory, context);
+  if (isStale) return "stale";
+  if (mark === undefined) return "hidden";
+  if (mark === current[by]) return "same";
+  // Keys are saved as a pair: receivers need both.
+  const isHalf = current.nextKey !== undefined && shown.nextKey === undefined;
+  if (pending === undefined) return isHalf ? "hidden" : "new";
+  if (before?.[by] === undefined) return "hidden";
+  if (mark === before[by] || replaced.includes(mark)) return "same";
+  if (before.nextKey === undefined || before.nextKey === shown.currentKey) return "new";
+  return isHalf ? "hidden" : "foreign";
+}
+
+/** Whether a read may still show what the last reset has replaced. */
+function isRecent({ rotatedAt }: Memory, { kind, now }: Context): boolean {
+  return kind.minInterval === undefined || Math.abs(now.getTime() - Date.parse(rotatedAt)) < latestReadMs;
+}
+
+/** What is known of a secret before anything was sent. */
+export function emptyMemory({ kind, now, place }: Context): Memory {
+  return {
+    salt: newSalt(),
+    current: {},
+    former: [],
+    replaced: [],
+    rotatedAt: now.toISOString(),
+    made: kind.minInterval === undefined ? [{}] : [{}, {}],
+    place,
+    declared: {},
+  };
+}
 
 /**
  * The state before a reset is sent. It is saved if nothing comes back.
@@ -40,7 +94,7 @@ export function begin(
   const { kind, now, place } = context;
   // What is known of a secret at another place says nothing about the one here.
   const known = saved && isElsewhere(saved.memory, context) ? undefined : saved;
-  const memory = known?.memory ?? memoryOf(context);
+  const memory = known?.memory ?? emptyMemory(context);
   const { pending: last, current, best } = memory;
   const trigger = triggerMark(memory, desired);
   const isAgain = last !== undefined && (trigger === "" || trigger === last.trigger);
@@ -48,9 +102,13 @@ export function begin(
   // Whatever a pending reset has done: unless it is stale or hidden, a read shows what is current now.
   const verdict = read ? judge({ ...memory, pending: undefined }, shown, context) : "hidden";
   const isShown = verdict === "new" || verdict === "same";
-  const before = read && currentBefore(memory, shown, verdict);
+  const marked = knownIn(current).filter((name) => shown[name] !== undefined);
+  const isConsistent = marked.length > 0 && marked.every((name) => shown[name] === current[name]);
+  // A stale record shows that the last confirmed reset has replaced it; what a pending one has done, it does not show.
+  const isKnown = isConsistent || (verdict === "stale" && !last);
+  const before = isShown ? shown : isKnown ? onlyKnown(current) : {};
   // Of several in a row, the first one may be the one that was applied. Clocks may have been set back.
-  const at = now.toISOString();
+  const { at, since } = madeNow(desired, now);
   const empty: State = { rotationCount: saved?.rotationCount ?? 0, outcome: "unknown", memory };
   return {
     ...(known ?? (read ? withRecord(empty, read) : empty)),
@@ -63,8 +121,9 @@ export function begin(
         reason: isAgain ? last.reason : reason,
         count: isAgain ? last.count + 1 : 1,
         at: last && last.at < at ? last.at : at,
-        since: last ? last.since : sinceOf(desired),
-        before: before && bestOf(before) ? before : undefined,
+        since: last ? last.since : since,
+        // Without it, no read can settle the reset.
+        before: bestOf(before) ? before : undefined,
       },
       current: { ...unknownMarks(Object.keys(shown)), ...current },
       // What was current before an earlier one is replaced, and so is what a record shows whose best credential is
@@ -73,50 +132,27 @@ export function begin(
       best: better(best, bestOf(isShown ? shown : { ...before, ...shown })),
       ...(kind.minInterval !== undefined && { rolledAt: at }),
       place: place ?? memory.place,
-      declared: declaredIn(desired, memory.declared),
+      declared: declaredIn(desired),
     },
   };
 }
 
-/** What is current before a reset, by a read. Undefined if that is not known: no read can then settle the reset. */
-function currentBefore({ pending, current }: Memory, shown: Marks, verdict: Verdict): Marks | undefined {
-  if (verdict === "new" || verdict === "same") return shown;
-  const known = knownIn(current).filter((name) => shown[name] !== undefined);
-  const isConsistent = known.length > 0 && known.every((name) => shown[name] === current[name]);
-  // A stale record shows that the last confirmed reset has replaced it; what a pending one has done, it does not show.
-  return isConsistent || (verdict === "stale" && !pending) ? onlyKnown(current) : undefined;
-}
-
 /** When a reset that is about to be sent generates the secret, and the date that it applies. */
-export function madeNow(desired: Desired, { now }: Context): Made & { readonly at: string } {
-  return { at: now.toISOString(), since: sinceOf(desired) };
-}
-
-function sinceOf({ rotatedSince }: Desired): string | undefined {
-  return rotatedSince ? readDate(rotatedSince).toISOString() : undefined;
-}
-
-function memoryOf({ kind, now }: Context): Memory {
-  return emptyMemory(kind.minInterval === undefined ? 1 : 2, now);
-}
-
-/** What came back after a reset. */
-interface Shown {
-  readonly response?: SecretResponse | undefined;
-  /** What a read has shown after it. */
-  readonly read?: SecretResponse | undefined;
+export function madeNow({ rotatedSince }: Desired, now: Date): Made & { readonly at: string } {
+  return { at: now.toISOString(), since: rotatedSince ? readDate(rotatedSince).toISOString() : undefined };
 }
 
 /**
  * The state after a reset that is known to be applied.
  *
  * @param pending the state before it
+ * @param shown what came back, and what reads have shown since then
  * @param made when the secret was generated
  */
 export function confirm(
   pending: State,
-  { response, read }: Shown,
-  made: Made & { at: string },
+  shown: readonly SecretResponse[],
+  made: Made & { readonly at: string },
   context: Context,
 ): State {
   const { memory } = pending;
@@ -132,16 +168,14 @@ export function confirm(
     made: [...memory.made.slice(1), made],
   };
   let state: State = { ...withoutValues(pending), problems: [] };
-  for (const one of [response, read]) {
-    if (one === undefined) continue;
+  for (const one of shown) {
     const marks = marksOf(memory, one.credentials);
     const verdict = judge(after, marks, context);
     if (verdict === "stale") continue;
     // Without the credential by which records are judged, each is new only if it differs.
     const isNew = (name: CredentialName) =>
       verdict === "new" || ![memory.current[name], before[name]].includes(marks[name]);
-    const names = credentialNames.filter((name) => marks[name] !== undefined && isNew(name));
-    state = { ...withRecord(state, one), ...picked(one.credentials, names) };
+    state = { ...withRecord(state, one), ...picked(one.credentials, credentialNames.filter(isNew)) };
   }
   const current = marksOf(memory, credentialsIn(state));
   return {
@@ -161,39 +195,6 @@ export function confirm(
 }
 
 /**
- * The state of a secret that is adopted without a reset.
- *
- * @param desired undefined for an import, which does not know the program
- */
-export function adopt(desired: Desired | undefined, read: SecretResponse | undefined, context: Context): Learned {
-  const memory = memoryOf(context);
-  const { credentials = {} } = read ?? {};
-  const current = marksOf(memory, credentials);
-  const adopted: State = {
-    ...credentials,
-    outcome: "adopted",
-    adoptedAt: memory.rotatedAt,
-    rotationCount: 0,
-    memory: {
-      ...memory,
-      applied: desired && triggerMark(memory, desired),
-      current,
-      place: context.place,
-      declared: desired ? declaredIn(desired) : { saveCredentials: false },
-    },
-  };
-  if (read === undefined) return { state: adopted, findings: [{ kind: "not contacted" }] };
-  const state = withCreation(withRecord(adopted, read), context);
-  return { state, findings: bestOf(current) ? [] : [{ kind: "adopted" }] };
-}
-
-/** The state of an import, for which the program's trigger counts as applied. */
-export function adoptTrigger(imported: State, desired: Desired): State {
-  const { memory } = imported;
-  return { ...imported, memory: { ...memory, applied: triggerMark(memory, desired) } };
-}
-
-/**
  * What a read shows. It is evidence with an age: a stale record changes nothing, and what is masked or missing is not
  * shown, not gone.
  */
@@ -201,40 +202,27 @@ export function learn(saved: State, read: SecretResponse, context: Context): Lea
   const { memory } = saved;
   const shown = marksOf(memory, read.credentials);
   const verdict = judge(memory, shown, context);
-  const missing = missingIn(memory);
-  if (verdict === "elsewhere") return { state: saved, findings: [{ kind: "elsewhere" }] };
-  if (verdict === "stale") {
-    return { state: saved, findings: [missing.length > 0 ? { kind: "unread", names: missing } : { kind: "stale" }] };
-  }
+  if (verdict === "elsewhere") return { state: saved, findings: [{ kind: verdict }] };
+  if (verdict === "stale") return { state: saved, findings: [{ kind: verdict, names: missingIn(memory) }] };
   // It shows what is known: the same account by another address.
   const here: State = isElsewhere(memory, context) ? { ...saved, memory: { ...memory, place: context.place } } : saved;
-  if (memory.pending === undefined) return changed(here, read, shown, verdict, context);
-  if (verdict === "foreign") return overtaken(here, read, shown, context);
+  const { pending, ...settled } = here.memory;
+  if (pending === undefined) return changed(here, read, shown, verdict, context);
+  if (verdict === "foreign") {
+    // Someone else has rolled the keys: the doubt ends, and the pending roll was not applied.
+    const { state } = changed({ ...here, memory: settled }, read, shown, "new", context);
+    const ended: Partial<State> =
+      saved.rotatedAt === undefined
+        ? { outcome: "adopted", adoptedAt: saved.adoptedAt ?? memory.rotatedAt }
+        : { outcome: "reset" };
+    return { state: { ...state, ...ended }, findings: [{ kind: "overtaken" }] };
+  }
   if (verdict !== "new" || !maySettle(here.memory, context)) return { state: here, findings: [] };
   // It is not newer than the read. Clocks may have been set back.
-  const { at, since } = memory.pending;
   const now = context.now.toISOString();
-  const state = confirm(here, { read }, { at: at < now ? at : now, since }, context);
-  const open = missingIn(state.memory);
-  return {
-    state,
-    findings: [{ kind: "settled" }, ...(open.length > 0 ? [{ kind: "missing", names: open } as const] : [])],
-  };
-}
-
-/** Someone else has rolled the keys: the doubt ends, and the pending roll was not applied. */
-function overtaken(saved: State, read: SecretResponse, shown: Marks, context: Context): Learned {
-  const { pending: _ended, ...memory } = saved.memory;
-  const { state } = changed({ ...saved, memory }, read, shown, "new", context);
-  const isAdopted = saved.rotatedAt === undefined;
-  return {
-    state: {
-      ...state,
-      outcome: isAdopted ? "adopted" : "reset",
-      adoptedAt: isAdopted ? (saved.adoptedAt ?? memory.rotatedAt) : saved.adoptedAt,
-    },
-    findings: [{ kind: "overtaken" }],
-  };
+  const made = { at: pending.at < now ? pending.at : now, since: pending.since };
+  const state = confirm(here, [read], made, context);
+  return { state, findings: [{ kind: "settled" }, ...found("unknown", missingIn(state.memory))] };
 }
 
 /** What was changed outside of Rekey, or was not known, if no reset is pending. */
@@ -244,47 +232,56 @@ function changed(saved: State, read: SecretResponse, shown: Marks, verdict: Verd
   const known = knownIn(current);
   const lost = known.filter((name) => shown[name] === undefined);
   const different = known.filter((name) => shown[name] !== undefined && shown[name] !== current[name]);
-  const by = bestOf(shown);
-  // Keys are saved as a pair: receivers need both.
-  const isPart = context.kind.minInterval !== undefined && different.length > 0 && lost.length > 0;
-  const isHidden = verdict === "hidden" || isPart;
-  const isOther = verdict === "new" && different.length > 0 && !isHidden;
-  const former = isOther && by && current[by] ? [current[by]] : [];
-  const isRolled = isOther && context.kind.minInterval !== undefined;
-  const next = withRecord(isOther ? withoutValues(saved) : saved, read);
-  const state = withCreation(
-    {
-      ...next,
-      ...(isHidden ? { otherFields: saved.otherFields } : { ...read.credentials, otherFields: read.otherFields }),
-      memory: {
-        ...memory,
-        current: isHidden ? current : { ...(isOther ? unknownMarks(lost) : onlyKnown(current)), ...shown },
-        best: former.length > 0 ? better(best, by) : best,
-        // It may return: what is current again is not a former one.
-        replaced: latest([...replaced, ...former, ...(isRolled ? skipped(current, shown) : [])]).filter(
-          (mark) => isHidden || !Object.values(shown).includes(mark),
-        ),
-        ...(isRolled && {
-          rolledAt: context.now.toISOString(),
-          made: [shown.currentKey === current.nextKey ? (memory.made[1] ?? {}) : {}, {}],
-        }),
-      },
-    },
-    context,
-  );
   const fields = Object.keys(record).filter(
     (name) => read.record[name] !== undefined && !isSame(record[name], read.record[name]),
   );
-  const findings: Finding[] = [];
-  const drift = [...(isHidden ? [] : different), ...fields];
-  if (drift.length > 0) findings.push({ kind: "drift", names: drift });
-  else if (!isHidden && Object.keys(shown).some((name) => !current[name as CredentialName])) {
-    findings.push({ kind: "read" });
+  if (verdict === "hidden") {
+    // What is hidden is not waited for any longer: the next read may show it by chance.
+    const waiting = { ...memory, current: onlyKnown(current) };
+    const state = { ...withRecord(saved, read), otherFields: saved.otherFields, memory: waiting };
+    const unseen = found("unseen", [...different, ...lost]);
+    const findings = [...found("drift", fields), ...found("unknown", missingIn(memory)), ...unseen];
+    return { state: withCreation(state, context), findings };
   }
-  if (isHidden && different.length > 0) findings.push({ kind: "differs", names: different });
-  if (isHidden && missingIn(memory).length > 0) findings.push({ kind: "hidden" });
-  else if (lost.length > 0) findings.push({ kind: isOther ? "missing" : "unseen", names: lost });
-  return { state: isSame(saved, state) ? saved : state, findings };
+  const by = bestOf(shown);
+  const isOther = verdict === "new" && different.length > 0;
+  const former = isOther && by && current[by] ? [current[by]] : [];
+  const isRolled = isOther && context.kind.minInterval !== undefined;
+  const next: State = {
+    ...withRecord(isOther ? withoutValues(saved) : saved, read),
+    ...read.credentials,
+    otherFields: read.otherFields,
+    memory: {
+      ...memory,
+      current: { ...(isOther ? unknownMarks(lost) : onlyKnown(current)), ...shown },
+      best: former.length > 0 ? better(best, by) : best,
+      // It may return: what is current again is not a former one.
+      replaced: latest([...replaced, ...former, ...(isRolled ? skipped(current, shown) : [])]).filter(
+        (mark) => !Object.values(shown).includes(mark),
+      ),
+      ...(isRolled && {
+        rolledAt: context.now.toISOString(),
+        made: [shown.currentKey === current.nextKey ? (memory.made[1] ?? {}) : {}, {}],
+      }),
+    },
+  };
+  const drift = found("drift", [...different, ...fields]);
+  const added = Object.keys(shown).filter((name) => !current[name as CredentialName]);
+  const seen = drift.length > 0 ? drift : found("read", added);
+  return {
+    state: withCreation(next, context),
+    findings: [...seen, ...found(isOther ? "unknown" : "unseen", lost)],
+  };
+}
+
+/** A finding about some names, if there are any. */
+function found(kind: Finding["kind"], names: readonly string[]): Finding[] {
+  return names.length > 0 ? [{ kind, names }] : [];
+}
+
+/** The next key, if it did not become the current one. */
+function skipped(before: Marks, { currentKey }: Marks): string[] {
+  return currentKey && before.nextKey && before.nextKey !== currentKey ? [before.nextKey] : [];
 }
 
 /** The newest marks, each once. */
@@ -293,7 +290,7 @@ function latest(marks: readonly string[]): string[] {
 }
 
 /** An adopted secret is as old as what has it, unless the platform's time is in the future. */
-function withCreation(state: State, { kind, now }: Context): State {
+export function withCreation(state: State, { kind, now }: Context): State {
   const { record, outcome, memory } = state;
   const seconds = record?.["creationTime"];
   if (outcome !== "adopted" || kind.minInterval !== undefined || typeof seconds !== "number") return state;

@@ -5,7 +5,7 @@ import { engineMessage } from "../records/engineMessage";
 import { isUnknown } from "../records/properties";
 import { type Resource, type Result } from "../resource";
 import { type Run } from "../run";
-import { type Finding } from "./findings";
+import { type Finding, told } from "./findings";
 import { fleetFailure, type FleetOutputs, notAttempted } from "./fleetOutputs";
 import {
   announcedIn,
@@ -20,9 +20,9 @@ import {
 } from "./fleetPlan";
 import { fleetId, hasRecords, readFleet, type SavedMember, subjectOf, writeFleet } from "./fleetState";
 import { databasePassword } from "./kinds/databasePassword";
-import { told } from "./messages";
-import { refresh, rotate } from "./rotate";
-import { claimOf, connectionInput, connectionProblems, rotationInputs, rotationProblems, stateOf } from "./rotation";
+import { refresh } from "./reads";
+import { rotate } from "./rotate";
+import { claimOf, connectionInput, rotationInputs, rotationProblems, stateOf } from "./rotation";
 
 /** Rotates the passwords of many databases, each by the same rules as a single one. */
 export const passwordRotationFleet: Resource<FleetInputs, FleetOutputs> = {
@@ -50,11 +50,7 @@ export const passwordRotationFleet: Resource<FleetInputs, FleetOutputs> = {
       schemas: { ...own, ...rotationInputs(schemas), ...connectionInput(schemas) },
     };
   },
-  check: (inputs, run) => [
-    ...databasesProblems(inputs),
-    ...rotationProblems(inputs, databasePassword, run),
-    ...connectionProblems(inputs, run),
-  ],
+  check: (inputs, run) => [...databasesProblems(inputs), ...rotationProblems(inputs, databasePassword, run)],
   claims: (inputs) => {
     const ids = new Set(membersOf(inputs).map(({ databaseId }) => databaseId));
     return [...ids].flatMap((databaseId) => (isUnknown(databaseId) ? [] : claimOf(subjectOf({ databaseId }))));

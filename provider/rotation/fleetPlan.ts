@@ -6,10 +6,9 @@ import { type InputProblem, type Notice, schemaProblems, type TableOf } from "..
 import { type Run } from "../run";
 import { type SavedMember, subjectOf } from "./fleetState";
 import { databasePassword } from "./kinds/databasePassword";
-import { type Said, withCount } from "./messages";
-import { type Desired, type Plan, planRotation } from "./plan";
-import { contextOf } from "./reads";
-import { changingOutputs, renamed, saidOf, settingsNotice, stateOf } from "./rotation";
+import { type Said, saidOf, withCount } from "./messages";
+import { contextOf, type Desired, type Plan, planRotation } from "./plan";
+import { changingOutputs, renamed, settingsNotice, stateOf } from "./rotation";
 import { type Trigger } from "./trigger";
 
 /** A database of a fleet: its id, or its id and its own trigger. In a preview, any may be unknown. */
@@ -146,7 +145,7 @@ export interface SaidOfOne {
 /** What is said of the plans, before they are carried out. */
 export function announcedIn(members: readonly PlannedMember[], isSaved: boolean, run: Run): Notice[] {
   const all = members.flatMap(({ name, subject, plan, before, desired }): SaidOfOne[] => {
-    const said = saidOf(subject, plan, before?.state, desired, run, isSaved);
+    const said = saidOf(plan, before?.state, desired, contextOf(subject, run), isSaved);
     if (plan.kind !== "reset") return said.map((one) => ({ name, said: one }));
     // Each secret whose id is not known yet is another one.
     const secret = isUnknown(subject.id) ? Symbol() : secretOf(subject);
@@ -175,7 +174,7 @@ export function fleetNotices(all: readonly SaidOfOne[], run: Run): Notice[] {
     const counted = secrets.length > 0 ? run.announce(secrets) : undefined;
     // A replacement is announced once, by its diff.
     if (secrets.length > 0 && counted === undefined) return [];
-    const { text, isWarning } = counted ? withCount(said, counted, secrets.length) : said;
+    const { text, isWarning } = counted ? withCount(said, counted) : said;
     return [{ text: `${passwordOf(group.map(({ name }) => name))}: ${text}`, isWarning }];
   });
 }

@@ -7,7 +7,7 @@ import { type Run } from "../run";
 import { type Access, accessOf, urlsOf } from "./access";
 import { type FleetCredentials, type FleetDatabase, type FleetOutputs, type FleetRecord } from "./fleetOutputs";
 import { databasePassword } from "./kinds/databasePassword";
-import { asMemory, parsed } from "./memory";
+import { parsed, sealed, unsealed } from "./memory";
 import { dueAt } from "./schedule";
 import { credentialsIn, type State, stateIn } from "./state";
 
@@ -44,7 +44,7 @@ export function readFleet(outputs: FleetOutputs): Map<string, SavedMember> {
   const members = Object.entries(states).map(([name, { databaseId, error, ...shown }]) => {
     if (shown.outcome === "pending") return { name, databaseId, error };
     const own = { ...shown, ...credentials[name], ...records[name], encryptedCredentials: encryptedCredentials[name] };
-    return { name, databaseId, error, state: stateIn(own, asMemory(memories[databaseId])) };
+    return { name, databaseId, error, state: stateIn(own, unsealed(memories[databaseId])) };
   });
   return new Map(members.map((one) => [one.databaseId, one]));
 }
@@ -75,7 +75,9 @@ export function writeFleet(members: readonly SavedMember[], withRecords: boolean
       .at(-1),
     nextRotationAt: next && dueAt(next.rotatedAt, next.rotateEvery).toISOString(),
     access: jsonText(byName((one) => accessTo(one, run))),
-    memory: JSON.stringify(Object.fromEntries(sorted.map(({ databaseId, state }) => [databaseId, state?.memory]))),
+    memory: JSON.stringify(
+      Object.fromEntries(sorted.map(({ databaseId, state }) => [databaseId, state && sealed(state.memory)])),
+    ),
   };
 }
 

@@ -1,10 +1,8 @@
+import { createHmac, randomBytes } from "node:crypto";
 import { StateError } from "../platform/errors";
 import { type Place } from "../platform/secretKind";
 import { type CredentialName, credentialNames, type Credentials } from "../records/credentials";
 import { isObject } from "../records/fields";
-import { type Connection } from "./endpoint";
-import { newSalt, saltedMark } from "./mark";
-import { isInterval, isWholeTime } from "./schedule";
 
 /**
  * What Rekey remembers of one secret. It is saved as one secret output, and all decisions depend on it alone. It has
@@ -78,8 +76,18 @@ export interface Declared {
   readonly rotateEvery?: string;
 }
 
+/** Where, and as which user, clients connect to a database, as a program sets it. */
+export interface Connection {
+  /** May contain `{endpoint}` and `{id}`. */
+  readonly host?: string | undefined;
+  readonly port?: number | undefined;
+  readonly tls?: boolean | undefined;
+  /** May contain `{id}`. Default: `default`. */
+  readonly username?: string | undefined;
+}
+
 /** An age file: whom it is for, and marks of the credentials in it. */
-export interface EncryptedFile {
+interface EncryptedFile {
   readonly for: readonly string[];
   readonly has: Marks;
 }
@@ -87,17 +95,15 @@ export interface EncryptedFile {
 /** Former credentials that are remembered of one secret. */
 export const maxFormer = 8;
 
-/** What is known of a secret before anything was sent. */
-export function emptyMemory(keys: number, now: Date): Memory {
-  return {
-    salt: newSalt(),
-    current: {},
-    former: [],
-    replaced: [],
-    rotatedAt: now.toISOString(),
-    made: Array.from({ length: keys }, () => ({})),
-    declared: {},
-  };
+/** Marks with the same salt can be compared. */
+export function newSalt(): string {
+  return randomBytes(16).toString("base64url");
+}
+
+/** 96 bits of an HMAC-SHA256: a version may be a short secret, which a plain hash would reveal. */
+export function saltedMark(salt: string, text: string): string {
+  const mac = createHmac("sha256", Buffer.from(salt, "base64url")).update(text).digest();
+  return mac.subarray(0, 12).toString("base64url");
 }
 
 export function marksOf(memory: Pick<Memory, "salt">, credentials: Credentials): Marks {
@@ -143,14 +149,35 @@ export function better(a: CredentialName | undefined, b: CredentialName | undefi
   return credentialNames.find((name) => name === a || name === b);
 }
 
-/** The saved form. */
-export function writeMemory(memory: Memory): string {
-  return JSON.stringify(memory);
+/** A memory with its own mark, by which any damage of it is noticed. */
+export function sealed(memory: Memory): object {
+  return { ...memory, seal: sealOf(memory) };
+}
+
+/** A version that remembers something else has another text here: an older one then refuses, and decides nothing. */
+function sealOf(memory: Memory): string {
+  return saltedMark(memory.salt, `memory 1 ${JSON.stringify(memory)}`);
 }
 
 /** @throws StateError if it is damaged, or was written by a newer version: nothing is decided from a part of it */
+export function unsealed(saved: unknown): Memory {
+  if (isObject(saved) && typeof saved["salt"] === "string") {
+    const { seal, ...memory } = saved;
+    if (seal === sealOf(memory as unknown as Memory)) return memory as unknown as Memory;
+  }
+  const advice =
+    "Use the version of pulumi-rekey that wrote it, or a newer one, or restore an earlier export of the state.";
+  throw new StateError({ output: "memory", reason: "cannot be read", advice });
+}
+
+/** The saved form. */
+export function writeMemory(memory: Memory): string {
+  return JSON.stringify(sealed(memory));
+}
+
+/** As `unsealed`, for the saved form. */
 export function readMemory(text: unknown): Memory {
-  return asMemory(parsed(text));
+  return unsealed(parsed(text));
 }
 
 /** A saved JSON text as a value; undefined if it is damaged. */
@@ -160,69 +187,4 @@ export function parsed(text: unknown): unknown {
   } catch {
     return undefined;
   }
-}
-
-/** As `readMemory`, for a value that is parsed. */
-export function asMemory(memory: unknown): Memory {
-  if (isMemory(memory)) return memory;
-  const advice =
-    "Use the version of pulumi-rekey that wrote it, or a newer one, or restore an earlier export of the state.";
-  throw new StateError({ output: "memory", reason: "cannot be read", advice });
-}
-
-const isText = (value: unknown): boolean => typeof value === "string";
-const isTexts = (value: unknown): boolean => Array.isArray(value) && value.every(isText);
-const isMarks = (value: unknown): boolean => isObject(value) && Object.values(value).every(isText);
-const isTime = isWholeTime;
-const isMade = (value: unknown): boolean => isObject(value) && [value["at"], value["since"]].every(optional(isTime));
-const isPending = (value: unknown): boolean =>
-  isObject(value) &&
-  isText(value["trigger"]) &&
-  isText(value["reason"]) &&
-  Number.isSafeInteger(value["count"]) &&
-  Number(value["count"]) > 0 &&
-  isTime(value["at"]) &&
-  optional(isTime)(value["since"]) &&
-  optional(isMarks)(value["before"]);
-const isFile = (value: unknown): boolean => isObject(value) && isTexts(value["for"]) && isMarks(value["has"]);
-
-/** An interval that cannot be read would end a refresh, and no plan could be made. */
-function isDeclared(value: unknown): boolean {
-  if (!isObject(value)) return false;
-  const { saveCredentials, encryptFor, connection, rotateEvery } = value;
-  return [
-    saveCredentials === undefined || saveCredentials === false,
-    optional(isTexts)(encryptFor),
-    optional(isObject)(connection),
-    optional((written) => typeof written === "string" && isInterval(written))(rotateEvery),
-  ].every(Boolean);
-}
-
-/** How each field is recognized. A time that is cut off could be read as an earlier one, and so cause a reset. */
-const fields: Readonly<Record<keyof Memory, (value: unknown) => boolean>> = {
-  salt: (value) => typeof value === "string" && /^[\w-]{22}$/.test(value),
-  applied: optional(isText),
-  pending: optional(isPending),
-  current: isMarks,
-  former: isTexts,
-  replaced: isTexts,
-  best: optional((value) => credentialNames.some((name) => name === value)),
-  rotatedAt: isTime,
-  rolledAt: optional(isTime),
-  made: (value) => Array.isArray(value) && value.length > 0 && value.every(isMade),
-  place: optional((value) => isObject(value) && isText(value["account"]) && optional(isText)(value["address"])),
-  declared: isDeclared,
-  file: optional(isFile),
-};
-
-function optional(is: (value: unknown) => boolean): (value: unknown) => boolean {
-  return (value) => value === undefined || is(value);
-}
-
-function isMemory(value: unknown): value is Memory {
-  return (
-    isObject(value) &&
-    Object.entries(fields).every(([name, is]) => is(value[name])) &&
-    Object.keys(value).every((name) => Object.hasOwn(fields, name))
-  );
 }

@@ -1,11 +1,10 @@
 import { isDeepStrictEqual } from "node:util";
-import { type ErrorCode } from "../platform/errors";
-import { type Place, type SecretKind } from "../platform/secretKind";
+import { type RefusedError } from "../platform/errors";
+import { type Place, pluralOf, type SecretKind, type Subject } from "../platform/secretKind";
 import { isSet } from "../records/fields";
 import { isUnknown } from "../records/properties";
-import { type Connection, connectionNames } from "./endpoint";
-import { saltedMark } from "./mark";
-import { type Declared, knownIn, type Memory, missingIn, type ResetReason } from "./memory";
+import { type Run } from "../run";
+import { type Connection, type Declared, type Memory, missingIn, type ResetReason, saltedMark } from "./memory";
 import { dueAt, dueFrom, isFuture, readDate } from "./schedule";
 import { credentialsIn, type State } from "./state";
 import { type Trigger, triggerMark } from "./trigger";
@@ -37,6 +36,21 @@ export interface Context {
   readonly isRead?: boolean;
 }
 
+/** What plans and evidence depend on in a run. */
+export function contextOf({ kind }: Pick<Subject, "kind">, { options }: Run): Context {
+  const { settings } = options;
+  const isRead = settings.find("queueUserId") !== undefined;
+  const ownToken = kind.authorizesQueue && !isRead && settings.find("queueToken")?.value;
+  return {
+    kind,
+    now: options.clock.now(),
+    place: options.place(kind),
+    canRead: settings.canRead(kind),
+    isScheduleOn: settings.getOrDefault("scheduledResets") === "on",
+    ...(ownToken && { ownToken }),
+  };
+}
+
 /** What to do about one secret. */
 export type Plan =
   | { readonly kind: "keep"; readonly waits?: Waits }
@@ -46,42 +60,29 @@ export type Plan =
   | { readonly kind: "read"; readonly waits?: Waits | undefined }
   /** @param mayReset whether it is reset if a read shows that it is older than `rotatedSince` */
   | { readonly kind: "adopt"; readonly mayReset: boolean }
-  /** Adopts the program's trigger after an import. @param next what the next run does */
-  | { readonly kind: "adopt trigger"; readonly next: Plan }
   | Reset
   /** Depends on inputs that are not known yet. */
   | { readonly kind: "maybe"; readonly names: readonly string[] }
   | { readonly kind: "refuse"; readonly code: RefusalCode; readonly why: string };
 
-interface Reset {
+export interface Reset {
   readonly kind: "reset";
   readonly reason: ResetReason;
   /** Whether it repeats one that was not confirmed. */
   readonly isAgain?: true;
-  /** The last reset, for a schedule; when the secret was generated, for `rotatedSince`, if that is known. */
+  /** Time of the one that it repeats, of the last one for a schedule, or of what is too old, if that is known. */
   readonly since?: string | undefined;
 }
 
 /** A reset that is due, and why it is not made yet. */
-export interface Waits {
-  readonly reason: ResetReason;
-  /** Whether it repeats one that was not confirmed. */
-  readonly isAgain?: true | undefined;
-  /** Since when it is due, if it is due by time; when the one was sent that it repeats. */
-  readonly since?: string | undefined;
+interface Waits extends Reset {
   readonly why: string;
 }
 
-type RefusalCode = Extract<
-  ErrorCode,
-  "REKEY_REPEATEDLY_UNCONFIRMED" | "REKEY_ROLLED_RECENTLY" | "REKEY_QUEUE_TOKEN_IN_USE" | "REKEY_OTHER_ACCOUNT"
->;
+type RefusalCode = ConstructorParameters<typeof RefusedError>[0];
 
 /** Inputs whose change can cause a reset. */
 const decidingInputs = ["version", "triggers", "rotateEvery", "rotatedSince", "minInterval"] as const;
-
-/** Inputs that say how the outputs are saved, and cause no reset. */
-const formInputs = ["saveCredentials", "encryptFor", "connection"] as const;
 
 /** Unconfirmed resets in a row after which no further one is sent. */
 const unconfirmedLimit = 3;
@@ -92,12 +93,12 @@ export function planRotation(saved: State | undefined, desired: Desired, context
   if (plan.kind !== "keep" || saved === undefined) return plan;
   const { memory } = saved;
   if (memory.pending) return maySettle(memory, context) ? { kind: "read", waits: plan.waits } : plan;
-  const declared = declaredIn(desired, memory.declared);
-  const isOther = !isDeepStrictEqual(declared, memory.declared) || formInputs.some((name) => isUnknown(desired[name]));
-  const isToBeRead =
-    missingIn(memory).length > 0 || ((isOther || isKept(saved, declared)) && needsRead(saved, declared));
+  const changed = changedIn(desired, memory);
+  const isForm = changed.includes("saveCredentials") || changed.includes("encryptFor");
+  const isImported = memory.applied === undefined;
+  const isToBeRead = isImported || isForm || isKept(saved) || missingIn(memory).length > 0;
   if (isToBeRead && isReadable(memory, context)) return { kind: "read" };
-  return isOther ? { kind: "save" } : plan;
+  return isImported || changed.length > 0 ? { kind: "save" } : plan;
 }
 
 /** What is due, in the order of the reasons. */
@@ -114,13 +115,12 @@ function decide(memory: Memory | undefined, desired: Desired, context: Context):
   if (pending) {
     if (trigger !== "" && trigger !== pending.trigger) return reset("trigger");
     if (isElsewhere(memory, context)) return refuseElsewhere(memory, context);
-    if (pending.count < unconfirmedLimit) return { kind: "reset", reason: pending.reason, isAgain: true };
+    if (pending.count < unconfirmedLimit) return { ...reset(pending.reason, pending.at), isAgain: true };
     const why = `the platform did not confirm the last ${pending.count} resets. Check the status of the platform, then set a new version to try again`;
     return { kind: "refuse", code: "REKEY_REPEATEDLY_UNCONFIRMED", why };
   }
-  if (applied === undefined) {
-    return { kind: "adopt trigger", next: decide({ ...memory, applied: trigger }, desired, context) };
-  }
+  // The first change after an import adopts the program's trigger, and nothing else.
+  if (applied === undefined) return { kind: "keep" };
   if (trigger !== "" && trigger !== applied) return reset("trigger");
   if (isOlder(memory, rotatedSince, context.now)) return reset("rotatedSince", memory.made[0]?.at);
   return rotateEvery && dueFrom(memory.rotatedAt, rotateEvery) <= context.now
@@ -128,7 +128,7 @@ function decide(memory: Memory | undefined, desired: Desired, context: Context):
     : { kind: "keep" };
 }
 
-function reset(reason: ResetReason, since?: string): Plan {
+function reset(reason: ResetReason, since?: string): Reset {
   return { kind: "reset", reason, since };
 }
 
@@ -136,10 +136,8 @@ function reset(reason: ResetReason, since?: string): Plan {
 function gated(memory: Memory | undefined, plan: Plan, desired: Desired, context: Context): Plan {
   if (plan.kind !== "reset") return plan;
   const { kind, now, ownToken, isRead, isScheduleOn } = context;
-  const { reason, isAgain } = plan;
-  const waits = (why: string): Plan => {
-    return { kind: "keep", waits: { reason, isAgain, since: waitsSince(memory, plan, desired, now), why } };
-  };
+  const { reason } = plan;
+  const waits = (why: string): Plan => ({ kind: "keep", waits: { ...plan, why } });
   if (memory && kind.onlyId !== undefined && isElsewhere(memory, context)) return refuseElsewhere(memory, context);
   if (reason === "schedule" && !isScheduleOn) return waits("rekey:scheduledResets is off");
   const rolledAt = memory?.rolledAt;
@@ -156,64 +154,37 @@ function gated(memory: Memory | undefined, plan: Plan, desired: Desired, context
   const isOwn = memory && Object.values(memory.current).includes(saltedMark(memory.salt, ownToken));
   // Before it was read, and if a read hides it, it is not known.
   if (!isOwn && !(isRead && !memory?.current.token)) return plan;
-  const why = isOwn
-    ? "it is rekey:queueToken, which other processes of this run use, too. Set rekey:queueUserId instead, so that each of them reads the token when it needs it"
-    : "the platform does not show it, so it may be rekey:queueToken, which other processes of this run use, too. If it is another one, rotate it in a stack without rekey:queueToken";
+  const why = `it ${isOwn ? "is" : "is not shown, and may be"} rekey:queueToken, which other processes of this run use, too. Set rekey:queueUserId instead, so that each of them reads the token when it needs it, or reset it in a stack without rekey:queueToken`;
   return { kind: "refuse", code: "REKEY_QUEUE_TOKEN_IN_USE", why };
 }
 
-/** It may count as due before its time, and is due now at the latest. */
-function waitsSince(
-  memory: Memory | undefined,
-  { reason, isAgain }: Reset,
-  { rotateEvery }: Desired,
-  now: Date,
-): string | undefined {
-  if (isAgain) return memory?.pending?.at;
-  if (reason !== "schedule" || !memory || !rotateEvery) return undefined;
-  return new Date(Math.min(dueAt(memory.rotatedAt, rotateEvery).getTime(), now.getTime())).toISOString();
-}
-
-/** What the program says about the outputs. While it is unknown, what was said before stays. */
-export function declaredIn(desired: Desired, before: Declared = {}): Declared {
-  const { saveCredentials, encryptFor, rotateEvery, connection } = desired;
-  const isKnown = (value: unknown) => !isUnknown(value);
-  const hidden = isKnown(saveCredentials) ? saveCredentials === false : before.saveCredentials === false;
-  const recipients = isKnown(encryptFor) ? [...new Set(encryptFor ?? [])].sort() : (before.encryptFor ?? []);
-  const every = isKnown(rotateEvery) ? rotateEvery : before.rotateEvery;
-  const names = connectionNames.filter((name) => isSet(connection?.[name]));
-  const given = isKnown(connection)
-    ? Object.fromEntries(names.map((name) => [name, connection?.[name]]))
-    : (before.connection ?? {});
+/** What the program says about the outputs, as far as it is known. */
+export function declaredIn({ saveCredentials, encryptFor, rotateEvery, connection }: Desired): Declared {
+  const recipients = [...new Set(encryptFor ?? [])].sort();
+  const given = Object.entries(connection ?? {}).filter(([, value]) => isSet(value));
   return {
-    ...(hidden && { saveCredentials: false }),
+    ...(saveCredentials === false && { saveCredentials }),
     ...(recipients.length > 0 && { encryptFor: recipients }),
-    ...(Object.keys(given).length > 0 && { connection: given }),
-    ...(isSet(every) && { rotateEvery: every }),
+    ...(given.length > 0 && { connection: Object.fromEntries(given) }),
+    ...(isSet(rotateEvery) && { rotateEvery }),
   };
 }
 
-/** Whether the state has values that the program keeps out of it, because they were nowhere else. */
-function isKept(saved: State, { saveCredentials, encryptFor }: Declared): boolean {
-  if (saveCredentials !== false) return false;
-  return Object.keys(credentialsIn(saved)).length > 0 || (encryptFor === undefined && saved.memory.file !== undefined);
+/** What the program says otherwise than before, or is not known yet. */
+export function changedIn(desired: Desired, { declared }: Memory): (keyof Declared)[] {
+  const next = declaredIn(desired);
+  const names = ["saveCredentials", "encryptFor", "connection", "rotateEvery"] as const;
+  return names.filter((name) => isUnknown(desired[name]) || !isDeepStrictEqual(next[name], declared[name]));
 }
 
-/** Whether a change of the form needs values that are not saved, or removes some that may be nowhere else. */
-function needsRead(saved: State, { saveCredentials, encryptFor }: Declared): boolean {
-  const { current, file } = saved.memory;
-  const values = credentialsIn(saved);
-  const isHidden = saveCredentials === false;
-  const isFileKept = encryptFor !== undefined && isDeepStrictEqual(file?.for, encryptFor);
-  return knownIn(current).some((name) => {
-    const isLeaving = values[name] !== undefined || file?.has[name] === current[name];
-    if (isHidden && encryptFor === undefined) return isLeaving;
-    return values[name] === undefined && !(isHidden && isFileKept);
-  });
+/** Whether the state has what the program keeps out of it, because it was nowhere else. */
+function isKept({ memory: { declared, file }, ...saved }: State): boolean {
+  if (declared.saveCredentials !== false) return false;
+  return Object.keys(credentialsIn(saved)).length > 0 || (declared.encryptFor === undefined && file !== undefined);
 }
 
 /** Whether a read can show the secret of the memory. In another account, the same id may be another one. */
-export function isReadable(memory: Memory, context: Context): boolean {
+function isReadable(memory: Memory, context: Context): boolean {
   return context.canRead && !isElsewhere(memory, context);
 }
 
@@ -235,12 +206,16 @@ export function isElsewhere({ place }: Pick<Memory, "place">, context: Context):
   return place !== undefined && context.place !== undefined && place.account !== context.place.account;
 }
 
-function refuseElsewhere(memory: Memory, { kind, place }: Context): Plan {
-  const why =
-    kind.onlyId === undefined
-      ? `the last reset was not confirmed, and it was sent with another ${accountSettings(kind)}. If the one with this id in the present account is to be reset, set a new version; otherwise restore the former settings`
-      : `it belongs to ${memory.place?.address}, and a read has not shown it at ${place?.address}. Restore the former ${accountSettings(kind)}; those at the other address need a resource of their own (another name, or \`--replace\`)`;
-  return { kind: "refuse", code: "REKEY_OTHER_ACCOUNT", why };
+function refuseElsewhere(memory: Memory, context: Context): Plan {
+  return { kind: "refuse", code: "REKEY_OTHER_ACCOUNT", why: whyElsewhere(memory, context) };
+}
+
+/** The addresses of secrets with an id are not shown: a setting may hold a secret, by mistake. */
+export function whyElsewhere(memory: Memory, { kind, place }: Context): string {
+  const settings = accountSettings(kind);
+  return kind.onlyId === undefined
+    ? `it was last reset or adopted with another ${settings}. If the ${kind.noun} of the present settings is another one, set a new version, which resets it there; otherwise restore the former settings`
+    : `it belongs to ${memory.place?.address}, but the settings are for ${place?.address}, and a read has not shown that both are the same. Restore the former ${settings}, or give the ${pluralOf(kind)} there a resource of their own (another name, or \`--replace\`)`;
 }
 
 /** The settings that say which account a secret is in, for messages. */
@@ -252,7 +227,7 @@ export function accountSettings({ service }: SecretKind): string {
  * Whether a secret is older than a date, or of unknown age. Once a reset has applied a date, neither the clock nor what
  * a read shows makes it, or an earlier one, due again.
  */
-function isOlder({ made: [oldest] }: Memory, rotatedSince: Desired["rotatedSince"], now: Date): boolean {
+export function isOlder({ made: [oldest] }: Memory, rotatedSince: Desired["rotatedSince"], now: Date): boolean {
   if (!isSet(rotatedSince)) return false;
   const date = readDate(rotatedSince);
   const isAfter = (time: string | undefined) => time !== undefined && new Date(time) >= date;

@@ -1,35 +1,22 @@
-import { NotReadError, RejectedError, RekeyError, RequestError } from "../platform/errors";
-import { keyOf, ownerOf, type Subject } from "../platform/secretKind";
+import {
+  type InternalError,
+  NotReadError,
+  RejectedError,
+  RekeyError,
+  RequestError,
+  UnconfirmedError,
+} from "../platform/errors";
+import { ownerOf, type Subject } from "../platform/secretKind";
 import { poll, untilEnd } from "../poll";
-import { type Credentials, valuesOf } from "../records/credentials";
+import { valuesOf } from "../records/credentials";
 import { type SecretResponse } from "../records/response";
 import { type Run } from "../run";
-import { learn } from "./evidence";
-import { type Learned } from "./findings";
-import { judge } from "./judge";
-import { marksOf, onlyKnown } from "./memory";
-import { type Context, isReadable, maySettle } from "./plan";
+import { judge, learn } from "./evidence";
+import { type Learned, savedKeyAdvice, unknownFailure } from "./findings";
+import { marksOf } from "./memory";
+import { contextOf } from "./plan";
+import { type Rotated, save, shownIn } from "./save";
 import { credentialsIn, type State } from "./state";
-
-/** What plans and evidence depend on, besides the state and the inputs. */
-export function contextOf({ kind }: Pick<Subject, "kind">, { options }: Run): Context {
-  const { settings } = options;
-  const isRead = settings.find("queueUserId") !== undefined;
-  const ownToken = kind.authorizesQueue && !isRead && settings.find("queueToken")?.value;
-  return {
-    kind,
-    now: options.clock.now(),
-    place: options.place(kind),
-    canRead: settings.canRead(kind),
-    isScheduleOn: settings.getOrDefault("scheduledResets") === "on",
-    ...(ownToken && { ownToken }),
-  };
-}
-
-/** The credentials that reads of this run have shown. What the platform shows may leave the state. */
-export function shownIn(subject: Subject, run: Run): Credentials[] {
-  return run.shared(`shown ${keyOf(subject)}`, (): Credentials[] => []);
-}
 
 async function read(subject: Subject, run: Run): Promise<SecretResponse> {
   const response = await run.platform.operations(subject.kind).read(subject.id);
@@ -55,8 +42,7 @@ export async function readBefore(subject: Subject, intent: "reset" | "adopted", 
 interface Last {
   /** What it has shown, if that is current. */
   readonly read?: SecretResponse;
-  /** Whether it has shown what was current before, or could not be made. */
-  readonly isOld?: boolean;
+  /** Why it has shown nothing that is current. */
   readonly why?: string;
   readonly isFinal: boolean;
 }
@@ -68,7 +54,7 @@ interface Last {
 export async function readUntilShown(subject: Subject, { memory }: State, run: Run): Promise<Last> {
   const { clock, end, settings } = run.options;
   const endsAtMs = clock.elapsedMs() + settings.deadlineMs;
-  const ended: Last = { isOld: true, why: "the run was ended", isFinal: true };
+  const ended: Last = { why: "the run was ended", isFinal: true };
   const act = async (): Promise<Last> => {
     if (end.aborted) return ended;
     const remainingMs = Math.max(1, endsAtMs - clock.elapsedMs());
@@ -76,48 +62,62 @@ export async function readUntilShown(subject: Subject, { memory }: State, run: R
       const last = await untilEnd(end, read(subject, run.within(remainingMs)));
       if (last === undefined) return ended;
       const verdict = judge(memory, marksOf(memory, last.credentials), contextOf(subject, run));
-      if (verdict === "hidden") return { isFinal: true };
+      if (verdict === "hidden") return { why: "the platform neither returned it nor shows it", isFinal: true };
       const isOld = verdict === "stale" || (verdict === "same" && memory.pending !== undefined);
-      return isOld ? { isOld, isFinal: false } : { read: last, isFinal: true };
+      return isOld
+        ? { why: "the platform still shows the former credentials", isFinal: false }
+        : { read: last, isFinal: true };
     } catch (error) {
-      const why = error instanceof RequestError ? error.happened : "pulumi-rekey failed";
-      return { isOld: true, why, isFinal: error instanceof RejectedError && error.status !== 429 };
+      const why = `it could not be read (${error instanceof RequestError ? error.happened : "pulumi-rekey failed"})`;
+      return { why, isFinal: error instanceof RejectedError && error.status !== 429 };
     }
   };
   return poll(run, { act, isDone: ({ isFinal }) => isFinal, firstWaitMs: 250, endsAtMs });
+}
+
+/** The state after a reset of which it is unknown whether it was applied, unless a read shows it. */
+export async function settleLost(
+  subject: Subject,
+  pending: State,
+  failed: UnconfirmedError | InternalError,
+  run: Run,
+): Promise<Rotated> {
+  const canSettle = pending.memory.pending?.before !== undefined;
+  const last = canSettle ? await readUntilShown(subject, pending, run) : undefined;
+  const failure = unknownFailure(subject, failed, canSettle);
+  if (!last?.read) return { state: pending, failure, findings: [] };
+  // The platform's text may contain the new credentials, which only this read has shown.
+  const { secrets } = run.platform;
+  secrets.add(valuesOf(last.read.credentials));
+  const why = secrets.redact(failed instanceof UnconfirmedError ? failed.happened : "its result was lost");
+  const learned = learn(pending, last.read, contextOf(subject, run));
+  const findings = learned.findings.map((one) => (one.kind === "unknown" ? one : { ...one, why }));
+  return { ...learned, findings, ...(learned.state.memory.pending && { failure }) };
 }
 
 /**
  * Reads what may have been changed elsewhere, and what is not known. It never fails: if the read does, the saved state
  * stays.
  *
- * @param adviceOn returns what is said of a failed read in addition, with a space before it
+ * @param isRefresh whether the configuration is that of the last `up`
  */
-export async function look(
-  subject: Subject,
-  saved: State,
-  run: Run,
-  adviceOn: (error: unknown) => string = () => "",
-): Promise<Learned> {
+export async function look(subject: Subject, saved: State, run: Run, isRefresh = false): Promise<Learned> {
   const context = contextOf(subject, run);
-  const { pending } = saved.memory;
   try {
     if (!context.canRead) return { state: saved, findings: [] };
-    if (pending && isReadable(saved.memory, context) && !maySettle(saved.memory, context)) {
-      return { state: saved, findings: [] };
-    }
     run.platform.secrets.add(valuesOf(credentialsIn(saved)));
-    return waitingForNoHidden(learn(saved, await read(subject, run), context));
+    return learn(saved, await read(subject, run), context);
   } catch (error) {
+    const advice = isRefresh ? savedKeyAdvice(subject.kind.service, error) : "";
     // Only the text of Rekey's own errors is free of secrets.
-    const why = error instanceof RekeyError ? `${error.text}${adviceOn(error)}` : "";
+    const why = error instanceof RekeyError ? error.text + advice : "";
     return { state: saved, findings: [{ kind: "failed", why }] };
   }
 }
 
-/** What a read hides is not waited for any longer: the next one may show it by chance. */
-function waitingForNoHidden({ state, findings }: Learned): Learned {
-  const { memory } = state;
-  if (!findings.some(({ kind }) => kind === "hidden")) return { state, findings };
-  return { state: { ...state, memory: { ...memory, current: onlyKnown(memory.current) } }, findings };
+/** Reads what may have been changed elsewhere, and what is not known. It resets nothing and never fails. */
+export async function refresh(subject: Subject, saved: State, run: Run): Promise<Rotated> {
+  const found = await look(subject, saved, run, true);
+  const { failure, ...next } = await save(subject, saved, found, saved.memory.declared, run);
+  return failure ? { state: saved, findings: [{ kind: "failed", why: failure.text }] } : next;
 }

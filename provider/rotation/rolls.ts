@@ -1,40 +1,27 @@
 import { type Learned } from "./findings";
-import { type Marks, type Memory } from "./memory";
-import { type Desired } from "./plan";
+import { type Memory } from "./memory";
+import { type Desired, type Plan } from "./plan";
 import { type State } from "./state";
 import { triggerMark } from "./trigger";
 
 /**
- * Whether exactly one roll was made since the memory: by a run that was killed before it could save it, or by someone
- * else.
+ * The state in which a roll that a read has noticed counts as that of the new version: a run that was killed before it
+ * could save it has made it, or someone else. Undefined unless exactly one was made since the memory.
  */
-export function isRolledOnce(before: Memory, after: Memory): boolean {
-  const { nextKey } = before.current;
-  return (
-    nextKey !== undefined &&
-    nextKey !== "" &&
-    before.current.currentKey !== nextKey &&
-    after.current.currentKey === nextKey
-  );
-}
-
-/** The state in which a roll that was noticed counts as that of the program's trigger. */
-export function claimRoll(noticed: State, desired: Desired): Learned {
-  const { memory } = noticed;
+export function claimedRoll(plan: Plan, before: Memory, noticed: State, desired: Desired): Learned | undefined {
+  const { memory, rotationCount } = noticed;
+  const { currentKey, nextKey } = before.current;
+  const isNewVersion = plan.kind === "reset" && plan.reason === "trigger" && plan.isAgain !== true;
+  if (!isNewVersion || !nextKey || nextKey === currentKey || memory.current.currentKey !== nextKey) return undefined;
   const rotatedAt = memory.rolledAt ?? memory.rotatedAt;
   const state: State = {
     ...noticed,
     outcome: "reset",
     adoptedAt: undefined,
     rotatedAt,
-    rotationCount: noticed.rotationCount + 1,
+    rotationCount: rotationCount + 1,
     rotationReason: "trigger",
     memory: { ...memory, applied: triggerMark(memory, desired), rotatedAt },
   };
   return { state, findings: [{ kind: "claimed" }] };
-}
-
-/** The next key, if it did not become the current one. */
-export function skipped(before: Marks, { currentKey }: Marks): string[] {
-  return currentKey && before.nextKey && before.nextKey !== currentKey ? [before.nextKey] : [];
 }

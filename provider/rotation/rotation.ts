@@ -1,6 +1,6 @@
 import { InputError, RekeyError } from "../platform/errors";
 import { ownerOf, type SecretKind, secretOf, type Subject } from "../platform/secretKind";
-import { idProblem, isSet } from "../records/fields";
+import { idProblem } from "../records/fields";
 import { isUnknown, jsonText, unknownValue } from "../records/properties";
 import {
   type Adopted,
@@ -13,18 +13,19 @@ import {
   type Schemas,
 } from "../resource";
 import { type Run } from "../run";
-import { accessOf, urlsOf } from "./access";
+import { adoptSecret } from "./adoption";
+import { accessOf, connectionProblem, urlsOf } from "./access";
 import { recipientsProblem } from "./encryption";
-import { connectionProblem } from "./endpoint";
+import { told } from "./findings";
 import { databasePassword } from "./kinds/databasePassword";
-import { type Declared } from "./memory";
-import { announced, concerns, noticeAbout, type Said, told, withCount } from "./messages";
-import { declaredIn, type Desired, isReadFirst, type Plan } from "./plan";
-import { contextOf } from "./reads";
-import { adoptSecret, planFor, refresh, rotate } from "./rotate";
+import { writeMemory } from "./memory";
+import { noticeAbout, type Said, saidOf, withCount } from "./messages";
+import { changedIn, contextOf, type Desired, type Plan, planRotation } from "./plan";
+import { refresh } from "./reads";
+import { rotate } from "./rotate";
 import { dueAt, isFuture, readDate, readInterval } from "./schedule";
 import { type Rotated } from "./save";
-import { savedOutputs, type State, stateIn } from "./state";
+import { type State, stateIn } from "./state";
 
 /** The saved outputs of a rotation. */
 export type RotationOutputs = Readonly<Record<string, unknown>>;
@@ -35,15 +36,15 @@ const outputsOfReset = ["outcome", "rotatedAt", "adoptedAt", "rotationCount", "r
 /** The resource that rotates the secrets of one kind. */
 export function rotationOf(kind: SecretKind): Resource<Desired, RotationOutputs> {
   const { idInput, onlyId, minInterval } = kind;
+  const outputs = outputTable(kind);
   const subjectOf = (values: object): Subject => {
     return { kind, id: onlyId ?? (values as Readonly<Record<string, string>>)[idInput] ?? "" };
   };
   const done = (subject: Subject, { state, failure, findings }: Rotated, run: Run): Result<RotationOutputs> => ({
-    outputs: outputsOf(subject, state, run),
+    outputs: outputsOf(subject, state, Object.keys(outputs), run),
     failure,
     notices: findings.map((finding) => noticeAbout(subject, told(finding, kind))),
   });
-  const outputs = outputTable(kind);
   return {
     idInput,
     ...(onlyId !== undefined && { onlyId }),
@@ -57,22 +58,18 @@ export function rotationOf(kind: SecretKind): Resource<Desired, RotationOutputs>
         ...(minInterval !== undefined && { minInterval: intervalOf(schemas, true) }),
       },
     }),
-    check(inputs, run) {
-      return [
-        ...rotationProblems(inputs, kind, run),
-        ...(kind === databasePassword ? connectionProblems(inputs, run) : []),
-      ];
-    },
+    check: (inputs, run) => rotationProblems(inputs, kind, run),
     claims: (inputs) => {
       const { id } = subjectOf(inputs);
       return isUnknown(id) ? [] : [claimOf({ kind, id })];
     },
     plan(saved, inputs, run): Planned {
       const subject = subjectOf(inputs);
-      const isUnknownId = isUnknown(subject.id);
       const state = saved && stateIn(saved);
       const plan: Plan =
-        state && isUnknownId ? { kind: "maybe", names: [idInput] } : planFor(subject, state, inputs, run);
+        state && isUnknown(subject.id)
+          ? { kind: "maybe", names: [idInput] }
+          : planRotation(state, inputs, contextOf(subject, run));
       return {
         changes: plan.kind !== "keep",
         changing: state && changingOutputs(Object.keys(outputs), plan, state, inputs),
@@ -105,22 +102,9 @@ export function rotationOf(kind: SecretKind): Resource<Desired, RotationOutputs>
 }
 
 /** All outputs of a rotation, and which of them are secret. */
-function outputTable({
-  idInput,
-  table,
-  restUrl,
-  minInterval,
-  probe,
-  ...kind
-}: SecretKind): Resource<never, never>["outputs"] {
-  const isDatabase = kind.duplicateCode === databasePassword.duplicateCode;
-  const secrets = [
-    ...Object.values(table.credentials),
-    "otherFields",
-    ...(isDatabase ? ["connectionUrl", "restUrl"] : []),
-    ...(isDatabase || probe ? ["access"] : []),
-    "memory",
-  ];
+function outputTable(kind: SecretKind): Resource<never, never>["outputs"] {
+  const { idInput, table, restUrl, minInterval, probe } = kind;
+  const isDatabase = kind === databasePassword;
   const plain = [
     idInput,
     ...(Object.keys(table.fields).length > 0 ? ["record", "exactIntegers"] : []),
@@ -130,50 +114,49 @@ function outputTable({
     ...(minInterval === undefined ? [] : ["currentKeySince"]),
     "encryptedCredentials",
   ];
-  return Object.fromEntries([
-    ...plain.map((name) => [name, "plain"] as const),
-    ...secrets.map((name) => [name, "secret"] as const),
-  ]);
+  const secrets = [
+    ...Object.values(table.credentials),
+    "otherFields",
+    ...(isDatabase ? ["connectionUrl", "restUrl"] : []),
+    ...(isDatabase || probe ? ["access"] : []),
+    "memory",
+  ];
+  const names = [...plain, ...secrets];
+  return Object.fromEntries(names.map((name) => [name, secrets.includes(name) ? "secret" : "plain"]));
 }
 
 /** The outputs of a state: with the id, and with what programs use that follows from it. */
-function outputsOf(subject: Subject, state: State, run: Run): RotationOutputs {
-  const { kind, id } = subject;
+function outputsOf(subject: Subject, state: State, names: readonly string[], run: Run): RotationOutputs {
   const { memory } = state;
   const { rotateEvery } = memory.declared;
   const access = accessOf(subject, state, run);
-  const derived = {
+  const all: RotationOutputs = {
+    ...state,
     ...urlsOf(subject, state, run),
-    nextRotationAt: rotateEvery && dueAt(memory.rotatedAt, rotateEvery).toISOString(),
-    currentKeySince: kind.minInterval === undefined ? undefined : memory.made[0]?.at,
+    [subject.kind.idInput]: subject.id,
+    nextRotationAt: rotateEvery ? dueAt(memory.rotatedAt, rotateEvery).toISOString() : undefined,
+    currentKeySince: memory.made[0]?.at,
     access: access && jsonText(access),
+    memory: writeMemory(memory),
   };
-  const known = Object.entries(derived).filter(([, value]) => value !== undefined && value !== "");
-  const { record, exactIntegers, ...others } = savedOutputs(state);
-  const hasRecord = Object.keys(kind.table.fields).length > 0;
-  return { [kind.idInput]: id, ...others, ...(hasRecord && { record, exactIntegers }), ...Object.fromEntries(known) };
+  return Object.fromEntries(names.flatMap((name) => (all[name] === undefined ? [] : [[name, all[name]]])));
 }
 
 /** The outputs that a plan may change; undefined for all. */
 export function changingOutputs(
   all: readonly string[],
-  plan: Plan,
+  { kind }: Plan,
   { memory }: State,
   desired: Desired,
 ): string[] | undefined {
-  if (plan.kind === "read") return all.filter((name) => !outputsOfReset.includes(name));
-  if (plan.kind !== "save") return undefined;
-  const after = declaredIn(desired, memory.declared);
-  const isOther = (name: keyof Declared) =>
-    isUnknown(desired[name]) || JSON.stringify(after[name]) !== JSON.stringify(memory.declared[name]);
-  const form = ["otherFields", "connectionUrl", "restUrl", "access", "encryptedCredentials"];
-  const isForm = isOther("saveCredentials") || isOther("encryptFor");
-  const credentials = all.filter((name) => Object.hasOwn(memory.current, name));
+  if (kind !== "read" && kind !== "save") return undefined;
+  const changed = changedIn(desired, memory);
+  const isMore = kind === "read" || changed.includes("saveCredentials") || changed.includes("encryptFor");
   const changing = [
     "memory",
-    ...(isForm ? [...form, ...credentials] : []),
-    ...(isOther("connection") ? ["connectionUrl", "restUrl", "access"] : []),
-    ...(isOther("rotateEvery") ? ["nextRotationAt"] : []),
+    ...(isMore ? all.filter((name) => !outputsOfReset.includes(name)) : []),
+    ...(changed.includes("connection") ? ["connectionUrl", "restUrl", "access"] : []),
+    ...(changed.includes("rotateEvery") ? ["nextRotationAt"] : []),
   ];
   return all.filter((name) => changing.includes(name));
 }
@@ -184,44 +167,23 @@ export const renamed: Said = {
   isWarning: true,
 };
 
-/** What is said of a plan, before it is carried out, with warnings about the saved state and the settings. */
+/** What is said of a plan, before it is carried out, with the resets of the run counted. */
 function noticesOf(subject: Subject, plan: Plan, saved: State | undefined, desired: Desired, run: Run): Notice[] {
-  const said = saidOf(subject, plan, saved, desired, run);
-  if (plan.kind !== "reset") {
-    return [...said.map((one) => noticeAbout(subject, one)), ...settingsNotice(subject, plan, run)];
+  const said = saidOf(plan, saved, desired, contextOf(subject, run));
+  if (plan.kind === "reset") {
+    const [first] = said;
+    // Each secret whose id is not known yet is another one.
+    const counted = run.announce([subject.id === unknownValue ? Symbol() : secretOf(subject)]);
+    // A replacement is announced once, by its diff.
+    said.splice(0, 1, ...(first && counted ? [withCount(first, counted)] : []));
+    if (saved === undefined && stateOf(run).has(secretOf(subject))) said.push(renamed);
   }
-  const [first, ...others] = said;
-  // Each secret whose id is not known yet is another one.
-  const counted = run.announce([subject.id === unknownValue ? Symbol() : secretOf(subject)]);
-  // A replacement is announced once, by its diff.
-  const announcement = first && counted ? [withCount(first, counted)] : [];
-  return [...announcement, ...others, ...(saved === undefined && stateOf(run).has(secretOf(subject)) ? [renamed] : [])]
-    .map((one) => noticeAbout(subject, one))
-    .concat(settingsNotice(subject, plan, run));
+  return [...said.map((one) => noticeAbout(subject, one)), ...settingsNotice(subject, plan, run)];
 }
 
 /** The secrets that this run has refreshed: a new resource for one of them is likely renamed. */
 export function stateOf(run: Run): Set<string> {
   return run.shared(stateOf, () => new Set<string>());
-}
-
-/**
- * As `noticesOf`, without the subject, the count and the settings: a fleet says it of several at once.
- *
- * @param isAdded whether it is new in a fleet that has others
- */
-export function saidOf(
-  subject: Subject,
-  plan: Plan,
-  saved: State | undefined,
-  desired: Desired,
-  run: Run,
-  isAdded = false,
-): Said[] {
-  const context = contextOf(subject, run);
-  const isFirst = saved !== undefined && isReadFirst(saved, plan, context);
-  const one = announced(plan, subject.kind, desired, { now: context.now, isReadFirst: isFirst, isAdded });
-  return [...(one ? [one] : []), ...(saved ? concerns(saved.memory, plan, desired, context) : [])];
 }
 
 /** Says once in a run that an `up` will fail for a missing setting: previews pass without credentials. */
@@ -249,19 +211,12 @@ export function rotationInputs(schemas: Schemas) {
 
 /** The input of databases that says where clients connect. */
 export function connectionInput({ z, refuse }: Schemas) {
-  return { connection: z.unknown().superRefine(refuse((given) => connectionProblem(given))) };
+  return { connection: z.unknown().superRefine(refuse(connectionProblem)) };
 }
 
 function intervalOf({ z, attempt, expected }: Schemas, orZero: boolean) {
   const written = z.string(expected("a duration written as a string"));
   return written.superRefine(attempt((interval: string) => readInterval(interval, { orZero })));
-}
-
-/** A wrong setting of the host is reported before anything is sent. */
-export function connectionProblems({ connection }: Desired, run: Run): InputProblem[] {
-  const setting = run.options.settings.databaseHost;
-  const problem = isSet(connection) && !isUnknown(connection) ? connectionProblem(connection, setting) : undefined;
-  return problem === undefined ? [] : [{ property: "connection", problem }];
 }
 
 /** What is wrong with the inputs of a rotation that the schema accepts. */
@@ -271,6 +226,8 @@ export function rotationProblems(
   run: Run,
 ): InputProblem[] {
   const problems: InputProblem[] = [];
+  // A wrong setting is reported before anything is sent.
+  if (kind === databasePassword) run.options.settings.get("databaseHost");
   const now = run.options.clock.now();
   if (rotatedSince && !isUnknown(rotatedSince) && isFuture(readDate(rotatedSince).toISOString(), now)) {
     const problem = `must not be more than five minutes in the future: by the clock of this machine, it is ${now.toISOString()}`;

@@ -1,27 +1,23 @@
 import { isDeepStrictEqual } from "node:util";
 import { NotEncryptedError, RefusedError, type RekeyError } from "../platform/errors";
-import { secretOf, type Subject } from "../platform/secretKind";
+import { keyOf, secretOf, type Subject } from "../platform/secretKind";
 import { type CredentialName, credentialNames, type Credentials } from "../records/credentials";
 import { jsonText } from "../records/properties";
 import { type Run } from "../run";
+import { urlsOf } from "./access";
 import { encrypt } from "./encryption";
-import { type Finding } from "./findings";
-import { type Declared, type EncryptedFile, knownIn, marksOf, type Memory } from "./memory";
+import { type Finding, type Learned } from "./findings";
+import { type Declared, knownIn, marksOf, type Memory } from "./memory";
 import { credentialsIn, type State, withoutValues } from "./state";
 
-/** How the values of a state are saved. */
-interface How {
-  /** The URLs with which the credentials of a state are used, for the file. */
-  readonly urlsOf: (state: State) => object;
-  /** The credentials that reads of this run have shown. */
-  readonly shown: readonly Credentials[];
+/** What was done for one secret: what to save, and what to tell. */
+export interface Rotated extends Learned {
+  readonly failure?: RekeyError | undefined;
 }
 
-/** What was done for one secret: what to save, and what to tell. */
-export interface Rotated {
-  readonly state: State;
-  readonly failure?: RekeyError | undefined;
-  readonly findings: readonly Finding[];
+/** The credentials that reads of this run have shown. What the platform shows may leave the state. */
+export function shownIn(subject: Subject, run: Run): Credentials[] {
+  return run.shared(`shown ${keyOf(subject)}`, (): Credentials[] => []);
 }
 
 /**
@@ -36,107 +32,78 @@ export async function save(
   before: State | undefined,
   { state, failure, findings }: Rotated,
   declared: Declared,
-  how: How,
+  run: Run,
 ): Promise<Rotated> {
   const { memory } = state;
-  const isSame = before !== undefined && isDeepStrictEqual(before.memory.current, memory.current);
-  const asked: State = isDeepStrictEqual(memory.declared, declared)
-    ? state
-    : { ...state, memory: { ...memory, declared } };
+  const shown = shownIn(subject, run);
   let next: State;
   try {
-    next = inForm(await withFile(subject, asked, declared, how), declared, how);
+    next = inForm(await withFile(subject, { ...state, memory: { ...memory, declared } }, run), shown);
   } catch {
-    // What was declared before stays, so that the next `up` tries again.
-    const former = (isSame && before?.memory.declared) || {};
+    const isSame = before !== undefined && isDeepStrictEqual(before.memory.current, memory.current);
     failure ??= new NotEncryptedError({ secret: secretOf(subject), isSame });
-    next = inForm(state, former, how);
-    next = { ...next, memory: { ...next.memory, declared: former } };
+    // What was declared before stays, so that the next `up` tries again.
+    next = inForm({ ...state, memory: { ...memory, declared: isSame ? before.memory.declared : {} } }, shown);
   }
-  const isChanged = !isDeepStrictEqual(before?.memory.declared ?? {}, next.memory.declared);
-  return {
-    state: next,
-    ...(failure && { failure }),
-    findings: [...findings, ...formFindings(before, next, state, isChanged)],
-  };
+  return { state: next, ...(failure && { failure }), findings: [...findings, ...formFindings(before, next, state)] };
 }
 
 /** The state with the age file that the program declares, if all that the former one has is in it, or elsewhere. */
-async function withFile(
-  { kind, id }: Subject,
-  state: State,
-  { encryptFor, saveCredentials }: Declared,
-  { urlsOf, shown }: How,
-): Promise<State> {
-  const { memory } = state;
-  const { file, current } = memory;
+async function withFile(subject: Subject, state: State, run: Run): Promise<State> {
+  const { memory, ...rest } = state;
+  const { file, current, declared } = memory;
+  const { encryptFor, saveCredentials } = declared;
   const values = credentialsIn(state);
   const has = marksOf(memory, values);
-  const isNeeded = (one: EncryptedFile | undefined) => !isDeepStrictEqual(one, encryptFor && { for: encryptFor, has });
-  const isComplete = knownIn(current).every((name) => has[name] !== undefined);
-  if (file && isDeepStrictEqual(file.for, encryptFor) && isDeepStrictEqual(file.has, current) && !isComplete) {
-    return state;
-  }
-  if (!isNeeded(file)) return state;
-  const isElsewhere = (name: CredentialName) =>
-    isShown(memory, name, shown) ||
-    (encryptFor ? has[name] !== undefined : saveCredentials !== false && has[name] !== undefined);
-  const isOnlyCopy =
-    file !== undefined && knownIn(file.has).some((name) => file.has[name] === current[name] && !isElsewhere(name));
-  if (isOnlyCopy) return state;
-  const { encryptedCredentials: _former, ...rest } = state;
-  if (encryptFor === undefined || Object.keys(values).length === 0) {
-    // A file with nothing that is current is of no use.
-    const { file: _none, ...others } = memory;
-    return { ...rest, memory: others };
-  }
-  const text = jsonText({ [kind.idInput]: id, rotatedAt: state.rotatedAt, ...values, ...urlsOf(state) });
-  const encryptedCredentials = await encrypt(text, encryptFor);
-  return { ...rest, encryptedCredentials, memory: { ...memory, file: { for: encryptFor, has } } };
+  const next = encryptFor && Object.keys(values).length > 0 ? { for: encryptFor, has } : undefined;
+  const isLeaving = saveCredentials === false && encryptFor === undefined;
+  const isOnlyHere = (name: CredentialName) =>
+    file?.has[name] === current[name] &&
+    (isLeaving || has[name] === undefined) &&
+    !isShown(memory, name, shownIn(subject, run));
+  if (isDeepStrictEqual(file, next) || (file && knownIn(file.has).some(isOnlyHere))) return state;
+  // A file with nothing that is current is of no use.
+  if (!next) return { ...rest, encryptedCredentials: undefined, memory: { ...memory, file: next } };
+  const { kind, id } = subject;
+  const text = jsonText({ [kind.idInput]: id, rotatedAt: state.rotatedAt, ...values, ...urlsOf(subject, state, run) });
+  return { ...rest, encryptedCredentials: await encrypt(text, next.for), memory: { ...memory, file: next } };
 }
 
 /** The state without the values that are to be kept out of it, and are elsewhere. */
-function inForm(state: State, { saveCredentials }: Declared, { shown }: How): State {
-  if (saveCredentials !== false) return state;
-  const { otherFields: _open, ...rest } = state;
-  const leaving = knownIn(state.memory.current).filter((name) => isElsewhere(state.memory, name, shown));
-  return withoutValues(rest, leaving);
-}
-
-/** Whether a value is known outside of the state: the age file has it, or a read of this run has shown it. */
-export function isElsewhere(memory: Memory, name: CredentialName, shown: readonly Credentials[]): boolean {
+function inForm(state: State, shown: readonly Credentials[]): State {
+  const { memory, otherFields: _open, ...rest } = state;
+  if (memory.declared.saveCredentials !== false) return state;
   const { current, file } = memory;
-  return (file !== undefined && file.has[name] === current[name]) || isShown(memory, name, shown);
+  const isInFile = (name: CredentialName) => file?.has[name] === current[name];
+  const leaving = knownIn(current).filter((name) => isInFile(name) || isShown(memory, name, shown));
+  return withoutValues({ ...rest, memory }, leaving);
 }
 
-function isShown(memory: Memory, name: CredentialName, shown: readonly Credentials[]): boolean {
+/** Whether a read has shown a current credential. */
+export function isShown(memory: Memory, name: CredentialName, shown: readonly Credentials[]): boolean {
   return shown.some((one) => marksOf(memory, one)[name] === memory.current[name]);
 }
 
-function formFindings(before: State | undefined, next: State, found: State, isChanged: boolean): Finding[] {
+/** @param found the state before it was brought into its form */
+function formFindings(before: State | undefined, next: State, found: State): Finding[] {
   const { current, declared, file } = next.memory;
-  const [was, has] = [credentialsIn(before), credentialsIn(next)];
+  const { saveCredentials, encryptFor } = declared;
+  const was = before?.memory;
+  const [had, has] = [credentialsIn(before), credentialsIn(next)];
   const findings: Finding[] = [];
-  const isLeft = credentialNames.some(
-    (name) => was[name] !== undefined && has[name] === undefined && before?.memory.current[name] === current[name],
-  );
-  if (isLeft) findings.push({ kind: "removed" });
-  const isKept = declared.saveCredentials === false && (Object.keys(has).length > 0 || isFileKept(next));
-  if (isKept) findings.push({ kind: "kept", names: Object.keys(has) });
-  const lacking = knownIn(current).filter((name) => found[name] === undefined && has[name] === undefined);
-  const isWanted =
-    declared.saveCredentials !== false || (declared.encryptFor !== undefined && !isFileOf(file, declared));
-  if (isChanged && isWanted && before !== undefined && lacking.length > 0) findings.push({ kind: "later" });
+  if (credentialNames.some((name) => had[name] && has[name] === undefined && was?.current[name] === current[name])) {
+    findings.push({ kind: "removed" });
+  }
+  const isFileKept = file !== undefined && encryptFor === undefined;
+  if (saveCredentials === false && (Object.keys(has).length > 0 || isFileKept)) {
+    findings.push({ kind: "kept", names: Object.keys(has) });
+  }
+  const isWanted = saveCredentials !== false || (encryptFor !== undefined && !isDeepStrictEqual(file?.for, encryptFor));
+  const isChanged = was !== undefined && !isDeepStrictEqual(was.declared, declared);
+  if (isChanged && isWanted && knownIn(current).some((name) => found[name] === undefined)) {
+    findings.push({ kind: "later" });
+  }
   return findings;
-}
-
-/** Whether the age file stays although the program asks for none, because it is the only place that has something. */
-function isFileKept({ memory }: State): boolean {
-  return memory.declared.encryptFor === undefined && memory.file !== undefined;
-}
-
-function isFileOf(file: EncryptedFile | undefined, { encryptFor }: Declared): boolean {
-  return isDeepStrictEqual(file?.for, encryptFor);
 }
 
 /**

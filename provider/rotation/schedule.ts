@@ -33,15 +33,6 @@ export function readInterval(written: string, { orZero = false, orShort = false 
   return duration;
 }
 
-/** Whether a text can be read as a time between rotations. */
-export function isInterval(written: string): boolean {
-  try {
-    return readInterval(written, { orZero: true, orShort: true }).isValid;
-  } catch {
-    return false;
-  }
-}
-
 /** No zone of the world is further than 14 hours from UTC. */
 const zone = /Z|[+-]((0\d|1[0-3])(:?[0-5]\d)?|14(:?00)?)/;
 const date = new RegExp(`^\\d{4}-\\d\\d-\\d\\d(T\\d\\d:\\d\\d(:\\d\\d([.,]\\d+)?)?(${zone.source}))?$`);
@@ -56,26 +47,6 @@ export function readDate(written: string): Date {
   if (read?.isValid) return read.toJSDate();
   throw new Error("must be a date (2026-04-19), or a date and time with a zone (2026-04-19T18:30:00Z), in ISO 8601");
 }
-
-/**
- * How late a due rotation is, if it is late by more than a tenth of its interval: `3 days`.
- *
- * @param last time of the last rotation (ISO 8601)
- */
-export function overdue(last: string, written: string, now: Date): string | undefined {
-  const due = dueAt(last, written).getTime();
-  const late = now.getTime() - due;
-  if (late <= (due - Date.parse(last)) / 10) return undefined;
-  const [unit = "second", milliseconds = 1000] = unitsOfTime.find(([, length]) => late >= length) ?? [];
-  const count = Math.floor(late / milliseconds);
-  return `${count} ${unit}${count === 1 ? "" : "s"}`;
-}
-
-const unitsOfTime = [
-  ["day", 86_400_000],
-  ["hour", 3_600_000],
-  ["minute", 60_000],
-] as const;
 
 /** The most by which a schedule is early. */
 const slackMs = 3_600_000;
@@ -106,6 +77,5 @@ export function isWholeTime(written: unknown): written is string {
 /** The time that is `written` after the last rotation. */
 export function dueAt(last: string, written: string): Date {
   const from = calendar().DateTime.fromISO(last, { zone: "utc" });
-  if (!from.isValid) throw new Error(`${JSON.stringify(last)} is not an ISO 8601 time`);
   return from.plus(readInterval(written, { orZero: true })).toJSDate();
 }

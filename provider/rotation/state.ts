@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { type CredentialName, credentialNames, type Credentials } from "../records/credentials";
 import { type SecretResponse } from "../records/response";
 import { jsonText } from "../records/properties";
-import { type Memory, readMemory, type ResetReason, writeMemory } from "./memory";
+import { type Memory, readMemory, type ResetReason } from "./memory";
 
 /** The outcome of the last reset; `unknown` if it was not confirmed. */
 export type Outcome = "reset" | "adopted" | "unknown";
@@ -26,21 +26,6 @@ export interface State extends Credentials {
   readonly encryptedCredentials?: string | undefined;
   readonly memory: Memory;
 }
-
-/** The names of the outputs of a state, in addition to the credentials. */
-const stateOutputs = [
-  "outcome",
-  "rotatedAt",
-  "adoptedAt",
-  "rotationCount",
-  "rotationReason",
-  "record",
-  "exactIntegers",
-  "otherFields",
-  "problems",
-  "encryptedCredentials",
-  "memory",
-] as const satisfies readonly (keyof State)[];
 
 /** The credentials with some names, as far as they are known. Those that are not text are damaged. */
 export function picked(credentials: Credentials, names: readonly CredentialName[]): Credentials {
@@ -71,17 +56,14 @@ export function withRecord(state: State, { record, exactIntegers, otherFields, p
   };
 }
 
-/** @throws StateError if the saved memory is damaged */
+/**
+ * The state of saved outputs. What follows from a state is made again when it is saved.
+ *
+ * @throws StateError if the saved memory is damaged
+ */
 export function stateIn(outputs: Readonly<Record<string, unknown>>, memory = readMemory(outputs["memory"])): State {
-  const known = stateOutputs.filter((name) => outputs[name] !== undefined);
-  const saved = Object.fromEntries(known.map((name) => [name, outputs[name]]));
-  return { ...saved, ...credentialsIn(outputs), memory } as State;
-}
-
-/** The outputs of a state as they are saved. */
-export function savedOutputs({ memory, ...state }: State): Readonly<Record<string, unknown>> {
-  const known = Object.entries(state).filter(([, value]) => value !== undefined);
-  return { ...Object.fromEntries(known), memory: writeMemory(memory) };
+  const saved = { ...outputs, memory } as unknown as State;
+  return { ...withoutValues(saved), ...credentialsIn(saved) };
 }
 
 /** Compares two values as a saved state has them. */

@@ -1,4 +1,4 @@
-import { saltedMark } from "./mark";
+import { saltedMark } from "./memory";
 
 /** The inputs whose change requests one more reset. */
 export interface Trigger {

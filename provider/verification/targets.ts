@@ -2,10 +2,9 @@ import { type ProbeEndpoint } from "../platform/credential";
 import { InputError, SettingsError } from "../platform/errors";
 import { ownerOf, type Subject } from "../platform/secretKind";
 import { isObject } from "../records/fields";
-import { type Access, type AccessCredential } from "../rotation/access";
-import { type Connection, endpointOf, usernameFor } from "../rotation/endpoint";
+import { type Access, type AccessCredential, endpointOf, usernameFor } from "../rotation/access";
 import { kinds } from "../rotation/kinds/kinds";
-import { saltedMark } from "../rotation/mark";
+import { type Connection, saltedMark } from "../rotation/memory";
 import { type Run } from "../run";
 
 /** One secret to verify. */

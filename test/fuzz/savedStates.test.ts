@@ -3,10 +3,10 @@ import fc from "fast-check";
 import { StateError } from "../../provider/platform/errors";
 import { begin } from "../../provider/rotation/evidence";
 import { readMemory } from "../../provider/rotation/memory";
-import { savedOutputs, type State } from "../../provider/rotation/state";
+import { type State } from "../../provider/rotation/state";
 import { FakeRun } from "../support/fakeRun";
 import { providerTexts } from "../support/host";
-import { contextAt, stateAfterReset } from "../support/savedRotation";
+import { contextAt, savedOutputs, stateAfterReset } from "../support/savedRotation";
 import { type Properties } from "../support/wire";
 import { InProcessAdapter } from "./adapter";
 import { databaseId, tryParse } from "./answers";
@@ -27,8 +27,8 @@ const states = [
   { state: adopted, version },
   { state: again(again(again(reset))), version: "8" },
 ].map((one) => {
-  const outputs = { databaseId, __provider, ...savedOutputs(one.state) };
-  return { version: one.version, outputs: JSON.parse(JSON.stringify(outputs)) as Properties };
+  const outputs: Properties = { databaseId, __provider, ...savedOutputs(one.state) };
+  return { version: one.version, outputs };
 });
 
 /** Changes one property of an object: removes it, cuts it off, or replaces it by any JSON, as an engine saves it. */

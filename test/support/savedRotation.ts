@@ -2,7 +2,8 @@ import { type Credentials } from "../../provider/records/credentials";
 import { begin, confirm } from "../../provider/rotation/evidence";
 import { databasePassword } from "../../provider/rotation/kinds/databasePassword";
 import { type Context, type Desired } from "../../provider/rotation/plan";
-import { savedOutputs, type State } from "../../provider/rotation/state";
+import { writeMemory } from "../../provider/rotation/memory";
+import { type State } from "../../provider/rotation/state";
 import { type Properties } from "./wire";
 
 /** A platform that can be read. */
@@ -19,7 +20,12 @@ export function stateAfterReset(
 ): State {
   const response = { record, credentials, exactIntegers: {}, problems: [] };
   const pending = begin(undefined, desired, "created", undefined, context);
-  return confirm(pending, { response }, { at: context.now.toISOString() }, { ...context, canRead: false });
+  return confirm(pending, [response], { at: context.now.toISOString() }, { ...context, canRead: false });
+}
+
+/** The outputs of a state, without those that follow from them. */
+export function savedOutputs({ memory, ...state }: State): Properties {
+  return JSON.parse(JSON.stringify({ ...state, memory: writeMemory(memory) })) as Properties;
 }
 
 /** The outputs of a database's rotation after three resets, the last of them for this version, secrets in plain. */

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { unknownValue } from "../../../provider/records/properties";
-import { adopt, begin } from "../../../provider/rotation/evidence";
+import { adopt } from "../../../provider/rotation/adoption";
+import { begin } from "../../../provider/rotation/evidence";
 import { databasePassword } from "../../../provider/rotation/kinds/databasePassword";
 import { signingKeys } from "../../../provider/rotation/kinds/signingKeys";
 import { type Memory } from "../../../provider/rotation/memory";
@@ -64,7 +65,7 @@ const rows: Readonly<Record<string, Row>> = {
     state: adopt(undefined, undefined, context(0)).state,
     desired: { version: 7, rotatedSince: "2026-01-01", rotateEvery: "1h" },
     context: context(1000),
-    plan: "adopt trigger",
+    plan: "read",
   },
   "older than rotatedSince": {
     state: saved(),
@@ -117,16 +118,17 @@ const rows: Readonly<Record<string, Row>> = {
   "a form that is not known yet": {
     state: saved(),
     desired: { version: 1, encryptFor: [unknownValue] },
-    plan: "save",
+    plan: "read",
   },
   "values that a read must show before they leave": {
     state: saved(),
     desired: { version: 1, saveCredentials: false },
     plan: "read",
   },
-  "values that leave with an age file": {
+  "a form of a secret that cannot be read": {
     state: saved(),
     desired: { version: 1, saveCredentials: false, encryptFor: ["age1"] },
+    context: context(1, { canRead: false }),
     plan: "save",
   },
   "a credential that is not known": {
@@ -181,24 +183,6 @@ describe("plan: what is due", () => {
     for (const name of ["version", "triggers", "rotateEvery", "rotatedSince", "minInterval"]) {
       assert.equal(planOf({ state: saved(), desired: { [name]: unknownValue } }), `maybe: ${name}`);
     }
-  });
-});
-
-describe("plan: what waits", () => {
-  const since = (state: State, desired: Desired, given: Context) => {
-    const plan = planRotation(state, desired, given);
-    return plan.kind === "keep" ? plan.waits?.since : plan.kind;
-  };
-  const off = (hours: number) => context(hours, { isScheduleOn: false });
-  const time = (hours: number) => new Date(start + hours * hour).toISOString();
-
-  it("says since when it is due, which is never later than now", () => {
-    assert.equal(since(inState, { rotateEvery: "7d" }, off(200)), time(168));
-    assert.equal(since(inState, { rotateEvery: "7d" }, off(167.5)), time(167.5));
-  });
-
-  it("says when the reset was sent that was not confirmed", () => {
-    assert.equal(since(lost({ version: 1 }, "schedule"), { version: 1, rotateEvery: "7d" }, off(2)), time(1));
   });
 });
 

@@ -2,9 +2,10 @@ import assert from "node:assert/strict";
 import { type Credentials } from "../../../provider/records/credentials";
 import { databasePassword } from "../../../provider/rotation/kinds/databasePassword";
 import { type Declared } from "../../../provider/rotation/memory";
-import { save } from "../../../provider/rotation/save";
+import { save, shownIn } from "../../../provider/rotation/save";
 import { credentialsIn, type State } from "../../../provider/rotation/state";
 import { contextAt, stateAfterReset } from "../../support/savedRotation";
+import { FakeRun } from "../../support/fakeRun";
 import { Team } from "../../support/age";
 
 const subject = { kind: databasePassword, id: "db" };
@@ -19,8 +20,9 @@ describe("save: where values leave a state", () => {
 
   /** @param shown what a read of this run has shown */
   const saved = async (state: State, declared: Declared, from?: State, shown: Credentials = {}) => {
-    const how = { urlsOf: () => ({}), shown: [shown] };
-    const { state: next, findings, failure } = await save(subject, from, { state, findings: [] }, declared, how);
+    const run = new FakeRun().start();
+    shownIn(subject, run).push(shown);
+    const { state: next, findings, failure } = await save(subject, from, { state, findings: [] }, declared, run);
     return { next, values: credentialsIn(next), kinds: findings.map(({ kind }) => kind), failure };
   };
 

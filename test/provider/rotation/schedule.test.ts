@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { Settings } from "luxon";
-import { dueAt, overdue, readDate, readInterval } from "../../../provider/rotation/schedule";
+import { dueAt, readDate, readInterval } from "../../../provider/rotation/schedule";
 
 const newYear = "2026-01-01T00:00:00.000Z";
 const due: readonly { readonly last: string; readonly every: string; readonly expected: string }[] = [
@@ -20,24 +20,8 @@ const due: readonly { readonly last: string; readonly every: string; readonly ex
   { last: "2026-03-28T12:00:00.000+01:00", every: "P1D", expected: "2026-03-29T11:00:00.000Z" },
 ];
 
-const designators = ["", "P", "PT", "P0D", "0d", "PT0S", "-P1D", "P1DT-25H", "P-1D", "P1X", "PT1H\n", "P8000Y"];
-const signs = ["P1M-30D", "P1DT-1H", "-P-1D", "+P1D", "P+1D"];
-const units = [
-  "6m",
-  "30s",
-  "0m",
-  "1.5d",
-  "30",
-  "30D",
-  "30dx",
-  " 30d",
-  "d",
-  "1y",
-  "30 days",
-  "9999999999d",
-  "３０d",
-  "tomorrow",
-];
+const refused = ["", "P", "PT", "P0D", "0d", "-P1D", "P1DT-25H", "P1M-30D", "+P1D", "P1X", "PT1H\n", "P8000Y"];
+const inOtherUnits = ["6m", "30s", "1.5d", "30", "30D", "30dx", " 30d", "1y", "30 days", "9999999999d", "３０d"];
 
 describe("rotation: interval", () => {
   for (const { last, every, expected } of due) {
@@ -64,13 +48,11 @@ describe("rotation: interval", () => {
 
   it("may last until the year 9999", () => assert.equal(readInterval("P7999Y").years, 7999));
 
-  for (const written of [...designators, ...signs, ...units]) {
+  for (const written of [...refused, ...inOtherUnits]) {
     it(`refuses ${JSON.stringify(written)}, and does not show it`, () => {
-      const forms = ["must be a duration: ISO 8601 (P30D, PT12H), or 30d, 12h"];
-      const limits = ["must be a duration above zero that ends before the year 10000"];
       assert.throws(
         () => readInterval(written),
-        ({ message }: Error) => [...forms, ...limits].includes(message.replace(/\. Write .*/, "")),
+        /^Error: must be a duration(: ISO 8601 \(P30D, PT12H\), or 30d, 12h| above zero that ends before the year 10000)/,
       );
     });
   }
@@ -90,27 +72,6 @@ describe("rotation: interval", () => {
     ] as const) {
       assert.equal(readInterval(written, { orShort: true }).as("seconds"), seconds);
     }
-  });
-
-  const late: readonly { readonly every: string; readonly now: string; readonly expected: string | undefined }[] = [
-    { every: "30d", now: "2026-01-30T00:00:00.000Z", expected: undefined },
-    { every: "30d", now: "2026-02-03T00:00:00.000Z", expected: undefined },
-    { every: "30d", now: "2026-02-03T00:00:00.001Z", expected: "3 days" },
-    { every: "10d", now: "2026-01-12T12:00:00.000Z", expected: "1 day" },
-    { every: "1d", now: "2026-01-02T05:59:00.000Z", expected: "5 hours" },
-    { every: "1h", now: "2026-01-01T01:59:59.000Z", expected: "59 minutes" },
-    { every: "PT5S", now: "2026-01-01T00:00:06.000Z", expected: "1 second" },
-    { every: "P1M", now: "2026-02-04T02:24:00.001Z", expected: "3 days" },
-    { every: "5d", now: "2026-01-07T00:00:00.000Z", expected: "1 day" },
-  ];
-  for (const { every, now, expected } of late) {
-    it(`of ${every} is ${expected ?? "not"} overdue at ${now}`, () => {
-      assert.equal(overdue(newYear, every, new Date(now)), expected);
-    });
-  }
-
-  it("refuses an invalid last time", () => {
-    for (const last of ["", "yesterday", "2026-13-01"]) assert.throws(() => dueAt(last, "30d"), /ISO 8601/);
   });
 });
 
@@ -138,19 +99,11 @@ describe("rotation: date", () => {
     });
   }
 
-  const withoutZone = ["2026-04-19T18:30:00", "2026-04-19T18:30", "2026-04-19 18:30"];
-  const parts = ["", "2026", "2026-04", "T18:30Z", "18:30Z", "20260419", "2026-W16-7", "2026-109"];
-  const zones = ["+15", "-14:01", "+1430", "+23:00", "-99:00", "+02:60"].map((zone) => `2026-04-19T18:30${zone}`);
-  const others = ["2026-02-30", "2026-13-01", "2026-04-19T25:00Z", "2026-04-19Z", "30d", "yesterday", "19.4.2026"];
-  for (const written of [
-    ...withoutZone,
-    ...parts,
-    ...zones,
-    ...others,
-    "2026-04-19\n",
-    "1776556800",
-    "2026-04-19T18:30z",
-  ]) {
+  const withoutZone = ["2026-04-19T18:30:00", "2026-04-19 18:30"];
+  const parts = ["", "2026", "2026-04", "T18:30Z", "20260419", "2026-W16-7", "2026-109"];
+  const zones = ["+15", "-14:01", "+1430", "-99:00", "+02:60", "z"].map((zone) => `2026-04-19T18:30${zone}`);
+  const others = ["2026-02-30", "2026-13-01", "2026-04-19T25:00Z", "2026-04-19Z", "30d", "2026-04-19\n", "1776556800"];
+  for (const written of [...withoutZone, ...parts, ...zones, ...others]) {
     it(`refuses ${JSON.stringify(written)}, and does not show it`, () => {
       assert.throws(() => readDate(written), {
         message: "must be a date (2026-04-19), or a date and time with a zone (2026-04-19T18:30:00Z), in ISO 8601",

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { functions } from "../../../../provider/engine/functions";
 import { resources } from "../../../../provider/engine/resources";
 import { type AnyResource } from "../../../../provider/resource";
-import { connectionNames } from "../../../../provider/rotation/endpoint";
+import { connectionNames } from "../../../../provider/rotation/access";
 import * as schemas from "../../../../provider/schema";
 import { Folder } from "../../../support/folder";
 import { projectRoot } from "../../../support/host";
