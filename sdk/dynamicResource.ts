@@ -16,7 +16,8 @@ type ClassOf<T> = abstract new (...args: never[]) => T;
 
 /**
  * A resource that this package's provider manages in Pulumi's dynamic provider host. Renaming one without `aliases`
- * replaces it, and so resets again. Two resources for the same secret or key fail, and neither changes it.
+ * replaces it, and so resets again. Two resources for the same secret or key both fail before they change it; one whose
+ * id is known only after a change of the other fails alone.
  *
  * @throws RekeyError if the host cannot find or configure this package, and for the options `import` and `id`
  */

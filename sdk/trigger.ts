@@ -3,7 +3,8 @@ import type * as pulumi from "@pulumi/pulumi";
 /** What causes a reset when it changes. */
 export interface TriggerArgs {
   /**
-   * A change of it, for example from `1` to `2`, causes a reset; of a fleet, that of all passwords. `1` and `"1"` are the same.
+   * A change of it, for example from `1` to `2`, causes a reset; of a fleet, that of all passwords. `1` and `"1"` are
+   * the same.
    *
    * @default none
    */
