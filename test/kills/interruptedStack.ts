@@ -15,8 +15,8 @@ import { databasePath } from "../support/resources";
 import { Gate, type Point } from "./gate";
 
 /**
- * The process that is killed or gets a ^C, and when. One of three: at a point of the nth reset, at the nth change in the folder of
- * the state, or some milliseconds after the start.
+ * The process that is killed or gets a ^C, and when. One of three: at a point of the nth reset, at the nth change in
+ * the folder of the state, or some milliseconds after the start.
  */
 export interface Strike {
   readonly victim: Victim | "interrupt";
