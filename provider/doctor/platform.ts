@@ -7,7 +7,8 @@ import { nameOf } from "../settings/table";
 import { type Check, ok, unchecked, wrong } from "./check";
 import { errorOf, usable } from "./settings";
 import { databasePassword } from "../rotation/kinds/databasePassword";
-import { ConnectionError, openConnection, trusting } from "../platform/openConnection";
+import { Connections } from "../platform/connections";
+import { ConnectionError } from "../platform/openConnection";
 
 const connectTimeoutMs = 10_000;
 
@@ -43,8 +44,8 @@ async function checkAddress(
   const subject = `the connection to ${nameOf(name)}`;
   try {
     const proxy = settings.proxyFor(address);
-    const options = { proxy, ...trusting(settings.get("caFile")), timeoutMs: connectTimeoutMs };
-    (await openConnection(new URL(address), options)).destroy();
+    const connections = new Connections({ proxy, extraCertificates: settings.get("caFile") });
+    (await connections.open(new URL(address), { timeoutMs: connectTimeoutMs })).destroy();
     const how = `${address.startsWith("https:") ? "with TLS" : "without TLS, on this machine"}${proxy === undefined ? "" : ", through the proxy"}`;
     return ok(subject, `A connection to ${address} was opened ${how}.`);
   } catch (error) {

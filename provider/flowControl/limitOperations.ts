@@ -106,11 +106,7 @@ export function consequencesOf(
   const applied = list("Applied", done);
   const unchanged =
     done.length === 0 ? "The key was not changed." : [...applied, ...list("Not applied", remaining)].join(" ");
-  const unknown = list("May have been applied", remaining.slice(0, 1));
+  const open = list("May have been applied", remaining.slice(0, 1));
   const later = list("Not applied", remaining.slice(1));
-  return {
-    "not sent": unchanged,
-    rejected: unchanged,
-    "maybe applied": [...applied, ...unknown, ...later, "The next `up` reads the key first."].join(" "),
-  };
+  return { unchanged, unknown: [...applied, ...open, ...later, "The next `up` reads the key first."].join(" ") };
 }

@@ -1,6 +1,6 @@
 import { type FlowControlKey, type GlobalParallelism } from "../records/flowControl";
-import { RequestError, UnreadableError } from "../platform/errors";
-import { allReadable, type FlowControl, type ListEntry } from "../platform/flowControl";
+import { RequestError } from "../platform/errors";
+import { type FlowControl } from "../platform/flowControl";
 import { pathPartProblem } from "../records/fields";
 
 /**
@@ -12,7 +12,7 @@ export const maxSingleReads = 8;
 /** The reads that are started in one turn of the event loop. */
 class Turn {
   readonly keys = new Map<string, Promise<FlowControlKey>>();
-  readonly lists = new Map<string | undefined, Promise<ListEntry[]>>();
+  readonly lists = new Map<string | undefined, Promise<FlowControlKey[]>>();
   globalParallelism: Promise<GlobalParallelism> | undefined;
   listed: Promise<ReadonlyMap<string, FlowControlKey | undefined>> | undefined;
 
@@ -34,9 +34,9 @@ export class SharedReads {
     return shared(turn.keys, key, () => this.#get(turn, key));
   }
 
-  /** As `FlowControl.list`. @throws UnreadableError for the first record that cannot be read */
-  async list(search?: string): Promise<FlowControlKey[]> {
-    return allReadable(await this.#entries(this.#currentTurn(), search));
+  /** As `FlowControl.list`. */
+  list(search?: string): Promise<FlowControlKey[]> {
+    return this.#list(this.#currentTurn(), search);
   }
 
   /** As `FlowControl.globalParallelism`. */
@@ -56,7 +56,7 @@ export class SharedReads {
   /** The records of the list by key; empty if the list could not be read. */
   async #listed(turn: Turn): Promise<ReadonlyMap<string, FlowControlKey | undefined>> {
     try {
-      return byKey(await this.#entries(turn));
+      return byKey(await this.#list(turn));
     } catch (error) {
       // The single reads report the failure for each key.
       if (error instanceof RequestError) return new Map();
@@ -64,7 +64,7 @@ export class SharedReads {
     }
   }
 
-  #entries(turn: Turn, search?: string): Promise<ListEntry[]> {
+  #list(turn: Turn, search?: string): Promise<FlowControlKey[]> {
     return shared(turn.lists, search, () => turn.end.then(() => this.flowControl.list(search)));
   }
 
@@ -87,10 +87,9 @@ function shared<K, V>(values: Map<K, V>, key: K, make: () => V): V {
 }
 
 /** The records by key; undefined for a key that is listed twice, or that a single read would refuse. */
-function byKey(entries: readonly ListEntry[]): ReadonlyMap<string, FlowControlKey | undefined> {
+function byKey(entries: readonly FlowControlKey[]): ReadonlyMap<string, FlowControlKey | undefined> {
   const found = new Map<string, FlowControlKey | undefined>();
   for (const entry of entries) {
-    if (entry instanceof UnreadableError) continue;
     const { flowControlKey: key } = entry;
     const usable = !found.has(key) && pathPartProblem(key) === undefined;
     found.set(key, usable ? entry : undefined);

@@ -149,15 +149,26 @@ export interface RequestFacts {
   readonly method: string;
   /** Address without credentials or query. */
   readonly url: string;
-  /** What may have changed at the platform, for each kind of delivery. */
-  readonly consequences: Readonly<Record<Exclude<Delivery, "responded">, string>>;
+  /** What is said of the platform's state: if nothing was changed, and if that is unknown. */
+  readonly consequences: Readonly<Record<"unchanged" | "unknown", string>>;
+  /** What to check, in addition to the address, if the platform does not know what was requested. */
+  readonly toCheck?: readonly string[] | undefined;
 }
 
 /** What an error says about what went wrong. */
-type RequestProblem = Pick<RequestError, "happened" | "advice" | "status" | "networkCode">;
+type RequestProblem = Pick<RequestError, "happened" | "advice" | "status" | "networkCode" | "words" | "isJson"> & {
+  readonly code?: ErrorCode;
+};
 
-/** A request that failed. */
-export abstract class RequestError extends RekeyError {
+const codes = {
+  "not sent": "REKEY_NOT_SENT",
+  rejected: "REKEY_REJECTED",
+  "maybe applied": "REKEY_UNCONFIRMED",
+  responded: "REKEY_UNREADABLE_RESPONSE",
+} as const satisfies Readonly<Record<Delivery, ErrorCode>>;
+
+/** A request that failed, or the response to a read that could not be understood. */
+export class RequestError extends RekeyError {
   /** HTTP method. */
   readonly method: string;
   /** Address without credentials or query. */
@@ -170,66 +181,24 @@ export abstract class RequestError extends RekeyError {
   readonly status?: number | undefined;
   /** Code of the network failure, if there was no response: `ECONNREFUSED`. */
   readonly networkCode?: string | undefined;
+  /** The platform's own words, without secrets; empty if there are none. */
+  readonly words?: string | undefined;
+  /** Whether the response is JSON, and so from the platform itself rather than from a proxy in between. */
+  readonly isJson?: boolean | undefined;
 
-  constructor(
-    code: ErrorCode,
-    delivery: Delivery,
-    { purpose, method, url, consequences }: RequestFacts,
-    { happened, advice, status, networkCode }: RequestProblem,
-  ) {
-    const consequence = delivery === "responded" ? "Nothing was changed." : consequences[delivery];
+  constructor(delivery: Delivery, facts: RequestFacts, problem: RequestProblem) {
+    const { purpose, method, url, consequences } = facts;
+    const { code = codes[delivery], happened, advice } = problem;
+    const consequence = consequences[delivery === "maybe applied" ? "unknown" : "unchanged"];
     super(code, `Could not ${purpose}: ${happened} (${method} ${url}). ${consequence} ${advice}`, delivery);
     this.method = method;
     this.url = url;
     this.happened = happened;
     this.advice = advice;
-    this.status = status;
-    this.networkCode = networkCode;
-  }
-}
-
-/** The request cannot have reached the platform: nothing was changed. */
-export class NotSentError extends RequestError {
-  constructor(facts: RequestFacts, { code = "REKEY_NOT_SENT", ...problem }: RequestProblem & { code?: ErrorCode }) {
-    super(code, "not sent", facts, problem);
-  }
-}
-
-/** The platform rejected the request: nothing was changed. */
-export class RejectedError extends RequestError {
-  /** Whether the response is JSON, and so from the platform itself rather than from a proxy in between. */
-  readonly inJson: boolean;
-  /** The platform's own words, without secrets; empty if there are none. */
-  readonly words: string;
-  readonly #facts: RequestFacts;
-
-  constructor(
-    facts: RequestFacts,
-    { inJson, words = "", ...problem }: RequestProblem & Pick<RejectedError, "inJson"> & { words?: string },
-  ) {
-    super("REKEY_REJECTED", "rejected", facts, problem);
-    this.inJson = inJson;
-    this.words = words;
-    this.#facts = facts;
-  }
-
-  /** The same error, with what its caller knows of the reasons. */
-  explained({ happened, advice }: Pick<RequestError, "happened" | "advice">): RejectedError {
-    return new RejectedError(this.#facts, { ...this, happened, advice });
-  }
-}
-
-/** It is unknown whether the platform did what was requested. */
-export class UnconfirmedError extends RequestError {
-  constructor(facts: RequestFacts, problem: RequestProblem) {
-    super("REKEY_UNCONFIRMED", "maybe applied", facts, problem);
-  }
-}
-
-/** The response to a read could not be understood. Nothing was changed. */
-export class UnreadableError extends RequestError {
-  constructor(facts: RequestFacts, problem: RequestProblem) {
-    super("REKEY_UNREADABLE_RESPONSE", "responded", facts, problem);
+    this.status = problem.status;
+    this.networkCode = problem.networkCode;
+    this.words = problem.words;
+    this.isJson = problem.isJson;
   }
 }
 

@@ -1,7 +1,7 @@
 import { type Socket } from "node:net";
-import { Connections, type ConnectionSettings } from "./agents";
+import { Connections, type ConnectionSettings } from "./connections";
 import { type ConnectionError } from "./openConnection";
-import { RejectedError, type RequestFacts, RequestError } from "./errors";
+import { type RequestFacts, RequestError } from "./errors";
 import { isCertificateCode, isTlsAlert, whyNotSent } from "./failures";
 import { type KnownSecrets } from "./redact";
 import { ask, NoReplyError, notRedis } from "./redisCommands";
@@ -34,7 +34,7 @@ export interface ProbeRequest {
 export interface ProbeOptions extends ConnectionSettings {
   /** What results never show. */
   readonly secrets: KnownSecrets;
-  /** Called before each connection. @throws NotSentError if nothing may be sent */
+  /** Called before each connection. @throws RequestError if nothing may be sent */
   readonly beforeSend?: RequesterOptions["beforeSend"] | undefined;
 }
 
@@ -57,7 +57,7 @@ export class CredentialProbe {
   /**
    * Tries a credential once.
    *
-   * @throws NotSentError if the engine is gone
+   * @throws RequestError if the engine is gone
    */
   async probe(request: ProbeRequest): Promise<ProbeResult> {
     const { owner, credential, otherSecrets, timeoutMs } = request;
@@ -67,7 +67,7 @@ export class CredentialProbe {
       purpose: `verify the ${nameOf(credential)} of ${owner}`,
       method: "password" in credential ? "AUTH" : "restToken" in credential ? "PING" : "GET",
       url: shownEndpoint(endpoint, credential),
-      consequences: { "not sent": saved, rejected: saved, "maybe applied": saved },
+      consequences: { unchanged: saved, unknown: saved },
     };
     await this.options.beforeSend?.(facts);
     const secret = secretOf(credential);
@@ -144,9 +144,9 @@ export class CredentialProbe {
       if (networkCode === "deadline") return unknown(tooLate);
       // The address of an index is in no setting that the advice could name.
       const advice = isCertificateCode(networkCode) && service !== "index" ? error.advice : undefined;
-      if (!(error instanceof RejectedError)) return unknown(happened, advice);
+      if (error.delivery !== "rejected") return unknown(happened, advice);
       // A user without the permission to PING is authenticated all the same.
-      if (service === "database" && error.words.startsWith("NOPERM ")) return accepted;
+      if (service === "database" && error.words?.startsWith("NOPERM ")) return accepted;
       return [401, 403].includes(status) ? { kind: "refused", words: happened } : unknown(happened);
     }
   }

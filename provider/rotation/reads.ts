@@ -1,4 +1,4 @@
-import { NotReadError, RejectedError, RekeyError, RequestError } from "../platform/errors";
+import { NotReadError, RekeyError, RequestError } from "../platform/errors";
 import { keyOf, ownerOf, type Subject } from "../platform/secretKind";
 import { poll, untilEnd } from "../poll";
 import { type Credentials, valuesOf } from "../records/credentials";
@@ -78,8 +78,8 @@ export async function readUntilShown(subject: Subject, { memory }: State, run: R
       const isOld = verdict === "stale" || (verdict === "same" && memory.pending !== undefined);
       return isOld ? { isOld, isFinal: false } : { read: last, isFinal: true };
     } catch (error) {
-      const why = error instanceof RequestError ? error.happened : "pulumi-rekey failed";
-      return { isOld: true, why, isFinal: error instanceof RejectedError && error.status !== 429 };
+      const { happened = "pulumi-rekey failed", delivery, status } = error instanceof RequestError ? error : {};
+      return { isOld: true, why: happened, isFinal: delivery === "rejected" && status !== 429 };
     }
   };
   return poll(run, { act, isDone: ({ isFinal }) => isFinal, firstWaitMs: 250, endsAtMs });

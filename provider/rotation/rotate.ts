@@ -1,4 +1,4 @@
-import { InternalError, RefusedError, RekeyError, UnconfirmedError } from "../platform/errors";
+import { InternalError, RefusedError, RekeyError, RequestError } from "../platform/errors";
 import { keyOf, secretOf, type Subject } from "../platform/secretKind";
 import { type Credentials, valuesOf } from "../records/credentials";
 import { type SecretResponse } from "../records/response";
@@ -171,7 +171,7 @@ interface Sent {
   /** The state before it. */
   readonly pending: State;
   /** The response, or why it is unknown whether it was applied. */
-  readonly sent: SecretResponse | UnconfirmedError | InternalError;
+  readonly sent: SecretResponse | RequestError | InternalError;
   readonly made: ReturnType<typeof madeNow>;
   readonly declared: Declared;
   readonly isRead: boolean;
@@ -194,7 +194,7 @@ async function settle(subject: Subject, { pending, sent, made, declared, isRead 
     // The platform's text may contain the new credentials, which only this read has shown.
     run.platform.secrets.add(valuesOf(last.read.credentials));
     const why = run.platform.secrets.redact(
-      failed instanceof UnconfirmedError ? failed.happened : "its result was lost",
+      failed instanceof RequestError ? failed.happened : "its result was lost",
     );
     const learned = learn(pending, last.read, contextOf(subject, run));
     state = learned.state;
@@ -236,7 +236,7 @@ async function send(subject: Subject, run: Run): Promise<Sent["sent"]> {
     return await run.platform.operations(kind).reset(id);
   } catch (error) {
     if (error instanceof RekeyError && (error.delivery === "not sent" || error.delivery === "rejected")) throw error;
-    if (error instanceof UnconfirmedError) return error;
+    if (error instanceof RequestError) return error;
     return new InternalError({ secret: secretOf(subject), word: kind.word }, error);
   }
 }

@@ -12,7 +12,7 @@ import {
   getGlobalParallelism,
   getGlobalParallelismOutput,
   PasswordRotation,
-  RejectedError,
+  RequestError,
   RekeyError,
   SettingsError,
 } from "pulumi-rekey";
@@ -128,7 +128,7 @@ describe("sdk: data sources", () => {
 
   const failures = [
     { what: "a wrong setting", settings: { url: "a", queueToken: "t" }, as: SettingsError, code: "SETTING_INVALID" },
-    { what: "a refused token", settings: { queueToken: "canary-token" }, as: RejectedError, code: "REJECTED" },
+    { what: "a refused token", settings: { queueToken: "canary-token" }, as: RequestError, code: "REJECTED" },
   ];
   for (const { what, settings, as, code } of failures) {
     it(`end the program without a stack trace for ${what}, unless it catches the ${as.name}`, async () => {

@@ -1,4 +1,4 @@
-import { InputError, NotSentError, type RequestFacts, withCode } from "../../platform/errors";
+import { InputError, RequestError, type RequestFacts, withCode } from "../../platform/errors";
 import { type SharedReads } from "../../flowControl/sharedReads";
 import { refuseUnknown } from "../../rotation/arguments";
 import { type Properties, reveal, secretNames, wrap } from "../../records/properties";
@@ -29,7 +29,7 @@ export interface EngineLink {
   show(notice: Notice, urn?: string): Promise<void>;
   /** Shows the user an error, which does not fail the run. Never rejects. */
   showError(text: string, urn: string): Promise<void>;
-  /** @throws NotSentError if the engine is gone */
+  /** @throws RequestError if the engine is gone */
   requireEngine(facts: RequestFacts): Promise<void>;
 }
 
@@ -183,7 +183,7 @@ export class PluginService {
   async #requireRun(facts: RequestFacts): Promise<void> {
     await this.engine.requireEngine(facts);
     if (!this.#runEnd.signal.aborted) return;
-    throw new NotSentError(facts, { happened: "the run was cancelled", advice: "Run again." });
+    throw new RequestError("not sent", facts, { happened: "the run was cancelled", advice: "Run again." });
   }
 
   async #apply(

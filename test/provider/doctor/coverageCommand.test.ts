@@ -152,7 +152,7 @@ describe("pulumi-rekey doctor --coverage", function () {
       report.unlisted.map(({ kinds, why, fix }) => `${kinds}: ${why}. ${fix}`.replace(/(not set|operation)\..*/, "$1")),
       [
         "databases: rekey:databaseListPath is not set",
-        "search indexes: the platform responded with 404; it may not have this operation",
+        "search indexes: the platform responded with 404",
         "signing keys: rekey:queueToken is not set",
       ],
     );

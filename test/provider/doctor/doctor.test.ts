@@ -178,7 +178,7 @@ describe("pulumi-rekey doctor", function () {
         args: ["--database", "db-session"],
         findings: {
           'database "db-session"':
-            /404.* → Check the id or key, rekey:baseUrl and rekey:databasePath.* the UUID that the console shows/,
+            /404.* → Check the id .* the UUID that the console shows.*rekey:databasePath.* and rekey:baseUrl/,
         },
       },
       {

@@ -74,7 +74,7 @@ describe("FlowControlLimits: what a failure means for the key", () => {
   ] as const) {
     it(`after ${done} operations`, () => {
       const said = consequencesOf(all.slice(0, done), all.slice(done));
-      assert.deepEqual(said, { "not sent": unchanged, rejected: unchanged, "maybe applied": unknownNow });
+      assert.deepEqual(said, { unchanged, unknown: unknownNow });
     });
   }
 });
@@ -175,7 +175,7 @@ describe("FlowControlLimits", () => {
     run = startRun({ configuration: (name) => settings[name], environment: {}, log }).permitting("resets");
   }
   const byHand = (operation: KeyOperation) =>
-    run.platform.flowControl.change("orders", operation, { "not sent": "", rejected: "", "maybe applied": "" });
+    run.platform.flowControl.change("orders", operation, { unchanged: "", unknown: "" });
 
   it("sees drift at refresh; a key that does not exist is not pinned; a pin without a maximum is 0", async () => {
     const saved = await up(whole);

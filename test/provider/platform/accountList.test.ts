@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { listAccount } from "../../../provider/platform/accountList";
-import { RejectedError, UnreadableError } from "../../../provider/platform/errors";
+import { RequestError } from "../../../provider/platform/errors";
 import { leftOut } from "../../../provider/platform/redact";
 import { databasePassword } from "../../../provider/rotation/kinds/databasePassword";
 import { vectorToken } from "../../../provider/rotation/kinds/indexToken";
@@ -9,13 +9,13 @@ import { FakeRequester } from "../../support/fakeRequester";
 import { unknown } from "../../support/wire";
 
 const canary = "canary-password";
-const list = { path: "/v2/redis/databases", advice: "Check the list." };
+const path = "/v2/redis/databases";
 const one = { database_id: "db-1", database_name: "sessions", state: "active", creation_time: 1_752_451_200 };
 const listing = (body: unknown, status = 200) => {
   const text = typeof body === "string" ? body : JSON.stringify(body);
   return new FakeRequester(() => ({ status, body: text }));
 };
-const listOf = (requester: FakeRequester) => listAccount(requester, databasePassword, list);
+const listOf = (requester: FakeRequester) => listAccount(requester, databasePassword, path);
 
 describe("platform: the list of an account", () => {
   it("sends one GET, which may be repeated, and reads only the fields that a list shows", async () => {
@@ -35,7 +35,7 @@ describe("platform: the list of an account", () => {
     ]);
     assert.deepEqual(
       requester.sent.map(({ method, path, query }) => ({ method, path, query })),
-      [{ method: "GET", path: list.path, query: undefined }],
+      [{ method: "GET", path, query: undefined }],
     );
   });
 
@@ -69,7 +69,7 @@ describe("platform: the list of an account", () => {
   for (const [what, body] of Object.entries(huge)) {
     it(`stops at the first entry that cannot be used, within a second of processor time: 16 MiB of ${what}`, async () => {
       const before = process.cpuUsage();
-      await assert.rejects(listOf(listing(body)), UnreadableError);
+      await assert.rejects(listOf(listing(body)), RequestError);
       const { user, system } = process.cpuUsage(before);
       assert.ok(user + system < 1_000_000, `${(user + system) / 1000} ms`);
     });
@@ -106,9 +106,12 @@ describe("platform: the list of an account", () => {
   for (const [what, [body, says]] of Object.entries(unusable)) {
     it(`is an error, never a part of the list: ${what}`, async () => {
       await assert.rejects(listOf(listing(body)), (error) => {
-        assert.ok(error instanceof UnreadableError);
+        assert.ok(error instanceof RequestError && error.delivery === "responded");
         assert.match(error.message, says);
-        assert.match(error.message, /^Could not list the databases: .* Nothing was changed\. Check the list\. \[/);
+        assert.match(
+          error.message,
+          /^Could not list the databases: .* Nothing was changed\. Check rekey:databaseListPath and rekey:baseUrl\. \[/,
+        );
         assert.ok(!error.message.includes("canary"), error.message);
         return true;
       });
@@ -116,7 +119,7 @@ describe("platform: the list of an account", () => {
   }
 
   it("is an error if it is a part of the content, and ignores what is nested too deeply in a field that is not shown", async () => {
-    await assert.rejects(listOf(listing([one], 206)), /has status 206, and not 200/);
+    await assert.rejects(listOf(listing([one], 206)), /206, but the response does not have status 200/);
     assert.deepEqual(await listOf(listing(`[{"database_id":"db-1","future":${nested}}]`)), [{ databaseId: "db-1" }]);
   });
 
@@ -130,7 +133,7 @@ describe("platform: the list of an account", () => {
       }));
       const bodies = [JSON.stringify(entries), `["${"x".repeat(17 * 1024 * 1024)}"]`];
       const server = await startServer({ bodyOf: () => bodies.shift() ?? "" });
-      const client = clientOf(server.url, { databaseListPath: list.path });
+      const client = clientOf(server.url, { databaseListPath: path });
       assert.equal((await client.list(databasePassword)).length, entries.length);
       await assert.rejects(
         client.list(databasePassword),
@@ -140,14 +143,13 @@ describe("platform: the list of an account", () => {
 
     it("that does not exist names the settings of its path, or the address", async () => {
       const server = await startServer({ behaviour: ({ answer }) => answer(404) });
-      const client = clientOf(server.url, { databaseListPath: list.path });
+      const client = clientOf(server.url, { databaseListPath: path });
       for (const { kind, advice } of [
-        { kind: databasePassword, advice: "Check rekey:baseUrl and rekey:databaseListPath." },
+        { kind: databasePassword, advice: "Check rekey:databaseListPath and rekey:baseUrl." },
         { kind: vectorToken, advice: "Check rekey:baseUrl." },
       ]) {
         await assert.rejects(client.list(kind), (error) => {
-          assert.ok(error instanceof RejectedError);
-          assert.match(error.happened, /responded with 404.*; it may not have this operation$/);
+          assert.ok(error instanceof RequestError && error.status === 404);
           assert.equal(error.advice, `${advice} The API key may be of another team.`);
           return true;
         });

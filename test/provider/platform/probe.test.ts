@@ -109,7 +109,7 @@ describe("verification: the probe of a database", () => {
   });
 
   it("reports a refused connection and an unknown host", async () => {
-    assert.match(why(await probe(local(await freePort()))), /refused \(ECONNREFUSED\)/);
+    assert.match(why(await probe(local(await freePort()))), /failed \(ECONNREFUSED\)/);
     assert.match(why(await probe({ host: "db.invalid", port: 6379, tls: true })), /host was not found/);
   });
 
