@@ -80,8 +80,8 @@ export function isTlsAlert(code = ""): boolean {
 }
 
 /** Whether a server's certificate was not accepted. An alert of the server is about the client's certificate. */
-export function isCertificateCode(code: string | undefined): code is string {
-  return !isTlsAlert(code) && /CERT|UNABLE_TO|HOSTNAME_MISMATCH/.test(code ?? "");
+export function isCertificateCode(code = ""): boolean {
+  return !isTlsAlert(code) && /CERT|UNABLE_TO|HOSTNAME_MISMATCH/.test(code);
 }
 
 /** Why there is no response to a request that may have arrived. */

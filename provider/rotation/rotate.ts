@@ -193,9 +193,7 @@ async function settle(subject: Subject, { pending, sent, made, declared, isRead 
   if (last?.read && failed) {
     // The platform's text may contain the new credentials, which only this read has shown.
     run.platform.secrets.add(valuesOf(last.read.credentials));
-    const why = run.platform.secrets.redact(
-      failed instanceof RequestError ? failed.happened : "its result was lost",
-    );
+    const why = run.platform.secrets.redact(failed instanceof RequestError ? failed.happened : "its result was lost");
     const learned = learn(pending, last.read, contextOf(subject, run));
     state = learned.state;
     findings.push(...learned.findings.map((one) => (one.kind === "missing" ? one : { ...one, why })));

@@ -94,8 +94,13 @@ for (const adapter of adapters) {
           times: 100,
         });
         assert.deepEqual(revealed((await isolated.read("orders", saved)).outs)["declared"], saved.declared);
-        await until(() => /the region of the token and rekey:queueUrl/s.test(isolated.stderr + isolated.engine.received));
-        await assert.rejects(isolated.delete("orders", saved), /Nothing was changed.*the region of the token and rekey:queueUrl/s);
+        await until(() =>
+          /the region of the token and rekey:queueUrl/s.test(isolated.stderr + isolated.engine.received),
+        );
+        await assert.rejects(
+          isolated.delete("orders", saved),
+          /Nothing was changed.*the region of the token and rekey:queueUrl/s,
+        );
         assert.deepEqual(posts(), []);
       } finally {
         await isolated.stop();

@@ -149,7 +149,7 @@ describe("pulumi-rekey doctor --coverage", function () {
     });
     assert.equal(code, 1);
     assert.deepEqual(
-      report.unlisted.map(({ kinds, why, fix }) => `${kinds}: ${why}. ${fix}`.replace(/(not set|operation)\..*/, "$1")),
+      report.unlisted.map(({ kinds, why, fix }) => `${kinds}: ${why}. ${fix}`.replace(/(not set|404)\..*/, "$1")),
       [
         "databases: rekey:databaseListPath is not set",
         "search indexes: the platform responded with 404",
