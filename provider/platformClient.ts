@@ -17,6 +17,7 @@ import { RequestQueue } from "./platform/requestQueue";
 import { type SecretKind } from "./platform/secretKind";
 import { SecretOperations } from "./platform/secretOperations";
 import { type ReadUser, ReadTokenRequester } from "./readTokenRequester";
+import { type Platform } from "./run";
 import { type Settings } from "./settings/settings";
 
 /** What all requests of a run share. What depends on settings is made when it is first needed. */
@@ -35,7 +36,7 @@ interface Call {
 }
 
 /** The platform's operations, configured by the settings. Each setting is read when it is first needed. */
-export class PlatformClient {
+export class PlatformClient implements Platform {
   /** @param beforeSend called before a reset or a credential is sent. @throws RequestError if it must not be sent */
   constructor(
     private readonly settings: Settings,
@@ -44,17 +45,14 @@ export class PlatformClient {
     private readonly shared: Shared = { secrets: new KnownSecrets(settings.secrets), queueUser: {} },
   ) {}
 
-  /** What no message of this run shows: the secret settings, and the credentials that were read since. */
   get secrets(): KnownSecrets {
     return this.shared.secrets;
   }
 
-  /** The same platform, whose requests fail after a time, if that is earlier than their deadline. */
   within(limitMs: number): PlatformClient {
     return this.#during({ ...this.call, limitMs: Math.min(limitMs, this.call.limitMs ?? Infinity) });
   }
 
-  /** The same platform, which may be changed. By default, it may only be read. */
   permitting(permission: Permission): PlatformClient {
     return this.#during({ ...this.call, permission });
   }
@@ -63,7 +61,6 @@ export class PlatformClient {
     return new PlatformClient(this.settings, this.beforeSend, call, this.shared);
   }
 
-  /** The operations on secrets of one kind. @throws SettingsError if a setting is missing or cannot be used. */
   operations(kind: SecretKind): SecretOperations {
     const { settings } = this;
     const requester = kind.service === "management" ? this.#toManagement : this.#toQueue;
@@ -74,13 +71,11 @@ export class PlatformClient {
     return new SecretOperations(requester, kind, paths);
   }
 
-  /** Lists what has a secret of one kind. @throws SettingsError if a setting is missing or cannot be used */
   async list(kind: SecretKind): Promise<ListedRecord[]> {
     const path = kind.paths?.list ?? this.settings.require("databaseListPath");
     return listAccount(this.#toManagement, kind, path);
   }
 
-  /** @throws SettingsError if a setting is missing or cannot be used. */
   get flowControl(): FlowControl {
     const { settings, shared } = this;
     // Only with the preset does another action take its place: a value that is set is used as it is.
@@ -111,7 +106,6 @@ export class PlatformClient {
     return new ReadTokenRequester(shared.queueUser, sources, this.secrets);
   }
 
-  /** Makes the new token of a queue user that of this run, if it is read there. */
   useQueueToken(userId: string, token: string | undefined): void {
     if (this.settings.get("queueUserId") !== userId) return;
     this.shared.queueUser.current = token === undefined ? undefined : Promise.resolve({ credentials: { token } });
@@ -120,19 +114,12 @@ export class PlatformClient {
   /**
    * A queue in front of the one that all requests share, for callers that decide late whether to send a request. Its
    * concurrency is never higher, so that nothing waits in both.
-   *
-   * @throws SettingsError if rekey:maxConcurrency cannot be used.
    */
   queueWithin(concurrency = Infinity): RequestQueue {
     const maxConcurrency = Math.min(concurrency, this.settings.getOrDefault("maxConcurrency"));
     return new RequestQueue({ maxConcurrency });
   }
 
-  /**
-   * Tries a credential once.
-   *
-   * @throws SettingsError if rekey:proxy or rekey:caFile cannot be used
-   */
   probe(request: ProbeRequest): Promise<ProbeResult> {
     this.shared.probe ??= new CredentialProbe({
       proxy: this.settings.get("proxy"),

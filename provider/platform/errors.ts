@@ -104,10 +104,7 @@ export class SettingsError extends RekeyError {
   /** What to do. */
   readonly advice: string;
 
-  constructor(
-    code: Extract<ErrorCode, "REKEY_SETTING_MISSING" | "REKEY_SETTING_INVALID" | "REKEY_PULUMI_TOO_OLD">,
-    { problem, advice }: Pick<SettingsError, "problem" | "advice">,
-  ) {
+  constructor(code: ErrorCode, { problem, advice }: Pick<SettingsError, "problem" | "advice">) {
     super(code, `${problem}. Nothing was sent, and nothing was changed. ${advice}`, "not sent");
     this.problem = problem;
     this.advice = advice;
@@ -116,19 +113,7 @@ export class SettingsError extends RekeyError {
 
 /** Rekey itself refuses to send a reset. Nothing was sent. */
 export class RefusedError extends RekeyError {
-  constructor(
-    code: Extract<
-      ErrorCode,
-      | "REKEY_REPEATEDLY_UNCONFIRMED"
-      | "REKEY_ROLLED_RECENTLY"
-      | "REKEY_QUEUE_TOKEN_IN_USE"
-      | "REKEY_OTHER_ACCOUNT"
-      | "REKEY_STATE_UNREADABLE"
-      | "REKEY_RESET_LIMIT"
-      | "REKEY_NOT_ENCRYPTED"
-    >,
-    { secret, why }: Readonly<Record<"secret" | "why", string>>,
-  ) {
+  constructor(code: ErrorCode, { secret, why }: Readonly<Record<"secret" | "why", string>>) {
     super(code, `The ${secret} was not reset, and no reset was sent: ${why}.`, "not sent");
   }
 }
@@ -149,16 +134,17 @@ export interface RequestFacts {
   readonly method: string;
   /** Address without credentials or query. */
   readonly url: string;
-  /** What is said of the platform's state: if nothing was changed, and if that is unknown. */
-  readonly consequences: Readonly<Record<"unchanged" | "unknown", string>>;
+  /** What is said of the platform's state: if nothing was changed, and if that is unknown. Default: the same. */
+  readonly consequences: { readonly unchanged: string; readonly unknown?: string };
   /** What to check, in addition to the address, if the platform does not know what was requested. */
   readonly toCheck?: readonly string[] | undefined;
 }
 
 /** What an error says about what went wrong. */
-type RequestProblem = Pick<RequestError, "happened" | "advice" | "status" | "networkCode" | "words" | "isJson"> & {
-  readonly code?: ErrorCode;
-};
+interface RequestProblem
+  extends
+    Pick<RequestError, "happened" | "advice">,
+    Partial<Pick<RequestError, "code" | "status" | "networkCode" | "words" | "isJson">> {}
 
 const codes = {
   "not sent": "REKEY_NOT_SENT",
@@ -189,7 +175,8 @@ export class RequestError extends RekeyError {
   constructor(delivery: Delivery, facts: RequestFacts, problem: RequestProblem) {
     const { purpose, method, url, consequences } = facts;
     const { code = codes[delivery], happened, advice } = problem;
-    const consequence = consequences[delivery === "maybe applied" ? "unknown" : "unchanged"];
+    const { unchanged, unknown = unchanged } = consequences;
+    const consequence = delivery === "maybe applied" ? unknown : unchanged;
     super(code, `Could not ${purpose}: ${happened} (${method} ${url}). ${consequence} ${advice}`, delivery);
     this.method = method;
     this.url = url;
@@ -199,22 +186,6 @@ export class RequestError extends RekeyError {
     this.networkCode = problem.networkCode;
     this.words = problem.words;
     this.isJson = problem.isJson;
-  }
-}
-
-/** A secret could not be read before its reset, or to adopt it. Nothing was changed. */
-export class NotReadError extends RekeyError {
-  constructor(
-    { owner, word }: Readonly<Record<"owner" | "word", string>>,
-    intent: "reset" | "adopted",
-    { happened, method, url, advice }: RequestError,
-  ) {
-    const { purpose, effect } = {
-      reset: { purpose: "before its reset", effect: `No reset was sent, and the ${word} was not changed.` },
-      adopted: { purpose: "to adopt it", effect: "It was not adopted, and nothing was changed." },
-    }[intent];
-    const text = `Could not read ${owner} ${purpose}: ${happened} (${method} ${url}). ${effect} ${advice}`;
-    super("REKEY_NOT_READ", text, "not sent");
   }
 }
 

@@ -2,6 +2,7 @@ import { credentialsIn, tryReadJson, tryReadObject } from "../records/response";
 import { RequestError, type RequestFacts } from "./errors";
 import { type ApiResponse, type ServiceName } from "./http";
 import { type KnownSecrets } from "./redact";
+import { quote } from "./serverWords";
 import { type Failure } from "./retry";
 
 /** What a service's address and credentials are called: settings, or inputs of a verification. */
@@ -39,7 +40,7 @@ export function errorOf(
   secrets.add(credentialsIn(tryReadJson(body)?.value));
   const json = tryReadObject(body);
   const sent = [json?.["error"], json?.["message"]].find((one) => typeof one === "string");
-  const words = secrets.quote(sent ?? "");
+  const words = quote(sent ?? "", secrets);
   const responder = service === "database" ? "database" : "platform";
   const happened = `the ${responder} responded with ${status}${words && `: ${words}`}${attempts}`;
   return new RequestError(delivery, facts, { happened, advice, status, words, isJson: json !== undefined });

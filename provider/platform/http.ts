@@ -254,14 +254,18 @@ export function isIdempotent(request: ApiRequest): boolean {
   return request.method === "GET" || request.idempotent;
 }
 
-const readOnly = { unchanged: "Nothing was changed.", unknown: "Nothing was changed." };
-
 /** What errors say about a request to a service at an address. */
 export function factsOf(request: ApiRequest, baseUrl: string): RequestFacts {
   const { purpose, method, path, toCheck } = request;
   // A path from the settings may contain a key in its query.
   const url = `${baseUrl}${path}`.replace(/[?#].*/s, "");
-  return { purpose, method, url, toCheck, consequences: method === "GET" ? readOnly : request.consequences };
+  return {
+    purpose,
+    method,
+    url,
+    toCheck,
+    consequences: method === "GET" ? { unchanged: "Nothing was changed." } : request.consequences,
+  };
 }
 
 /**

@@ -4,6 +4,7 @@ import { type ConnectionError } from "./openConnection";
 import { type RequestFacts, RequestError } from "./errors";
 import { isCertificateCode, isTlsAlert, whyNotSent } from "./failures";
 import { type KnownSecrets } from "./redact";
+import { quote } from "./serverWords";
 import { ask, NoReplyError, notRedis } from "./redisCommands";
 import { RequestQueue } from "./requestQueue";
 import { HttpRequester, type RequesterOptions, tokenService } from "./http";
@@ -62,12 +63,11 @@ export class CredentialProbe {
   async probe(request: ProbeRequest): Promise<ProbeResult> {
     const { owner, credential, otherSecrets, timeoutMs } = request;
     const endpoint = withTls(request.endpoint);
-    const saved = "The rotation itself is saved.";
     const facts: RequestFacts = {
       purpose: `verify the ${nameOf(credential)} of ${owner}`,
       method: "password" in credential ? "AUTH" : "restToken" in credential ? "PING" : "GET",
       url: shownEndpoint(endpoint, credential),
-      consequences: { unchanged: saved, unknown: saved },
+      consequences: { unchanged: "The rotation itself is saved." },
     };
     await this.options.beforeSend?.(facts);
     const secret = secretOf(credential);
@@ -165,14 +165,14 @@ function withTls(endpoint: ProbeEndpoint): ProbeEndpoint {
 
 /** What an error in response to `AUTH` means. */
 function judgeRefusal(words: string, secrets: KnownSecrets): ProbeResult {
-  if (/^(WRONGPASS|ERR invalid password)\b/i.test(words)) return { kind: "refused", words: secrets.quote(words) };
+  if (/^(WRONGPASS|ERR invalid password)\b/i.test(words)) return { kind: "refused", words: quote(words, secrets) };
   if (/^ERR unknown command/i.test(words)) return unknown("the server does not know the command AUTH");
   return unknown(responded("AUTH", words, secrets));
 }
 
 function responded(command: string, words: string, secrets: KnownSecrets): string {
   if (words === "") return `the server responded to ${command} with an empty error`;
-  return `the server responded to ${command} with an error: ${secrets.quote(words)}`;
+  return `the server responded to ${command} with an error: ${quote(words, secrets)}`;
 }
 
 function unknown(why: string, advice?: string): ProbeResult {

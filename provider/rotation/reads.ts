@@ -1,4 +1,4 @@
-import { NotReadError, RekeyError, RequestError } from "../platform/errors";
+import { RekeyError, RequestError } from "../platform/errors";
 import { keyOf, ownerOf, type Subject } from "../platform/secretKind";
 import { poll, untilEnd } from "../poll";
 import { type Credentials, valuesOf } from "../records/credentials";
@@ -38,14 +38,20 @@ async function read(subject: Subject, run: Run): Promise<SecretResponse> {
 /**
  * Reads a secret before it is reset or adopted.
  *
- * @throws NotReadError, for which nothing was changed
+ * @throws RequestError, for which nothing was changed
  */
 export async function readBefore(subject: Subject, intent: "reset" | "adopted", run: Run): Promise<SecretResponse> {
   try {
     return await read(subject, run);
   } catch (error) {
     if (!(error instanceof RequestError)) throw error;
-    throw new NotReadError({ owner: ownerOf(subject), word: subject.kind.word }, intent, error);
+    const { method, url, happened, advice } = error;
+    const [when, unchanged] =
+      intent === "reset"
+        ? ["before its reset", `No reset was sent, and the ${subject.kind.word} was not changed.`]
+        : ["to adopt it", "It was not adopted, and nothing was changed."];
+    const facts = { purpose: `read ${ownerOf(subject)} ${when}`, method, url, consequences: { unchanged } };
+    throw new RequestError("not sent", facts, { happened, advice, code: "REKEY_NOT_READ" });
   }
 }
 

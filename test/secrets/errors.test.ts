@@ -73,7 +73,7 @@ describe("secrets: errors", () => {
       await assertOnlyWords("RequestError", () => platform.flowControl.get("orders"));
       await assertOnlyWords("RequestError", () => databases.read("db"));
       const subject = { kind: databasePassword, id: "db" };
-      await assertOnlyWords("NotReadError", () => readBefore(subject, "reset", { platform } as unknown as Run));
+      await assertOnlyWords("RequestError", () => readBefore(subject, "reset", { platform } as unknown as Run));
     });
   }
 

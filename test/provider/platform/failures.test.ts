@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { errorOf, type FailedAttempt, unusable } from "../../../provider/platform/failures";
 import { type ServiceName } from "../../../provider/platform/http";
-import { KnownSecrets, leftOut } from "../../../provider/platform/redact";
+import { KnownSecrets } from "../../../provider/platform/redact";
+import { leftOut } from "../../../provider/platform/serverWords";
 
 const password = "canary-password";
 const consequences = { unchanged: "Unchanged.", unknown: "Perhaps changed." };
