@@ -21,21 +21,13 @@ export interface Service {
   readonly authorization: string;
 }
 
-/**
- * The management interface.
- *
- * @see docs/interface.md#authentication
- */
+/** The management interface. */
 export function managementService(baseUrl: string, username: string, password: string): Service {
   const credentials = Buffer.from(`${username}:${password}`).toString("base64");
   return { name: "management", baseUrl, authorization: `Basic ${credentials}` };
 }
 
-/**
- * The message queue's interface, or the REST interface of one database.
- *
- * @see docs/interface.md#authentication
- */
+/** The message queue's interface, or the REST interface of one database. */
 export function tokenService(name: "queue" | "database", baseUrl: string, token: string): Service {
   return { name, baseUrl, authorization: `Bearer ${token}` };
 }
@@ -59,17 +51,9 @@ export type ApiRequest = Effect & {
   /** Path below the service's address, its parts already encoded. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string>>;
-  /**
-   * Whether it has a connection of its own, because its response does not show to which request it belongs.
-   *
-   * @default false
-   */
+  /** Whether it has a connection of its own, because its response does not show to which request it belongs. */
   readonly ownConnection?: boolean;
-  /**
-   * Bytes of the largest body that is read, decompressed.
-   *
-   * @default 1 MiB, which a record cannot exceed
-   */
+  /** Bytes of the largest body that is read, decompressed. Default: 1 MiB, which a record cannot exceed. */
   readonly maxBytes?: number;
 };
 
@@ -104,11 +88,7 @@ export interface Requester {
 export interface RequesterOptions {
   /** What errors never show, whichever service repeats it. */
   readonly secrets: KnownSecrets;
-  /**
-   * What it may send.
-   *
-   * @default "nothing"
-   */
+  /** What it may send. Default: nothing. */
   readonly permission?: Permission;
   /** Milliseconds until a request fails, retries included, from its first attempt. */
   readonly deadlineMs: number;
@@ -259,13 +239,8 @@ export function factsOf(request: ApiRequest, baseUrl: string): RequestFacts {
   const { purpose, method, path, toCheck } = request;
   // A path from the settings may contain a key in its query.
   const url = `${baseUrl}${path}`.replace(/[?#].*/s, "");
-  return {
-    purpose,
-    method,
-    url,
-    toCheck,
-    consequences: method === "GET" ? { unchanged: "Nothing was changed." } : request.consequences,
-  };
+  const consequences = method === "GET" ? { unchanged: "Nothing was changed." } : request.consequences;
+  return { purpose, method, url, toCheck, consequences };
 }
 
 /**
