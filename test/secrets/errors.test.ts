@@ -45,8 +45,9 @@ describe("secrets: errors", () => {
     tested.add(name);
     await assert.rejects(
       async () => call(),
-      (error: Error) => {
+      (error: RekeyError) => {
         assert.equal(error.name, name, error.message);
+        assert.ok(error.message.endsWith(` [${error.code}]`), error.message);
         for (const key of Reflect.ownKeys(error)) {
           const value: unknown = Reflect.get(error, key);
           assert.ok(value === undefined || /string|number|boolean/.test(typeof value), `${name} keeps ${String(key)}`);
