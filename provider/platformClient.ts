@@ -17,7 +17,6 @@ import { RequestQueue } from "./platform/requestQueue";
 import { type SecretKind } from "./platform/secretKind";
 import { SecretOperations } from "./platform/secretOperations";
 import { type ReadUser, ReadTokenRequester } from "./readTokenRequester";
-import { type Platform } from "./run";
 import { type Settings } from "./settings/settings";
 
 /** What all requests of a run share. What depends on settings is made when it is first needed. */
@@ -35,8 +34,8 @@ interface Call {
   readonly limitMs?: number;
 }
 
-/** The platform's operations, configured by the settings. Each setting is read when it is first needed. */
-export class PlatformClient implements Platform {
+/** The `Platform` of a run, configured by the settings. Each setting is read when it is first needed. */
+export class PlatformClient {
   /** @param beforeSend called before a reset or a credential is sent. @throws RequestError if it must not be sent */
   constructor(
     private readonly settings: Settings,

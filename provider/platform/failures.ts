@@ -1,9 +1,10 @@
 import { credentialsIn, tryReadJson, tryReadObject } from "../records/response";
 import { RequestError, type RequestFacts } from "./errors";
-import { type ApiResponse, type ServiceName } from "./http";
 import { type KnownSecrets } from "./redact";
 import { quote } from "./serverWords";
 import { type Failure } from "./retry";
+
+export type ServiceName = "management" | "queue" | "database";
 
 /** What a service's address and credentials are called: settings, or inputs of a verification. */
 const namesOf: Readonly<Record<ServiceName, Readonly<Record<"address" | "credentials", string>>>> = {
@@ -142,7 +143,7 @@ export function isRejected(error: unknown): error is RequestError {
  * @param delivery `maybe applied` for that to a reset
  */
 export function unusable(
-  { facts, status, service }: Pick<ApiResponse, "facts" | "status" | "service">,
+  { facts, status, service }: { readonly facts: RequestFacts; readonly status: number; readonly service: ServiceName },
   what: string,
   delivery: "responded" | "maybe applied" = "responded",
 ): RequestError {

@@ -3,14 +3,12 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { pathPartProblem } from "../records/fields";
 import { type Connection, type Connections, type Deadline } from "./connections";
 import { InputError, RequestError, type RequestFacts } from "./errors";
-import { errorOf, type FailedAttempt } from "./failures";
+import { errorOf, type FailedAttempt, type ServiceName } from "./failures";
 import { ConnectionError } from "./openConnection";
 import { type KnownSecrets } from "./redact";
 import { type RequestQueue } from "./requestQueue";
 import { decideRetry, deliveryOfFailure, readRetryAfter } from "./retry";
 import { packageVersion } from "./version";
-
-export type ServiceName = "management" | "queue" | "database";
 
 /** What requests are sent to: one of the platform's two services, or a database. */
 export interface Service {

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import { errorOf, type FailedAttempt, unusable } from "../../../provider/platform/failures";
-import { type ServiceName } from "../../../provider/platform/http";
+import { errorOf, type FailedAttempt, type ServiceName, unusable } from "../../../provider/platform/failures";
 import { KnownSecrets } from "../../../provider/platform/redact";
 import { leftOut } from "../../../provider/platform/serverWords";
 

@@ -1,12 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import {
-  decideRetry,
-  deliveryOfFailure,
-  type Failure,
-  readRetryAfter,
-  type Retry,
-} from "../../../provider/platform/retry";
+import { decideRetry, type Failure, readRetryAfter, type Retry } from "../../../provider/platform/retry";
 
 const failure = (given: Partial<Failure>): Failure => ({
   idempotent: false,
@@ -121,17 +115,6 @@ describe("platform: Retry-After", () => {
   for (const [headers, expected, own] of rows) {
     it(`${JSON.stringify(headers)}${own ? ", on a platform that has them," : ""} is ${expected}`, () => {
       assert.equal(readRetryAfter(headers, now, own && resetHeaders), expected);
-    });
-  }
-});
-
-describe("platform: delivery", () => {
-  for (const [delivery, all] of [
-    ["rejected", [300, 301, 302, 304, 307, 308, 400, 401, 403, 404, 407, 409, 418, 422, 429, 499]],
-    ["maybe applied", [100, 199, 303, 408, 500, 502, 503, 504, 599, 999]],
-  ] as const) {
-    it(`is ${delivery} for ${all.join()}`, () => {
-      for (const status of all) assert.equal(deliveryOfFailure(status), delivery, `${status}`);
     });
   }
 });
