@@ -294,7 +294,9 @@ describe("pulumi-rekey doctor", function () {
       title: "a wrong host",
       config: () => ({ "rekey:baseUrl": "https://nowhere.test" }),
       environment: { NODE_OPTIONS: noNames },
-      findings: { "the connection to rekey:baseUrl": /nowhere\.test.*host was not found.* → .*rekey:baseUrl is correct/ },
+      findings: {
+        "the connection to rekey:baseUrl": /nowhere\.test.*host was not found.* → .*rekey:baseUrl is correct/,
+      },
     },
     {
       title: "nothing if rekey:caFile has the platform's certificate",
