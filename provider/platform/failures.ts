@@ -62,7 +62,7 @@ export function whyNotSent(service: ServiceName, { proxy, code = "" }: Pick<Fail
   }
   if (isCertificateCode(code)) {
     const happened = `the server's certificate is not accepted (${code})`;
-    const advice = `Check that ${address} has the host that the certificate is for, that the certificate and the clock of this machine are current, and that rekey:caFile has the certificate of its authority if that is not a public one.`;
+    const advice = `Check that the certificate is for the host in ${address}, that its dates and the clock of this machine are right, and that rekey:caFile has the certificate of its authority if that is not a public one.`;
     return { happened, advice };
   }
   if (/ERR_TLS|ERR_SSL|EPROTO$/.test(code)) {

@@ -67,8 +67,16 @@ const failures: Record<string, { row: number; reply?: RedisReply; at?: At; says:
     says: /connection failed \(ECONNREFUSED\)/,
   },
   "expired certificate": { row: 64, at: served(ok, "expired"), says: /is not accepted \(CERT_HAS_EXPIRED\)/ },
-  "certificate of another host": { row: 64, at: served(ok, "otherHost"), says: /another host \(.*ALTNAME.*Set host/s },
-  "foreign certificate": { row: 64, at: served(ok, "foreign"), says: /not trusted \(UNABLE_TO.*Set rekey:caFile/s },
+  "certificate of another host": {
+    row: 64,
+    at: served(ok, "otherHost"),
+    says: /not accepted \(.*ALTNAME.*the host in host and port/s,
+  },
+  "foreign certificate": {
+    row: 64,
+    at: served(ok, "foreign"),
+    says: /not accepted \(UNABLE_TO.*rekey:caFile has the certificate/s,
+  },
   "no TLS there": {
     row: 64,
     at: async (fixture) => ({ ...(await served(ok)(fixture)), tls: true }),

@@ -20,7 +20,7 @@ type Row = readonly [given: Omit<FailedAttempt, "delivery">, happened: string, a
 
 const connection = "Check that the platform is running and that rekey:baseUrl is correct, then run again.";
 const certificate =
-  "Check that rekey:baseUrl has the host that the certificate is for, that the certificate and the clock of this machine are current, and that rekey:caFile has the certificate of its authority if that is not a public one.";
+  "Check that the certificate is for the host in rekey:baseUrl, that its dates and the clock of this machine are right, and that rekey:caFile has the certificate of its authority if that is not a public one.";
 const tls = "Check that the port in rekey:baseUrl uses TLS.";
 const team = "The API key may be of another team.";
 const reported = "Fix what the platform reports, then run again.";
