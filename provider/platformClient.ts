@@ -1,74 +1,68 @@
-import { type Settings } from "./settings/settings";
-import { Connections } from "./platform/agents";
-import { CredentialProbe, type ProbeRequest, type ProbeResult } from "./platform/probe";
-import { FlowControl, type QueueResponses, type ResetAction } from "./platform/flowControl";
-import { KnownSecrets } from "./platform/redact";
-import { RequestQueue } from "./platform/requestQueue";
+import { listAccount, type ListedRecord } from "./platform/accountList";
+import { Connections } from "./platform/connections";
+import { FlowControl, type Queue } from "./platform/flowControl";
 import {
   HttpRequester,
   managementService,
   type Permission,
   type Requester,
   type RequesterOptions,
+  type Service,
   tokenService,
 } from "./platform/http";
+import { CredentialProbe, type ProbeRequest, type ProbeResult } from "./platform/probe";
 import { queueToken } from "./platform/queueToken";
-import { listAccount, type ListedRecord } from "./platform/accountList";
+import { KnownSecrets } from "./platform/redact";
+import { RequestQueue } from "./platform/requestQueue";
 import { type SecretKind } from "./platform/secretKind";
 import { SecretOperations } from "./platform/secretOperations";
-import { type Service } from "./platform/failures";
-import { type ReadToken, ReadTokenRequester } from "./readTokenRequester";
+import { type ReadUser, ReadTokenRequester } from "./readTokenRequester";
+import { type Settings } from "./settings/settings";
 
 /** What all requests of a run share. What depends on settings is made when it is first needed. */
 interface Shared {
   readonly secrets: KnownSecrets;
-  readonly queueToken: ReadToken;
-  readonly queueResponses: QueueResponses;
-  transport?: { readonly queue: RequestQueue; readonly connections: Connections };
+  readonly queueUser: ReadUser;
+  requests?: { readonly queue: RequestQueue; readonly connections: Connections };
   probe?: CredentialProbe;
-  resetAction?: ResetAction;
+  queue?: Queue;
 }
 
-/** The platform's operations, configured by the settings. Each setting is read when it is first needed. */
+/** What one call of the engine may send, and the longest time that a request of it may take. */
+interface Call {
+  readonly permission?: Permission;
+  readonly limitMs?: number;
+}
+
+/** The `Platform` of a run, configured by the settings. Each setting is read when it is first needed. */
 export class PlatformClient {
-  /** @param beforeSend called before a reset or a credential is sent. @throws NotSentError if it must not be sent */
+  /** @param beforeSend called before a reset or a credential is sent. @throws RequestError if it must not be sent */
   constructor(
     private readonly settings: Settings,
     private readonly beforeSend?: RequesterOptions["beforeSend"],
-    private readonly limitMs = Infinity,
-    private readonly shared: Shared = {
-      secrets: new KnownSecrets(settings.secrets),
-      queueToken: {},
-      queueResponses: {},
-    },
-    private readonly permission: Permission = "nothing",
+    private readonly call: Call = {},
+    private readonly shared: Shared = { secrets: new KnownSecrets(settings.secrets), queueUser: {} },
   ) {}
 
-  /** What no message of this run shows: the secret settings, and the credentials that were read since. */
   get secrets(): KnownSecrets {
     return this.shared.secrets;
   }
 
-  /** The same platform, whose requests fail after a time, if that is earlier than their deadline. */
   within(limitMs: number): PlatformClient {
-    return new PlatformClient(
-      this.settings,
-      this.beforeSend,
-      Math.min(limitMs, this.limitMs),
-      this.shared,
-      this.permission,
-    );
+    return this.#during({ ...this.call, limitMs: Math.min(limitMs, this.call.limitMs ?? Infinity) });
   }
 
-  /** The same platform, which may be changed. By default, it may only be read. */
   permitting(permission: Permission): PlatformClient {
-    return new PlatformClient(this.settings, this.beforeSend, this.limitMs, this.shared, permission);
+    return this.#during({ ...this.call, permission });
   }
 
-  /** The operations on secrets of one kind. @throws SettingsError if a setting is missing or cannot be used. */
+  #during(call: Call): PlatformClient {
+    return new PlatformClient(this.settings, this.beforeSend, call, this.shared);
+  }
+
   operations(kind: SecretKind): SecretOperations {
-    const requester = kind.service === "management" ? this.#toManagement : this.#toQueue;
     const { settings } = this;
+    const requester = kind.service === "management" ? this.#toManagement : this.#toQueue;
     const paths = kind.paths ?? {
       reset: settings.getOrDefault("resetPasswordPath"),
       read: settings.getOrDefault("databasePath"),
@@ -76,29 +70,21 @@ export class PlatformClient {
     return new SecretOperations(requester, kind, paths);
   }
 
-  /**
-   * Lists what has a secret of one kind.
-   *
-   * @throws SettingsError if a setting is missing or cannot be used
-   */
   async list(kind: SecretKind): Promise<ListedRecord[]> {
-    const own = kind.paths?.list;
-    const path = own ?? this.settings.require("databaseListPath");
-    const advice = own === undefined ? "Check rekey:baseUrl and rekey:databaseListPath." : "Check rekey:baseUrl.";
-    return listAccount(this.#toManagement, kind, { path, advice });
+    const path = kind.paths?.list ?? this.settings.require("databaseListPath");
+    return listAccount(this.#toManagement, kind, path);
   }
 
-  /** @throws SettingsError if a setting is missing or cannot be used. */
   get flowControl(): FlowControl {
-    return new FlowControl(this.#toQueue, this.#resetAction, this.shared.queueResponses);
-  }
-
-  /** Only with the preset does another action take the place of `reset`: a value that is set is used as it is. */
-  get #resetAction(): ResetAction {
-    const { settings } = this;
+    const { settings, shared } = this;
+    // Only with the preset does another action take its place: a value that is set is used as it is.
     const isOfPreset = settings.find("flowControlResetAction")?.source === "preset";
-    const name = settings.getOrDefault("flowControlResetAction");
-    return (this.shared.resetAction ??= { name, otherwise: isOfPreset ? "resetRate" : undefined });
+    const requester = this.#toQueue;
+    shared.queue ??= {
+      resetAction: settings.getOrDefault("flowControlResetAction"),
+      otherAction: isOfPreset ? "resetRate" : undefined,
+    };
+    return new FlowControl(requester, shared.queue);
   }
 
   get #toManagement(): HttpRequester {
@@ -116,30 +102,23 @@ export class PlatformClient {
     const userId = settings.get("queueUserId");
     if (userId === undefined) return requesterWith(settings.require("queueToken"));
     const sources = { userId, baseUrl, users: this.operations(queueToken), requesterWith };
-    return new ReadTokenRequester(shared.queueToken, sources, this.secrets);
+    return new ReadTokenRequester(shared.queueUser, sources, this.secrets);
   }
 
-  /** Makes the new token of a queue user that of this run, if it is read there. */
   useQueueToken(userId: string, token: string | undefined): void {
     if (this.settings.get("queueUserId") !== userId) return;
-    this.shared.queueToken.current = token === undefined ? undefined : Promise.resolve(token);
+    this.shared.queueUser.current = token === undefined ? undefined : Promise.resolve({ credentials: { token } });
   }
 
   /**
    * A queue in front of the one that all requests share, for callers that decide late whether to send a request. Its
    * concurrency is never higher, so that nothing waits in both.
-   *
-   * @throws SettingsError if rekey:maxConcurrency cannot be used.
    */
   queueWithin(concurrency = Infinity): RequestQueue {
-    return new RequestQueue({ maxConcurrency: Math.min(concurrency, this.#maxConcurrency) });
+    const maxConcurrency = Math.min(concurrency, this.settings.getOrDefault("maxConcurrency"));
+    return new RequestQueue({ maxConcurrency });
   }
 
-  /**
-   * Tries a credential once.
-   *
-   * @throws SettingsError if rekey:proxy or rekey:caFile cannot be used
-   */
   probe(request: ProbeRequest): Promise<ProbeResult> {
     this.shared.probe ??= new CredentialProbe({
       proxy: this.settings.get("proxy"),
@@ -150,24 +129,23 @@ export class PlatformClient {
     return this.shared.probe.probe(request);
   }
 
-  get #maxConcurrency(): number {
-    return this.settings.getOrDefault("maxConcurrency");
-  }
-
   #requester(service: Service): HttpRequester {
-    const { settings } = this;
-    const maxConcurrency = this.#maxConcurrency;
+    const { settings, shared, beforeSend, secrets } = this;
+    const { permission, limitMs = Infinity } = this.call;
     const proxy = settings.proxyFor(service.baseUrl);
-    this.shared.transport ??= {
-      queue: new RequestQueue({ maxConcurrency, requestsPerSecond: settings.get("requestsPerSecond") }),
+    const { queue, connections } = (shared.requests ??= {
+      queue: new RequestQueue({
+        maxConcurrency: settings.getOrDefault("maxConcurrency"),
+        requestsPerSecond: settings.get("requestsPerSecond"),
+      }),
       connections: new Connections({ proxy, extraCertificates: settings.get("caFile") }),
-    };
-    return new HttpRequester(service, this.shared.transport.connections, this.shared.transport.queue, {
-      deadlineMs: Math.min(settings.deadlineMs, this.limitMs),
-      secrets: this.secrets,
-      permission: this.permission,
+    });
+    return new HttpRequester(service, connections, queue, {
+      deadlineMs: Math.min(settings.deadlineMs, limitMs),
+      secrets,
+      ...(permission && { permission }),
       resetHeaders: settings.preset?.resetHeaders,
-      ...(this.beforeSend && { beforeSend: this.beforeSend }),
+      beforeSend,
     });
   }
 }

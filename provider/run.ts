@@ -152,7 +152,7 @@ export class Run {
 export interface RunSources {
   /** Returns a setting of the configuration by its full name. */
   readonly configuration: (key: string) => string | undefined;
-  /** Called before a reset or a credential is sent. @throws NotSentError if the engine could not save the result */
+  /** Called before a reset or a credential is sent. @throws RequestError if the engine could not save the result */
   readonly requireEngine?: ((facts: RequestFacts) => Promise<void>) | undefined;
   /** The variables that settings may come from. Default: those of this process. */
   readonly environment?: NodeJS.ProcessEnv;

@@ -13,7 +13,7 @@ export interface GetDatabasesResult {
  * that cannot be read as a whole is an error, so that a fleet does not lose databases. It needs
  * `rekey:databaseListPath`, which the preset `upstash` sets.
  *
- * @throws SettingsError, InputError, NotSentError, RejectedError, UnconfirmedError or UnreadableError
+ * @throws SettingsError, InputError or RequestError
  * @example
  * ```ts
  * const { databases } = await getDatabases();

@@ -13,7 +13,7 @@ export interface GetFlowControlKeyArgs {
  * `exists: false` and counters of 0. Reads that are started together share their requests: the same key is read once,
  * and more than 8 keys are read by one list request.
  *
- * @throws SettingsError, InputError, NotSentError, RejectedError, UnconfirmedError or UnreadableError
+ * @throws SettingsError, InputError or RequestError
  * @example
  * ```ts
  * const { waitListSize } = await getFlowControlKey({ flowControlKey: "orders" });
@@ -58,7 +58,7 @@ export interface GetFlowControlKeysResult {
 /**
  * Lists the flow-control keys that have state, with their counters and limits.
  *
- * @throws SettingsError, InputError, NotSentError, RejectedError, UnconfirmedError or UnreadableError
+ * @throws SettingsError, InputError or RequestError
  * @example
  * ```ts
  * const { keys } = await getFlowControlKeys({ search: "orders" });
@@ -87,7 +87,7 @@ export function getFlowControlKeysOutput(
  * Reads how many messages are running, and how many may run, across all keys. Older platforms return `waitListSize`
  * only.
  *
- * @throws SettingsError, NotSentError, RejectedError, UnconfirmedError or UnreadableError
+ * @throws SettingsError or RequestError
  * @example
  * ```ts
  * const { parallelismCount, parallelismMax } = await getGlobalParallelism();

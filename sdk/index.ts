@@ -1,16 +1,10 @@
 export {
   type ErrorCode,
   InputError,
-  NotReadError,
-  NotSentError,
-  NotShownError,
-  RejectedError,
   RekeyError,
   RequestError,
   type RequestFacts,
   SettingsError,
-  UnconfirmedError,
-  UnreadableError,
 } from "../provider/platform/errors";
 export { type Delivery } from "../provider/platform/retry";
 export { type DatabaseRecord, type ListedDatabase } from "../provider/records/database";

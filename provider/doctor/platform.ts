@@ -1,6 +1,7 @@
 import { RequestError, SettingsError } from "../platform/errors";
 import { whyNotSent } from "../platform/failures";
-import { ConnectionError, openConnection, trusting } from "../platform/openConnection";
+import { Connections } from "../platform/connections";
+import { ConnectionError } from "../platform/openConnection";
 import { PlatformClient } from "../platformClient";
 import { databasePassword } from "../rotation/kinds/databasePassword";
 import { type Settings } from "../settings/settings";
@@ -56,8 +57,9 @@ async function checkConnection(settings: Settings): Promise<Check> {
   const subject = "the connection to rekey:baseUrl";
   try {
     const address = settings.require("baseUrl");
-    const options = { proxy: settings.proxyFor(address), ...trusting(settings.get("caFile")) };
-    (await openConnection(new URL(address), { ...options, timeoutMs: connectTimeoutMs })).destroy();
+    const proxy = settings.proxyFor(address);
+    const connections = new Connections({ proxy, extraCertificates: settings.get("caFile") });
+    (await connections.open(new URL(address), { timeoutMs: connectTimeoutMs })).destroy();
     return ok(subject, `A connection to ${address} was opened.`);
   } catch (error) {
     if (error instanceof SettingsError) return wrong(subject, `${error.problem}.`, error.advice);

@@ -1,7 +1,7 @@
 import { type ClientHttp2Session, connect } from "node:http2";
 import { Server } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { NotSentError, type RequestFacts } from "../platform/errors";
+import { RequestError, type RequestFacts } from "../platform/errors";
 
 /** Milliseconds to wait for the engine's response: it runs on this machine. */
 const timeoutMs = 5_000;
@@ -44,13 +44,13 @@ export class EngineWatch {
     void untilGone(address, this.#session).then(onGone);
   }
 
-  /** @throws NotSentError if the engine is gone. */
+  /** @throws RequestError if the engine is gone. */
   async requireEngine(facts: RequestFacts): Promise<void> {
     const now = performance.now();
     const isFresh = now - this.#confirmed <= freshnessMs;
     if (!this.#last || now - this.#last.began > nextCallMs) this.#last = { began: now, responds: this.#ask(now) };
     if ((isFresh || (await this.#last.responds)) && !this.#session.destroyed) return;
-    throw new NotSentError(facts, {
+    throw new RequestError("not sent", facts, {
       happened: "the engine that requested it has ended and could not save the result",
       advice: "Run again.",
       code: "REKEY_ENGINE_GONE",

@@ -106,9 +106,5 @@ export function consequencesOf(
   const applied = list("Applied", done);
   const unchanged = applied === "" ? "The key was not changed." : `${applied}${list("Not applied", remaining)}`.trim();
   const unknown = `${list("May have been applied", remaining.slice(0, 1))}${list("Not applied", remaining.slice(1))}`;
-  return {
-    "not sent": unchanged,
-    rejected: unchanged,
-    "maybe applied": `${applied}${unknown}The next \`up\` reads the key first.`,
-  };
+  return { unchanged, unknown: `${applied}${unknown}The next \`up\` reads the key first.` };
 }

@@ -1,6 +1,6 @@
 import { type FlowControlKey, type GlobalParallelism } from "../records/flowControl";
-import { RequestError, UnreadableError } from "../platform/errors";
-import { allReadable, type FlowControl, type ListEntry } from "../platform/flowControl";
+import { RequestError } from "../platform/errors";
+import { type FlowControl } from "../platform/flowControl";
 import { pathPartProblem } from "../records/fields";
 
 /**
@@ -40,9 +40,9 @@ export class SharedReads {
     });
   }
 
-  /** As `FlowControl.list`. @throws UnreadableError for the first record that cannot be read */
-  async list(search?: string): Promise<FlowControlKey[]> {
-    return allReadable(await this.#entries(this.#currentTurn(), search));
+  /** As `FlowControl.list`. */
+  list(search?: string): Promise<FlowControlKey[]> {
+    return this.#list(this.#currentTurn(), search);
   }
 
   /** As `FlowControl.globalParallelism`. */
@@ -53,7 +53,7 @@ export class SharedReads {
   /** The records of the list by key; empty if the list could not be read. */
   async #listed(turn: Turn): Promise<ReadonlyMap<string, FlowControlKey | undefined>> {
     try {
-      return byKey(await this.#entries(turn));
+      return byKey(await this.#list(turn));
     } catch (error) {
       // The single reads report the failure for each key.
       if (error instanceof RequestError) return new Map();
@@ -61,7 +61,7 @@ export class SharedReads {
     }
   }
 
-  #entries(turn: Turn, search?: string): Promise<ListEntry[]> {
+  #list(turn: Turn, search?: string): Promise<FlowControlKey[]> {
     const name = search === undefined ? everything : `search ${search}`;
     return once(turn, name, () => this.flowControl.list(search));
   }
@@ -79,10 +79,9 @@ function once<T>({ end, reads }: Turn, name: string, read: () => Promise<T>): Pr
 }
 
 /** The records by key; undefined for a key that is listed twice, or that a single read would refuse. */
-function byKey(entries: readonly ListEntry[]): ReadonlyMap<string, FlowControlKey | undefined> {
+function byKey(entries: readonly FlowControlKey[]): ReadonlyMap<string, FlowControlKey | undefined> {
   const found = new Map<string, FlowControlKey | undefined>();
   for (const entry of entries) {
-    if (entry instanceof UnreadableError) continue;
     const { flowControlKey: key } = entry;
     const usable = !found.has(key) && pathPartProblem(key) === undefined;
     found.set(key, usable ? entry : undefined);

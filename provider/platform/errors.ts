@@ -104,10 +104,7 @@ export class SettingsError extends RekeyError {
   /** What to do. */
   readonly advice: string;
 
-  constructor(
-    code: Extract<ErrorCode, "REKEY_SETTING_MISSING" | "REKEY_SETTING_INVALID" | "REKEY_PULUMI_TOO_OLD">,
-    { problem, advice }: Pick<SettingsError, "problem" | "advice">,
-  ) {
+  constructor(code: ErrorCode, { problem, advice }: Pick<SettingsError, "problem" | "advice">) {
     super(code, `${problem}. Nothing was sent, and nothing was changed. ${advice}`, "not sent");
     this.problem = problem;
     this.advice = advice;
@@ -116,19 +113,7 @@ export class SettingsError extends RekeyError {
 
 /** Rekey itself refuses to send a reset. Nothing was sent. */
 export class RefusedError extends RekeyError {
-  constructor(
-    code: Extract<
-      ErrorCode,
-      | "REKEY_REPEATEDLY_UNCONFIRMED"
-      | "REKEY_ROLLED_RECENTLY"
-      | "REKEY_QUEUE_TOKEN_IN_USE"
-      | "REKEY_OTHER_ACCOUNT"
-      | "REKEY_STATE_UNREADABLE"
-      | "REKEY_RESET_LIMIT"
-      | "REKEY_NOT_ENCRYPTED"
-    >,
-    { secret, why }: Readonly<Record<"secret" | "why", string>>,
-  ) {
+  constructor(code: ErrorCode, { secret, why }: Readonly<Record<"secret" | "why", string>>) {
     super(code, `The ${secret} was not reset, and no reset was sent: ${why}.`, "not sent");
   }
 }
@@ -149,15 +134,27 @@ export interface RequestFacts {
   readonly method: string;
   /** Address without credentials or query. */
   readonly url: string;
-  /** What may have changed at the platform, for each kind of delivery. */
-  readonly consequences: Readonly<Record<Exclude<Delivery, "responded">, string>>;
+  /** What is said of the platform's state: if nothing was changed, and if that is unknown. Default: the same. */
+  readonly consequences: { readonly unchanged: string; readonly unknown?: string };
+  /** What to check, in addition to the address, if the platform does not know what was requested. */
+  readonly toCheck?: readonly string[] | undefined;
 }
 
 /** What an error says about what went wrong. */
-type RequestProblem = Pick<RequestError, "happened" | "advice" | "status" | "networkCode">;
+interface RequestProblem
+  extends
+    Pick<RequestError, "happened" | "advice">,
+    Partial<Pick<RequestError, "code" | "status" | "networkCode" | "words" | "isJson">> {}
 
-/** A request that failed. */
-export abstract class RequestError extends RekeyError {
+const codes = {
+  "not sent": "REKEY_NOT_SENT",
+  rejected: "REKEY_REJECTED",
+  "maybe applied": "REKEY_UNCONFIRMED",
+  responded: "REKEY_UNREADABLE_RESPONSE",
+} as const satisfies Readonly<Record<Delivery, ErrorCode>>;
+
+/** A request that failed, or the response to a read that could not be understood. */
+export class RequestError extends RekeyError {
   /** HTTP method. */
   readonly method: string;
   /** Address without credentials or query. */
@@ -170,82 +167,25 @@ export abstract class RequestError extends RekeyError {
   readonly status?: number | undefined;
   /** Code of the network failure, if there was no response: `ECONNREFUSED`. */
   readonly networkCode?: string | undefined;
+  /** The platform's own words, without secrets; empty if there are none. */
+  readonly words?: string | undefined;
+  /** Whether the response is JSON, and so from the platform itself rather than from a proxy in between. */
+  readonly isJson?: boolean | undefined;
 
-  constructor(
-    code: ErrorCode,
-    delivery: Delivery,
-    { purpose, method, url, consequences }: RequestFacts,
-    { happened, advice, status, networkCode }: RequestProblem,
-  ) {
-    const consequence = delivery === "responded" ? "Nothing was changed." : consequences[delivery];
+  constructor(delivery: Delivery, facts: RequestFacts, problem: RequestProblem) {
+    const { purpose, method, url, consequences } = facts;
+    const { code = codes[delivery], happened, advice } = problem;
+    const { unchanged, unknown = unchanged } = consequences;
+    const consequence = delivery === "maybe applied" ? unknown : unchanged;
     super(code, `Could not ${purpose}: ${happened} (${method} ${url}). ${consequence} ${advice}`, delivery);
     this.method = method;
     this.url = url;
     this.happened = happened;
     this.advice = advice;
-    this.status = status;
-    this.networkCode = networkCode;
-  }
-}
-
-/** The request cannot have reached the platform: nothing was changed. */
-export class NotSentError extends RequestError {
-  constructor(facts: RequestFacts, { code = "REKEY_NOT_SENT", ...problem }: RequestProblem & { code?: ErrorCode }) {
-    super(code, "not sent", facts, problem);
-  }
-}
-
-/** The platform rejected the request: nothing was changed. */
-export class RejectedError extends RequestError {
-  /** Whether the response is JSON, and so from the platform itself rather than from a proxy in between. */
-  readonly inJson: boolean;
-  /** The platform's own words, without secrets; empty if there are none. */
-  readonly words: string;
-  readonly #facts: RequestFacts;
-
-  constructor(
-    facts: RequestFacts,
-    { inJson, words = "", ...problem }: RequestProblem & Pick<RejectedError, "inJson"> & { words?: string },
-  ) {
-    super("REKEY_REJECTED", "rejected", facts, problem);
-    this.inJson = inJson;
-    this.words = words;
-    this.#facts = facts;
-  }
-
-  /** The same error, with what its caller knows of the reasons. */
-  explained({ happened, advice }: Pick<RequestError, "happened" | "advice">): RejectedError {
-    return new RejectedError(this.#facts, { ...this, happened, advice });
-  }
-}
-
-/** It is unknown whether the platform did what was requested. */
-export class UnconfirmedError extends RequestError {
-  constructor(facts: RequestFacts, problem: RequestProblem) {
-    super("REKEY_UNCONFIRMED", "maybe applied", facts, problem);
-  }
-}
-
-/** The response to a read could not be understood. Nothing was changed. */
-export class UnreadableError extends RequestError {
-  constructor(facts: RequestFacts, problem: RequestProblem) {
-    super("REKEY_UNREADABLE_RESPONSE", "responded", facts, problem);
-  }
-}
-
-/** A secret could not be read before its reset, or to adopt it. Nothing was changed. */
-export class NotReadError extends RekeyError {
-  constructor(
-    { owner, word }: Readonly<Record<"owner" | "word", string>>,
-    intent: "reset" | "adopted",
-    { happened, method, url, advice }: RequestError,
-  ) {
-    const { purpose, effect } = {
-      reset: { purpose: "before its reset", effect: `No reset was sent, and the ${word} was not changed.` },
-      adopted: { purpose: "to adopt it", effect: "It was not adopted, and nothing was changed." },
-    }[intent];
-    const text = `Could not read ${owner} ${purpose}: ${happened} (${method} ${url}). ${effect} ${advice}`;
-    super("REKEY_NOT_READ", text, "not sent");
+    this.status = problem.status;
+    this.networkCode = problem.networkCode;
+    this.words = problem.words;
+    this.isJson = problem.isJson;
   }
 }
 

@@ -1,34 +1,31 @@
 import { Axios, type AxiosError } from "axios";
-import { type AttemptState, type Connections, type Deadline } from "./agents";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { pathPartProblem } from "../records/fields";
+import { type Connection, type Connections, type Deadline } from "./connections";
+import { InputError, RequestError, type RequestFacts } from "./errors";
+import { errorOf, type FailedAttempt, type ServiceName } from "./failures";
 import { ConnectionError } from "./openConnection";
-import { decideRetry, deliveryOfResponse, readRetryAfter } from "./retry";
-import { NotSentError, type RequestFacts, InputError } from "./errors";
-import { adviceOnContent, errorOf, type FailedAttempt, type Service } from "./failures";
 import { type KnownSecrets } from "./redact";
 import { type RequestQueue } from "./requestQueue";
-import { type Readable } from "node:stream";
-import { setImmediate as nextTurn } from "node:timers/promises";
+import { decideRetry, deliveryOfFailure, readRetryAfter } from "./retry";
 import { packageVersion } from "./version";
-import { pathPartProblem } from "../records/fields";
 
-/**
- * The management interface.
- *
- * @see docs/interface.md#authentication
- */
-export function managementService(baseUrl: string, username: string, password: string): Service {
-  return {
-    name: "management",
-    baseUrl,
-    authorization: `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`,
-  };
+/** What requests are sent to: one of the platform's two services, or a database. */
+export interface Service {
+  readonly name: ServiceName;
+  /** Address without a trailing slash. */
+  readonly baseUrl: string;
+  /** The Authorization header. */
+  readonly authorization: string;
 }
 
-/**
- * The message queue's interface, or the REST interface of one database.
- *
- * @see docs/interface.md#authentication
- */
+/** The management interface. */
+export function managementService(baseUrl: string, username: string, password: string): Service {
+  const credentials = Buffer.from(`${username}:${password}`).toString("base64");
+  return { name: "management", baseUrl, authorization: `Basic ${credentials}` };
+}
+
+/** The message queue's interface, or the REST interface of one database. */
 export function tokenService(name: "queue" | "database", baseUrl: string, token: string): Service {
   return { name, baseUrl, authorization: `Bearer ${token}` };
 }
@@ -47,22 +44,14 @@ type Effect =
     };
 
 export type ApiRequest = Effect & {
-  /** What the request is for: `reset the password of database "x"`. */
-  readonly purpose: string;
+  readonly purpose: RequestFacts["purpose"];
+  readonly toCheck?: RequestFacts["toCheck"];
   /** Path below the service's address, its parts already encoded. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string>>;
-  /**
-   * Whether it has a connection of its own, because its response does not show to which request it belongs.
-   *
-   * @default false
-   */
+  /** Whether it has a connection of its own, because its response does not show to which request it belongs. */
   readonly ownConnection?: boolean;
-  /**
-   * Bytes of the largest 2xx body that is read, decompressed.
-   *
-   * @default 1 MiB, which a record cannot exceed
-   */
+  /** Bytes of the largest body that is read, decompressed. Default: 1 MiB, which a record cannot exceed. */
   readonly maxBytes?: number;
 };
 
@@ -72,12 +61,12 @@ export interface ApiResponse {
   readonly body: string;
   /** Details of the request, for errors about this response. */
   readonly facts: RequestFacts;
-  /** What to do if its body cannot be used, for the same errors. */
-  readonly advice: string;
-  /** Whether its connection carried another request before: it may be another response to that one. */
-  readonly isReused: boolean;
-  /** To be called once it is recognized as the response to its request: its connection is closed otherwise. */
-  readonly recognize: () => void;
+  readonly service: ServiceName;
+  /**
+   * A reused one has carried another request, of which this may be a response. It is closed unless the caller
+   * recognizes the response as the one to this request.
+   */
+  readonly connection: Pick<Connection, "isReused" | "isRecognized">;
 }
 
 /**
@@ -97,19 +86,15 @@ export interface Requester {
 export interface RequesterOptions {
   /** What errors never show, whichever service repeats it. */
   readonly secrets: KnownSecrets;
-  /**
-   * What it may send.
-   *
-   * @default "nothing"
-   */
+  /** What it may send. Default: nothing. */
   readonly permission?: Permission;
   /** Milliseconds until a request fails, retries included, from its first attempt. */
   readonly deadlineMs: number;
   /**
    * Called immediately before the first byte of a request that must not be repeated, when its connection is ready;
-   * throws a NotSentError if the request must not be sent.
+   * throws a RequestError if the request must not be sent.
    */
-  readonly beforeSend?: (facts: RequestFacts) => Promise<void>;
+  readonly beforeSend?: ((facts: RequestFacts) => Promise<void>) | undefined;
   /**
    * Headers with which the platform says when it accepts requests again, in Unix seconds, if it sends no `Retry-After`.
    * The first one with a time to come counts. Default: none.
@@ -117,20 +102,17 @@ export interface RequesterOptions {
   readonly resetHeaders?: readonly string[] | undefined;
 }
 
-/** An attempt with a 2xx response. */
-interface Answered {
-  readonly delivery: "responded";
-  readonly status: number;
-  readonly body: string;
-  readonly state: AttemptState;
-}
-
 /** An instance of our own: the defaults and interceptors of the program's axios would see our secrets. */
-const http = new Axios({});
+const axios = new Axios({
+  adapter: "http",
+  maxRedirects: 0,
+  // The connection is through the proxy, if there is one.
+  proxy: false,
+  responseType: "text",
+  validateStatus: () => true,
+});
 
-/** Bytes of the largest body that is read, decompressed. */
 const maxRecordBytes = 1024 * 1024;
-const maxErrorBytes = 64 * 1024;
 /** Turns of the event loop in which what arrived before a deadline is read. Each of them reads a chunk of 64 kB. */
 const turnsAfterDeadline = 100;
 
@@ -153,7 +135,7 @@ export class HttpRequester implements Requester {
   async send(request: ApiRequest): Promise<ApiResponse> {
     const facts = factsOf(request, this.service.baseUrl);
     if (!isPermitted(request, this.options.permission)) {
-      throw new NotSentError(facts, {
+      throw new RequestError("not sent", facts, {
         happened: "it was asked for in a call of the engine that may not change it",
         advice: "This is a bug of Rekey. Please report it.",
         code: "REKEY_INTERNAL",
@@ -164,87 +146,79 @@ export class HttpRequester implements Requester {
     for (let attempt = 1; ; attempt++) {
       const turn = async () => {
         endsAtMs ??= performance.now() + deadlineMs;
-        const outcome = await this.#attempt(request, facts, { deadlineMs, endsAtMs });
+        const result = await this.#attempt(request, facts, { deadlineMs, endsAtMs });
+        if ("facts" in result) return result;
+        const failed = { ...result, attempt };
         const remainingMs = endsAtMs - performance.now();
-        const decision = decideRetry(
-          { ...outcome, idempotent: isIdempotent(request), attempt, remainingMs },
-          Math.random(),
-        );
+        const retry = decideRetry({ ...failed, idempotent: isIdempotent(request), remainingMs }, Math.random());
+        if (!retry) throw errorOf(facts, this.service.name, failed, this.secrets);
         // Before this task ends, because the next one would start.
-        if (decision.kind === "wait" && decision.appliesToAll) this.queue.pauseFor(decision.waitMs);
-        return { outcome, decision };
+        if (retry.appliesToAll) this.queue.pauseFor(retry.waitMs);
+        return retry;
       };
-      const { outcome, decision } = await this.queue.run(turn, { isRetry: attempt > 1 });
-      const service = this.service.name;
-      if (outcome.delivery === "responded") {
-        const advice = adviceOnContent(service, facts.method);
-        const { status, body, state } = outcome;
-        const recognize = () => {
-          state.isRecognized = true;
-        };
-        return { status, body, facts, advice, isReused: state.isReused === true, recognize };
-      }
-      if (decision.kind === "stop") {
-        throw errorOf(facts, service, { ...outcome, attempts: attempt }, this.secrets);
-      }
-      if (!decision.appliesToAll) await new Promise((resolve) => setTimeout(resolve, decision.waitMs));
+      const result = await this.queue.run(turn, { isRetry: attempt > 1 });
+      if ("facts" in result) return result;
+      if (!result.appliesToAll) await new Promise((resolve) => setTimeout(resolve, result.waitMs));
     }
   }
 
-  /** @throws NotSentError if the request must not be sent */
-  async #attempt(request: ApiRequest, facts: RequestFacts, deadline: Deadline): Promise<Answered | FailedAttempt> {
-    const { url } = facts;
-    const state: AttemptState = { sent: false };
-    const abort = new AbortController();
-    const { signal } = abort;
-    const remainingMs = deadline.endsAtMs - performance.now();
-    if (remainingMs <= 0) abort.abort();
-    const timer = setTimeout(() => void abortUnlessComplete(abort, state), remainingMs);
-    const use = {
-      deadline,
-      state,
-      ownConnection: request.ownConnection,
-      beforeSend: isIdempotent(request) ? undefined : async () => this.options.beforeSend?.(facts),
-    };
+  /** @throws what `beforeSend` throws */
+  async #attempt(request: ApiRequest, facts: RequestFacts, deadline: Deadline): Promise<ApiResponse | FailedAttempt> {
+    const { beforeSend, resetHeaders } = this.options;
+    const { authorization, name: service } = this.service;
+    const { method, query, ownConnection: isOwn = false, maxBytes = maxRecordBytes } = request;
+    let connection: Connection;
     try {
-      const response = await http.request<Readable>({
-        method: request.method,
-        url,
-        params: request.query,
+      const ask = isIdempotent(request) ? undefined : async () => beforeSend?.(facts);
+      connection = await this.connections.take(new URL(facts.url), { deadline, isOwn, beforeSend: ask });
+    } catch (error) {
+      if (!(error instanceof ConnectionError)) throw error;
+      return { delivery: "not sent", code: error.code, proxy: error.proxy };
+    }
+    let isLate = false;
+    const end = async (): Promise<void> => {
+      isLate = !(await isArriving(connection));
+      if (isLate) connection.close();
+    };
+    const timer = setTimeout(() => void end(), deadline.endsAtMs - performance.now());
+    try {
+      const { status, data, headers } = await axios.request<string>({
+        method,
+        url: facts.url,
+        params: query,
         headers: {
-          Authorization: this.service.authorization,
+          Authorization: authorization,
           Accept: "application/json",
+          Connection: isOwn ? "close" : "keep-alive",
           // There is no body, but axios would send a content type.
           "Content-Type": false,
           "User-Agent": `pulumi-rekey/${packageVersion()}`,
         },
-        adapter: "http",
-        maxRedirects: 0,
-        proxy: false,
-        responseType: "stream",
-        validateStatus: () => true,
-        signal,
-        transport: this.connections.transportFor(new URL(url), use),
+        maxContentLength: maxBytes,
+        transport: connection,
       });
-      const { status, data, headers } = response;
-      const delivery = deliveryOfResponse(status);
-      const isAnswered = delivery === "responded";
-      const body = await readText(data, isAnswered ? (request.maxBytes ?? maxRecordBytes) : maxErrorBytes);
-      if (isAnswered) return body === undefined ? tooLarge : { delivery, status, body, state };
-      const resetHeaders = status === 429 ? this.options.resetHeaders : [];
+      if (status >= 200 && status < 300) return { status, body: data, facts, service, connection };
       const sent = headers as Partial<Record<string, string>>;
-      return { delivery, status, body, retryAfterMs: readRetryAfter(sent, Date.now(), resetHeaders) };
+      const retryAfterMs = readRetryAfter(sent, Date.now(), status === 429 ? resetHeaders : []);
+      return { delivery: deliveryOfFailure(status), status, body: data, retryAfterMs };
     } catch (error) {
-      const { cause } = error as AxiosError;
-      if (cause instanceof NotSentError) throw cause;
-      if (cause instanceof ConnectionError) return { delivery: "not sent", code: cause.code, proxy: cause.proxy };
-      const { code } = error as NodeJS.ErrnoException;
-      // The code does not tell: a connection can be reset before a request was sent, and after it was applied.
-      return { delivery: state.sent ? "maybe applied" : "not sent", code: signal.aborted ? "deadline" : code };
+      connection.close();
+      const { message, code } = error as AxiosError;
+      const reason = isLate ? "deadline" : message.startsWith("maxContentLength") ? "too large" : code;
+      return { delivery: connection.isSent ? "maybe applied" : "not sent", code: reason };
     } finally {
       clearTimeout(timer);
     }
   }
+}
+
+/** Whether a response has arrived at the deadline: the process may have been too busy to read it. */
+async function isArriving(connection: Connection): Promise<boolean> {
+  for (let turn = 0; turn < turnsAfterDeadline; turn++) {
+    if (connection.isComplete) return true;
+    await nextTurn();
+  }
+  return false;
 }
 
 /** Each reset needs the permission, and none is given by default: a preview or a read that asks for one is a bug. */
@@ -258,38 +232,13 @@ export function isIdempotent(request: ApiRequest): boolean {
   return request.method === "GET" || request.idempotent;
 }
 
-const unchanged = "Nothing was changed.";
-const nothingChanged = { "not sent": unchanged, rejected: unchanged, "maybe applied": unchanged };
-
 /** What errors say about a request to a service at an address. */
 export function factsOf(request: ApiRequest, baseUrl: string): RequestFacts {
-  const { purpose, method, path } = request;
+  const { purpose, method, path, toCheck } = request;
   // A path from the settings may contain a key in its query.
   const url = `${baseUrl}${path}`.replace(/[?#].*/s, "");
-  return { purpose, method, url, consequences: method === "GET" ? nothingChanged : request.consequences };
-}
-
-const tooLarge: FailedAttempt = { delivery: "maybe applied", code: "too large" };
-
-/** Ends an attempt at its deadline, unless its response has arrived: the process may have been too busy to read it. */
-async function abortUnlessComplete(abort: AbortController, state: AttemptState): Promise<void> {
-  for (let turn = 0; state.sent && turn < turnsAfterDeadline; turn++) {
-    await nextTurn();
-    if (state.response?.complete) return;
-  }
-  abort.abort();
-}
-
-/** The text of a body; undefined, and nothing more is read, if it is too large. */
-async function readText(body: Readable, maxBytes: number): Promise<string | undefined> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of body as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > maxBytes) return undefined;
-    chunks.push(chunk);
-  }
-  return new TextDecoder().decode(Buffer.concat(chunks));
+  const consequences = method === "GET" ? { unchanged: "Nothing was changed." } : request.consequences;
+  return { purpose, method, url, toCheck, consequences };
 }
 
 /**
@@ -298,11 +247,10 @@ async function readText(body: Readable, maxBytes: number): Promise<string | unde
  * @throws InputError for a part that is empty, a dot segment (which clients resolve) or malformed Unicode.
  */
 export function fillPath(template: string, parts: Readonly<Record<string, string>>): string {
-  return template.replace(/\{(\w+)\}/g, (_, name: string) => encodePart(name, parts[name] ?? ""));
-}
-
-function encodePart(name: string, part: string): string {
-  const wrong = pathPartProblem(part);
-  if (wrong) throw new InputError(name, wrong);
-  return encodeURIComponent(part);
+  return template.replace(/\{(\w+)\}/g, (_, name: string) => {
+    const part = parts[name] ?? "";
+    const wrong = pathPartProblem(part);
+    if (wrong) throw new InputError(name, wrong);
+    return encodeURIComponent(part);
+  });
 }

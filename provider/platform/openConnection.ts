@@ -1,10 +1,10 @@
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import * as http from "node:http";
 import * as https from "node:https";
 import { type Socket, connect, isIP } from "node:net";
 import { connect as connectSecurely, createSecureContext, rootCertificates, type SecureContext } from "node:tls";
 import { hostWithoutBrackets } from "../records/fields";
-import { once } from "node:events";
-import { readFileSync } from "node:fs";
 
 /** A connection that could not be opened, or was lost before it was used: nothing was sent to the platform. */
 export class ConnectionError extends Error {
@@ -39,60 +39,53 @@ export interface ConnectionOptions {
  * @throws ConnectionError
  */
 export async function openConnection(url: URL, options: ConnectionOptions): Promise<Socket> {
-  const endsAt = performance.now() + options.timeoutMs;
-  const shared = sharedOptions(options);
+  const { proxy, secureContext, session, timeoutMs } = options;
+  const signal = AbortSignal.timeout(Math.max(0, Math.ceil(timeoutMs)));
   const host = hostWithoutBrackets(url.hostname);
   const port = Number(url.port || (url.protocol === "https:" ? 443 : 80));
-  const { proxy } = options;
-  const socket =
-    proxy === undefined ? connect({ ...shared, host, port }) : await openTunnel(proxy, url, port, endsAt, shared);
-  let inHandshake = false;
-  try {
-    if (socket.connecting) await ready(socket, "connect", endsAt);
-    if (url.protocol !== "https:") return guarded(socket);
-    inHandshake = true;
-    const { session } = options;
-    const servername = isIP(host) ? undefined : host;
-    const secure = connectSecurely({
-      ...shared,
-      socket,
-      host,
-      ...(servername !== undefined && { servername }),
-      ...(session && { session }),
-    });
-    await ready(secure, "secureConnect", endsAt);
-    return guarded(secure);
-  } catch (error) {
-    socket.destroy();
-    throw new ConnectionError({ code: (error as NodeJS.ErrnoException).code, inHandshake });
-  }
-}
-
-/** What Node needs for each connection, to the platform, to a database or to a proxy. */
-function sharedOptions({ secureContext, timeoutMs }: ConnectionOptions) {
-  return {
+  const shared = {
     // NODE_TLS_REJECT_UNAUTHORIZED=0, which pipelines set for other tools, must not apply here.
     rejectUnauthorized: true,
     ...(secureContext && { secureContext }),
     // For each address but the last one. Node's default of 250 ms is too short for a distant host.
     autoSelectFamilyAttemptTimeout: Math.max(1, Math.floor(timeoutMs / 4)),
+    // A request would wait until the last message of the handshake is acknowledged.
+    noDelay: true,
   };
+  let socket: Socket | undefined;
+  let inHandshake = false;
+  try {
+    if (proxy === undefined) {
+      socket = guarded(connect({ ...shared, host, port }));
+      await once(socket, "connect", { signal });
+    } else socket = guarded(await openTunnel(proxy, `${url.hostname}:${port}`, shared, signal));
+    if (url.protocol !== "https:") return socket;
+    inHandshake = true;
+    const servername = isIP(host) ? "" : host;
+    socket = guarded(connectSecurely({ ...shared, socket, host, servername, ...(session && { session }) }));
+    await once(socket, "secureConnect", { signal });
+    return socket;
+  } catch (error) {
+    socket?.destroy();
+    if (error instanceof ConnectionError) throw error;
+    const code = signal.aborted ? "ETIMEDOUT" : (error as NodeJS.ErrnoException).code;
+    throw new ConnectionError({ code, inHandshake });
+  }
 }
 
-async function openTunnel(
-  proxy: string,
-  url: URL,
-  port: number,
-  endsAt: number,
-  shared: ReturnType<typeof sharedOptions>,
-): Promise<Socket> {
-  const { protocol, hostname, port: proxyPort, username, password } = new URL(proxy);
-  const target = `${url.hostname}:${port}`;
+/** A connection may fail while nothing waits for it: that must not end the process. */
+function guarded(socket: Socket): Socket {
+  return socket.on("error", () => undefined);
+}
+
+/** @param target host and port to which the proxy opens a tunnel */
+async function openTunnel(proxy: string, target: string, shared: object, signal: AbortSignal): Promise<Socket> {
+  const { protocol, hostname, port, username, password } = new URL(proxy);
   const credentials = Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`).toString("base64");
   const request = (protocol === "https:" ? https : http).request({
     ...shared,
     host: hostWithoutBrackets(hostname),
-    ...(proxyPort && { port: proxyPort }),
+    ...(port && { port }),
     method: "CONNECT",
     path: target,
     headers: { Host: target, ...(username && { "Proxy-Authorization": `Basic ${credentials}` }) },
@@ -101,32 +94,15 @@ async function openTunnel(
   request.end();
   let opened: [response: http.IncomingMessage, socket: Socket];
   try {
-    opened = (await ready(request, "connect", endsAt)) as typeof opened;
+    opened = (await once(request, "connect", { signal })) as typeof opened;
   } catch {
+    request.on("error", () => undefined).destroy();
     throw new ConnectionError({ proxy: "unreachable" });
   }
   const [{ statusCode = 0 }, socket] = opened;
-  if (statusCode === 200) return guarded(socket);
+  if (statusCode === 200) return socket;
   socket.destroy();
   throw new ConnectionError({ proxy: statusCode });
-}
-
-/** Waits for an event. What fails or takes too long is destroyed. */
-async function ready(opening: Socket | http.ClientRequest, event: string, endsAt: number): Promise<unknown[]> {
-  const giveUp = (): void => {
-    opening.destroy(Object.assign(new Error("no connection in time"), { code: "ETIMEDOUT" }));
-  };
-  const timer = setTimeout(giveUp, endsAt - performance.now());
-  try {
-    return (await once(opening, event)) as unknown[];
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-/** A ready connection may fail while it waits for its request: that must not end the process. */
-function guarded(socket: Socket): Socket {
-  return socket.on("error", () => undefined);
 }
 
 /**

@@ -1,9 +1,10 @@
 import { type Socket } from "node:net";
-import { Connections, type ConnectionSettings } from "./agents";
+import { Connections, type ConnectionSettings } from "./connections";
 import { type ConnectionError } from "./openConnection";
-import { RejectedError, type RequestFacts, RequestError } from "./errors";
+import { type RequestFacts, RequestError } from "./errors";
 import { whyNotSent } from "./failures";
 import { type KnownSecrets } from "./redact";
+import { quote } from "./serverWords";
 import { ask, NoReplyError } from "./redisCommands";
 import { RequestQueue } from "./requestQueue";
 import { HttpRequester, type RequesterOptions, tokenService } from "./http";
@@ -31,7 +32,7 @@ export interface ProbeRequest {
 export interface ProbeOptions extends ConnectionSettings {
   /** What results never show. */
   readonly secrets: KnownSecrets;
-  /** Called before each connection. @throws NotSentError if nothing may be sent */
+  /** Called before each connection. @throws RequestError if nothing may be sent */
   readonly beforeSend?: RequesterOptions["beforeSend"] | undefined;
 }
 
@@ -50,15 +51,14 @@ export class CredentialProbe {
   /**
    * Tries a credential once.
    *
-   * @throws NotSentError if the engine is gone
+   * @throws RequestError if the engine is gone
    */
   async probe({ owner, endpoint, credential, otherSecrets, timeoutMs }: ProbeRequest): Promise<ProbeResult> {
-    const saved = "The rotation itself is saved.";
     const facts: RequestFacts = {
       purpose: `verify the ${nameOf(credential)} of ${owner}`,
       method: credential.name === "password" ? "AUTH" : "GET",
       url: shownEndpoint(endpoint, credential),
-      consequences: { "not sent": saved, rejected: saved, "maybe applied": saved },
+      consequences: { unchanged: "The rotation itself is saved." },
     };
     await this.options.beforeSend?.(facts);
     this.options.secrets.add([...otherSecrets, credential.value]);
@@ -79,7 +79,7 @@ export class CredentialProbe {
       socket = await this.#connectionsTo(url).open(url, { timeoutMs });
       const reply = await ask(socket, ["AUTH", ...(username ? [username] : []), value], endsAt - performance.now());
       if (reply === "+OK") return accepted;
-      const words = this.options.secrets.quote(reply.slice(1));
+      const words = quote(reply.slice(1), this.options.secrets);
       if (/^-(WRONGPASS|ERR invalid password)\b/i.test(reply)) return { kind: "refused", words };
       if (reply.startsWith("-")) return unknown(`the server responded to AUTH with an error: ${words}`);
       return unknown("the reply to AUTH is not that of a Redis");
@@ -115,8 +115,7 @@ export class CredentialProbe {
       return isExpected ? accepted : unknown(`the response to GET ${path} is not that of the ${service}`);
     } catch (error) {
       if (!(error instanceof RequestError)) throw error;
-      const { happened, status = 0 } = error;
-      const words = error instanceof RejectedError ? error.words : "";
+      const { happened, status = 0, words = "" } = error;
       // A user without the permission to PING is authenticated all the same.
       if (service === "database" && words.startsWith("NOPERM ")) return accepted;
       return [401, 403].includes(status) ? { kind: "refused", words: happened } : unknown(happened);

@@ -1,26 +1,8 @@
-import { wireNamesOfCredentials } from "../records/credentials";
-
-/** Shown in place of a server's text that contains a secret. */
-export const leftOut = "[message not shown: it may contain a secret]";
-/** Shown in place of what is not a plain word, and of a secret. */
-const hidden = "…";
-
-/** Characters of a server's text that are searched, and of those that are shown: a secret may begin in the latter. */
-const [maxSearchedChars, maxShownChars] = [1_000, 300];
 /** Characters by which secrets are compared: they must not have many lengths. */
 const maxComparedChars = 32;
 /** A shorter secret would hide ordinary words of our own texts. */
 const minRedactedChars = 4;
 
-/** Letters, also a name of a field: `database_id`, `readOnly`. Capitals in other places may be those of base64. */
-const word = /^(?=.{1,20}$)(?:[\p{Lo}\p{Lu}]*\p{Ll}*(?:\p{Lu}\p{Ll}+){0,3}(?:['’_-](?=.)|$))+$/u;
-const numberOrTime = /^(?:\d{1,5}(?:\.\d{1,3})?(?:%|m?s)?|(?:\d{4}-\d\d-\d\dT?)?(?:\d\d:\d\d(?::\d\d(?:\.\d+)?)?Z?)?)$/;
-/** What the next word may be the value of. */
-const label = new RegExp(`\\b(?:basic|bearer|(?:\\w*_)?(?:key|secret|${wireNamesOfCredentials})["']?\\s*[:=])$`, "i");
-/** The name of a credential in a JSON text. */
-const credentialName = new RegExp(`["']${wireNamesOfCredentials}["']\\s*:`, "i");
-/** In a URL, in JSON or in HTML. */
-const escape = /%[\da-f]{2}|\\|&#?\w+;/i;
 const space = /[\u0000-\u001f\u007f-\u009f\s]+/g;
 /** Also what changes the direction of a text. */
 const invisible = /\p{Default_Ignorable_Code_Point}/gu;
@@ -32,7 +14,7 @@ const invisible = /\p{Default_Ignorable_Code_Point}/gu;
  * ```ts
  * const secrets = new KnownSecrets(settings.secrets);
  * secrets.add(Object.values(credentials));
- * const shown = secrets.quote(serverWords);
+ * const shown = secrets.redact(text);
  * ```
  */
 export class KnownSecrets {
@@ -61,7 +43,7 @@ export class KnownSecrets {
     let end = 0;
     for (let at = 0; at < text.length; at++) {
       const length = this.#secretAt(text, at);
-      if (length >= minRedactedChars && at >= end) shown += hidden;
+      if (length >= minRedactedChars && at >= end) shown += "…";
       if (length >= minRedactedChars) end = Math.max(end, at + length);
       if (at >= end) shown += text.charAt(at);
     }
@@ -74,29 +56,11 @@ export class KnownSecrets {
     return line.replace(/#(?=#+[\w-]*\[)/g, "# ").replace(/:(?=:+[a-z])/gi, ": ");
   }
 
-  /**
-   * The plain words of a server's text as one short line: anything else may be a secret that is not known. `leftOut` if
-   * there are none, or if the text contains a known secret, also in base64, names a credential as JSON does, or has
-   * escapes.
-   */
-  quote(text: string): string {
-    const searched = text.slice(0, maxSearchedChars);
-    if (escape.test(searched) || this.#mayContain(searched)) return leftOut;
-    // Cut between words: half of a secret could not be recognized.
-    const begin = text.length > maxShownChars ? text.slice(0, maxShownChars).replace(/\S*$/, hidden) : text;
-    const shown = begin.replace(/\S+/g, (one, at: number) =>
-      isPlain(one) && !label.test(begin.slice(0, at).trimEnd()) ? one : hidden,
-    );
-    const line = shown.trim().replace(/\s+/g, " ");
-    const short = line.replace(/…(?: …)+/g, hidden);
-    return short === hidden ? leftOut : short;
-  }
-
-  #mayContain(text: string, layers = 2): boolean {
+  /** Whether a text contains a secret of any length, also if it was formatted or sent by a form. */
+  areIn(text: string): boolean {
     const compacted = compact(text);
     for (let at = 0; at < compacted.length; at++) if (this.#secretAt(compacted, at) > 0) return true;
-    if (credentialName.test(text)) return true;
-    return layers > 0 && base64Contents(text).some((content) => this.#mayContain(content, layers - 1));
+    return false;
   }
 
   /** Characters of the longest secret that may begin there; 0 if none does. */
@@ -107,18 +71,6 @@ export class KnownSecrets {
     }
     return longest;
   }
-}
-
-/** Whether it is a word of letters, a small number or a time, perhaps in quotes. */
-function isPlain(text: string): boolean {
-  const plain = text.replace(/^[("']+|[)"'.,;:!?]+$/g, "");
-  return plain !== "" && (word.test(plain) || numberOrTime.test(plain));
-}
-
-/** The decoded base64 in a text, wherever it begins. Other characters, such as line breaks, are ignored. */
-function base64Contents(text: string): string[] {
-  const characters = text.replace(/[^\w+/-]/g, "");
-  return [0, 1, 2, 3].map((start) => Buffer.from(characters.slice(start), "base64").toString());
 }
 
 /** Without whitespace, which may be collapsed, and which forms encode as `+`. */

@@ -7,39 +7,40 @@
  */
 export type Delivery = "not sent" | "rejected" | "maybe applied" | "responded";
 
-/** The delivery of a request with a response. */
-export function deliveryOfResponse(status: number): Exclude<Delivery, "not sent"> {
-  if (status >= 200 && status < 300) return "responded";
-  if (status >= 300 && status < 500 && status !== 303 && status !== 408) return "rejected";
-  return "maybe applied";
+/** The delivery of a request with a response that is not 2xx. */
+export function deliveryOfFailure(status: number): "rejected" | "maybe applied" {
+  return status >= 300 && status < 500 && status !== 303 && status !== 408 ? "rejected" : "maybe applied";
 }
 
 /** A failed attempt. */
 export interface Failure {
   /** Whether the request may be delivered twice without harm. Default: false. */
   readonly idempotent?: boolean | undefined;
-  readonly delivery: Delivery;
+  readonly delivery: Exclude<Delivery, "responded">;
   readonly code?: string | undefined;
   readonly status?: number | undefined;
-  /** Milliseconds to wait, from the response's headers; `unusable` if its `Retry-After` cannot be read. */
-  readonly retryAfterMs?: number | "unusable" | undefined;
+  /** Milliseconds to wait, from the response's headers; infinite if its `Retry-After` cannot be read. */
+  readonly retryAfterMs?: number | undefined;
   /** Number of the attempt, from 1. */
   readonly attempt: number;
   /** Milliseconds until the request's deadline. */
   readonly remainingMs: number;
 }
 
-/** `appliesToAll`: the platform said for how long to wait, so all requests wait, not only this one. */
-export type RetryDecision =
-  { readonly kind: "wait"; readonly waitMs: number; readonly appliesToAll: boolean } | { readonly kind: "stop" };
+export interface Retry {
+  readonly waitMs: number;
+  /** Whether the platform said for how long to wait, so that all requests wait. */
+  readonly appliesToAll: boolean;
+}
 
 const maxAttempts = 3;
 const firstBackoffMs = 500;
 /** At least half of it is waited, and all waits of a request pass a second: limits are usually those of a second. */
 const firstLimitedMs = 700;
 
-/** Connection failures that may be temporary, unlike a wrong name or certificate. */
+/** Connection failures that may be temporary, unlike a wrong name or certificate. The first one is a cut body. */
 const transientCodes = new Set([
+  "ERR_BAD_RESPONSE",
   "ECONNREFUSED",
   "ECONNRESET",
   "ECONNABORTED",
@@ -50,16 +51,14 @@ const transientCodes = new Set([
   "ENETUNREACH",
 ]);
 const transientStatuses = new Set([408, 429, 500, 502, 503, 504]);
-const stop: RetryDecision = { kind: "stop" };
 
-/** Whether to retry, and when: exponential backoff with jitter, within the deadline. */
-export function decideRetry(failure: Failure, random: number): RetryDecision {
+/** When to retry: exponential backoff with jitter, within the deadline. Undefined if the request is not repeated. */
+export function decideRetry(failure: Failure, random: number): Retry | undefined {
   const { retryAfterMs, remainingMs, attempt, status } = failure;
-  if (attempt >= maxAttempts || !mayRepeat(failure) || retryAfterMs === "unusable") return stop;
+  if (attempt >= maxAttempts || !mayRepeat(failure)) return undefined;
   const backoffMs = status === 429 ? (0.5 + random / 2) * firstLimitedMs : random * firstBackoffMs;
   const waitMs = retryAfterMs ?? backoffMs * 2 ** (attempt - 1);
-  if (waitMs >= remainingMs) return stop;
-  return { kind: "wait", waitMs, appliesToAll: retryAfterMs !== undefined };
+  return waitMs < remainingMs ? { waitMs, appliesToAll: retryAfterMs !== undefined } : undefined;
 }
 
 function mayRepeat({ idempotent, delivery, status, code = "" }: Failure): boolean {
@@ -72,7 +71,7 @@ function mayRepeat({ idempotent, delivery, status, code = "" }: Failure): boolea
  * headers with a time to come, in Unix seconds. Times are compared with the response's own `Date`, not with the clock
  * of this machine, which may be wrong.
  *
- * @returns milliseconds from now, `unusable` for another `Retry-After`, undefined if there is none.
+ * @returns milliseconds from now, infinite for another `Retry-After`, undefined if there is none.
  */
 export function readRetryAfter(
   headers: Readonly<Record<string, string | undefined>>,
@@ -89,5 +88,5 @@ export function readRetryAfter(
   if (/^\d+$/.test(written.trim())) return Number(written) * 1000;
   // The parser reads "-5" as a year; a date contains a letter.
   const until = /[a-z]/i.test(written) ? Date.parse(written) : NaN;
-  return Number.isNaN(until) ? "unusable" : Math.max(0, until - from);
+  return Number.isNaN(until) ? Infinity : Math.max(0, until - from);
 }

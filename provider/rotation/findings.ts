@@ -1,4 +1,4 @@
-import { outputsAreFormer, RejectedError, RekeyError, RequestError } from "../platform/errors";
+import { outputsAreFormer, RekeyError, RequestError } from "../platform/errors";
 import { type SecretKind, type Subject } from "../platform/secretKind";
 import { done, type Said } from "./messages";
 import { accountSettings } from "./plan";
@@ -97,7 +97,7 @@ ${outputsAreFormer} Run \`up\` again ${when}: ${next} ${stop}`;
 
 /** What a refresh says of a key that is rejected, with a space before it: its configuration is a saved one. */
 export function savedKeyAdvice(service: SecretKind["service"], error: unknown): string {
-  if (!(error instanceof RejectedError) || error.status !== 401) return "";
+  if (!(error instanceof RequestError) || error.status !== 401) return "";
   const [setting, variable] =
     service === "management" ? ["rekey:password", "REKEY_PASSWORD"] : ["rekey:queueToken", "REKEY_QUEUE_TOKEN"];
   return ` A refresh uses the configuration that the last \`up\` saved: if ${setting} was changed since then, run \`pulumi up --refresh\` once more, or set ${variable}.`;

@@ -1,11 +1,4 @@
-import {
-  type InternalError,
-  NotReadError,
-  RejectedError,
-  RekeyError,
-  RequestError,
-  UnconfirmedError,
-} from "../platform/errors";
+import { type InternalError, RekeyError, RequestError } from "../platform/errors";
 import { ownerOf, type Subject } from "../platform/secretKind";
 import { poll, untilEnd } from "../poll";
 import { valuesOf } from "../records/credentials";
@@ -27,14 +20,20 @@ async function read(subject: Subject, run: Run): Promise<SecretResponse> {
 /**
  * Reads a secret before it is reset or adopted.
  *
- * @throws NotReadError, for which nothing was changed
+ * @throws RequestError, for which nothing was changed
  */
 export async function readBefore(subject: Subject, intent: "reset" | "adopted", run: Run): Promise<SecretResponse> {
   try {
     return await read(subject, run);
   } catch (error) {
     if (!(error instanceof RequestError)) throw error;
-    throw new NotReadError({ owner: ownerOf(subject), word: subject.kind.word }, intent, error);
+    const { method, url, happened, advice } = error;
+    const [when, unchanged] =
+      intent === "reset"
+        ? ["before its reset", `No reset was sent, and the ${subject.kind.word} was not changed.`]
+        : ["to adopt it", "It was not adopted, and nothing was changed."];
+    const facts = { purpose: `read ${ownerOf(subject)} ${when}`, method, url, consequences: { unchanged } };
+    throw new RequestError("not sent", facts, { happened, advice, code: "REKEY_NOT_READ" });
   }
 }
 
@@ -68,8 +67,8 @@ export async function readUntilShown(subject: Subject, { memory }: State, run: R
         ? { why: "the platform still shows the former credentials", isFinal: false }
         : { read: last, isFinal: true };
     } catch (error) {
-      const why = `it could not be read (${error instanceof RequestError ? error.happened : "pulumi-rekey failed"})`;
-      return { why, isFinal: error instanceof RejectedError && error.status !== 429 };
+      const { happened = "pulumi-rekey failed", delivery, status } = error instanceof RequestError ? error : {};
+      return { why: `it could not be read (${happened})`, isFinal: delivery === "rejected" && status !== 429 };
     }
   };
   return poll(run, { act, isDone: ({ isFinal }) => isFinal, firstWaitMs: 250, endsAtMs });
@@ -79,7 +78,7 @@ export async function readUntilShown(subject: Subject, { memory }: State, run: R
 export async function settleLost(
   subject: Subject,
   pending: State,
-  failed: UnconfirmedError | InternalError,
+  failed: RequestError | InternalError,
   run: Run,
 ): Promise<Rotated> {
   const canSettle = pending.memory.pending?.before !== undefined;
@@ -89,7 +88,7 @@ export async function settleLost(
   // The platform's text may contain the new credentials, which only this read has shown.
   const { secrets } = run.platform;
   secrets.add(valuesOf(last.read.credentials));
-  const why = secrets.redact(failed instanceof UnconfirmedError ? failed.happened : "its result was lost");
+  const why = secrets.redact(failed instanceof RequestError ? failed.happened : "its result was lost");
   const learned = learn(pending, last.read, contextOf(subject, run));
   const findings = learned.findings.map((one) => (one.kind === "unknown" ? one : { ...one, why }));
   return { ...learned, findings, ...(learned.state.memory.pending && { failure }) };

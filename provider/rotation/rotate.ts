@@ -1,4 +1,4 @@
-import { InternalError, RefusedError, RekeyError, UnconfirmedError } from "../platform/errors";
+import { InternalError, RefusedError, RekeyError, RequestError } from "../platform/errors";
 import { keyOf, secretOf, type Subject } from "../platform/secretKind";
 import { type CredentialName, type Credentials, valuesOf } from "../records/credentials";
 import { type SecretResponse } from "../records/response";
@@ -146,15 +146,18 @@ function requireShown(
  * @returns the response, or why it is unknown whether it was applied
  * @throws RekeyError if it was not
  */
-async function send(subject: Subject, run: Run): Promise<SecretResponse | UnconfirmedError | InternalError> {
+async function send(subject: Subject, run: Run): Promise<SecretResponse | RequestError | InternalError> {
   const { kind, id } = subject;
   const undo = run.reserveReset(secretOf(subject));
   try {
     return await run.platform.operations(kind).reset(id);
   } catch (error) {
-    if (error instanceof UnconfirmedError) return error;
     const isUnchanged = error instanceof RekeyError && (error.delivery === "not sent" || error.delivery === "rejected");
-    if (!isUnchanged) return new InternalError({ secret: secretOf(subject), word: kind.word }, error);
+    if (!isUnchanged) {
+      return error instanceof RequestError
+        ? error
+        : new InternalError({ secret: secretOf(subject), word: kind.word }, error);
+    }
     undo();
     throw error;
   }

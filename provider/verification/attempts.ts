@@ -29,7 +29,7 @@ const lateRequestMs = 1_000;
  * @param current is read first, if it is not saved
  * @param formers have the same name
  * @returns undefined if all of it holds
- * @throws NotSentError if the engine is gone
+ * @throws RequestError if the engine is gone
  */
 export async function verify(
   target: Target,

@@ -47,7 +47,7 @@ const refusals: readonly Fault[] = [
     row: 23,
     fault: "404 in JSON",
     platform: failing(404, "not found"),
-    reset: fails(1, /404: not found/, /rekey:baseUrl and rekey:resetPasswordPath/),
+    reset: fails(1, /404: not found/, /rekey:resetPasswordPath and rekey:baseUrl/),
     read: succeeds({
       saved: ({ exists, waitListSize }) =>
         assert.deepEqual({ exists, waitListSize }, { exists: false, waitListSize: 0 }),

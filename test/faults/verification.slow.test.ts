@@ -48,10 +48,22 @@ const stuck: At = async (fixture) => ({ port: fixture.closes(await stuckListener
 const noRedis = /reply to AUTH is not that of a Redis/;
 const failures: Record<string, { row: number; reply?: RedisReply; at?: At; says: RegExp }> = {
   "host not found": { row: 62, at: async () => ({ host: "db.invalid", port: 6379, tls: true }), says: /was not found/ },
-  "connection refused": { row: 63, at: async () => ({ port: await freePort() }), says: /connection was refused/ },
-  "expired certificate": { row: 64, at: served(ok, "expired"), says: /has expired \(CERT_HAS_EXPIRED\)/ },
-  "certificate of another host": { row: 64, at: served(ok, "otherHost"), says: /another host \(.*ALTNAME/ },
-  "foreign certificate": { row: 64, at: served(ok, "foreign"), says: /not trusted \(UNABLE_TO.*rekey:caFile/s },
+  "connection refused": {
+    row: 63,
+    at: async () => ({ port: await freePort() }),
+    says: /connection failed \(ECONNREFUSED\)/,
+  },
+  "expired certificate": { row: 64, at: served(ok, "expired"), says: /is not accepted \(CERT_HAS_EXPIRED\)/ },
+  "certificate of another host": {
+    row: 64,
+    at: served(ok, "otherHost"),
+    says: /not accepted \(.*ALTNAME/,
+  },
+  "foreign certificate": {
+    row: 64,
+    at: served(ok, "foreign"),
+    says: /not accepted \(UNABLE_TO.*rekey:caFile/s,
+  },
   "no TLS there": {
     row: 64,
     at: async (fixture) => ({ ...(await served(ok)(fixture)), tls: true }),

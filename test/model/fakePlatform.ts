@@ -1,6 +1,6 @@
 import { databaseRecord } from "../../local/platform/databaseRecord";
-import { decideRetry, deliveryOfResponse } from "../../provider/platform/retry";
-import { adviceOnContent, errorOf, type FailedAttempt } from "../../provider/platform/failures";
+import { decideRetry, deliveryOfFailure } from "../../provider/platform/retry";
+import { errorOf, type FailedAttempt } from "../../provider/platform/failures";
 import { type ApiResponse, type ApiRequest, factsOf, isIdempotent, type Requester } from "../../provider/platform/http";
 import { KnownSecrets } from "../../provider/platform/redact";
 import { type Late, type ResetOutcome, type OutcomeName, outcomes } from "./outcomes";
@@ -109,23 +109,14 @@ export class FakePlatform implements Requester {
       }
       const body = outcome.body?.(database) ?? `{"error":"it broke"}`;
       const { status, code, retryAfterMs } = outcome;
+      if (status !== undefined && status < 300) {
+        return { status, body, facts, service, connection: { isReused: false, isRecognized: false } };
+      }
       const delivery =
-        status !== undefined ? deliveryOfResponse(status) : outcome.arrives === false ? "not sent" : "maybe applied";
-      if (delivery === "responded") {
-        return {
-          status: status ?? 200,
-          body,
-          facts,
-          isReused: false,
-          recognize: () => undefined,
-          advice: adviceOnContent(service, method),
-        };
-      }
+        status !== undefined ? deliveryOfFailure(status) : outcome.arrives === false ? "not sent" : "maybe applied";
       const failed: FailedAttempt = { delivery, body, ...defined({ status, code, retryAfterMs }) };
-      const decision = decideRetry({ ...failed, idempotent: isIdempotent(request), attempt, remainingMs: 60_000 }, 0.5);
-      if (decision.kind === "stop") {
-        throw errorOf(facts, service, { ...failed, attempts: attempt }, this.secrets);
-      }
+      const retry = decideRetry({ ...failed, idempotent: isIdempotent(request), attempt, remainingMs: 60_000 }, 0.5);
+      if (!retry) throw errorOf(facts, service, { ...failed, attempt }, this.secrets);
     }
   }
 

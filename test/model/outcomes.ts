@@ -24,7 +24,7 @@ export interface ResetOutcome {
   readonly body?: (database: DatabaseState) => string;
   /** Code of the failure if there is no response. */
   readonly code?: string;
-  readonly retryAfterMs?: number | "unusable";
+  readonly retryAfterMs?: number;
   /** When the engine ends, whatever the response: before the state is written, or right after. */
   readonly engineEnds?: "unsaved" | "saved";
 }
@@ -97,7 +97,7 @@ export const outcomes = {
   "401": { ...refused, status: 401 },
   "404": { ...refused, status: 404 },
   "307": { ...refused, status: 307 },
-  "429 without a usable Retry-After": { ...refused, status: 429, retryAfterMs: "unusable" },
+  "429 without a usable Retry-After": { ...refused, status: 429, retryAfterMs: Infinity },
   "429": { verdict: "again", applies: false, status: 429 },
   "no such host": { ...notSent, code: "ENOTFOUND" },
   "connection refused": { ...notSent, verdict: "again", code: "ECONNREFUSED" },

@@ -20,7 +20,7 @@ export interface ReadOutcome {
   readonly code?: string;
   /** Whether the platform sees the request. Default: true. */
   readonly arrives?: false;
-  readonly retryAfterMs?: "unusable";
+  readonly retryAfterMs?: number;
   /** How many requests fail with 500 before. */
   readonly failsFirst?: number;
   /** Whether the engine is killed while the request is under way. */
@@ -52,7 +52,7 @@ export const readOutcomes = {
   "401": { status: 401 },
   "404": { status: 404 },
   "307": { status: 307 },
-  "429 without a usable Retry-After": { status: 429, retryAfterMs: "unusable" },
+  "429 without a usable Retry-After": { status: 429, retryAfterMs: Infinity },
   "204": { status: 204, body: () => "" },
   cut: { code: "ECONNRESET" },
   silence: { code: "deadline" },

@@ -11,7 +11,7 @@ import {
   getGlobalParallelism,
   getGlobalParallelismOutput,
   PasswordRotation,
-  RejectedError,
+  RequestError,
 } from "pulumi-rekey";
 import { type FlowControlRecord } from "../../local/platform/flowControl";
 import { type Platform, startPlatform } from "../../local/platform/index";
@@ -101,7 +101,7 @@ describe("sdk: data sources", () => {
   it("end the program without a stack trace for a refused token, unless it catches the error", async () => {
     configure({ url: platform.url, queueToken: "canary-token" });
     await assert.rejects(getFlowControlKeys(), (error) => {
-      assert.ok(pulumi.RunError.isInstance(error) && error instanceof RejectedError);
+      assert.ok(pulumi.RunError.isInstance(error) && error instanceof RequestError);
       assert.deepEqual({ code: error.code, stack: error.stack }, { code: "REKEY_REJECTED", stack: "" });
       assert.ok(!pulumi.log.hasErrors() && !inspect(error).includes("canary"));
       return true;

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { type RekeyError } from "../../provider/platform/errors";
 import { PlatformClient } from "../../provider/platformClient";
 import { databasePassword } from "../../provider/rotation/kinds/databasePassword";
 import { readBefore } from "../../provider/rotation/reads";
@@ -21,17 +22,16 @@ const environment = {
 };
 const body = canaries.response;
 const headers = { "x-secret": body, "set-cookie": body };
-const [rejected, unconfirmed] = ["RejectedError", "UnconfirmedError"];
 
-/** Everything that goes wrong with a response, by the error when a password is reset, and when a key is read. */
-const failures: Readonly<Record<string, { response: Scripted; reset?: string; read?: string }>> = {
-  "a refusal": { response: { headers, status: 401, body: "{}" }, reset: rejected, read: rejected },
-  "a redirect": { response: { headers, status: 307, body: "" }, reset: rejected, read: rejected },
-  "a failure": { response: { headers, status: 501, body } },
-  "a body that is not a record": { response: { headers, body: JSON.stringify(body) }, read: "UnreadableError" },
-  "a cut connection": { response: ({ socket }) => void socket.destroy() },
-  "no response": { response: () => undefined },
-  "a body that is not gzip": { response: { headers: { "content-encoding": "gzip" }, body } },
+/** Everything that goes wrong with a response. */
+const failures: Readonly<Record<string, Scripted>> = {
+  "a refusal": { headers, status: 401, body: "{}" },
+  "a redirect": { headers, status: 307, body: "" },
+  "a failure": { headers, status: 501, body },
+  "a body that is not a record": { headers, body: JSON.stringify(body) },
+  "a cut connection": ({ socket }) => void socket.destroy(),
+  "no response": () => undefined,
+  "a body that is not gzip": { headers: { "content-encoding": "gzip" }, body },
 };
 
 describe("secrets: errors", () => {
@@ -42,8 +42,9 @@ describe("secrets: errors", () => {
   async function assertOnlyWords(name: string, call: () => unknown): Promise<void> {
     await assert.rejects(
       async () => call(),
-      (error: Error) => {
+      (error: RekeyError) => {
         assert.equal(error.name, name, error.message);
+        assert.ok(error.message.endsWith(` [${error.code}]`), error.message);
         for (const key of Reflect.ownKeys(error)) {
           const value: unknown = Reflect.get(error, key);
           assert.ok(value === undefined || /string|number|boolean/.test(typeof value), `${name} keeps ${String(key)}`);
@@ -60,17 +61,17 @@ describe("secrets: errors", () => {
     return new PlatformClient(new Settings(() => undefined, env)).permitting("resets");
   };
 
-  for (const [what, { response, reset = unconfirmed, read = unconfirmed }] of Object.entries(failures)) {
+  for (const [what, response] of Object.entries(failures)) {
     it(`${what}: hold no request, response or header, and show no secret`, async () => {
       server = await startServer(response);
       const platform = client(server.url);
       const databases = platform.operations(databasePassword);
       platform.secrets.add([body]);
-      await assertOnlyWords(reset, () => databases.reset("db"));
-      await assertOnlyWords(read, () => platform.flowControl.get("orders"));
-      await assertOnlyWords(read, () => databases.read("db"));
+      await assertOnlyWords("RequestError", () => databases.reset("db"));
+      await assertOnlyWords("RequestError", () => platform.flowControl.get("orders"));
+      await assertOnlyWords("RequestError", () => databases.read("db"));
       const subject = { kind: databasePassword, id: "db" };
-      await assertOnlyWords("NotReadError", () => readBefore(subject, "reset", { platform } as unknown as Run));
+      await assertOnlyWords("RequestError", () => readBefore(subject, "reset", { platform } as unknown as Run));
     });
   }
 
@@ -82,8 +83,8 @@ describe("secrets: errors", () => {
       client(...given)
         .operations(databasePassword)
         .reset("db");
-    await assertOnlyWords("NotSentError", () => reset(url));
-    await assertOnlyWords("NotSentError", () => reset(url, proxy("http")));
+    await assertOnlyWords("RequestError", () => reset(url));
+    await assertOnlyWords("RequestError", () => reset(url, proxy("http")));
     await assertOnlyWords("InputError", () => client(url).operations(databasePassword).reset(".."));
     await assertOnlyWords("SettingsError", () => reset(url, { REKEY_PASSWORD: `${management}\n` }));
     await assertOnlyWords("SettingsError", () => client(url, { REKEY_QUEUE_TOKEN: `${queue} ` }).flowControl);

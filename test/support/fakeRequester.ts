@@ -14,6 +14,6 @@ export class FakeRequester implements Requester {
     if (answer instanceof Error) throw answer;
     const facts = factsOf(request, "https://platform.test");
     const { status = 200, body = "" } = answer;
-    return { status, body, facts, advice: "Check the address.", isReused: false, recognize: () => undefined };
+    return { status, body, facts, service: "management", connection: { isReused: false, isRecognized: false } };
   }
 }

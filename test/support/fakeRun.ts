@@ -4,7 +4,7 @@ import { type Properties } from "../../provider/records/properties";
 import { type Place } from "../../provider/platform/secretKind";
 import { type Platform, Run } from "../../provider/run";
 import { type ProbeRequest, type ProbeResult } from "../../provider/platform/probe";
-import { NotSentError, RejectedError, UnconfirmedError } from "../../provider/platform/errors";
+import { RequestError } from "../../provider/platform/errors";
 import { type FlowControl } from "../../provider/platform/flowControl";
 import { KnownSecrets } from "../../provider/platform/redact";
 import { RequestQueue } from "../../provider/platform/requestQueue";
@@ -21,14 +21,14 @@ const facts = {
   purpose: "do it",
   method: "POST",
   url: "https://platform.test/x",
-  consequences: { "not sent": "Unsent.", rejected: "Unchanged.", "maybe applied": "Perhaps changed." },
+  consequences: { unchanged: "Unchanged.", unknown: "Perhaps changed." },
 };
 
 const problem = { happened: "it broke", advice: "Fix it." };
 
-export const notSent = () => new NotSentError(facts, problem);
-export const rejected = () => new RejectedError(facts, { ...problem, status: 403, inJson: true });
-export const unconfirmed = () => new UnconfirmedError(facts, { ...problem, status: 500 });
+export const notSent = () => new RequestError("not sent", facts, problem);
+export const rejected = () => new RequestError("rejected", facts, { ...problem, status: 403 });
+export const unconfirmed = () => new RequestError("maybe applied", facts, { ...problem, status: 500 });
 
 /** Whether a verification made up a password, which must be refused. */
 export const isMadeUp = (secret: string) => /^[\w-]{32}$/.test(secret);

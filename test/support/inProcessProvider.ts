@@ -21,7 +21,7 @@ export function inProcessProvider(
   const parts = {
     operations: (kind: ConstructorParameters<typeof SecretOperations>[1]) =>
       new SecretOperations(requester, kind, kind.paths ?? databasePaths),
-    flowControl: new FlowControl(requester, { name: "reset" }),
+    flowControl: new FlowControl(requester, { resetAction: "reset" }),
     secrets: requester.secrets,
   };
   const provider = createProviders(() => Object.assign(new FakeRun(), fields).start(parts, { log }));

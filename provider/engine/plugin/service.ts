@@ -1,4 +1,4 @@
-import { NotSentError, type RequestFacts, RekeyError } from "../../platform/errors";
+import { RekeyError, RequestError, type RequestFacts } from "../../platform/errors";
 import { type Properties, unknownValue, wrap } from "../../records/properties";
 import {
   type AnyResource,
@@ -26,7 +26,7 @@ export interface EngineLink {
   show(notice: Notice, urn?: string): Promise<void>;
   /** Shows the user an error, which does not fail the run. Never rejects. */
   showError(text: string, urn: string): Promise<void>;
-  /** @throws NotSentError if the engine is gone */
+  /** @throws RequestError if the engine is gone */
   requireEngine(facts: RequestFacts): Promise<void>;
 }
 
@@ -168,7 +168,7 @@ export class PluginService {
   async #requireRun(facts: RequestFacts): Promise<void> {
     await this.engine.requireEngine(facts);
     if (!this.#runEnd.signal.aborted) return;
-    throw new NotSentError(facts, { happened: "the run was cancelled", advice: "Run again." });
+    throw new RequestError("not sent", facts, { happened: "the run was cancelled", advice: "Run again." });
   }
 }
 

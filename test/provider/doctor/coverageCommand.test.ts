@@ -63,7 +63,7 @@ describe("pulumi-rekey doctor --coverage", function () {
     fixture.platform.failNext({ path: /search/, status: 404, body: {} });
     const other = await doctor([], { REKEY_QUEUE_TOKEN: "" });
     assert.equal(other.code, 1);
-    assert.match(other.output, /^Not listed: search indexes, because the platform responded with 404;/m);
+    assert.match(other.output, /^Not listed: search indexes, because the platform responded with 404\b/m);
     assert.match(other.output, /^Not listed: signing keys, because rekey:queueToken is not set\. Run `pulumi config/m);
   });
 

@@ -4,12 +4,12 @@ import { createServer as createHttp2Server, type ServerHttp2Session, type Server
 import { type AddressInfo, type Server } from "node:net";
 import { mock } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
-import { NotSentError } from "../../../provider/platform/errors";
+import { RequestError } from "../../../provider/platform/errors";
 import { engineAddress, EngineWatch, freshnessMs, nextCallMs } from "../../../provider/engine/liveness";
 import { EngineListener } from "../../support/engineListener";
 import { until } from "../../support/results";
 
-const consequences = { "not sent": "nothing changed", rejected: "nothing changed", "maybe applied": "it may have" };
+const consequences = { unchanged: "nothing changed", unknown: "it may have" };
 const facts = { purpose: "reset a password", method: "POST", url: "http://127.0.0.1/", consequences } as const;
 const ignore = () => undefined;
 
@@ -61,7 +61,7 @@ describe("the engine watch", () => {
     await engine.close();
     const other = await EngineListener.start(engine.port);
     await assert.rejects(requireLater(watch), (error) => {
-      assert.ok(error instanceof NotSentError);
+      assert.ok(error instanceof RequestError);
       assert.match(error.message, /the engine that requested it has ended.*Run again\. \[REKEY_ENGINE_GONE\]$/);
       return true;
     });
@@ -112,7 +112,7 @@ describe("the engine watch", () => {
       server.on("session", (session) => sessions.push(session));
       const watch = new EngineWatch(await addressOf(server), ignore);
       if (isEngine) await watch.requireEngine(facts);
-      else for (let call = 0; call < 2; call++) await assert.rejects(watch.requireEngine(facts), NotSentError);
+      else for (let call = 0; call < 2; call++) await assert.rejects(watch.requireEngine(facts), RequestError);
       assert.deepEqual(paths, ["/grpc.health.v1.Health/Check"]);
       server.close();
       sessions.forEach((session) => session.destroy());

@@ -66,9 +66,8 @@ it("FlowControlLimits: a failure says what was applied, what may have been, and 
     ],
   ] as const) {
     assert.deepEqual(consequencesOf(all.slice(0, done), all.slice(done)), {
-      "not sent": unchanged,
-      rejected: unchanged,
-      "maybe applied": `${unknownNow} The next \`up\` reads the key first.`,
+      unchanged,
+      unknown: `${unknownNow} The next \`up\` reads the key first.`,
     });
   }
 });
@@ -165,7 +164,7 @@ describe("FlowControlLimits", () => {
     run = startRun({ configuration: (name) => settings[name], environment: {}, log }).permitting("resets");
   }
   const byHand = (operation: KeyOperation) =>
-    run.platform.flowControl.change("orders", operation, { "not sent": "", rejected: "", "maybe applied": "" });
+    run.platform.flowControl.change("orders", operation, { unchanged: "", unknown: "" });
 
   it("sees drift at refresh; a key that does not exist is not pinned; a pin without a maximum is 0", async () => {
     const saved = await up(whole);

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { gzipSync } from "node:zlib";
 import fc from "fast-check";
-import { Connections } from "../../../provider/platform/agents";
-import { InputError, NotSentError, RequestError } from "../../../provider/platform/errors";
-import { KnownSecrets, leftOut } from "../../../provider/platform/redact";
+import { Connections } from "../../../provider/platform/connections";
+import { InputError, RequestError } from "../../../provider/platform/errors";
+import { KnownSecrets } from "../../../provider/platform/redact";
 import { RequestQueue } from "../../../provider/platform/requestQueue";
 import {
   type ApiRequest,
@@ -19,7 +19,7 @@ import { allThatShows } from "../../support/canaries";
 
 const password = 'canary "pass/wörd:"';
 const token = "canary-token";
-const consequences = { "not sent": "Unsent.", rejected: "Unchanged.", "maybe applied": "Perhaps changed." };
+const consequences = { unchanged: "Unchanged.", unknown: "Perhaps changed." };
 const reset = {
   method: "POST",
   path: "/v2/reset/db%2F1",
@@ -78,28 +78,17 @@ describe("platform: the requester, over a real socket", () => {
     );
   });
 
-  it("sends a GET with Bearer, and its query encoded; errors have advice on the service, and no query", async () => {
-    const url = await start({}, { status: 404 }, { status: 401 });
+  it("sends a GET with Bearer, and its query encoded, which no error shows", async () => {
+    const url = await start({}, { status: 404 });
     const queue = requester(url, {}, tokenService("queue", url, token));
-    const { advice } = await queue.send({ ...reading, query: { search: "a b&c=d/ü+" } });
-    assert.equal(advice, "Check rekey:queueUrl.");
+    await queue.send({ ...reading, query: { search: "a b&c=d/ü+" } });
     const { path = "", headers } = server.requests[0] ?? {};
     assert.equal(new URLSearchParams(path.split("?")[1]).get("search"), "a b&c=d/ü+");
     assert.equal(headers?.["authorization"], `Bearer ${token}`);
-    const error = await failureOf(queue.send({ ...reading, query: { search: "x" } }));
-    assert.deepEqual(
-      [error.url, error.advice],
-      [`${url}/v2/keys`, "Check the id or key, rekey:queueUrl and rekey:flowControlResetAction."],
-    );
-    const own = await failureOf(queue.send({ ...reading, path: "/v2/keys?key=canary\n#canary" }));
-    assert.deepEqual([own.url, own.advice], [`${url}/v2/keys`, "Check rekey:queueToken or rekey:queueUserId."]);
-    assert.ok(!allThatShows(own).includes("canary"));
-  });
-
-  it("shows no words of a response that repeats a secret", async () => {
-    const url = await start({ status: 422, body: JSON.stringify({ error: `you sent ${password}` }) });
-    const { message } = await failureOf(requester(url).send(reset));
-    assert.ok(message.includes(leftOut), message);
+    const query = { search: "canary" };
+    const error = await failureOf(queue.send({ ...reading, path: "/v2/keys?key=canary\n#canary", query }));
+    assert.equal(error.url, `${url}/v2/keys`);
+    assert.ok(!allThatShows(error).includes("canary"));
   });
 
   for (const { title, headers, order, leastMs } of [
@@ -131,7 +120,7 @@ describe("platform: the requester, over a real socket", () => {
     await asking.send(reading);
     assert.deepEqual(asked, ["reset it", "reset it"]);
     const beforeSend: RequesterOptions["beforeSend"] = (facts) =>
-      Promise.reject(new NotSentError(facts, { happened: "the engine is gone", advice: "Run again." }));
+      Promise.reject(new RequestError("not sent", facts, { happened: "the engine is gone", advice: "Run again." }));
     await assert.rejects(requester(url, { beforeSend }).send(reset), /the engine is gone/);
     assert.equal(server.requests.length, 3);
   });
@@ -149,42 +138,40 @@ describe("platform: the requester, over a real socket", () => {
     }
   });
 
-  const mebibyte = 1024 * 1024;
-  const compressed = responding(200, gzipSync(" ".repeat(mebibyte + 1)), { "content-encoding": "gzip" });
-  for (const [title, script, expected, maxBytes] of [
-    ["1 MiB", { body: " ".repeat(mebibyte) }, mebibyte],
-    ["more than 1 MiB", { body: " ".repeat(mebibyte + 1) }, "the response was too large"],
-    ["more than 1 MiB, compressed", compressed, "the response was too large"],
-    ["a limit of its own", { body: "0123456789" }, 10, 10],
-    ["more than a limit of its own", { body: "0123456789" }, "the response was too large", 9],
-  ] satisfies readonly (readonly [string, Scripted, number | string, number?])[]) {
-    it(`reads ${title}: ${expected}`, async () => {
+  it("reads 1 MiB, or up to a limit of its own, decompressed", async () => {
+    const size = 1024 * 1024;
+    const compressed = responding(200, gzipSync(" ".repeat(size + 1)), { "content-encoding": "gzip" });
+    for (const [script, expected, maxBytes] of [
+      [{ body: " ".repeat(size) }, size],
+      [{ body: " ".repeat(size + 1) }, "the response was too large"],
+      [compressed, "the response was too large"],
+      [{ body: "0123456789" }, 10, 10],
+      [{ body: "0123456789" }, "the response was too large", 9],
+    ] satisfies readonly (readonly [Scripted, number | string, number?])[]) {
       const sending = requester(await start(script)).send({ ...reset, ...(maxBytes && { maxBytes }) });
-      if (typeof expected === "number") return assert.equal((await sending).body.length, expected);
-      const { delivery, happened } = await failureOf(sending);
-      assert.deepEqual({ delivery, happened }, { delivery: "maybe applied", happened: expected });
-    });
-  }
+      const { delivery, happened } = typeof expected === "string" ? await failureOf(sending) : {};
+      if (typeof expected === "number") assert.equal((await sending).body.length, expected);
+      else assert.deepEqual({ delivery, happened }, { delivery: "maybe applied", happened: expected });
+      await server.close();
+    }
+  });
 });
 
 describe("platform: the path of a request", () => {
-  const refused: Readonly<Record<string, RegExp>> = {
-    "": /^id must not be empty/,
-    " \t\n": /^id must not be empty/,
-    ".": /^id must not be "\."/,
-    "..": /^id must not be "\.\."/,
-    "a\ud800": /^id must be well-formed/,
-    "\udc00b": /^id must be well-formed/,
-  };
-  for (const [part, message] of Object.entries(refused)) {
-    it(`refuses ${JSON.stringify(part)}`, () => {
-      const expected = { name: InputError.name, property: "id", delivery: "not sent", message };
-      assert.throws(() => fillPath("/v2/{id}", { id: part }), expected);
-    });
-  }
-
-  it("refuses a part that is not given", () =>
-    assert.throws(() => fillPath("/{a}/{b}", { a: "1" }), /^InputError: b /));
+  it("refuses a part that is empty, a dot segment or malformed, or not given", () => {
+    for (const [part, reason] of [
+      ["", "must not be empty"],
+      [" \t\n", "must not be empty"],
+      [".", 'must not be "."'],
+      ["..", 'must not be ".."'],
+      ["a\ud800", "must be well-formed"],
+      ["\udc00b", "must be well-formed"],
+      [undefined, "must not be empty"],
+    ] as const) {
+      const refused = (error: unknown) => error instanceof InputError && error.message.startsWith(`id ${reason}`);
+      assert.throws(() => fillPath("/v2/{id}", part === undefined ? {} : { id: part }), refused, part);
+    }
+  });
 
   it("is decoded to the part by a server, and changes nothing else in the path", () => {
     fc.assert(

@@ -184,7 +184,7 @@ describe("plugin service", () => {
     plugin.cancel();
     await assert.rejects(
       stackOf().up(rotation()),
-      /the run was cancelled.*nothing was sent\. Run again\. \[REKEY_NOT_SENT\]/s,
+      /the run was cancelled.*was not changed\. Run again\. \[REKEY_NOT_SENT\]/s,
     );
     assert.equal(platform.resetCount, 0);
   });
