@@ -131,7 +131,11 @@ export function confirm(
     rotatedAt: made.at,
     made: [...memory.made.slice(1), made],
   };
-  let state: State = { ...withoutValues(pending), problems: [] };
+  // A roll makes the next key the current one, although nothing may show it.
+  const isRolled = context.kind.minInterval !== undefined && everything.nextKey;
+  const rolled: Marks = isRolled ? { currentKey: everything.nextKey } : {};
+  const currentKey = rolled.currentKey === memory.current.nextKey ? pending.nextKey : undefined;
+  let state: State = { ...withoutValues(pending), ...(currentKey && { currentKey }), problems: [] };
   for (const one of [response, read]) {
     if (one === undefined) continue;
     const marks = marksOf(memory, one.credentials);
@@ -153,7 +157,7 @@ export function confirm(
     rotationReason: reason,
     memory: {
       ...after,
-      current: { ...(context.canRead && unknownMarks(Object.keys(everything))), ...current },
+      current: { ...(context.canRead && unknownMarks(Object.keys(everything))), ...rolled, ...current },
       best: better(after.best, bestOf(onlyKnown(memory.current))),
       former: latest([...after.former, ...skipped(everything, current)]),
     },

@@ -82,7 +82,7 @@ async function withFile(
     isShown(memory, name, shown) ||
     (encryptFor ? has[name] !== undefined : saveCredentials !== false && has[name] !== undefined);
   const isOnlyCopy =
-    file !== undefined && knownIn(file.has).some((name) => file.has[name] === current[name] && !isElsewhere(name));
+    file !== undefined && knownIn(current).some((name) => isInFile(file, current[name]) && !isElsewhere(name));
   if (isOnlyCopy) return state;
   const { encryptedCredentials: _former, ...rest } = state;
   if (encryptFor === undefined || Object.keys(values).length === 0) {
@@ -106,7 +106,12 @@ function inForm(state: State, { saveCredentials }: Declared, { shown }: How): St
 /** Whether a value is known outside of the state: the age file has it, or a read of this run has shown it. */
 export function isElsewhere(memory: Memory, name: CredentialName, shown: readonly Credentials[]): boolean {
   const { current, file } = memory;
-  return (file !== undefined && file.has[name] === current[name]) || isShown(memory, name, shown);
+  return (file !== undefined && isInFile(file, current[name])) || isShown(memory, name, shown);
+}
+
+/** Whatever its name there: a roll makes the next key the current one. */
+function isInFile({ has }: EncryptedFile, mark: string | undefined): boolean {
+  return mark !== undefined && Object.values(has).includes(mark);
 }
 
 function isShown(memory: Memory, name: CredentialName, shown: readonly Credentials[]): boolean {

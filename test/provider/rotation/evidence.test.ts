@@ -213,6 +213,17 @@ describe("evidence: signing keys", () => {
     assert.deepEqual(credentialsIn(found.state), keys(3));
   });
 
+  it("the next key becomes the current one, although a roll shows nothing: consumers keep a key that is known", () => {
+    const made = { at: at(5).toISOString() };
+    const blind = begin(rolled(), { version: 3 }, "trigger", shows({}), ofKeys(5));
+    const state = confirm(blind, { response: shows({}) }, made, ofKeys(5));
+    assert.deepEqual(credentialsIn(state), { currentKey: "k3" });
+    assert.deepEqual(missingIn(state.memory), ["nextKey"]);
+    const part = confirm(blind, { response: shows({ nextKey: "k4" }) }, made, ofKeys(5));
+    assert.deepEqual(credentialsIn(part), keys(3));
+    assert.deepEqual(credentialsIn(confirm(blind, { response: shows(keys(8)) }, made, ofKeys(5))), keys(8));
+  });
+
   it("keys of neither before nor after it end the doubt, are saved, and no roll is due from it", () => {
     const before = pending();
     const found = learn(before, shows(keys(8)), ofKeys(6));
