@@ -111,7 +111,7 @@ async function reset(
     if (saved && learned && isDue && isRolledOnce(saved.memory, learned.state.memory)) {
       return claimRoll(learned.state, desired);
     }
-    const plan = planRotation(from, desired, { ...context, isRead: read !== undefined });
+    const plan = planRotation(from, desired, { ...context, shown: read?.credentials });
     if (plan.kind === "refuse") throw refusal(subject, plan);
     if (plan.kind !== "reset") return learned ?? unexpected(plan);
     if (isUnsaved(declared)) requireShown(subject, from, read, run);
