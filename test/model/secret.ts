@@ -96,7 +96,10 @@ export class Secret {
     const wasImported = this.#isImported;
     const wasUnknown = before?.outcome === "unknown";
     if (!isKilled) this.#remember(taken);
-    if (after) this.#checkValues(inState, inFile);
+    if (after) {
+      this.#assertOneRecord(after);
+      this.#checkValues(inState, inFile);
+    }
     if (announced === undefined || isKilled || failure !== undefined || !after) return;
     const left = this.#due(after, taken);
     // Keys wait for minInterval; what an import or a read has shown is due in the next run.
@@ -159,6 +162,7 @@ export class Secret {
     if (before && before.salt !== after.salt) {
       // A new memory begins here: nothing of the other account is remembered.
       this.#applied = this.#attempted = this.#unconfirmed = 0;
+      this.#known.clear();
       for (const one of Object.values(this.accounts)) if (one !== account) one.delivered.clear();
     }
     if (!before) this.#home = account;
@@ -208,6 +212,15 @@ export class Secret {
     for (const value of this.#known) {
       if (account.has(value) && !values.includes(value) && !derived?.includes(value)) this.#former.add(value);
     }
+  }
+
+  /** A reset replaces all credentials, so those that are saved are of one record. */
+  #assertOneRecord(after: Seen): void {
+    const generations = this.kind.names.flatMap((name) => {
+      const [, nth] = /-(\d+)-\w$/.exec((after[name] ?? "") as string) ?? [];
+      return nth === undefined ? [] : [Number(nth) - (name === "nextKey" ? 1 : 0)];
+    });
+    assert.ok(new Set(generations).size <= 1, `credentials of ${generations.join(" and ")}`);
   }
 
   /** No value that was delivered is lost, and none that a confirmed reset has replaced is saved. */

@@ -73,7 +73,7 @@ const often = (weight: number) => fc.integer({ min: 0, max: weight }).map((one) 
 const mask = fc.oneof({ weight: 2, arbitrary: fc.constant("all" as const) }, fc.constantFrom(...masks));
 const read: fc.Arbitrary<ReadChoice> = fc.record({ mask, isLate: often(4), isFailing: often(9) });
 const delivery: fc.Arbitrary<Deliveries> = fc.record({
-  outcome: fc.oneof({ weight: 6, arbitrary: fc.constant("confirmed" as const) }, fc.constantFrom(...outcomes)),
+  outcome: fc.oneof({ weight: 3, arbitrary: fc.constant("confirmed" as const) }, fc.constantFrom(...outcomes)),
   response: mask,
   reads: fc.array(read, { minLength: 1, maxLength: 4 }),
 });
@@ -92,7 +92,7 @@ const fleet: fc.Arbitrary<Partial<Program>> = fc.record({
 });
 const setting: fc.Arbitrary<Partial<Settings>> = fc.oneof(
   { weight: 3, arbitrary: fc.record({ place: fc.constantFrom(...places) }) },
-  { weight: 2, arbitrary: fc.record({ isHiding: fc.boolean() }) },
+  { weight: 3, arbitrary: fc.record({ isHiding: fc.boolean() }) },
   fc.record({ canRead: fc.boolean() }),
   fc.record({ scheduledResets: fc.constantFrom("on" as const, "off" as const) }),
   fc.record({ maxResets: fc.constantFrom(0 as const, 1 as const, undefined) }),
