@@ -96,10 +96,7 @@ export class Secret {
     const wasImported = this.#isImported;
     const wasUnknown = before?.outcome === "unknown";
     if (!isKilled) this.#remember(taken);
-    if (after) {
-      this.#assertOneRecord(after);
-      this.#checkValues(inState, inFile);
-    }
+    if (after) this.#checkValues(inState, inFile);
     if (announced === undefined || isKilled || failure !== undefined || !after) return;
     const left = this.#due(after, taken);
     // Keys wait for minInterval; what an import or a read has shown is due in the next run.
@@ -153,7 +150,7 @@ export class Secret {
   }
 
   /** Follows what was saved. */
-  #remember({ before, after, announced, program, settings, now }: Taken): void {
+  #remember({ before, after, announced, failure, program, settings, now }: Taken): void {
     if (!after) return;
     const account = this.accountAt(settings);
     const isSent = account.sent > 0;
@@ -192,7 +189,7 @@ export class Secret {
       this.reached.add("overtaken");
       this.#attempted = this.#unconfirmed = 0;
     }
-    if (announced === undefined || !this.#isImported) return;
+    if (announced === undefined || failure !== undefined || !this.#isImported) return;
     this.#isImported = false;
     this.#applied = program.version;
   }
@@ -212,15 +209,6 @@ export class Secret {
     for (const value of this.#known) {
       if (account.has(value) && !values.includes(value) && !derived?.includes(value)) this.#former.add(value);
     }
-  }
-
-  /** A reset replaces all credentials, so those that are saved are of one record. */
-  #assertOneRecord(after: Seen): void {
-    const generations = this.kind.names.flatMap((name) => {
-      const [, nth] = /-(\d+)-\w$/.exec((after[name] ?? "") as string) ?? [];
-      return nth === undefined ? [] : [Number(nth) - (name === "nextKey" ? 1 : 0)];
-    });
-    assert.ok(new Set(generations).size <= 1, `credentials of ${generations.join(" and ")}`);
   }
 
   /** No value that was delivered is lost, and none that a confirmed reset has replaced is saved. */
