@@ -12,6 +12,8 @@ export interface Seen extends Properties {
   readonly adoptedAt?: string;
   readonly salt: string;
   readonly place: string;
+  /** The mark of the current key. */
+  readonly keyMark?: string;
 }
 
 /** What one step did about a secret. */
@@ -170,6 +172,8 @@ export class Secret {
       this.reached.add("settled");
       this.#apply(this.#attemptedSince);
     }
+    // Someone else has rolled the keys. Clocks may have been set back since the last roll.
+    if (!isSent && !isSettled && before && before.keyMark !== after.keyMark) this.#rolledAt = now;
     const since = program.isLeaked ? now : -Infinity;
     if (isSent) {
       const isAgain = this.#unconfirmed > 0 && [0, this.#attempted].includes(program.version);
@@ -254,6 +258,6 @@ export function seenIn(outputs: Properties, id: string, isFleet: boolean): Seen 
 }
 
 function seen(values: Properties, memory: unknown): Seen {
-  const { salt, place } = asMemory(memory);
-  return { ...values, salt, place: place?.account } as unknown as Seen;
+  const { salt, place, current } = asMemory(memory);
+  return { ...values, salt, place: place?.account, keyMark: current.currentKey } as unknown as Seen;
 }
