@@ -136,16 +136,20 @@ export function confirm(
   const rolled: Marks = isRolled ? { currentKey: everything.nextKey } : {};
   const currentKey = rolled.currentKey === memory.current.nextKey ? pending.nextKey : undefined;
   let state: State = { ...withoutValues(pending), ...(currentKey && { currentKey }), problems: [] };
+  let delivered: Marks = {};
   for (const one of [response, read]) {
     if (one === undefined) continue;
     const marks = marksOf(memory, one.credentials);
     const verdict = judge(after, marks, context);
-    if (verdict === "stale") continue;
+    // A read that differs from what the response has delivered is older.
+    const isOlder = knownIn(delivered).some((name) => marks[name] !== undefined && marks[name] !== delivered[name]);
+    if (verdict === "stale" || isOlder) continue;
     // Without the credential by which records are judged, each is new only if it differs.
     const isNew = (name: CredentialName) =>
       verdict === "new" || ![memory.current[name], before[name]].includes(marks[name]);
     const names = credentialNames.filter((name) => marks[name] !== undefined && isNew(name));
     state = { ...withRecord(state, one), ...picked(one.credentials, names) };
+    if (one === response) delivered = marksOf(memory, picked(one.credentials, names));
   }
   const current = marksOf(memory, credentialsIn(state));
   return {

@@ -224,6 +224,12 @@ describe("evidence: signing keys", () => {
     assert.deepEqual(credentialsIn(confirm(blind, { response: shows(keys(8)) }, made, ofKeys(5))), keys(8));
   });
 
+  it("a read after a roll that differs from what its response has delivered is older", () => {
+    const sent = begin(rolled(), { version: 3 }, "trigger", shows(keys(2)), ofKeys(5));
+    const came = { response: shows({ nextKey: "k5" }), read: shows(keys(3)) };
+    assert.equal(confirm(sent, came, { at: at(5).toISOString() }, ofKeys(5)).nextKey, "k5");
+  });
+
   it("keys of neither before nor after it end the doubt, are saved, and no roll is due from it", () => {
     const before = pending();
     const found = learn(before, shows(keys(8)), ofKeys(6));
