@@ -173,7 +173,7 @@ export class Secret {
       this.#apply(this.#attemptedSince);
     }
     // Someone else has rolled the keys. Clocks may have been set back since the last roll.
-    if (!isSent && !isSettled && before && before.keyMark !== after.keyMark) this.#rolledAt = now;
+    if (!isSent && !isSettled && before?.keyMark && before.keyMark !== after.keyMark) this.#rolledAt = now;
     const since = program.isLeaked ? now : -Infinity;
     if (isSent) {
       const isAgain = this.#unconfirmed > 0 && [0, this.#attempted].includes(program.version);
@@ -188,7 +188,7 @@ export class Secret {
       this.#attempted = program.version;
       this.#apply(since);
     }
-    if (confirmed > 0) this.#replace(before, after, account);
+    if (confirmed > 0) this.#replace(account);
     if (!isOpen && this.#unconfirmed > 0) {
       this.reached.add("overtaken");
       this.#attempted = this.#unconfirmed = 0;
@@ -206,12 +206,11 @@ export class Secret {
   }
 
   /** All known values of the account but the current ones are former. */
-  #replace(before: Seen | undefined, after: Seen, account: Account): void {
-    const { values } = account;
+  #replace(account: Account): void {
     // If nothing shows the current key, it is the next one of before, as far as anyone can know.
-    const derived = account.isSeen ? undefined : [before?.["nextKey"], after["currentKey"]];
+    if (this.#isKeys && !account.isSeen) return;
     for (const value of this.#known) {
-      if (account.has(value) && !values.includes(value) && !derived?.includes(value)) this.#former.add(value);
+      if (account.has(value) && !account.values.includes(value)) this.#former.add(value);
     }
   }
 
