@@ -124,6 +124,12 @@ export class Account {
     return value.startsWith(`value-${this.label}-`);
   }
 
+  /** Only what this step has delivered is remembered. */
+  forgetDelivered(): void {
+    this.delivered.clear();
+    this.save();
+  }
+
   get current(): Credentials {
     return this.#credentials(this.#generation);
   }

@@ -159,10 +159,10 @@ export class Secret {
     const isOpen = after.outcome === "unknown";
     const confirmed = after.rotationCount - (before?.rotationCount ?? 0);
     if (before && before.salt !== after.salt) {
-      // A new memory begins here: nothing of the other account is remembered.
+      // A new memory begins here, also at another address of the same account: nothing else is remembered.
       this.#applied = this.#attempted = this.#unconfirmed = 0;
       this.#known.clear();
-      for (const one of Object.values(this.accounts)) if (one !== account) one.delivered.clear();
+      for (const one of Object.values(this.accounts)) one.forgetDelivered();
     }
     if (!before) this.#home = account;
     if (!before && after.outcome === "adopted" && !isSent) this.#applied = program.version;
