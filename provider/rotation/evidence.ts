@@ -167,15 +167,24 @@ export function confirm(
     rotatedAt: made.at,
     made: [...memory.made.slice(1), made],
   };
-  let state: State = { ...withoutValues(pending), problems: [] };
+  // A roll makes the next key the current one, although nothing may show it.
+  const isRolled = context.kind.minInterval !== undefined && everything.nextKey;
+  const rolled: Marks = isRolled ? { currentKey: everything.nextKey } : {};
+  const currentKey = rolled.currentKey === memory.current.nextKey ? pending.nextKey : undefined;
+  let state: State = { ...withoutValues(pending), ...(currentKey && { currentKey }), problems: [] };
+  let delivered: Marks | undefined;
   for (const one of shown) {
     const marks = marksOf(memory, one.credentials);
     const verdict = judge(after, marks, context);
-    if (verdict === "stale") continue;
+    // A read that differs from what the response has delivered is older.
+    const isOlder = credentialNames.some((name) => delivered?.[name] && marks[name] && marks[name] !== delivered[name]);
+    if (verdict === "stale" || isOlder) continue;
     // Without the credential by which records are judged, each is new only if it differs.
     const isNew = (name: CredentialName) =>
       verdict === "new" || ![memory.current[name], before[name]].includes(marks[name]);
-    state = { ...withRecord(state, one), ...picked(one.credentials, credentialNames.filter(isNew)) };
+    const news = picked(one.credentials, credentialNames.filter(isNew));
+    state = { ...withRecord(state, one), ...news };
+    delivered ??= marksOf(memory, news);
   }
   const current = marksOf(memory, credentialsIn(state));
   return {
@@ -187,7 +196,7 @@ export function confirm(
     rotationReason: reason,
     memory: {
       ...after,
-      current: { ...(context.canRead && unknownMarks(Object.keys(everything))), ...current },
+      current: { ...(context.canRead && unknownMarks(Object.keys(everything))), ...rolled, ...current },
       best: better(after.best, bestOf(onlyKnown(memory.current))),
       former: latest([...after.former, ...skipped(everything, current)]),
     },

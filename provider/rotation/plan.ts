@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { type RefusedError } from "../platform/errors";
 import { type Place, pluralOf, type SecretKind, type Subject } from "../platform/secretKind";
+import { type Credentials } from "../records/credentials";
 import { isSet } from "../records/fields";
 import { isUnknown } from "../records/properties";
 import { type Run } from "../run";
@@ -32,8 +33,8 @@ export interface Context {
   readonly ownToken?: string | undefined;
   /** Whether this run makes resets that only a schedule asks for (`rekey:scheduledResets`). */
   readonly isScheduleOn: boolean;
-  /** Whether the secret was read for this plan. */
-  readonly isRead?: boolean;
+  /** What a read for this plan has shown. */
+  readonly shown?: Credentials | undefined;
 }
 
 /** What plans and evidence depend on in a run. */
@@ -135,7 +136,7 @@ function reset(reason: ResetReason, since?: string): Reset {
 /** The plan, unless it makes a reset that must wait, or that would be an outage. */
 function gated(memory: Memory | undefined, plan: Plan, desired: Desired, context: Context): Plan {
   if (plan.kind !== "reset") return plan;
-  const { kind, now, ownToken, isRead, isScheduleOn } = context;
+  const { kind, now, ownToken, shown, isScheduleOn } = context;
   const { reason } = plan;
   const waits = (why: string): Plan => ({ kind: "keep", waits: { ...plan, why } });
   if (memory && kind.onlyId !== undefined && isElsewhere(memory, context)) return refuseElsewhere(memory, context);
@@ -151,9 +152,12 @@ function gated(memory: Memory | undefined, plan: Plan, desired: Desired, context
     }
   }
   if (!kind.authorizesQueue || ownToken === undefined) return plan;
-  const isOwn = memory && Object.values(memory.current).includes(saltedMark(memory.salt, ownToken));
+  // What is known of a user in another account says nothing about the one here.
+  const known = memory && !isElsewhere(memory, context) ? memory : undefined;
+  const isOwn =
+    shown?.token === ownToken || (known && Object.values(known.current).includes(saltedMark(known.salt, ownToken)));
   // Before it was read, and if a read hides it, it is not known.
-  if (!isOwn && !(isRead && !memory?.current.token)) return plan;
+  if (!isOwn && !(shown && !shown.token && !known?.current.token)) return plan;
   const why = `it ${isOwn ? "is" : "is not shown, and may be"} rekey:queueToken, which other processes of this run use, too. Set rekey:queueUserId instead, so that each of them reads the token when it needs it, or reset it in a stack without rekey:queueToken`;
   return { kind: "refuse", code: "REKEY_QUEUE_TOKEN_IN_USE", why };
 }

@@ -81,7 +81,7 @@ async function reset(subject: Subject, saved: State | undefined, desired: Desire
       const claimed = claimedRoll(first, saved.memory, learned.state, desired);
       if (claimed) return claimed;
     }
-    const plan = planRotation(from, desired, { ...context, isRead: context.canRead });
+    const plan = planRotation(from, desired, { ...context, shown: read?.credentials });
     if (plan.kind === "refuse") throw refusal(subject, plan);
     if (plan.kind !== "reset") return learned ?? unexpected(plan);
     const pending = begin(from, desired, plan.reason, read, context);

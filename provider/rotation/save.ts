@@ -58,10 +58,8 @@ async function withFile(subject: Subject, state: State, run: Run): Promise<State
   const next = encryptFor && Object.keys(values).length > 0 ? { for: encryptFor, has } : undefined;
   const isLeaving = saveCredentials === false && encryptFor === undefined;
   const isOnlyHere = (name: CredentialName) =>
-    file?.has[name] === current[name] &&
-    (isLeaving || has[name] === undefined) &&
-    !isShown(memory, name, shownIn(subject, run));
-  if (isDeepStrictEqual(file, next) || (file && knownIn(file.has).some(isOnlyHere))) return state;
+    isInFile(memory, name) && (isLeaving || has[name] === undefined) && !isShown(memory, name, shownIn(subject, run));
+  if (isDeepStrictEqual(file, next) || knownIn(current).some(isOnlyHere)) return state;
   // A file with nothing that is current is of no use.
   if (!next) return { ...rest, encryptedCredentials: undefined, memory: { ...memory, file: next } };
   const { kind, id } = subject;
@@ -73,10 +71,13 @@ async function withFile(subject: Subject, state: State, run: Run): Promise<State
 function inForm(state: State, shown: readonly Credentials[]): State {
   const { memory, otherFields: _open, ...rest } = state;
   if (memory.declared.saveCredentials !== false) return state;
-  const { current, file } = memory;
-  const isInFile = (name: CredentialName) => file?.has[name] === current[name];
-  const leaving = knownIn(current).filter((name) => isInFile(name) || isShown(memory, name, shown));
+  const leaving = knownIn(memory.current).filter((name) => isInFile(memory, name) || isShown(memory, name, shown));
   return withoutValues({ ...rest, memory }, leaving);
+}
+
+/** Whether the age file has a current credential, under whatever name: a roll makes the next key the current one. */
+function isInFile({ current, file }: Memory, name: CredentialName): boolean {
+  return file !== undefined && Object.values<string | undefined>(file.has).includes(current[name]);
 }
 
 /** Whether a read has shown a current credential. */

@@ -5,14 +5,14 @@
 /** A class of resources with these outputs. */
 type ForeignResource<Outputs extends object = object> = new (
   name: string,
-  args: import("@pulumi/pulumi").Inputs,
+  args: Readonly<Record<string, unknown>>,
   options?: import("@pulumi/pulumi").CustomResourceOptions,
 ) => import("@pulumi/pulumi").CustomResource & {
   readonly [Name in keyof Outputs]: import("@pulumi/pulumi").Output<Outputs[Name]>;
 };
 type ForeignProvider = new (
   name: string,
-  args: import("@pulumi/pulumi").Inputs,
+  args: Readonly<Record<string, unknown>>,
 ) => import("@pulumi/pulumi").ProviderResource;
 
 declare module "@pulumi/github" {

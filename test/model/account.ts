@@ -2,37 +2,37 @@ import { type Credentials } from "../../provider/records/credentials";
 import { type SecretResponse } from "../../provider/records/response";
 import { notSent, rejected, unconfirmed } from "../support/fakeRun";
 
-/** The kinds of secrets of a walk, by the type that rotates them. */
+/** What the resources of a walk rotate, by their types. A fleet has two databases. */
 export const kinds = {
-  PasswordRotation: {
-    id: "db",
-    inputs: { databaseId: "db" },
-    best: "password",
-    credentials: (n: number): Credentials => ({ password: `value-${n}-p`, restToken: `value-${n}-r` }),
-  },
+  PasswordRotation: { ids: ["db"], idInput: "databaseId", names: ["password", "restToken"] },
+  PasswordRotationFleet: { ids: ["db-a", "db-b"], idInput: "databases", names: ["password", "restToken"] },
   // The response to its reset has no record.
-  VectorTokenRotation: {
-    id: "idx",
-    inputs: { indexId: "idx" },
-    best: "token",
-    responds: false,
-    credentials: (n: number): Credentials => ({ token: `value-${n}-t`, readOnlyToken: `value-${n}-o` }),
-  },
-  SigningKeyRotation: {
-    id: "signing-keys",
-    inputs: {},
-    best: "currentKey",
-    credentials: (n: number): Credentials => ({ currentKey: `value-${n}-k`, nextKey: `value-${n + 1}-k` }),
-  },
-} as const;
+  VectorTokenRotation: { ids: ["idx"], idInput: "indexId", names: ["token", "readOnlyToken"], responds: false },
+  QueueTokenRotation: { ids: ["user"], idInput: "queueUserId", names: ["token", "readOnlyToken"] },
+  // A roll makes the next key the current one.
+  SigningKeyRotation: { ids: ["signing-keys"], names: ["currentKey", "nextKey"] },
+} as const satisfies Record<string, Kind>;
 export type KindName = keyof typeof kinds;
 
+export interface Kind {
+  readonly ids: readonly string[];
+  /** Undefined for the keys, of which an account has one pair. */
+  readonly idInput?: string;
+  /** The credentials, the best first. */
+  readonly names: readonly [keyof Credentials, keyof Credentials];
+  readonly responds?: false;
+}
+
+/** A marker for the values of a walk. */
+export const anyValue = /value-[\w-]+-\d+-\w/g;
+
 /** How a record shows its credentials. */
-export const masks = ["all", "nothing", "the best", "the others"] as const;
+export const masks = ["all", "nothing", "the best", "the other"] as const;
+type Mask = (typeof masks)[number];
 
 /** One choice for each read of a step, used in turn. */
 export interface ReadChoice {
-  readonly mask: (typeof masks)[number];
+  readonly mask: Mask;
   /** Whether it shows what the last change of this step or the one before it has replaced. */
   readonly isLate: boolean;
   readonly isFailing: boolean;
@@ -49,10 +49,10 @@ export const outcomes = [
   "not sent",
 ] as const;
 
-/** What the platform does in one step. */
+/** What the platform does about one secret in one step. */
 export interface Deliveries {
   readonly outcome: (typeof outcomes)[number];
-  readonly response: (typeof masks)[number];
+  readonly response: Mask;
   readonly reads: readonly ReadChoice[];
 }
 
@@ -67,6 +67,13 @@ export class Account {
   /** Values that a response has delivered in a run that was not killed, or a read has shown. */
   readonly delivered = new Set<string>();
   readonly shown = new Set<string>();
+  /** Resets of this step that may have been applied. */
+  sent = 0;
+  /** Whether the last of them was confirmed by a response. */
+  isAnswered = false;
+  /** Whether a response or a read of this step has shown the best of the current credentials. */
+  isSeen = false;
+  #generation = 1;
   #deliveries: Deliveries = honest;
   #showed: Credentials[] = [];
   #known: ReadonlySet<string> = new Set();
@@ -77,23 +84,30 @@ export class Account {
   #step = 0;
   #returned: string[] = [];
 
+  /** @param label makes its values others than those of any other account */
   constructor(
-    readonly kind: (typeof kinds)[KindName],
-    public generation: number,
+    private readonly kind: Kind,
+    private readonly label: string,
   ) {}
 
   /** @param known values that Rekey remembers: an old record of others cannot be recognized by anyone */
   begin(deliveries: Deliveries, known: ReadonlySet<string>): void {
     this.#deliveries = deliveries;
     this.#known = known;
-    this.#reads = 0;
+    this.#reads = this.sent = 0;
+    this.isSeen = this.isAnswered = false;
     this.#step++;
     this.#returned = [];
   }
 
   /** Whether a read has shown a value since `forget`. */
-  showed(name: string, value: string): boolean {
-    return this.#showed.some((one) => one[name as keyof Credentials] === value);
+  showed(name: keyof Credentials, value: string | undefined): boolean {
+    return this.#showed.some((one) => one[name] === value);
+  }
+
+  /** Whether the reads of this step neither fail nor are late. */
+  get isHonest(): boolean {
+    return this.#deliveries.reads.every(({ isLate, isFailing }) => !isLate && !isFailing);
   }
 
   forget(): void {
@@ -105,33 +119,44 @@ export class Account {
     for (const value of this.#returned) this.delivered.add(value);
   }
 
-  /** Whether a value is one of this account, by its generation. */
+  /** Whether a value is, or was, one of this account. */
   has(value: string): boolean {
-    return Number(value.split("-")[1]) > 1000 === this.generation > 1000;
+    return value.startsWith(`value-${this.label}-`);
+  }
+
+  /** Only what this step has delivered is remembered. */
+  forgetDelivered(): void {
+    this.delivered.clear();
+    this.save();
   }
 
   get current(): Credentials {
-    return this.kind.credentials(this.generation);
+    return this.#credentials(this.#generation);
+  }
+
+  get values(): string[] {
+    return Object.values(this.current) as string[];
   }
 
   /** Someone changes it. */
   change(times = 1): void {
-    this.#former = this.generation;
-    this.generation += times;
+    this.#former = this.#generation;
+    this.#generation += times;
     this.#changedIn = this.#step;
+    this.isSeen = false;
   }
 
   read(): Partial<SecretResponse> | Error {
     const { reads } = this.#deliveries;
     const { mask, isLate, isFailing } = reads[this.#reads++ % reads.length] ?? honest.reads[0]!;
     if (isFailing) return notSent();
-    const former = this.kind.credentials(this.#former) as Readonly<Record<string, string>>;
-    const best = former[this.kind.best] ?? "";
-    const isRemembered = this.#known.has(best) || this.showed(this.kind.best, best);
+    const [name] = this.kind.names;
+    const best = this.#credentials(this.#former)[name];
+    const isRemembered = this.#known.has(best ?? "") || this.showed(name, best);
     const isOld = isLate && isRemembered && this.#changedIn >= this.#step - 1;
-    const response = this.#show(isOld ? this.#former : this.generation, mask);
+    const response = this.#show(isOld ? this.#former : this.#generation, mask);
     this.#showed.push(response.credentials ?? {});
-    for (const value of Object.values(response.credentials ?? {}) as string[]) this.shown.add(value);
+    for (const value of valuesIn(response)) this.shown.add(value);
     return response;
   }
 
@@ -139,24 +164,38 @@ export class Account {
     const { outcome, response } = this.#deliveries;
     if (outcome === "rejected") return rejected();
     if (outcome === "not sent") return notSent();
+    this.sent++;
     if (outcome === "lost, not applied") return unconfirmed();
     // A roll makes the next key the current one; other keys are someone else's.
     this.change(outcome.endsWith("someone else") ? 2 : 1);
     if (outcome.startsWith("lost")) return unconfirmed();
-    const isOld = outcome === "repeats the record from before";
-    if ("responds" in this.kind) return {};
-    const shown = this.#show(isOld ? this.#former : this.generation, response);
-    if (!isOld) this.#returned.push(...(Object.values(shown.credentials ?? {}) as string[]));
+    this.isAnswered = true;
+    if (this.kind.responds === false) return {};
+    if (outcome === "repeats the record from before") return this.#show(this.#former, response);
+    const shown = this.#show(this.#generation, response);
+    this.#returned.push(...valuesIn(shown));
     return shown;
   }
 
-  #show(generation: number, mask: (typeof masks)[number]): Partial<SecretResponse> {
-    const all = Object.entries(this.kind.credentials(generation));
-    const isShown = (name: string) =>
-      mask === "all" ||
-      (mask === "the best" && name === this.kind.best) ||
-      (mask === "the others" && name !== this.kind.best);
-    const record = { endpoint: "db.example.com", port: 6379, tls: true };
-    return { record, credentials: Object.fromEntries(all.filter(([name]) => isShown(name))) };
+  #credentials(n: number): Credentials {
+    const [best, other] = this.kind.names;
+    const isKey = other === "nextKey";
+    const value = (name: string, nth: number) => `value-${this.label}-${nth}-${isKey ? "k" : name.slice(0, 1)}`;
+    return { [best]: value(best, n), [other]: value(other, isKey ? n + 1 : n) };
   }
+
+  #show(generation: number, mask: Mask): Partial<SecretResponse> {
+    const [best] = this.kind.names;
+    const isShown = (name: string) =>
+      mask === "all" || (mask === "the best" && name === best) || (mask === "the other" && name !== best);
+    const all = Object.entries(this.#credentials(generation)).filter(([name]) => isShown(name));
+    const credentials: Credentials = Object.fromEntries(all);
+    if (generation === this.#generation && credentials[best] !== undefined) this.isSeen = true;
+    return { record: { endpoint: "db.example.com", port: 6379, tls: true }, credentials };
+  }
+}
+
+/** All values of a walk in something that can be written as JSON. */
+export function valuesIn(something: unknown): Set<string> {
+  return new Set(JSON.stringify(something ?? {}).match(anyValue));
 }

@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
 import { realpathSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -29,13 +30,17 @@ export class Team {
    * @throws Error if the team cannot decrypt it, or both differ
    */
   async decrypt(file: unknown): Promise<Properties> {
+    const read = await this.read(file);
+    if (whyNoAge !== undefined) return read;
+    assert.deepEqual(JSON.parse(decryptByCommand(String(file), this.identity)), read, "`age` decrypts another text");
+    return read;
+  }
+
+  /** As `decrypt`, by the library alone: a process takes longer than all else that a random walk does in one step. */
+  async read(file: unknown): Promise<Properties> {
     const decrypter = new Decrypter();
     decrypter.addIdentity(this.identity);
-    const text = await decrypter.decrypt(armor.decode(String(file)), "text");
-    if (whyNoAge === undefined && decryptByCommand(String(file), this.identity) !== text) {
-      throw new Error("`age` decrypts another text than the library");
-    }
-    return JSON.parse(text) as Properties;
+    return JSON.parse(await decrypter.decrypt(armor.decode(String(file)), "text")) as Properties;
   }
 }
 

@@ -46,6 +46,8 @@ export class FakeRun {
   place: Place | undefined;
   /** Whether resets are made that only a schedule asks for. */
   scheduledResets: "on" | "off" = "on";
+  /** `rekey:queueToken`. Undefined: the token is read. */
+  ownToken: string | undefined;
   /** The new tokens of queue users that this run uses from now on. */
   readonly queueTokens: (readonly [userId: string, token: string | undefined])[] = [];
   /** Credentials that were tried, in order. */
@@ -130,7 +132,8 @@ export class FakeRun {
       username: "user",
       password: "management password",
       queueUrl: "https://queue.example.com",
-      queueUserId: "queue-user",
+      queueUserId: this.ownToken === undefined ? "queue-user" : undefined,
+      queueToken: this.ownToken,
       databasePath: this.canRead ? "/database/{id}" : "none",
       deadlineSeconds: String(Math.max(this.deadlineMs, 0.001) / 1000),
       maxResetsPerRun: this.maxResets?.toString(),

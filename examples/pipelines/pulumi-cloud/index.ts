@@ -1,5 +1,5 @@
-// Pulumi Deployments instead of a CI system: they run `pulumi up` on every merge and every night. Keep this program in a
-// project of its own, apart from the one that rotates.
+// Pulumi Deployments instead of a CI system: they run `pulumi up` on every merge and every night. Keep this program in
+// another project than the one that rotates.
 import * as pulumi from "@pulumi/pulumi";
 import * as pulumiservice from "@pulumi/pulumiservice";
 

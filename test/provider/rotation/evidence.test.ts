@@ -205,6 +205,23 @@ describe("evidence: signing keys", () => {
     assert.deepEqual(credentialsIn(found.state), keys(3));
   });
 
+  it("the next key becomes the current one, although a roll shows nothing: consumers keep a key that is known", () => {
+    const made = { at: at(5).toISOString() };
+    const blind = begin(rolled(), { version: 3 }, "trigger", shows({}), ofKeys(5));
+    const state = confirm(blind, [shows({})], made, ofKeys(5));
+    assert.deepEqual(credentialsIn(state), { currentKey: "k3" });
+    assert.deepEqual(missingIn(state.memory), ["nextKey"]);
+    const part = confirm(blind, [shows({ nextKey: "k4" })], made, ofKeys(5));
+    assert.deepEqual(credentialsIn(part), keys(3));
+    assert.deepEqual(credentialsIn(confirm(blind, [shows(keys(8))], made, ofKeys(5))), keys(8));
+  });
+
+  it("a read after a roll that differs from what its response has delivered is older", () => {
+    const sent = begin(rolled(), { version: 3 }, "trigger", shows(keys(2)), ofKeys(5));
+    const came = [shows({ nextKey: "k5" }), shows(keys(3))];
+    assert.equal(confirm(sent, came, { at: at(5).toISOString() }, ofKeys(5)).nextKey, "k5");
+  });
+
   it("keys of neither before nor after it end the doubt, are saved, and no roll is due from it", () => {
     const before = pending();
     const found = learn(before, shows(keys(8)), ofKeys(6));

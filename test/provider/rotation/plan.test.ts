@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { type Credentials } from "../../../provider/records/credentials";
 import { unknownValue } from "../../../provider/records/properties";
 import { adopt } from "../../../provider/rotation/adoption";
 import { begin } from "../../../provider/rotation/evidence";
@@ -228,8 +229,13 @@ describe("plan: the queue's own token", () => {
 
   it("is not reset while it is a setting of this run, nor if it is not known which one it is", () => {
     assert.equal(plan(saves("own"), ofToken()), "refuse: REKEY_QUEUE_TOKEN_IN_USE");
-    assert.equal(plan(saves("other"), ofToken({ isRead: true })), "reset: trigger");
-    assert.equal(plan(undefined, ofToken({ isRead: true })), "refuse: REKEY_QUEUE_TOKEN_IN_USE");
+    assert.equal(plan(saves("other"), ofToken({ shown: { token: "other" } })), "reset: trigger");
+    assert.equal(plan(undefined, ofToken({ shown: {} })), "refuse: REKEY_QUEUE_TOKEN_IN_USE");
+    // In another account, the memory says nothing of it, and only the read shows it.
+    const elsewhere = (shown: Credentials) => ofToken({ shown, place: { account: "b" } });
+    assert.equal(plan(saves("other"), elsewhere({ token: "own" })), "refuse: REKEY_QUEUE_TOKEN_IN_USE");
+    assert.equal(plan(saves("other"), elsewhere({})), "refuse: REKEY_QUEUE_TOKEN_IN_USE");
+    assert.equal(plan(saves("own"), elsewhere({ token: "third" })), "reset: trigger");
     assert.equal(plan(saves("own"), contextAt(new Date(start), { kind: databasePassword })), "reset: trigger");
   });
 });

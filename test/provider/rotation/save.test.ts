@@ -69,6 +69,15 @@ describe("save: where values leave a state", () => {
     assert.deepEqual([plain.encryptedCredentials, credentialsIn(plain)], [undefined, all]);
   });
 
+  it("a file stays that is the only place that has a next key which is the current one now", async () => {
+    const declared = { saveCredentials: false, encryptFor: [team.recipient] } as const;
+    const pair = stateAfterReset({ version: 1 }, { currentKey: "k1", nextKey: "k2" }, context);
+    const { next: before } = await saved(pair, declared);
+    const current = { currentKey: before.memory.current.nextKey ?? "", nextKey: "" };
+    const { next } = await saved({ ...before, memory: { ...before.memory, current } }, declared, before);
+    assert.equal(next.encryptedCredentials, before.encryptedCredentials);
+  });
+
   it("what cannot be encrypted is saved, and what was declared before is tried again", async () => {
     const { next, values, failure } = await saved(fresh(), { saveCredentials: false, encryptFor: ["age1damaged"] });
     assert.equal(failure?.code, "REKEY_NOT_ENCRYPTED");

@@ -1,0 +1,76 @@
+import { createProviders } from "../../provider/engine/dynamic";
+import { PluginService } from "../../provider/engine/plugin/service";
+import { type Run } from "../../provider/run";
+import { type EngineCalls } from "../support/stack";
+import { type Properties, revealed, urnOf } from "../support/wire";
+import { type KindName } from "./account";
+
+const __provider = "exports.handler = …";
+
+/** A process of the dynamic provider. */
+export function dynamicCalls(type: KindName, run: Run): EngineCalls {
+  const name = `${type.slice(0, 1).toLowerCase()}${type.slice(1)}` as keyof ReturnType<typeof createProviders>;
+  const provider = createProviders(() => run)[name];
+  void provider.configure({ config: { get: () => undefined } as never });
+  const given = (outputs: Properties): Properties => ({ ...revealed(outputs), __provider });
+  return {
+    previews: false,
+    check: async (news, olds) => {
+      const { inputs = {}, failures = [] } = await provider.check(olds, given(news));
+      return { inputs, problems: failures.map(({ reason }) => reason) };
+    },
+    diff: async (id, olds, inputs) => {
+      const { changes = false, replaces = [] } = await provider.diff(id, given(olds), inputs);
+      return { changes, replaces };
+    },
+    create: async (inputs) => {
+      const { id, outs = {} } = await provider.create(inputs);
+      return { id, outputs: outs };
+    },
+    update: async (id, olds, inputs) => ({ id, outputs: (await provider.update(id, given(olds), inputs)).outs ?? {} }),
+    read: async (id, olds) => ({ id, outputs: (await provider.read(id, given(olds))).props ?? {} }),
+    delete: (id, olds) => provider.delete(id, given(olds)),
+  };
+}
+
+/** A process of the plugin. */
+export function pluginCalls(type: KindName, run: Run, said: string[]): EngineCalls {
+  const service = new PluginService(
+    {
+      show: async ({ text, isWarning }) => void said.push(isWarning ? `warning: ${text}` : text),
+      showError: async (text) => void said.push(`error: ${text}`),
+      requireEngine: async () => undefined,
+    },
+    () => run,
+  );
+  service.configure("urn:pulumi:test::project::pulumi:providers:rekey::own", {});
+  const urn = urnOf(type);
+  const change = (inputs: Properties, preview: boolean) => ({ urn, inputs, preview, timeoutSeconds: 0 });
+  return {
+    previews: true,
+    check: async (inputs) => service.check(urn, inputs),
+    diff: (id, outputs, inputs) => service.diff(urn, { id, outputs }, inputs),
+    create: (inputs, preview) => service.change(change(inputs, preview)),
+    update: (id, outputs, inputs, preview) => service.change(change(inputs, preview), { id, outputs }),
+    read: (id, outputs, inputs) => service.read(urn, { id, outputs }, inputs),
+    delete: (_id, olds) => service.delete(urn, olds),
+  };
+}
+
+/** An engine that repeats each change, as an error hook does. */
+export function twice(calls: EngineCalls): EngineCalls {
+  const again = async <T>(change: () => Promise<T>): Promise<T> => {
+    await change().catch(() => undefined);
+    return change();
+  };
+  return {
+    ...calls,
+    create: (inputs, preview) => again(() => calls.create(inputs, preview)),
+    update: (id, olds, inputs, preview) => again(() => calls.update(id, olds, inputs, preview)),
+  };
+}
+
+/** An engine that updates a resource in which nothing has changed, as after an init error. */
+export function forced(calls: EngineCalls): EngineCalls {
+  return { ...calls, diff: async (...of) => ({ ...(await calls.diff(...of)), changes: true }) };
+}
