@@ -9,7 +9,7 @@ import {
   SigningKeyRotation,
   VectorTokenRotation,
 } from "pulumi-rekey";
-import { errorsOf, type MockOptions, type Registration, startMocks, valueOf } from "../support/pulumiMocks";
+import { errorsOf, type MockOptions, type Registration, startMocks, valueOf } from "./pulumiMocks";
 
 /** Another copy of this package, as a library of the program may have it. */
 function otherCopy(): typeof import("pulumi-rekey") {

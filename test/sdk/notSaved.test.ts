@@ -9,7 +9,7 @@ import {
   SigningKeyRotation,
   VectorTokenRotation,
 } from "pulumi-rekey";
-import { errorsOf, startMocks, valueOf } from "../support/pulumiMocks";
+import { errorsOf, startMocks, valueOf } from "./pulumiMocks";
 
 const saving = { saveCredentials: false, encryptFor: ["age1…"] };
 const state = {

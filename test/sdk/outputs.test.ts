@@ -4,7 +4,7 @@ import { type DatabaseRecord, PasswordRotation, type PasswordRotationArgs } from
 import { databaseRecord } from "../../local/platform/databaseRecord";
 import { camelCase } from "../../provider/records/fields";
 import tables from "../fixtures/interface-fields.json";
-import { startMocks, valueOf } from "../support/pulumiMocks";
+import { startMocks, valueOf } from "./pulumiMocks";
 
 const sent = databaseRecord({ database_id: "db" });
 const names = tables.database.map(({ name }) => camelCase(name));

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import * as pulumi from "@pulumi/pulumi";
 import { PasswordRotation, PasswordRotationFleet, type PasswordRotationFleetArgs } from "pulumi-rekey";
-import { errorsOf, isKnown, startMocks, valueOf } from "../support/pulumiMocks";
+import { errorsOf, isKnown, startMocks, valueOf } from "./pulumiMocks";
 import { unknown } from "../support/wire";
 
 const late = <T>(value: T) => pulumi.output(Promise.resolve(value));

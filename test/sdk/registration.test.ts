@@ -6,7 +6,7 @@ import * as pulumi from "@pulumi/pulumi";
 import * as rekey from "pulumi-rekey";
 import { resources } from "../../provider/engine/resources";
 import { type AnyResource, secretOutputsOf } from "../../provider/resource";
-import { type Registration, startMocks, valueOf } from "../support/pulumiMocks";
+import { type Registration, startMocks, valueOf } from "./pulumiMocks";
 
 /** What the provider host of the installed SDK does with a provider's text. */
 const sdkRequire = createRequire(require.resolve("@pulumi/pulumi/package.json"));

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { mock } from "node:test";
 import * as pulumi from "@pulumi/pulumi";
 import { PasswordRotation } from "pulumi-rekey";
-import { startMocks, valueOf } from "../support/pulumiMocks";
+import { startMocks, valueOf } from "./pulumiMocks";
 
 /** The warnings of a program with two resources. */
 async function warningsFor(config: Record<string, string>, secretKeys: string[] = [], preview = false) {
