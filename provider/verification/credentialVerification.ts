@@ -5,7 +5,6 @@ import { isObject, isSet } from "../records/fields";
 import { isUnknown } from "../records/properties";
 import { type Notice, type Planned, type Resource, type Result } from "../resource";
 import { type AccessCredential } from "../rotation/access";
-import { secondsProblem } from "../rotation/arguments";
 import { parsed } from "../rotation/memory";
 import { type Desired } from "../rotation/plan";
 import { replacedIn } from "../rotation/rotate";
@@ -73,6 +72,12 @@ export const credentialVerification: Resource<CredentialVerificationInputs, Cred
   plan,
   apply,
 };
+
+/** Why a value of `withinSeconds` cannot be used, if it cannot. */
+function secondsProblem(value: unknown): string | undefined {
+  const isUsable = typeof value === "number" && Number.isFinite(value) && value > 0;
+  return isUsable ? undefined : "must be a number of seconds above 0";
+}
 
 function plan(saved: CredentialVerificationOutputs | undefined, { access }: CredentialVerificationInputs): Planned {
   if (!saved || isUnknown(access)) return { changes: true, notices: [] };
