@@ -5,6 +5,7 @@ import {
   bestMark,
   bestOf,
   better,
+  emptyMemory,
   knownIn,
   type Made,
   type Marks,
@@ -12,7 +13,6 @@ import {
   maxFormer,
   type Memory,
   missingIn,
-  newSalt,
   onlyKnown,
   type ResetReason,
   unknownMarks,
@@ -62,20 +62,6 @@ export function judge(memory: Memory, shown: Marks, context: Context): Verdict {
 /** Whether a read may still show what the last reset has replaced. */
 function isRecent({ rotatedAt }: Memory, { kind, now }: Context): boolean {
   return kind.minInterval === undefined || Math.abs(now.getTime() - Date.parse(rotatedAt)) < latestReadMs;
-}
-
-/** What is known of a secret before anything was sent. */
-export function emptyMemory({ kind, now, place }: Context): Memory {
-  return {
-    salt: newSalt(),
-    current: {},
-    former: [],
-    replaced: [],
-    rotatedAt: now.toISOString(),
-    made: kind.minInterval === undefined ? [{}] : [{}, {}],
-    place,
-    declared: {},
-  };
 }
 
 /**

@@ -19,6 +19,11 @@ export interface Learned {
   readonly findings: readonly Finding[];
 }
 
+/** What was done for one secret: what to save, and what to tell. */
+export interface Rotated extends Learned {
+  readonly failure?: RekeyError | undefined;
+}
+
 interface Details {
   readonly kind: SecretKind;
   /** Both may be empty. */

@@ -1,6 +1,6 @@
 import { createHmac, randomBytes } from "node:crypto";
 import { StateError } from "../platform/errors";
-import { type Place } from "../platform/secretKind";
+import { type Place, type SecretKind } from "../platform/secretKind";
 import { type CredentialName, credentialNames, type Credentials } from "../records/credentials";
 import { isObject } from "../records/fields";
 
@@ -94,6 +94,20 @@ interface EncryptedFile {
 
 /** Former credentials that are remembered of one secret. */
 export const maxFormer = 8;
+
+/** The memory of a secret of which nothing is known yet. */
+export function emptyMemory({ kind, now, place }: { kind: SecretKind; now: Date; place?: Place | undefined }): Memory {
+  return {
+    salt: newSalt(),
+    current: {},
+    former: [],
+    replaced: [],
+    rotatedAt: now.toISOString(),
+    made: kind.minInterval === undefined ? [{}] : [{}, {}],
+    place,
+    declared: {},
+  };
+}
 
 /** Marks with the same salt can be compared. */
 export function newSalt(): string {

@@ -5,10 +5,10 @@ import { valuesOf } from "../records/credentials";
 import { type SecretResponse } from "../records/response";
 import { type Run } from "../run";
 import { judge, learn } from "./evidence";
-import { type Learned, savedKeyAdvice, unknownFailure } from "./findings";
+import { type Learned, type Rotated, savedKeyAdvice, unknownFailure } from "./findings";
 import { marksOf } from "./memory";
 import { contextOf } from "./plan";
-import { type Rotated, save, shownIn } from "./save";
+import { save, shownIn } from "./save";
 import { credentialsIn, type State } from "./state";
 
 async function read(subject: Subject, run: Run): Promise<SecretResponse> {

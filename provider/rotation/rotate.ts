@@ -5,12 +5,12 @@ import { type SecretResponse } from "../records/response";
 import { type Run } from "../run";
 import { adopt } from "./adoption";
 import { begin, confirm, learn, madeNow } from "./evidence";
-import { isUnread, type Learned } from "./findings";
+import { isUnread, type Learned, type Rotated } from "./findings";
 import { bestOf, better, type Declared, knownIn, missingIn } from "./memory";
 import { contextOf, declaredIn, type Desired, isOlder, isReadFirst, type Plan, planRotation } from "./plan";
 import { look, readBefore, readUntilShown, settleLost } from "./reads";
 import { claimedRoll } from "./rolls";
-import { isShown, type Rotated, save, shownIn, tryRecipients } from "./save";
+import { isShown, save, shownIn, tryRecipients } from "./save";
 import { credentialsIn, type State } from "./state";
 import { canonicalTrigger, triggerMark } from "./trigger";
 

@@ -16,7 +16,7 @@ import { type Run } from "../run";
 import { adoptSecret } from "./adoption";
 import { accessOf, connectionProblem, urlsOf } from "./access";
 import { recipientsProblem } from "./encryption";
-import { told } from "./findings";
+import { type Rotated, told } from "./findings";
 import { databasePassword } from "./kinds/databasePassword";
 import { writeMemory } from "./memory";
 import { noticeAbout, type Said, saidOf, withCount } from "./messages";
@@ -24,7 +24,6 @@ import { changedIn, contextOf, type Desired, type Plan, planRotation } from "./p
 import { refresh } from "./reads";
 import { rotate } from "./rotate";
 import { dueAt, isFuture, readDate, readInterval } from "./schedule";
-import { type Rotated } from "./save";
 import { type State, stateIn } from "./state";
 
 /** The saved outputs of a rotation. */

@@ -1,19 +1,14 @@
 import { isDeepStrictEqual } from "node:util";
-import { NotEncryptedError, RefusedError, type RekeyError } from "../platform/errors";
+import { NotEncryptedError, RefusedError } from "../platform/errors";
 import { keyOf, secretOf, type Subject } from "../platform/secretKind";
 import { type CredentialName, credentialNames, type Credentials } from "../records/credentials";
 import { jsonText } from "../records/properties";
 import { type Run } from "../run";
 import { urlsOf } from "./access";
 import { encrypt } from "./encryption";
-import { type Finding, type Learned } from "./findings";
+import { type Finding, type Rotated } from "./findings";
 import { type Declared, knownIn, marksOf, type Memory } from "./memory";
 import { credentialsIn, type State, withoutValues } from "./state";
-
-/** What was done for one secret: what to save, and what to tell. */
-export interface Rotated extends Learned {
-  readonly failure?: RekeyError | undefined;
-}
 
 /** The credentials that reads of this run have shown. What the platform shows may leave the state. */
 export function shownIn(subject: Subject, run: Run): Credentials[] {
