@@ -136,12 +136,12 @@ export function madeNow({ rotatedSince }: Desired, now: Date): Made & { readonly
  * @param made when the secret was generated
  */
 export function confirm(
-  pending: State,
+  unconfirmed: State,
   shown: readonly SecretResponse[],
   made: Made & { readonly at: string },
   context: Context,
 ): State {
-  const { memory } = pending;
+  const { memory } = unconfirmed;
   const { trigger = "", reason, before = {} } = memory.pending ?? {};
   const everything: Marks = { ...memory.current, ...before };
   const after: Memory = {
@@ -156,8 +156,8 @@ export function confirm(
   // A roll makes the next key the current one, although nothing may show it.
   const isRolled = context.kind.minInterval !== undefined && everything.nextKey;
   const rolled: Marks = isRolled ? { currentKey: everything.nextKey } : {};
-  const currentKey = rolled.currentKey === memory.current.nextKey ? pending.nextKey : undefined;
-  let state: State = { ...withoutValues(pending), ...(currentKey && { currentKey }), problems: [] };
+  const currentKey = rolled.currentKey === memory.current.nextKey ? unconfirmed.nextKey : undefined;
+  let state: State = { ...withoutValues(unconfirmed), ...(currentKey && { currentKey }), problems: [] };
   let delivered: Marks | undefined;
   for (const one of shown) {
     const marks = marksOf(memory, one.credentials);
@@ -178,7 +178,7 @@ export function confirm(
     outcome: "reset",
     adoptedAt: undefined,
     rotatedAt: made.at,
-    rotationCount: pending.rotationCount + 1,
+    rotationCount: unconfirmed.rotationCount + 1,
     rotationReason: reason,
     memory: {
       ...after,

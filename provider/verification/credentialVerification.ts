@@ -7,7 +7,7 @@ import { type Notice, type Planned, type Resource, type Result } from "../resour
 import { type AccessCredential } from "../rotation/access";
 import { parsed } from "../rotation/memory";
 import { type Desired } from "../rotation/plan";
-import { replacedIn } from "../rotation/rotate";
+import { formerIn } from "../rotation/rotate";
 import { connectionInput } from "../rotation/rotation";
 import { type Run } from "../run";
 import { type Tools, verify } from "./attempts";
@@ -136,7 +136,7 @@ async function verifyTarget(target: Target, entry: Entry | undefined, tools: Too
   if (!current) return { target, entry: { count, former } };
   const isSame = former !== undefined && isSameCredential(former, current);
   const others = former && !isSame ? [former] : [];
-  const tries = [...replacedInRun(target, current, tools.run), ...others].flatMap((one) => {
+  const tries = [...formerInRun(target, current, tools.run), ...others].flatMap((one) => {
     return "value" in one && one.name === current.name && !isSameCredential(one, current) ? [one] : [];
   });
   const failure =
@@ -152,10 +152,10 @@ async function verifyTarget(target: Target, entry: Entry | undefined, tools: Too
 }
 
 /** What resets of this run have replaced, if it is not saved: no later run can try it. */
-function replacedInRun({ subject, username, count }: Target, current: AccessCredential, run: Run): Tried[] {
+function formerInRun({ subject, username, count }: Target, current: AccessCredential, run: Run): Tried[] {
   if ("value" in current) return [];
   const { name } = current;
-  const values = new Set(replacedIn(subject, run).flatMap((credentials) => credentials[name] ?? []));
+  const values = new Set(formerIn(subject, run).flatMap((credentials) => credentials[name] ?? []));
   return [...values].map((value) => ({ name, value, count: count - 1, username }));
 }
 
