@@ -65,7 +65,7 @@ function isRecent({ rotatedAt }: Memory, { kind, now }: Context): boolean {
 }
 
 /**
- * The state before a reset is sent. It is saved if nothing comes back.
+ * The state with a pending reset that is about to be sent. It is saved if nothing comes back.
  *
  * @param reason what asks for it
  * @param read what the platform has shown before it; undefined if it cannot be read
@@ -131,7 +131,7 @@ export function madeNow({ rotatedSince }: Desired, now: Date): Made & { readonly
 /**
  * The state after a reset that is known to be applied.
  *
- * @param pending the state before it
+ * @param unconfirmed the state with the pending reset, as `begin` returned it
  * @param shown what came back, and what reads have shown since then
  * @param made when the secret was generated
  */
@@ -190,8 +190,8 @@ export function confirm(
 }
 
 /**
- * What a read shows. It is evidence with an age: a stale record changes nothing, and what is masked or missing is not
- * shown, not gone.
+ * The state after a read, also while a reset is pending. A read is evidence with an age: a stale record changes
+ * nothing, and what is masked or missing is not shown, not gone.
  */
 export function learn(saved: State, read: SecretResponse, context: Context): Learned {
   const { memory } = saved;
@@ -284,7 +284,10 @@ function latest(marks: readonly string[]): string[] {
   return [...new Set(marks.toReversed())].toReversed().slice(-maxFormer);
 }
 
-/** An adopted secret is as old as what has it, unless the platform's time is in the future. */
+/**
+ * Takes the `creationTime` of a record, if it is not in the future, for the time when its secret was generated: nothing
+ * better is known of an adopted one.
+ */
 export function withCreation(state: State, { kind, now }: Context): State {
   const { record, outcome, memory } = state;
   const seconds = record?.["creationTime"];

@@ -179,9 +179,9 @@ export function fleetNotices(all: readonly SaidOfOne[], run: Run): Notice[] {
   });
 }
 
-/** The text of a plan without the times in it: `2026-11-21T12:00:00.000Z`, `3 days`. */
+/** The text of a plan without its times and other numbers: `2026-11-21T12:00:00.000Z`. */
 function withoutTimes(text: string): string {
-  return text.replace(/\d+ [a-z]+ late|\d[\d:.TZ-]*/g, "");
+  return text.replace(/\d[\d:.TZ-]*/g, "");
 }
 
 /** Databases that a notice names; the others are counted. */

@@ -41,7 +41,7 @@ export function saidOf(
   return [...(announcement ? [announcement] : []), ...(saved ? concerns(saved.memory, plan, desired, context) : [])];
 }
 
-/** @param isFirst whether a read may be enough */
+/** @param readsFirst whether the secret is read before it is reset, and the read may be enough */
 function announced(
   plan: Plan,
   kind: SecretKind,

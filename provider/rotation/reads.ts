@@ -74,7 +74,7 @@ export async function readUntilShown(subject: Subject, { memory }: State, run: R
   return poll(run, { act, isDone: ({ isFinal }) => isFinal, firstWaitMs: 250, endsAtMs });
 }
 
-/** The state after a reset of which it is unknown whether it was applied, unless a read shows it. */
+/** The state after a reset whose response was lost: the unconfirmed one of `begin`, unless a read shows the result. */
 export async function settleLost(
   subject: Subject,
   unconfirmed: State,
@@ -95,8 +95,8 @@ export async function settleLost(
 }
 
 /**
- * Reads what may have been changed elsewhere, and what is not known. It never fails: if the read does, the saved state
- * stays.
+ * Reads a secret without resetting it; `learn` decides what the read changes. It never fails: if the read does, the
+ * saved state stays.
  *
  * @param isRefresh whether the configuration is that of the last `up`
  */
@@ -114,7 +114,7 @@ export async function tryRead(subject: Subject, saved: State, run: Run, isRefres
   }
 }
 
-/** Reads what may have been changed elsewhere, and what is not known. It resets nothing and never fails. */
+/** Reads a secret for a refresh, and prepares what is saved. It resets nothing and never fails. */
 export async function refresh(subject: Subject, saved: State, run: Run): Promise<Rotated> {
   const found = await tryRead(subject, saved, run, true);
   const { failure, ...next } = await save(subject, saved, found, saved.memory.declared, run);

@@ -15,8 +15,8 @@ import { credentialsIn, type State } from "./state";
 import { canonicalTrigger, triggerMark } from "./trigger";
 
 /**
- * The credentials that resets of this run have replaced, as far as they are known. If they are not saved, no later run
- * can show that they are refused.
+ * The former credentials that resets of this run have replaced, as far as they are known. If they are not saved, no
+ * later run can show that they are refused.
  */
 export function formerIn(subject: Subject, run: Run): Credentials[] {
   return run.shared(`former ${keyOf(subject)}`, (): Credentials[] => []);

@@ -16,9 +16,9 @@ export function shownIn(subject: Subject, run: Run): Credentials[] {
 }
 
 /**
- * What to save, in the form that the program declares: the only place where values leave a state, and are encrypted. A
- * value leaves only if the age file has it, or if a read of this run has shown it. New ones that cannot be encrypted
- * are saved instead.
+ * What to save, in the form that the program declares: the only place where current values are removed from a state, or
+ * encrypted. A value is removed only if the age file has it, or if a read of this run has shown it. New ones that
+ * cannot be encrypted are saved instead. `confirm` and `learn` have removed the former values before.
  *
  * @param before the saved state
  */
