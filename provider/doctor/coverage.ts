@@ -1,5 +1,5 @@
 import { keyOf, pluralOf, type Subject } from "../platform/secretKind";
-import { known } from "../rotation/access";
+import { orUndefined } from "../rotation/access";
 import { clockToleranceMs, isWholeTime } from "../rotation/schedule";
 import { Settings } from "../settings/settings";
 import { type ListedSecret, type Unlisted } from "./account";
@@ -102,7 +102,7 @@ function isElsewhere({ kind, settings: saved }: RotatedSecret, settings: Setting
   const others = new Settings(saved);
   const names = kind.service === "management" ? (["baseUrl", "username"] as const) : (["queueUrl"] as const);
   return names.some((name) => {
-    const value = known(() => others.get(name));
-    return value !== undefined && value !== known(() => settings.get(name));
+    const value = orUndefined(() => others.get(name));
+    return value !== undefined && value !== orUndefined(() => settings.get(name));
   });
 }

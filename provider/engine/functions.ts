@@ -1,9 +1,9 @@
 import { type SharedReads } from "../flowControl/sharedReads";
 import { InputError } from "../platform/errors";
 import { type Properties } from "../records/properties";
-import { optionalText, refuseUnknown, requiredText } from "../rotation/arguments";
 import { databasePassword } from "../rotation/kinds/databasePassword";
 import { type Platform } from "../run";
+import { optionalText, refuseUnknown, requiredText } from "./arguments";
 
 /** What functions read from. */
 type Reads = Pick<Platform, "list" | "flowControl">;

@@ -19,8 +19,8 @@ export interface Credentials {
 export type CredentialName = keyof Credentials;
 
 /**
- * The names of all credentials. A record is judged by the first one that it shows. Append only: saved marks contain
- * positions.
+ * The names of all credentials, the best first: a record is judged by the first one that it shows. Append only: in
+ * another order, saved memories would be judged otherwise.
  */
 export const credentialNames = [
   "password",

@@ -89,9 +89,11 @@ export function databaseUrls(
   setting: () => FoundSetting | undefined,
 ) {
   const { host } = connection;
-  const endpoint = password === undefined ? undefined : known(() => endpointOf(database, connection, setting()));
+  const endpoint = password === undefined ? undefined : orUndefined(() => endpointOf(database, connection, setting()));
   const rest =
-    restToken === undefined ? undefined : known(() => endpointOf(database, { host, port: 443, tls: true }, setting()));
+    restToken === undefined
+      ? undefined
+      : orUndefined(() => endpointOf(database, { host, port: 443, tls: true }, setting()));
   return {
     connectionUrl: endpoint && connectionUrl(endpoint, usernameFor(database, connection), password ?? ""),
     restUrl: rest && `https://${hostInUrl(rest.host)}`,
@@ -99,7 +101,7 @@ export function databaseUrls(
 }
 
 /** What a function returns; undefined if it throws. A reset must not be lost because of a URL. */
-export function known<T>(find: () => T): T | undefined {
+export function orUndefined<T>(find: () => T): T | undefined {
   try {
     return find();
   } catch {

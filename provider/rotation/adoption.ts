@@ -1,12 +1,12 @@
 import { type Subject } from "../platform/secretKind";
 import { type SecretResponse } from "../records/response";
 import { type Run } from "../run";
-import { emptyMemory, withCreation } from "./evidence";
-import { type Learned } from "./findings";
-import { bestOf, marksOf } from "./memory";
+import { withCreation } from "./evidence";
+import { type Learned, type Rotated } from "./findings";
+import { bestOf, emptyMemory, marksOf } from "./memory";
 import { type Context, contextOf, declaredIn, type Desired } from "./plan";
 import { readBefore } from "./reads";
-import { type Rotated, save } from "./save";
+import { save } from "./save";
 import { type State, withRecord } from "./state";
 import { triggerMark } from "./trigger";
 

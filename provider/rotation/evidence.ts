@@ -5,6 +5,7 @@ import {
   bestMark,
   bestOf,
   better,
+  emptyMemory,
   knownIn,
   type Made,
   type Marks,
@@ -12,7 +13,6 @@ import {
   maxFormer,
   type Memory,
   missingIn,
-  newSalt,
   onlyKnown,
   type ResetReason,
   unknownMarks,
@@ -64,22 +64,8 @@ function isRecent({ rotatedAt }: Memory, { kind, now }: Context): boolean {
   return kind.minInterval === undefined || Math.abs(now.getTime() - Date.parse(rotatedAt)) < latestReadMs;
 }
 
-/** What is known of a secret before anything was sent. */
-export function emptyMemory({ kind, now, place }: Context): Memory {
-  return {
-    salt: newSalt(),
-    current: {},
-    former: [],
-    replaced: [],
-    rotatedAt: now.toISOString(),
-    made: kind.minInterval === undefined ? [{}] : [{}, {}],
-    place,
-    declared: {},
-  };
-}
-
 /**
- * The state before a reset is sent. It is saved if nothing comes back.
+ * The state with a pending reset that is about to be sent. It is saved if nothing comes back.
  *
  * @param reason what asks for it
  * @param read what the platform has shown before it; undefined if it cannot be read
@@ -145,17 +131,17 @@ export function madeNow({ rotatedSince }: Desired, now: Date): Made & { readonly
 /**
  * The state after a reset that is known to be applied.
  *
- * @param pending the state before it
+ * @param unconfirmed the state with the pending reset, as `begin` returned it
  * @param shown what came back, and what reads have shown since then
  * @param made when the secret was generated
  */
 export function confirm(
-  pending: State,
+  unconfirmed: State,
   shown: readonly SecretResponse[],
   made: Made & { readonly at: string },
   context: Context,
 ): State {
-  const { memory } = pending;
+  const { memory } = unconfirmed;
   const { trigger = "", reason, before = {} } = memory.pending ?? {};
   const everything: Marks = { ...memory.current, ...before };
   const after: Memory = {
@@ -170,8 +156,8 @@ export function confirm(
   // A roll makes the next key the current one, although nothing may show it.
   const isRolled = context.kind.minInterval !== undefined && everything.nextKey;
   const rolled: Marks = isRolled ? { currentKey: everything.nextKey } : {};
-  const currentKey = rolled.currentKey === memory.current.nextKey ? pending.nextKey : undefined;
-  let state: State = { ...withoutValues(pending), ...(currentKey && { currentKey }), problems: [] };
+  const currentKey = rolled.currentKey === memory.current.nextKey ? unconfirmed.nextKey : undefined;
+  let state: State = { ...withoutValues(unconfirmed), ...(currentKey && { currentKey }), problems: [] };
   let delivered: Marks | undefined;
   for (const one of shown) {
     const marks = marksOf(memory, one.credentials);
@@ -192,7 +178,7 @@ export function confirm(
     outcome: "reset",
     adoptedAt: undefined,
     rotatedAt: made.at,
-    rotationCount: pending.rotationCount + 1,
+    rotationCount: unconfirmed.rotationCount + 1,
     rotationReason: reason,
     memory: {
       ...after,
@@ -204,8 +190,8 @@ export function confirm(
 }
 
 /**
- * What a read shows. It is evidence with an age: a stale record changes nothing, and what is masked or missing is not
- * shown, not gone.
+ * The state after a read, also while a reset is pending. A read is evidence with an age: a stale record changes
+ * nothing, and what is masked or missing is not shown, not gone.
  */
 export function learn(saved: State, read: SecretResponse, context: Context): Learned {
   const { memory } = saved;
@@ -298,7 +284,10 @@ function latest(marks: readonly string[]): string[] {
   return [...new Set(marks.toReversed())].toReversed().slice(-maxFormer);
 }
 
-/** An adopted secret is as old as what has it, unless the platform's time is in the future. */
+/**
+ * Takes the `creationTime` of a record, if it is not in the future, for the time when its secret was generated: nothing
+ * better is known of an adopted one.
+ */
 export function withCreation(state: State, { kind, now }: Context): State {
   const { record, outcome, memory } = state;
   const seconds = record?.["creationTime"];

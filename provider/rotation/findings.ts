@@ -1,6 +1,6 @@
 import { outputsAreFormer, RekeyError, RequestError } from "../platform/errors";
 import { type SecretKind, type Subject } from "../platform/secretKind";
-import { done, type Said } from "./messages";
+import { resetOrRolled, type Said } from "./messages";
 import { accountSettings } from "./plan";
 import { type State } from "./state";
 
@@ -19,6 +19,11 @@ export interface Learned {
   readonly findings: readonly Finding[];
 }
 
+/** What was done for one secret: what to save, and what to tell. */
+export interface Rotated extends Learned {
+  readonly failure?: RekeyError | undefined;
+}
+
 interface Details {
   readonly kind: SecretKind;
   /** Both may be empty. */
@@ -32,7 +37,7 @@ const newVersion = "If it lasts, set a new version, which resets it once more.";
 const texts = {
   /** A read settles a reset that was not confirmed. */
   settled: ({ kind, why }: Details) =>
-    `was ${done(kind)}: the last reset was not confirmed${why && ` (${why})`}, but a read shows other credentials than before it, so it was applied. What was read is saved.`,
+    `was ${resetOrRolled(kind)}: the last reset was not confirmed${why && ` (${why})`}, but a read shows other credentials than before it, so it was applied. What was read is saved.`,
   claimed: () =>
     "was rolled once since the last `up`, by a run that was killed or by someone else: this counts as the roll of the new version, and no other one was sent. If someone else rolled it before the version was set, set another one.",
   overtaken: ({ why }: Details) =>

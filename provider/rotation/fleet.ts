@@ -22,7 +22,7 @@ import { fleetId, hasRecords, readFleet, type SavedMember, subjectOf, writeFleet
 import { databasePassword } from "./kinds/databasePassword";
 import { refresh } from "./reads";
 import { rotate } from "./rotate";
-import { claimOf, connectionInput, rotationInputs, rotationProblems, stateOf } from "./rotation";
+import { claimOf, connectionInput, refreshedIn, rotationInputs, rotationProblems } from "./rotation";
 
 /** Rotates the passwords of many databases, each by the same rules as a single one. */
 export const passwordRotationFleet: Resource<FleetInputs, FleetOutputs> = {
@@ -108,7 +108,7 @@ async function rotateAll(
   const queue = run.platform.queueWithin(concurrency ?? undefined);
   let failed = 0;
   const rotateInTurn = async (one: PlannedMember): Promise<Done> => {
-    if (!isIdle(one) && failed >= (maxFailures ?? Infinity)) return { ...memberOf(one), error: notAttempted };
+    if (!isIdle(one) && failed >= (maxFailures ?? Infinity)) return { ...asSaved(one), error: notAttempted };
     const done = await rotateOne(one, run);
     // A refusal of Rekey is not a failure of the platform.
     if (done.failure && !(done.failure instanceof RefusedError)) failed++;
@@ -121,15 +121,15 @@ async function rotateAll(
 async function rotateOne(one: PlannedMember, run: Run): Promise<Done> {
   const { subject, before, desired } = one;
   try {
-    return { ...memberOf(one), ...(await rotate(subject, before?.state, desired, run)) };
+    return { ...asSaved(one), ...(await rotate(subject, before?.state, desired, run)) };
   } catch (error) {
     const secret = { secret: secretOf(subject), word: subject.kind.word };
-    return { ...memberOf(one), failure: error instanceof RekeyError ? error : new InternalError(secret, error) };
+    return { ...asSaved(one), failure: error instanceof RekeyError ? error : new InternalError(secret, error) };
   }
 }
 
-/** The database unchanged, with its present name. */
-function memberOf({ name, subject, before }: PlannedMember): Done {
+/** The database as it was saved, with its present name. */
+function asSaved({ name, subject, before }: PlannedMember): Done {
   return { name, databaseId: subject.id, state: before?.state, findings: [] };
 }
 
@@ -137,7 +137,7 @@ function memberOf({ name, subject, before }: PlannedMember): Done {
 async function refreshOne(member: SavedMember, run: Run): Promise<Done> {
   if (member.state === undefined) return { ...member, findings: [] };
   const subject = subjectOf(member);
-  stateOf(run).add(secretOf(subject));
+  refreshedIn(run).add(secretOf(subject));
   return { ...member, ...(await refresh(subject, member.state, run)) };
 }
 

@@ -8,7 +8,7 @@ import { type SavedMember, subjectOf } from "./fleetState";
 import { databasePassword } from "./kinds/databasePassword";
 import { type Said, saidOf, withCount } from "./messages";
 import { contextOf, type Desired, type Plan, planRotation } from "./plan";
-import { changingOutputs, renamed, settingsNotice, stateOf } from "./rotation";
+import { changingOutputs, refreshedIn, renamed, settingsNotice } from "./rotation";
 import { type Trigger } from "./trigger";
 
 /** A database of a fleet: its id, or its id and its own trigger. In a preview, any may be unknown. */
@@ -149,7 +149,7 @@ export function announcedIn(members: readonly PlannedMember[], isSaved: boolean,
     if (plan.kind !== "reset") return said.map((one) => ({ name, said: one }));
     // Each secret whose id is not known yet is another one.
     const secret = isUnknown(subject.id) ? Symbol() : secretOf(subject);
-    const isRenamed = !isSaved && stateOf(run).has(secretOf(subject));
+    const isRenamed = !isSaved && refreshedIn(run).has(secretOf(subject));
     const all = isRenamed ? [...said, renamed] : said;
     return all.map((one, index) => ({ name, said: one, ...(index === 0 && { secret }) }));
   });
@@ -179,9 +179,9 @@ export function fleetNotices(all: readonly SaidOfOne[], run: Run): Notice[] {
   });
 }
 
-/** The text of a plan without the times in it: `2026-11-21T12:00:00.000Z`, `3 days`. */
+/** The text of a plan without its times and other numbers: `2026-11-21T12:00:00.000Z`. */
 function withoutTimes(text: string): string {
-  return text.replace(/\d+ [a-z]+ late|\d[\d:.TZ-]*/g, "");
+  return text.replace(/\d[\d:.TZ-]*/g, "");
 }
 
 /** Databases that a notice names; the others are counted. */

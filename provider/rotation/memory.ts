@@ -1,12 +1,12 @@
 import { createHmac, randomBytes } from "node:crypto";
 import { StateError } from "../platform/errors";
-import { type Place } from "../platform/secretKind";
+import { type Place, type SecretKind } from "../platform/secretKind";
 import { type CredentialName, credentialNames, type Credentials } from "../records/credentials";
 import { isObject } from "../records/fields";
 
 /**
- * What Rekey remembers of one secret. It is saved as one secret output, and all decisions depend on it alone. It has
- * salted marks, and never the value of a credential.
+ * What Rekey remembers of one secret. It is saved as one secret output, and whether a reset is due depends on nothing
+ * else that is saved. It has salted marks, and never the value of a credential.
  */
 export interface Memory {
   readonly salt: string;
@@ -17,12 +17,16 @@ export interface Memory {
   readonly applied?: string | undefined;
   /** The reset that was sent and is not confirmed. */
   readonly pending?: Pending | undefined;
+  /** The last credentials that are known. A pending reset does not change them. */
   readonly current: Marks;
   /** What confirmed resets have replaced, the newest last: marks of the best credential of each record. */
   readonly former: readonly string[];
   /** What someone else has replaced since the last confirmed reset. It may return. */
   readonly replaced: readonly string[];
-  /** The best credential by which any of these is marked. Records are judged by it. */
+  /**
+   * The best credential of the records that were replaced, in the order of `credentialNames`. A record is judged by it,
+   * or by a better current one.
+   */
   readonly best?: CredentialName | undefined;
   /** The last confirmed reset or the adoption, from which `rotateEvery` counts (ISO 8601, UTC). */
   readonly rotatedAt: string;
@@ -94,6 +98,20 @@ interface EncryptedFile {
 
 /** Former credentials that are remembered of one secret. */
 export const maxFormer = 8;
+
+/** The memory of a secret of which nothing is known yet. */
+export function emptyMemory({ kind, now, place }: { kind: SecretKind; now: Date; place?: Place | undefined }): Memory {
+  return {
+    salt: newSalt(),
+    current: {},
+    former: [],
+    replaced: [],
+    rotatedAt: now.toISOString(),
+    made: kind.minInterval === undefined ? [{}] : [{}, {}],
+    place,
+    declared: {},
+  };
+}
 
 /** Marks with the same salt can be compared. */
 export function newSalt(): string {

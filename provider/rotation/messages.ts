@@ -19,8 +19,8 @@ export function noticeAbout(subject: Subject, { text, isWarning }: Said): Notice
   return { text: `${secret.slice(0, 1).toUpperCase()}${secret.slice(1)}: ${text}`, isWarning };
 }
 
-/** `reset`, or `rolled` for keys. */
-export function done({ minInterval }: SecretKind): string {
+/** What happens to a secret of a kind: `reset`, or `rolled` for keys. */
+export function resetOrRolled({ minInterval }: SecretKind): string {
   return minInterval === undefined ? "reset" : "rolled";
 }
 
@@ -36,22 +36,22 @@ export function saidOf(
   context: Context,
   isAdded = false,
 ): Said[] {
-  const isFirst = saved !== undefined && isReadFirst(saved, plan, context);
-  const announcement = announced(plan, context.kind, desired, isFirst, isAdded);
+  const readsFirst = saved !== undefined && isReadFirst(saved, plan, context);
+  const announcement = announced(plan, context.kind, desired, readsFirst, isAdded);
   return [...(announcement ? [announcement] : []), ...(saved ? concerns(saved.memory, plan, desired, context) : [])];
 }
 
-/** @param isFirst whether a read may be enough */
+/** @param readsFirst whether the secret is read before it is reset, and the read may be enough */
 function announced(
   plan: Plan,
   kind: SecretKind,
   desired: Desired,
-  isFirst: boolean,
+  readsFirst: boolean,
   isAdded: boolean,
 ): Said | undefined {
-  const did = done(kind);
+  const did = resetOrRolled(kind);
   const why = (due: Reset) => `because ${reasonOf(due, kind, desired, isAdded)}`;
-  const first = isFirst
+  const first = readsFirst
     ? " It is read first: if that shows that the last one was applied, what was read is saved instead."
     : "";
   switch (plan.kind) {
@@ -75,7 +75,7 @@ function announced(
     case "refuse": {
       const text = `will not be ${did}: ${plan.why}.`;
       return {
-        text: isFirst ? `will be read first, and may then be ${did}. If that changes nothing, it ${text}` : text,
+        text: readsFirst ? `will be read first, and may then be ${did}. If that changes nothing, it ${text}` : text,
       };
     }
     case "reset":

@@ -88,7 +88,7 @@ const decidingInputs = ["version", "triggers", "rotateEvery", "rotatedSince", "m
 /** Unconfirmed resets in a row after which no further one is sent. */
 const unconfirmedLimit = 3;
 
-/** Decides what to do. Preview, update and the reads before and after a reset ask it the same question. */
+/** Decides what to do, without requests. A preview asks it; an update asks it again, and once more after its read. */
 export function planRotation(saved: State | undefined, desired: Desired, context: Context): Plan {
   const plan = gated(saved?.memory, decide(saved?.memory, desired, context), desired, context);
   if (plan.kind !== "keep" || saved === undefined) return plan;

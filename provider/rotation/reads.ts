@@ -5,10 +5,10 @@ import { valuesOf } from "../records/credentials";
 import { type SecretResponse } from "../records/response";
 import { type Run } from "../run";
 import { judge, learn } from "./evidence";
-import { type Learned, savedKeyAdvice, unknownFailure } from "./findings";
+import { type Learned, type Rotated, savedKeyAdvice, unknownFailure } from "./findings";
 import { marksOf } from "./memory";
 import { contextOf } from "./plan";
-import { type Rotated, save, shownIn } from "./save";
+import { save, shownIn } from "./save";
 import { credentialsIn, type State } from "./state";
 
 async function read(subject: Subject, run: Run): Promise<SecretResponse> {
@@ -74,33 +74,33 @@ export async function readUntilShown(subject: Subject, { memory }: State, run: R
   return poll(run, { act, isDone: ({ isFinal }) => isFinal, firstWaitMs: 250, endsAtMs });
 }
 
-/** The state after a reset of which it is unknown whether it was applied, unless a read shows it. */
+/** The state after a reset whose response was lost: the unconfirmed one of `begin`, unless a read shows the result. */
 export async function settleLost(
   subject: Subject,
-  pending: State,
+  unconfirmed: State,
   failed: RequestError | InternalError,
   run: Run,
 ): Promise<Rotated> {
-  const canSettle = pending.memory.pending?.before !== undefined;
-  const last = canSettle ? await readUntilShown(subject, pending, run) : undefined;
+  const canSettle = unconfirmed.memory.pending?.before !== undefined;
+  const last = canSettle ? await readUntilShown(subject, unconfirmed, run) : undefined;
   const failure = unknownFailure(subject, failed, canSettle);
-  if (!last?.read) return { state: pending, failure, findings: [] };
+  if (!last?.read) return { state: unconfirmed, failure, findings: [] };
   // The platform's text may contain the new credentials, which only this read has shown.
   const { secrets } = run.platform;
   secrets.add(valuesOf(last.read.credentials));
   const why = secrets.redact(failed instanceof RequestError ? failed.happened : "its result was lost");
-  const learned = learn(pending, last.read, contextOf(subject, run));
+  const learned = learn(unconfirmed, last.read, contextOf(subject, run));
   const findings = learned.findings.map((one) => (one.kind === "unknown" ? one : { ...one, why }));
   return { ...learned, findings, ...(learned.state.memory.pending && { failure }) };
 }
 
 /**
- * Reads what may have been changed elsewhere, and what is not known. It never fails: if the read does, the saved state
- * stays.
+ * Reads a secret without resetting it; `learn` decides what the read changes. It never fails: if the read does, the
+ * saved state stays.
  *
  * @param isRefresh whether the configuration is that of the last `up`
  */
-export async function look(subject: Subject, saved: State, run: Run, isRefresh = false): Promise<Learned> {
+export async function tryRead(subject: Subject, saved: State, run: Run, isRefresh = false): Promise<Learned> {
   const context = contextOf(subject, run);
   try {
     if (!context.canRead) return { state: saved, findings: [] };
@@ -114,9 +114,9 @@ export async function look(subject: Subject, saved: State, run: Run, isRefresh =
   }
 }
 
-/** Reads what may have been changed elsewhere, and what is not known. It resets nothing and never fails. */
+/** Reads a secret for a refresh, and prepares what is saved. It resets nothing and never fails. */
 export async function refresh(subject: Subject, saved: State, run: Run): Promise<Rotated> {
-  const found = await look(subject, saved, run, true);
+  const found = await tryRead(subject, saved, run, true);
   const { failure, ...next } = await save(subject, saved, found, saved.memory.declared, run);
   return failure ? { state: saved, findings: [{ kind: "failed", why: failure.text }] } : next;
 }

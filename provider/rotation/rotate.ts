@@ -5,21 +5,21 @@ import { type SecretResponse } from "../records/response";
 import { type Run } from "../run";
 import { adopt } from "./adoption";
 import { begin, confirm, learn, madeNow } from "./evidence";
-import { isUnread, type Learned } from "./findings";
+import { isUnread, type Learned, type Rotated } from "./findings";
 import { bestOf, better, type Declared, knownIn, missingIn } from "./memory";
 import { contextOf, declaredIn, type Desired, isOlder, isReadFirst, type Plan, planRotation } from "./plan";
-import { look, readBefore, readUntilShown, settleLost } from "./reads";
+import { readBefore, readUntilShown, settleLost, tryRead } from "./reads";
 import { claimedRoll } from "./rolls";
-import { isShown, type Rotated, save, shownIn, tryRecipients } from "./save";
+import { isShown, save, shownIn, tryRecipients } from "./save";
 import { credentialsIn, type State } from "./state";
 import { canonicalTrigger, triggerMark } from "./trigger";
 
 /**
- * The credentials that resets of this run have replaced, as far as they are known. If they are not saved, no later run
- * can show that they are refused.
+ * The former credentials that resets of this run have replaced, as far as they are known. If they are not saved, no
+ * later run can show that they are refused.
  */
-export function replacedIn(subject: Subject, run: Run): Credentials[] {
-  return run.shared(`replaced ${keyOf(subject)}`, (): Credentials[] => []);
+export function formerIn(subject: Subject, run: Run): Credentials[] {
+  return run.shared(`former ${keyOf(subject)}`, (): Credentials[] => []);
 }
 
 /**
@@ -33,7 +33,8 @@ export async function rotate(subject: Subject, saved: State | undefined, desired
   const declared = declaredIn(desired);
   if (saved && (plan.kind === "keep" || plan.kind === "save" || plan.kind === "read")) {
     if (plan.kind === "read") run.platform.operations(subject.kind);
-    const { state, findings } = plan.kind === "read" ? await look(subject, saved, run) : { state: saved, findings: [] };
+    const { state, findings } =
+      plan.kind === "read" ? await tryRead(subject, saved, run) : { state: saved, findings: [] };
     const { memory } = state;
     const next = { ...state, memory: { ...memory, applied: memory.applied ?? triggerMark(memory, desired) } };
     // Without the values, the next run tries again.
@@ -42,7 +43,7 @@ export async function rotate(subject: Subject, saved: State | undefined, desired
   }
   if (plan.kind === "refuse" && !(saved && isReadFirst(saved, plan, context))) throw refusal(subject, plan);
   await tryRecipients(subject, declared, run);
-  const rotated = await once(subject, desired, run, () => reset(subject, saved, desired, run));
+  const rotated = await once(subject, desired, run, () => adoptOrReset(subject, saved, desired, run));
   return save(subject, saved, rotated, declared, run);
 }
 
@@ -62,8 +63,11 @@ function once(subject: Subject, desired: Desired, run: Run, act: () => Promise<R
   return result;
 }
 
-/** Reads first, if the platform can be read: that may be enough. Then sends one reset, and reads until it is shown. */
-async function reset(subject: Subject, saved: State | undefined, desired: Desired, run: Run): Promise<Rotated> {
+/**
+ * Reads first, if the platform can be read: an adoption, or a reset that was applied before, needs nothing else.
+ * Otherwise sends one reset, and reads until the new credentials are shown.
+ */
+async function adoptOrReset(subject: Subject, saved: State | undefined, desired: Desired, run: Run): Promise<Rotated> {
   const { kind, id } = subject;
   const context = contextOf(subject, run);
   const first = planRotation(saved, desired, context);
@@ -84,16 +88,16 @@ async function reset(subject: Subject, saved: State | undefined, desired: Desire
     const plan = planRotation(from, desired, { ...context, shown: read?.credentials });
     if (plan.kind === "refuse") throw refusal(subject, plan);
     if (plan.kind !== "reset") return learned ?? unexpected(plan);
-    const pending = begin(from, desired, plan.reason, read, context);
-    requireShown(subject, pending, read, run);
+    const unconfirmed = begin(from, desired, plan.reason, read, context);
+    requireShown(subject, unconfirmed, read, run);
     // Not later than the reset, so that a leak after it counts.
     const made = madeNow(desired, run.options.clock.now());
     const sent = await send(subject, run);
-    replacedIn(subject, run).push(credentialsIn(saved), read?.credentials ?? {});
+    formerIn(subject, run).push(credentialsIn(saved), read?.credentials ?? {});
     const { state, failure, ...after } =
       sent instanceof RekeyError
-        ? await settleLost(subject, pending, sent, run)
-        : await complete(subject, pending, sent, made, run);
+        ? await settleLost(subject, unconfirmed, sent, run)
+        : await complete(subject, unconfirmed, sent, made, run);
     // What someone else has changed before is replaced by a confirmed reset.
     const earlier = learned && !isAdopted && (noticed || failure) ? learned.findings : [];
     const findings = [...earlier, ...after.findings];
@@ -166,21 +170,21 @@ async function send(subject: Subject, run: Run): Promise<SecretResponse | Reques
 /** The state after a response. What is not known, or not known to be shown, is read until the platform shows it. */
 async function complete(
   subject: Subject,
-  pending: State,
+  unconfirmed: State,
   response: SecretResponse,
   made: ReturnType<typeof madeNow>,
   run: Run,
 ): Promise<Rotated> {
   const context = contextOf(subject, run);
-  let state = confirm(pending, [response], made, context);
+  let state = confirm(unconfirmed, [response], made, context);
   const { memory } = state;
   const isUnshown = (name: CredentialName) => !isShown(memory, name, shownIn(subject, run));
   const isOpen =
     missingIn(memory).length > 0 || (isUnsaved(memory.declared) && knownIn(memory.current).some(isUnshown));
   const last = context.canRead && isOpen ? await readUntilShown(subject, state, run) : undefined;
-  if (last?.read) state = confirm(pending, [response, last.read], made, context);
+  if (last?.read) state = confirm(unconfirmed, [response, last.read], made, context);
   const values = credentialsIn(state);
-  const expected = Object.keys({ ...pending.memory.current, ...pending.memory.pending?.before });
+  const expected = Object.keys({ ...unconfirmed.memory.current, ...unconfirmed.memory.pending?.before });
   const names = expected.filter((name) => !Object.hasOwn(values, name));
   const isKnown = names.length === 0 && (bestOf(values) !== undefined || !context.canRead);
   return { state, findings: isKnown ? [] : [{ kind: "unknown", names, why: last?.why }] };

@@ -16,7 +16,7 @@ import { type Run } from "../run";
 import { adoptSecret } from "./adoption";
 import { accessOf, connectionProblem, urlsOf } from "./access";
 import { recipientsProblem } from "./encryption";
-import { told } from "./findings";
+import { type Rotated, told } from "./findings";
 import { databasePassword } from "./kinds/databasePassword";
 import { writeMemory } from "./memory";
 import { noticeAbout, type Said, saidOf, withCount } from "./messages";
@@ -24,7 +24,6 @@ import { changedIn, contextOf, type Desired, type Plan, planRotation } from "./p
 import { refresh } from "./reads";
 import { rotate } from "./rotate";
 import { dueAt, isFuture, readDate, readInterval } from "./schedule";
-import { type Rotated } from "./save";
 import { type State, stateIn } from "./state";
 
 /** The saved outputs of a rotation. */
@@ -40,7 +39,7 @@ export function rotationOf(kind: SecretKind): Resource<Desired, RotationOutputs>
   const subjectOf = (values: object): Subject => {
     return { kind, id: onlyId ?? (values as Readonly<Record<string, string>>)[idInput] ?? "" };
   };
-  const done = (subject: Subject, { state, failure, findings }: Rotated, run: Run): Result<RotationOutputs> => ({
+  const resultOf = (subject: Subject, { state, failure, findings }: Rotated, run: Run): Result<RotationOutputs> => ({
     outputs: outputsOf(subject, state, Object.keys(outputs), run),
     failure,
     notices: findings.map((finding) => noticeAbout(subject, told(finding, kind))),
@@ -78,13 +77,13 @@ export function rotationOf(kind: SecretKind): Resource<Desired, RotationOutputs>
     },
     async apply(saved, inputs, run) {
       const subject = subjectOf(inputs);
-      return done(subject, await rotate(subject, saved && stateIn(saved), inputs, run), run);
+      return resultOf(subject, await rotate(subject, saved && stateIn(saved), inputs, run), run);
     },
     async refresh(saved, run) {
       const subject = subjectOf(saved);
-      stateOf(run).add(secretOf(subject));
+      refreshedIn(run).add(secretOf(subject));
       try {
-        return done(subject, await refresh(subject, stateIn(saved), run), run);
+        return resultOf(subject, await refresh(subject, stateIn(saved), run), run);
       } catch (error) {
         if (!(error instanceof RekeyError)) throw error;
         return { outputs: saved, notices: [{ text: error.text, isWarning: true }] };
@@ -94,7 +93,7 @@ export function rotationOf(kind: SecretKind): Resource<Desired, RotationOutputs>
       const wrong = onlyId === undefined ? idProblem(id) : id === onlyId ? undefined : `must be ${onlyId}`;
       if (wrong !== undefined) throw new InputError("id", wrong);
       const subject: Subject = { kind, id };
-      const { notices, outputs: adopted } = done(subject, await adoptSecret(subject, run), run);
+      const { notices, outputs: adopted } = resultOf(subject, await adoptSecret(subject, run), run);
       const inputs = { [idInput]: id, initialRotation: false };
       return { inputs, outputs: adopted, notices: notices.filter(({ isWarning }) => isWarning) };
     },
@@ -176,23 +175,23 @@ function noticesOf(subject: Subject, plan: Plan, saved: State | undefined, desir
     const counted = run.announce([subject.id === unknownValue ? Symbol() : secretOf(subject)]);
     // A replacement is announced once, by its diff.
     said.splice(0, 1, ...(first && counted ? [withCount(first, counted)] : []));
-    if (saved === undefined && stateOf(run).has(secretOf(subject))) said.push(renamed);
+    if (saved === undefined && refreshedIn(run).has(secretOf(subject))) said.push(renamed);
   }
   return [...said.map((one) => noticeAbout(subject, one)), ...settingsNotice(subject, plan, run)];
 }
 
-/** The secrets that this run has refreshed: a new resource for one of them is likely renamed. */
-export function stateOf(run: Run): Set<string> {
-  return run.shared(stateOf, () => new Set<string>());
+/** The secrets that this run has refreshed. All are in the state: a new resource for one of them is likely renamed. */
+export function refreshedIn(run: Run): Set<string> {
+  return run.shared(refreshedIn, () => new Set<string>());
 }
 
 /** Says once in a run that an `up` will fail for a missing setting: previews pass without credentials. */
 export function settingsNotice({ kind }: Subject, plan: Plan, run: Run): Notice[] {
-  return sends(plan) ? run.settingsWarning(kind.service) : [];
+  return needsPlatform(plan) ? run.settingsWarning(kind.service) : [];
 }
 
-/** Whether a plan needs the platform. */
-function sends({ kind }: Plan): boolean {
+/** Whether carrying out a plan may send requests to the platform. */
+function needsPlatform({ kind }: Plan): boolean {
   return kind !== "keep" && kind !== "save" && kind !== "refuse";
 }
 

@@ -1,19 +1,14 @@
 import { isDeepStrictEqual } from "node:util";
-import { NotEncryptedError, RefusedError, type RekeyError } from "../platform/errors";
+import { NotEncryptedError, RefusedError } from "../platform/errors";
 import { keyOf, secretOf, type Subject } from "../platform/secretKind";
 import { type CredentialName, credentialNames, type Credentials } from "../records/credentials";
 import { jsonText } from "../records/properties";
 import { type Run } from "../run";
 import { urlsOf } from "./access";
 import { encrypt } from "./encryption";
-import { type Finding, type Learned } from "./findings";
+import { type Finding, type Rotated } from "./findings";
 import { type Declared, knownIn, marksOf, type Memory } from "./memory";
 import { credentialsIn, type State, withoutValues } from "./state";
-
-/** What was done for one secret: what to save, and what to tell. */
-export interface Rotated extends Learned {
-  readonly failure?: RekeyError | undefined;
-}
 
 /** The credentials that reads of this run have shown. What the platform shows may leave the state. */
 export function shownIn(subject: Subject, run: Run): Credentials[] {
@@ -21,9 +16,9 @@ export function shownIn(subject: Subject, run: Run): Credentials[] {
 }
 
 /**
- * What to save, in the form that the program declares: the only place where values leave a state, and are encrypted. A
- * value leaves only if the age file has it, or if a read of this run has shown it. New ones that cannot be encrypted
- * are saved instead.
+ * What to save, in the form that the program declares: the only place where current values are removed from a state, or
+ * encrypted. A value is removed only if the age file has it, or if a read of this run has shown it. New ones that
+ * cannot be encrypted are saved instead. `confirm` and `learn` have removed the former values before.
  *
  * @param before the saved state
  */

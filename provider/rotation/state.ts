@@ -8,7 +8,8 @@ import { type Memory, readMemory, type ResetReason } from "./memory";
 export type Outcome = "reset" | "adopted" | "unknown";
 
 /**
- * A secret as a rotation saves it: what a program can use, and what Rekey remembers. No decision reads anything else.
+ * A secret as a rotation saves it: what a program can use, and what Rekey remembers in `memory`. Outputs that follow
+ * from these are added when it is saved: `outputsOf` and, for a fleet, `writeFleet`.
  */
 export interface State extends Credentials {
   readonly outcome: Outcome;

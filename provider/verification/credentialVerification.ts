@@ -5,10 +5,9 @@ import { isObject, isSet } from "../records/fields";
 import { isUnknown } from "../records/properties";
 import { type Notice, type Planned, type Resource, type Result } from "../resource";
 import { type AccessCredential } from "../rotation/access";
-import { secondsProblem } from "../rotation/arguments";
 import { parsed } from "../rotation/memory";
 import { type Desired } from "../rotation/plan";
-import { replacedIn } from "../rotation/rotate";
+import { formerIn } from "../rotation/rotate";
 import { connectionInput } from "../rotation/rotation";
 import { type Run } from "../run";
 import { type Tools, verify } from "./attempts";
@@ -74,6 +73,12 @@ export const credentialVerification: Resource<CredentialVerificationInputs, Cred
   apply,
 };
 
+/** Why a value of `withinSeconds` cannot be used, if it cannot. */
+function secondsProblem(value: unknown): string | undefined {
+  const isUsable = typeof value === "number" && Number.isFinite(value) && value > 0;
+  return isUsable ? undefined : "must be a number of seconds above 0";
+}
+
 function plan(saved: CredentialVerificationOutputs | undefined, { access }: CredentialVerificationInputs): Planned {
   if (!saved || isUnknown(access)) return { changes: true, notices: [] };
   const before = readMemory(saved);
@@ -131,7 +136,7 @@ async function verifyTarget(target: Target, entry: Entry | undefined, tools: Too
   if (!current) return { target, entry: { count, former } };
   const isSame = former !== undefined && isSameCredential(former, current);
   const others = former && !isSame ? [former] : [];
-  const tries = [...replacedInRun(target, current, tools.run), ...others].flatMap((one) => {
+  const tries = [...formerInRun(target, current, tools.run), ...others].flatMap((one) => {
     return "value" in one && one.name === current.name && !isSameCredential(one, current) ? [one] : [];
   });
   const failure =
@@ -147,10 +152,10 @@ async function verifyTarget(target: Target, entry: Entry | undefined, tools: Too
 }
 
 /** What resets of this run have replaced, if it is not saved: no later run can try it. */
-function replacedInRun({ subject, username, count }: Target, current: AccessCredential, run: Run): Tried[] {
+function formerInRun({ subject, username, count }: Target, current: AccessCredential, run: Run): Tried[] {
   if ("value" in current) return [];
   const { name } = current;
-  const values = new Set(replacedIn(subject, run).flatMap((credentials) => credentials[name] ?? []));
+  const values = new Set(formerIn(subject, run).flatMap((credentials) => credentials[name] ?? []));
   return [...values].map((value) => ({ name, value, count: count - 1, username }));
 }
 

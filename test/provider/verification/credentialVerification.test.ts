@@ -4,7 +4,7 @@ import { type ProbeRequest } from "../../../provider/platform/probe";
 import { VerificationError } from "../../../provider/platform/errors";
 import { databasePassword } from "../../../provider/rotation/kinds/databasePassword";
 import { saltedMark } from "../../../provider/rotation/memory";
-import { replacedIn } from "../../../provider/rotation/rotate";
+import { formerIn } from "../../../provider/rotation/rotate";
 import {
   credentialVerification,
   type CredentialVerificationInputs,
@@ -243,7 +243,7 @@ describe("verification: CredentialVerification", () => {
         fake.readDatabase = () => ({ credentials: { password: canary(shows) } });
         const run = fake.start();
         const former = replaced.map((nth) => ({ password: canary(nth), restToken: "other" }));
-        replacedIn({ kind: databasePassword, id: "db" }, run).push(...former);
+        formerIn({ kind: databasePassword, id: "db" }, run).push(...former);
         if (saved) assert.equal(plan(saved, inputs(said)).changes, true);
         const { outputs, message, warning } = await verify(said, saved, {}, run);
         assert.match(message, fails);

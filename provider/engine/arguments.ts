@@ -32,9 +32,3 @@ export function optionalText(name: string, value: unknown): string | undefined {
   if (!value.isWellFormed()) throw new InputError(name, "must be well-formed Unicode");
   return value;
 }
-
-/** Why a value of `withinSeconds` cannot be used, if it cannot. */
-export function secondsProblem(value: unknown): string | undefined {
-  const isUsable = typeof value === "number" && Number.isFinite(value) && value > 0;
-  return isUsable ? undefined : "must be a number of seconds above 0";
-}
