@@ -48,7 +48,7 @@ describe("sdk: the types", () => {
       const ofPlatform = files.filter((file) => file.startsWith("provider/platform/"));
       assert.deepEqual(
         ofPlatform.sort(),
-        ["address", "errors", "retry", "secretKind"].map((name) => `provider/platform/${name}.d.ts`),
+        ["errors", "retry", "secretKind"].map((name) => `provider/platform/${name}.d.ts`),
       );
     });
   }
