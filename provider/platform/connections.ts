@@ -118,6 +118,11 @@ export class Connection {
     return this.#response?.complete === true;
   }
 
+  /** The status of the response, as soon as its headers have arrived. */
+  get status(): number | undefined {
+    return this.#response?.statusCode;
+  }
+
   get isUsable(): boolean {
     const { isReused, former, origin, socket } = this;
     const isKept = !isReused || (former?.isRecognized === true && origin.isKept);

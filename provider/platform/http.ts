@@ -197,19 +197,27 @@ export class HttpRequester implements Requester {
         maxContentLength: maxBytes,
         transport: connection,
       });
-      if (status >= 200 && status < 300) return { status, body: data, facts, service, connection };
+      if (isSuccess(status)) return { status, body: data, facts, service, connection };
       const sent = headers as Partial<Record<string, string>>;
       const retryAfterMs = readRetryAfter(sent, Date.now(), status === 429 ? resetHeaders : []);
       return { delivery: deliveryOfFailure(status), status, body: data, retryAfterMs };
     } catch (error) {
       connection.close();
       const { message, code } = error as AxiosError;
-      const reason = isLate ? "deadline" : message.startsWith("maxContentLength") ? "too large" : code;
+      const isTooLarge = message.startsWith("maxContentLength");
+      const { status = 200 } = connection;
+      // Of an error, only what the page says is not known.
+      if (isTooLarge && !isSuccess(status)) return { delivery: deliveryOfFailure(status), status };
+      const reason = isLate ? "deadline" : isTooLarge ? "too large" : code;
       return { delivery: connection.isSent ? "maybe applied" : "not sent", code: reason };
     } finally {
       clearTimeout(timer);
     }
   }
+}
+
+function isSuccess(status: number): boolean {
+  return status >= 200 && status < 300;
 }
 
 /** Whether a response has arrived at the deadline: the process may have been too busy to read it. */

@@ -179,8 +179,12 @@ const problemsOf: Readonly<Record<keyof Connection, (value: never) => string | u
 
 export const connectionNames = Object.keys(problemsOf) as (keyof Connection)[];
 
-/** What is wrong with a connection, as far as that is known without the database. */
-export function connectionProblem(given: unknown): string | undefined {
+/**
+ * What is wrong with a connection, as far as that is known without the database.
+ *
+ * @param setting that counts if the connection has no host
+ */
+export function connectionProblem(given: unknown, setting?: FoundSetting): string | undefined {
   if (!isObject(given)) return `must be an object, not ${kindOf(given)}`;
   for (const [name, value] of Object.entries(given)) {
     const known = connectionNames.find((one) => one === name);
@@ -189,7 +193,13 @@ export function connectionProblem(given: unknown): string | undefined {
     if (problem !== undefined) return `has a ${name} that ${problem}`;
   }
   const { host, tls } = given;
-  // Without a host, or with a template, it may be this machine.
-  const problem = typeof host === "string" && !host.includes("{") ? tlsProblem(host, tls) : undefined;
+  // A preset completes a short slug only: the host of the record may be this machine.
+  const template = host ?? (setting?.source === "preset" ? undefined : setting?.value);
+  const problem = typeof template === "string" && !canBeLoopback(template) ? tlsProblem(template, tls) : undefined;
   return problem && `has a tls that ${problem}`;
+}
+
+/** Whether a host with `{endpoint}` or `{id}` in it can be this machine. */
+function canBeLoopback(template: string): boolean {
+  return ["localhost", "1"].some((value) => isLoopback(template.replace(/\{(endpoint|id)\}/g, value)));
 }

@@ -92,6 +92,9 @@ interface Done extends SavedMember {
   readonly failure?: RekeyError | undefined;
 }
 
+/** Milliseconds after which a fleet shows again how many of its databases are done. */
+const progressMs = 5_000;
+
 /**
  * Rotates all. Requests run within `concurrency`, and none begins after `maxFailures`.
  *
@@ -106,13 +109,21 @@ async function rotateAll(
   if (members.every(isIdle)) return Promise.all(members.map((one) => rotateOne(one, run)));
   run.platform.operations(databasePassword);
   const queue = run.platform.queueWithin(concurrency ?? undefined);
+  const { clock, log } = run.options;
+  let shownAtMs = clock.elapsedMs();
+  let done = 0;
   let failed = 0;
   const rotateInTurn = async (one: PlannedMember): Promise<Done> => {
     if (!isIdle(one) && failed >= (maxFailures ?? Infinity)) return { ...asSaved(one), error: notAttempted };
-    const done = await rotateOne(one, run);
+    const rotated = await rotateOne(one, run);
+    done++;
     // A refusal of Rekey is not a failure of the platform.
-    if (done.failure && !(done.failure instanceof RefusedError)) failed++;
-    return done;
+    if (rotated.failure && !(rotated.failure instanceof RefusedError)) failed++;
+    if (clock.elapsedMs() - shownAtMs >= progressMs) {
+      shownAtMs = clock.elapsedMs();
+      log(`PasswordRotationFleet: ${done} of ${members.length} databases are done, ${failed} of them failed.`);
+    }
+    return rotated;
   };
   return Promise.all(members.map((one) => queue.run(() => rotateInTurn(one))));
 }

@@ -1,6 +1,6 @@
 import { InputError, RekeyError } from "../platform/errors";
 import { ownerOf, type SecretKind, secretOf, type Subject } from "../platform/secretKind";
-import { idProblem } from "../records/fields";
+import { idProblem, isSet } from "../records/fields";
 import { isUnknown, jsonText, unknownValue } from "../records/properties";
 import {
   type Adopted,
@@ -220,13 +220,17 @@ function intervalOf({ z, attempt, expected }: Schemas, orZero: boolean) {
 
 /** What is wrong with the inputs of a rotation that the schema accepts. */
 export function rotationProblems(
-  { rotatedSince, saveCredentials, encryptFor }: Desired,
+  { rotatedSince, saveCredentials, encryptFor, connection }: Desired,
   kind: SecretKind,
   run: Run,
 ): InputProblem[] {
   const problems: InputProblem[] = [];
-  // A wrong setting is reported before anything is sent.
-  if (kind === databasePassword) run.options.settings.get("databaseHost");
+  if (kind === databasePassword) {
+    // A wrong setting is reported before anything is sent.
+    const setting = run.options.settings.databaseHost;
+    const problem = isSet(connection) && !isUnknown(connection) ? connectionProblem(connection, setting) : undefined;
+    if (problem !== undefined) problems.push({ property: "connection", problem });
+  }
   const now = run.options.clock.now();
   if (rotatedSince && !isUnknown(rotatedSince) && isFuture(readDate(rotatedSince).toISOString(), now)) {
     const problem = `must not be more than five minutes in the future: by the clock of this machine, it is ${now.toISOString()}`;

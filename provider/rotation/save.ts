@@ -53,7 +53,7 @@ async function withFile(subject: Subject, state: State, run: Run): Promise<State
   const next = encryptFor && Object.keys(values).length > 0 ? { for: encryptFor, has } : undefined;
   const isLeaving = saveCredentials === false && encryptFor === undefined;
   const isOnlyHere = (name: CredentialName) =>
-    isInFile(memory, name) && (isLeaving || has[name] === undefined) && !isShown(memory, name, shownIn(subject, run));
+    isInFile(memory, name) && (isLeaving ? !isShown(memory, name, shownIn(subject, run)) : has[name] === undefined);
   if (isDeepStrictEqual(file, next) || knownIn(current).some(isOnlyHere)) return state;
   // A file with nothing that is current is of no use.
   if (!next) return { ...rest, encryptedCredentials: undefined, memory: { ...memory, file: next } };

@@ -92,6 +92,12 @@ describe("rotation: the endpoint of a database", () => {
     const right = [{}, { host: null }, { host: "{id}.{endpoint}", port: 1, tls: true, username: "u" }, { tls: false }];
     for (const given of right) assert.equal(connectionProblem(given), undefined, JSON.stringify(given));
     assert.match(connectionProblem({ tls: false, host: "db.example.com" }) ?? "", /plain text/);
+    assert.match(connectionProblem({ tls: false, host: "{id}.example.com" }) ?? "", /plain text/);
+    const setting = { value: "{endpoint}.example.com", source: "configuration" } as const;
+    assert.match(connectionProblem({ tls: false }, setting) ?? "", /plain text/);
+    // A preset completes a short slug only.
+    assert.equal(connectionProblem({ tls: false }, { ...setting, source: "preset" }), undefined);
+    assert.equal(connectionProblem({ tls: false, host: "{endpoint}" }, setting), undefined);
   });
 
   it("is never without TLS on another machine", () => {

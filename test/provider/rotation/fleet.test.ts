@@ -62,6 +62,22 @@ function fleetOf(): Fleet {
   return fleet;
 }
 
+describe("fleet: its progress", () => {
+  it("is shown about every five seconds", async () => {
+    const fleet = fleetOf();
+    const { answer } = fleet.fake;
+    fleet.fake.answer = (id) => {
+      fleet.fake.elapsedMs += 3_000;
+      return id === "db-2" ? rejected() : answer(id);
+    };
+    await fleet.up({ databases: many(5), concurrency: 1 });
+    assert.deepEqual(fleet.fake.said, [
+      "PasswordRotationFleet: 2 of 5 databases are done, 0 of them failed.",
+      "PasswordRotationFleet: 4 of 5 databases are done, 1 of them failed.",
+    ]);
+  });
+});
+
 describe("fleet: what is saved", () => {
   it("is saved by name, with what follows from it, and keyed by id in the memory", async () => {
     const fleet = fleetOf();

@@ -7,13 +7,21 @@ import { signingKeys } from "../../../provider/rotation/kinds/signingKeys";
 import { readMemory } from "../../../provider/rotation/memory";
 import { type Desired } from "../../../provider/rotation/plan";
 import { rotationOf } from "../../../provider/rotation/rotation";
+import { Settings } from "../../../provider/settings/settings";
 import { asShown, FakeRun, passwordRotation, rejected, type SavedRotation, unconfirmed } from "../../support/fakeRun";
 
-const { plan, apply, refresh } = asShown(passwordRotation);
+const { check, plan, apply, refresh } = asShown(passwordRotation);
 const id = { databaseId: "db" };
 const shows = (credentials: Credentials): Partial<SecretResponse> => ({ record: { databaseId: "db" }, credentials });
 
 describe("rotation: one reset", () => {
+  it("is refused for a host to which the password would be sent in plain text, and which then has no URL", () => {
+    const settings = new Settings((name) => (name === "databaseHost" ? "db.example.com" : undefined));
+    const run = new FakeRun().start({}, { settings });
+    assert.match(check({ ...id, connection: { tls: false } }, run).join(), /plain text.*REKEY_INPUT_INVALID/);
+    assert.deepEqual(check({ ...id, connection: { tls: false, host: "localhost" } }, run), []);
+  });
+
   it("reads, sends one POST, and saves what it returns, with what follows from it", async () => {
     const fake = new FakeRun();
     fake.answer = () => ({

@@ -69,6 +69,14 @@ describe("save: where values leave a state", () => {
     assert.deepEqual([plain.encryptedCredentials, credentialsIn(plain)], [undefined, all]);
   });
 
+  it("a file stays that the program asks for, although a read of this run has shown what is in it", async () => {
+    const declared = { saveCredentials: false, encryptFor: [team.recipient] } as const;
+    const { next: before } = await saved(fresh(), declared);
+    const { next, kinds } = await saved(before, { ...declared, rotateEvery: "30d" }, before, all);
+    assert.equal(next.encryptedCredentials, before.encryptedCredentials);
+    assert.deepEqual([next.memory.file, kinds], [before.memory.file, []]);
+  });
+
   it("a file stays that is the only place that has a next key which is the current one now", async () => {
     const declared = { saveCredentials: false, encryptFor: [team.recipient] } as const;
     const pair = stateAfterReset({ version: 1 }, { currentKey: "k1", nextKey: "k2" }, context);
