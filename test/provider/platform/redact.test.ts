@@ -164,13 +164,14 @@ describe("platform: redact", () => {
     const text = "urn::a  second\n";
     assert.equal(known.redact(text), text);
     const long = Array.from({ length: 50 }, (_, nth) => `${nth}`).join("-");
-    known.add(["second", undefined, "", "second", "ondage", "ab", long]);
+    known.add(["second", undefined, "", "second", "ondage", "ab", long, long.slice(0, 40), "a-long-one", "long"]);
     for (const [given, expected] of [
       ["a first", "a …"],
       [text, "urn::a  …\n"],
       ["third, ab", "third, ab"],
       ["secondage of it", "… of it"],
       [`to ${long}!`, "to …!"],
+      ["an a-long-one!", "an …!"],
     ] as const) {
       assert.equal(known.redact(given), expected);
     }

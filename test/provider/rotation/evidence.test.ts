@@ -31,6 +31,9 @@ const confirmed = (): State => {
 /** After one more reset, for version 2, of which nothing came back. */
 const lost = (read: Credentials | undefined, from = confirmed()): State =>
   begin(from, { version: 2 }, "trigger", read && shows(read), context(1));
+/** After a reset to generation 3 before which a read has hidden everything. */
+const unseen = (from = confirmed()): State =>
+  confirm(lost({}, from), [shows(all(3))], { at: at(1).toISOString() }, context(1));
 
 describe("evidence: what a record proves", () => {
   const verdictOf = ({ memory }: State, credentials: Credentials, when = context(2)): Verdict =>
@@ -44,6 +47,13 @@ describe("evidence: what a record proves", () => {
     ["a token without the password", confirmed(), { restToken: "r2" }, "hidden"],
     ["a former password alone", confirmed(), { password: "p1" }, "stale"],
     ["nothing", confirmed(), {}, "hidden"],
+    ["what a reset has replaced, before which it was hidden", unseen(), all(2), "stale"],
+    [
+      "what was shown only before a lost reset, after another one",
+      unseen(begin(undefined, { version: 2 }, "created", shows(all(1)), context())),
+      all(1),
+      "stale",
+    ],
     ["what was current before a lost reset", lost(all(2)), all(2), "same"],
     ["others after a lost reset", lost(all(2)), all(3), "new"],
     ["others after a lost reset before which nothing was shown", lost({}), all(3), "hidden"],
@@ -105,13 +115,14 @@ describe("evidence: a reset whose response is lost", () => {
     const state = { ...lost(all(2)) };
     const again = begin(
       { ...state, memory: { ...state.memory, pending: once } },
-      {},
+      { rotatedSince: "2026-01-01" },
       "schedule",
       shows(all(2)),
       context(5),
     );
-    const { count, at: first, reason, trigger } = again.memory.pending ?? assert.fail();
-    assert.deepEqual({ count, first, reason }, { count: 2, first: at(1).toISOString(), reason: "trigger" });
+    const { count, at: first, since, reason, trigger } = again.memory.pending ?? assert.fail();
+    const expected = { count: 2, first: at(1).toISOString(), since: undefined, reason: "trigger" };
+    assert.deepEqual({ count, first, since, reason }, expected);
     assert.equal(trigger, once.trigger);
   });
 });
@@ -133,6 +144,10 @@ describe("evidence: what is saved of a response", () => {
       { saved: { password: "p3", restToken: "r2" }, missing: [] },
     ],
     "nothing of a record from before": [after(all(2)), { saved: {}, missing: ["password", "restToken"] }],
+    "nothing of a record from before an earlier reset": [
+      after(all(1)),
+      { saved: {}, missing: ["password", "restToken"] },
+    ],
     "a token that differs, without the password": [
       after({ restToken: "r3" }),
       { saved: { restToken: "r3" }, missing: ["password"] },
@@ -162,6 +177,12 @@ describe("evidence: what a read shows, if no reset is pending", () => {
     const found = learn(confirmed(), shows({ restToken: "r3" }), context(2));
     assert.deepEqual(credentialsIn(found.state), all(2));
     assert.deepEqual(found.findings, [{ kind: "unseen", names: ["restToken", "password"] }]);
+  });
+
+  it("another token with the same password replaces nothing else", () => {
+    const state = learn(confirmed(), shows({ ...all(2), readOnlyRestToken: "o2" }), context(2)).state;
+    const found = learn(state, shows({ password: "p2", restToken: "r3" }), context(3));
+    assert.deepEqual(credentialsIn(found.state), { password: "p2", restToken: "r3", readOnlyRestToken: "o2" });
   });
 
   it("a delivered token stays if a read shows only the password that was missing", () => {
@@ -220,6 +241,13 @@ describe("evidence: signing keys", () => {
     const sent = begin(rolled(), { version: 3 }, "trigger", shows(keys(2)), ofKeys(5));
     const came = [shows({ nextKey: "k5" }), shows(keys(3))];
     assert.equal(confirm(sent, came, { at: at(5).toISOString() }, ofKeys(5)).nextKey, "k5");
+  });
+
+  it("a next key that someone else has skipped is a former one after a roll", () => {
+    const changed = learn(rolled(), shows(keys(4)), ofKeys(5)).state;
+    const sent = begin(changed, { version: 3 }, "trigger", shows(keys(4)), ofKeys(9));
+    const state = confirm(sent, [shows(keys(5))], { at: at(9).toISOString() }, ofKeys(9));
+    assert.deepEqual(kinds(learn(state, shows(keys(3)), ofKeys(10))), ["stale"]);
   });
 
   it("keys of neither before nor after it end the doubt, are saved, and no roll is due from it", () => {

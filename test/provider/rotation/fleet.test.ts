@@ -312,6 +312,15 @@ describe("fleet: failures", () => {
     assert.equal(fleet.saved?.states["two"]?.error, undefined);
   });
 
+  it("are saved without secrets", async () => {
+    const fleet = fleetOf();
+    fleet.fake.answer = () => rejected();
+    const run = fleet.fake.start();
+    run.platform.secrets.add(["it broke"]);
+    await fleet.up({ databases: of("a") }, run);
+    assert.match(fleet.saved?.states["a"]?.error ?? "", /^Could not do it: … /);
+  });
+
   it("stay until the next `up`, which sends nothing if a refresh has settled them", async () => {
     const fleet = fleetOf();
     const inputs = { databases: of("a") };

@@ -46,6 +46,7 @@ describe("memory: marks", () => {
   it("of triggers are the same if the triggers are, however they are written", () => {
     const mark = (trigger: object) => triggerMark(memory, trigger);
     assert.equal(mark({ version: 1, triggers: { a: true } }), mark({ version: "1", triggers: { a: "true", b: null } }));
+    assert.equal(mark({ triggers: { a: 1, b: 2 } }), mark({ triggers: { b: 2, a: 1 } }));
     assert.equal(mark({ triggers: {} }), "");
     fc.assert(
       fc.property(fc.string(), fc.string(), (a, b) => (mark({ version: a }) === mark({ version: b })) === (a === b)),

@@ -68,6 +68,16 @@ const rows: Readonly<Record<string, Row>> = {
     context: context(1000),
     plan: "read",
   },
+  "after an adoption, the same version": {
+    state: adopt({ version: 1 }, undefined, context(0)).state,
+    desired: { version: 1 },
+    plan: "keep",
+  },
+  "after an adoption of one that is younger than rotatedSince": {
+    state: adopt({ version: 1 }, { ...shown, record: { creationTime: start / 1000 } }, context(0)).state,
+    desired: { version: 1, rotatedSince: "2025-12-31" },
+    plan: "keep",
+  },
   "older than rotatedSince": {
     state: saved(),
     desired: { version: 1, rotatedSince: "2026-01-02" },
@@ -123,6 +133,11 @@ const rows: Readonly<Record<string, Row>> = {
   },
   "values that a read must show before they leave": {
     state: saved(),
+    desired: { version: 1, saveCredentials: false },
+    plan: "read",
+  },
+  "values that were nowhere else when they were to leave": {
+    state: remembering({ declared: { saveCredentials: false } }),
     desired: { version: 1, saveCredentials: false },
     plan: "read",
   },

@@ -88,6 +88,18 @@ describe("rotation: one reset", () => {
     assert.equal(plan(settled.outputs, { ...id, version: 2 }, fake.start()).changes, false);
   });
 
+  it("whose response is lost is saved as a read shows it, although the next one is rejected", async () => {
+    const fake = new FakeRun();
+    fake.canRead = true;
+    fake.answer = () => unconfirmed();
+    fake.readDatabase = () => shows({ password: "old" });
+    const lost = await apply(undefined, { ...id, version: 1 }, fake.start());
+    fake.answer = () => rejected();
+    fake.readDatabase = () => shows({ password: "new" });
+    const { outputs, failure } = await apply(lost.outputs, { ...id, version: 2 }, fake.start());
+    assert.deepEqual([outputs.outcome, outputs.password, failure?.code], ["reset", "new", "REKEY_REJECTED"]);
+  });
+
   it("refuses a damaged memory, before anything is sent, and a refresh keeps it", async () => {
     const fake = new FakeRun();
     const { outputs } = await apply(undefined, { ...id, version: 1 }, fake.start());
