@@ -37,10 +37,10 @@ export type Verdict = "hidden" | "stale" | "same" | "new" | "foreign" | "elsewhe
 const latestReadMs = 24 * 3_600_000;
 
 export function judge(memory: Memory, shown: Marks, context: Context): Verdict {
-  const { best, current, former, replaced, pending } = memory;
+  const { best, current, former, replacedByOthers, pending } = memory;
   const { before } = pending ?? {};
   const all = Object.values(shown);
-  const known = [...former, ...replaced, ...Object.values(current), ...Object.values(before ?? {})];
+  const known = [...former, ...replacedByOthers, ...Object.values(current), ...Object.values(before ?? {})];
   if (isElsewhere(memory, context) && !known.some((mark) => mark !== "" && all.includes(mark))) return "elsewhere";
   const by = better(better(best, bestOf(current)), bestOf(before ?? {})) ?? bestOf(shown);
   if (by === undefined) return "hidden";
@@ -54,7 +54,7 @@ export function judge(memory: Memory, shown: Marks, context: Context): Verdict {
   const isHalf = current.nextKey !== undefined && shown.nextKey === undefined;
   if (pending === undefined) return isHalf ? "hidden" : "new";
   if (before?.[by] === undefined) return "hidden";
-  if (mark === before[by] || replaced.includes(mark)) return "same";
+  if (mark === before[by] || replacedByOthers.includes(mark)) return "same";
   if (before.nextKey === undefined || before.nextKey === shown.currentKey) return "new";
   return isHalf ? "hidden" : "foreign";
 }
@@ -114,7 +114,11 @@ export function begin(
       current: { ...unknownMarks(Object.keys(shown)), ...current },
       // What was current before an earlier one is replaced, and so is what a record shows whose best credential is
       // hidden.
-      replaced: latest([...memory.replaced, ...bestMark(last?.before), ...(isShown ? [] : bestMark(shown))]),
+      replacedByOthers: latest([
+        ...memory.replacedByOthers,
+        ...bestMark(last?.before),
+        ...(isShown ? [] : bestMark(shown)),
+      ]),
       best: better(best, bestOf(isShown ? shown : { ...before, ...shown })),
       ...(kind.minInterval !== undefined && { rolledAt: at }),
       place: place ?? memory.place,
@@ -148,8 +152,8 @@ export function confirm(
     ...memory,
     applied: trigger || memory.applied,
     pending: undefined,
-    former: latest([...memory.former, ...memory.replaced, ...bestMark(before), ...bestMark(memory.current)]),
-    replaced: [],
+    former: latest([...memory.former, ...memory.replacedByOthers, ...bestMark(before), ...bestMark(memory.current)]),
+    replacedByOthers: [],
     rotatedAt: made.at,
     made: [...memory.made.slice(1), made],
   };
@@ -223,7 +227,7 @@ export function learn(saved: State, read: SecretResponse, context: Context): Lea
 /** What was changed outside of Rekey, or was not known, if no reset is pending. */
 function changed(saved: State, read: SecretResponse, shown: Marks, verdict: Verdict, context: Context): Learned {
   const { memory, record = {} } = saved;
-  const { current, best, replaced } = memory;
+  const { current, best, replacedByOthers } = memory;
   const known = knownIn(current);
   const lost = known.filter((name) => shown[name] === undefined);
   const different = known.filter((name) => shown[name] !== undefined && shown[name] !== current[name]);
@@ -251,7 +255,7 @@ function changed(saved: State, read: SecretResponse, shown: Marks, verdict: Verd
       current: { ...(isOther ? unknownMarks(lost) : onlyKnown(current)), ...shown },
       best: former.length > 0 ? better(best, by) : best,
       // It may return: what is current again is not a former one.
-      replaced: latest([...replaced, ...former, ...(isRolled ? skipped(current, shown) : [])]).filter(
+      replacedByOthers: latest([...replacedByOthers, ...former, ...(isRolled ? skipped(current, shown) : [])]).filter(
         (mark) => !Object.values(shown).includes(mark),
       ),
       ...(isRolled && {

@@ -22,7 +22,7 @@ export interface Memory {
   /** What confirmed resets have replaced, the newest last: marks of the best credential of each record. */
   readonly former: readonly string[];
   /** What someone else has replaced since the last confirmed reset. It may return. */
-  readonly replaced: readonly string[];
+  readonly replacedByOthers: readonly string[];
   /**
    * The best credential of the records that were replaced, in the order of `credentialNames`. A record is judged by it,
    * or by a better current one.
@@ -105,7 +105,7 @@ export function emptyMemory({ kind, now, place }: { kind: SecretKind; now: Date;
     salt: newSalt(),
     current: {},
     former: [],
-    replaced: [],
+    replacedByOthers: [],
     rotatedAt: now.toISOString(),
     made: kind.minInterval === undefined ? [{}] : [{}, {}],
     place,
