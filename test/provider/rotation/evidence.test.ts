@@ -6,7 +6,8 @@ import { begin, confirm, judge, learn, type Verdict } from "../../../provider/ro
 import { type Learned } from "../../../provider/rotation/findings";
 import { signingKeys } from "../../../provider/rotation/kinds/signingKeys";
 import { bestOf, marksOf, missingIn } from "../../../provider/rotation/memory";
-import { type Context } from "../../../provider/rotation/plan";
+import { type Context, type Plan } from "../../../provider/rotation/plan";
+import { claimedRoll } from "../../../provider/rotation/rolls";
 import { credentialsIn, type State } from "../../../provider/rotation/state";
 import { contextAt } from "../../support/savedRotation";
 
@@ -248,6 +249,20 @@ describe("evidence: signing keys", () => {
     const sent = begin(changed, { version: 3 }, "trigger", shows(keys(4)), ofKeys(9));
     const state = confirm(sent, [shows(keys(5))], { at: at(9).toISOString() }, ofKeys(9));
     assert.deepEqual(kinds(learn(state, shows(keys(3)), ofKeys(10))), ["stale"]);
+  });
+
+  it("a roll that was noticed counts as that of a new version, and of nothing else that asks for one", () => {
+    const before = rolled();
+    const { state } = learn(before, shows(keys(3)), ofKeys(6));
+    const isClaimed = (plan: Plan) => claimedRoll(plan, before.memory, state, { version: 3 }) !== undefined;
+    const plans: readonly Plan[] = [
+      { kind: "reset", reason: "trigger" },
+      { kind: "reset", reason: "trigger", isAgain: true },
+      { kind: "reset", reason: "schedule" },
+      { kind: "reset", reason: "rotatedSince" },
+      { kind: "keep" },
+    ];
+    assert.deepEqual(plans.map(isClaimed), [true, false, false, false, false]);
   });
 
   it("keys of neither before nor after it end the doubt, are saved, and no roll is due from it", () => {
