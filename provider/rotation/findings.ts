@@ -46,7 +46,7 @@ const texts = {
   read: () => "was read, and the credentials are saved.",
   /** Of new credentials, some are not known: their former values are not kept. */
   unknown: ({ names, why }: Details) =>
-    `was changed, but ${names || "the new one"} is not known: ${why || "the platform does not show it"}. The next \`up\` or refresh reads it again, if the platform can be read. Until then, look in the platform's console. ${newVersion}`,
+    `was changed, but ${names || "the new one"} is not known: ${why || "the platform does not show it"}. A refresh reads it again, if the platform can be read. Until then, look in the platform's console. ${newVersion}`,
   /** A read hides what is saved, or shows others, but not the best one. */
   unseen: ({ names }: Details) =>
     `was read, but the platform does not show enough to compare ${names} with the saved state, which stays. If it was changed outside of Rekey, set a new version.`,

@@ -111,7 +111,7 @@ function reasonOf(
   }
 }
 
-/** With how many resets this run has announced: those above its limit will be refused. */
+/** Adds how many resets this run has announced. Those above its limit will be refused. */
 export function withCount(
   said: Said,
   { count, limit }: { readonly count: number; readonly limit: number | undefined },
@@ -123,7 +123,7 @@ export function withCount(
 
 function concerns(memory: Memory, plan: Plan, { rotateEvery }: Desired, context: Context): Said[] {
   const all: Said[] = [];
-  if (memory.applied === undefined && plan.kind !== "maybe") {
+  if (memory.applied === undefined && (plan.kind === "read" || plan.kind === "save")) {
     all.push({ text: "was imported: its version and triggers are adopted, and nothing is reset." });
   }
   if (isElsewhere(memory, context) && plan.kind !== "refuse") {
