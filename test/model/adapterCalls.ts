@@ -1,8 +1,9 @@
 import { createProviders } from "../../provider/engine/dynamic";
 import { PluginService } from "../../provider/engine/plugin/service";
 import { type Run } from "../../provider/run";
+import { callsOf } from "../support/plugin";
 import { type EngineCalls } from "../support/stack";
-import { type Properties, revealed, urnOf } from "../support/wire";
+import { type Properties, revealed } from "../support/wire";
 import { type KindName } from "./account";
 
 const __provider = "exports.handler = …";
@@ -44,17 +45,7 @@ export function pluginCalls(type: KindName, run: Run, said: string[]): EngineCal
     () => run,
   );
   service.configure("urn:pulumi:test::project::pulumi:providers:rekey::own", {});
-  const urn = urnOf(type);
-  const change = (inputs: Properties, preview: boolean) => ({ urn, inputs, preview, timeoutSeconds: 0 });
-  return {
-    previews: true,
-    check: async (inputs) => service.check(urn, inputs),
-    diff: (id, outputs, inputs) => service.diff(urn, { id, outputs }, inputs),
-    create: (inputs, preview) => service.change(change(inputs, preview)),
-    update: (id, outputs, inputs, preview) => service.change(change(inputs, preview), { id, outputs }),
-    read: (id, outputs, inputs) => service.read(urn, { id, outputs }, inputs),
-    delete: (_id, olds) => service.delete(urn, olds),
-  };
+  return callsOf(service, type);
 }
 
 /** An engine that repeats each change, as an error hook does. */

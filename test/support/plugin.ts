@@ -38,18 +38,23 @@ export class Plugin extends PluginService {
 
   /** The calls of an engine for a resource of a type. */
   calls(type: string): EngineCalls {
-    const urn = urnOf(type);
-    const change = (inputs: Properties, preview: boolean) => ({ urn, inputs, preview, timeoutSeconds: 0 });
-    return {
-      previews: true,
-      check: async (inputs) => this.check(urn, inputs),
-      diff: (id, outputs, inputs) => this.diff(urn, { id, outputs }, inputs),
-      create: (inputs, preview) => this.change(change(inputs, preview)),
-      update: (id, outputs, inputs, preview) => this.change(change(inputs, preview), { id, outputs }),
-      read: (id, outputs, inputs) => this.read(urn, { id, outputs }, inputs),
-      delete: (_id, olds) => this.delete(urn, olds),
-    };
+    return callsOf(this, type);
   }
+}
+
+/** The calls of an engine to a service for a resource of a type. */
+export function callsOf(service: PluginService, type: string): EngineCalls {
+  const urn = urnOf(type);
+  const change = (inputs: Properties, preview: boolean) => ({ urn, inputs, preview, timeoutSeconds: 0 });
+  return {
+    previews: true,
+    check: async (inputs) => service.check(urn, inputs),
+    diff: (id, outputs, inputs) => service.diff(urn, { id, outputs }, inputs),
+    create: (inputs, preview) => service.change(change(inputs, preview)),
+    update: (id, outputs, inputs, preview) => service.change(change(inputs, preview), { id, outputs }),
+    read: (id, outputs, inputs) => service.read(urn, { id, outputs }, inputs),
+    delete: (_id, olds) => service.delete(urn, olds),
+  };
 }
 
 /** The plugin over gRPC, in this process, and the engine that it serves. */
