@@ -49,7 +49,7 @@ export type ApiRequest = Effect & {
   /** Path below the service's address, its parts already encoded. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string>>;
-  /** Whether it has a connection of its own, because its response does not show to which request it belongs. */
+  /** Whether it needs its own connection, because its response does not show to which request it belongs. */
   readonly ownConnection?: boolean;
   /** Bytes of the largest body that is read, decompressed. Default: 1 MiB, which a record cannot exceed. */
   readonly maxBytes?: number;

@@ -67,7 +67,7 @@ export class SecretOperations {
     throw unusable(response, read);
   }
 
-  /** @param path the setting of the path, for a kind that has no paths of its own */
+  /** @param path the setting of the path, for a kind without paths */
   #toCheck(path: string): string[] {
     const { onlyId, paths } = this.kind;
     const id = "the id (for Upstash, the UUID that the console shows, not the name)";

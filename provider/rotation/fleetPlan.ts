@@ -179,7 +179,7 @@ export function fleetNotices(all: readonly SaidOfOne[], run: Run): Notice[] {
   });
 }
 
-/** The text of a plan without its times and other numbers: `2026-11-21T12:00:00.000Z`. */
+/** The text of a plan without its times and other numbers: plans that differ only in these have the same reason. */
 function withoutTimes(text: string): string {
   return text.replace(/\d[\d:.TZ-]*/g, "");
 }

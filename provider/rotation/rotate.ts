@@ -6,11 +6,11 @@ import { type Run } from "../run";
 import { adopt } from "./adoption";
 import { begin, confirm, learn, madeNow } from "./evidence";
 import { isUnread, type Learned, type Rotated } from "./findings";
-import { bestOf, better, type Declared, knownIn, missingIn } from "./memory";
+import { bestOf, better, knownIn, missingIn } from "./memory";
 import { contextOf, declaredIn, type Desired, isOlder, isReadFirst, type Plan, planRotation } from "./plan";
 import { readBefore, readUntilShown, settleLost, tryRead } from "./reads";
 import { claimedRoll } from "./rolls";
-import { isShown, save, shownIn, tryRecipients } from "./save";
+import { isShown, isUnsaved, save, shownIn, tryRecipients } from "./save";
 import { credentialsIn, type State } from "./state";
 import { canonicalTrigger, triggerMark } from "./trigger";
 
@@ -121,11 +121,6 @@ function isNews(saved: State | undefined, { memory }: State): boolean {
 
 function unexpected({ kind }: Plan): never {
   throw new Error(`a rotation cannot be ${kind}`);
-}
-
-/** Whether new credentials are nowhere but at the platform. */
-function isUnsaved({ saveCredentials, encryptFor }: Declared): boolean {
-  return saveCredentials === false && encryptFor === undefined;
 }
 
 /** @throws RefusedError if the response would be the only place that has the best credential, because reads hide it */

@@ -47,13 +47,13 @@ export async function save(
 async function withFile(subject: Subject, state: State, run: Run): Promise<State> {
   const { memory, ...rest } = state;
   const { file, current, declared } = memory;
-  const { encryptFor, saveCredentials } = declared;
+  const { encryptFor } = declared;
   const values = credentialsIn(state);
   const has = marksOf(memory, values);
   const next = encryptFor && Object.keys(values).length > 0 ? { for: encryptFor, has } : undefined;
-  const isLeaving = saveCredentials === false && encryptFor === undefined;
   const isOnlyHere = (name: CredentialName) =>
-    isInFile(memory, name) && (isLeaving ? !isShown(memory, name, shownIn(subject, run)) : has[name] === undefined);
+    isInFile(memory, name) &&
+    (isUnsaved(declared) ? !isShown(memory, name, shownIn(subject, run)) : has[name] === undefined);
   if (isDeepStrictEqual(file, next) || knownIn(current).some(isOnlyHere)) return state;
   // A file with nothing that is current is of no use.
   if (!next) return { ...rest, encryptedCredentials: undefined, memory: { ...memory, file: next } };
@@ -68,6 +68,11 @@ function inForm(state: State, shown: readonly Credentials[]): State {
   if (memory.declared.saveCredentials !== false) return state;
   const leaving = knownIn(memory.current).filter((name) => isInFile(memory, name) || isShown(memory, name, shown));
   return withoutValues({ ...rest, memory }, leaving);
+}
+
+/** Whether the program wants credentials to be at the platform alone. */
+export function isUnsaved({ saveCredentials, encryptFor }: Declared): boolean {
+  return saveCredentials === false && encryptFor === undefined;
 }
 
 /** Whether the age file has a current credential, under whatever name: a roll makes the next key the current one. */
