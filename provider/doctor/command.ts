@@ -1,13 +1,9 @@
 import { parseArgs } from "node:util";
 import { idProblem } from "../records/fields";
-import { type Check, ok } from "./check";
-import { cover } from "./cover";
-import { coverageText } from "./coverageText";
-import { checkInstallation } from "./installation";
-import { checkPlatform } from "./platform";
-import { findProject } from "./project";
-import { checkSettings, settingsOf } from "./settings";
-import { defaultStack, readStackSettings } from "./stack";
+import { readDate } from "../rotation/schedule";
+import { type Check, checkAll } from "./checks";
+import { cover, coverageText } from "./coverage";
+import { findProject, readStack } from "./project";
 import { readStackState } from "./stackState";
 
 const help = `Usage: pulumi-rekey doctor [options]
@@ -59,41 +55,32 @@ export async function run(): Promise<void> {
   }
 }
 
-interface Result {
-  readonly report: object;
-  readonly text: string;
-  readonly isGood: boolean;
-}
-
 type Values = ReturnType<typeof parseArgs<{ options: typeof options }>>["values"];
 
-/** @throws Error for arguments that cannot be used */
-async function resultOf({ cwd, stack: given, database, coverage, since }: Values): Promise<Result> {
+/** @throws Error for arguments that cannot be used, before anything is sent */
+async function resultOf({ cwd, stack: name, database, coverage, since }: Values) {
   if (since !== undefined && !coverage) throw new Error("--since needs --coverage");
   if (database !== undefined && coverage) throw new Error("--database cannot be used with --coverage");
   const notAnId = database === undefined ? undefined : idProblem(database);
   if (notAnId !== undefined) throw new Error(`--database ${notAnId}`);
+  if (since !== undefined) refuseNoDate(since);
   const project = findProject(cwd);
-  if (project === undefined) throw new Error(`there is no Pulumi.yaml in ${cwd} or in a folder above it`);
-  const stack = given ?? defaultStack(project);
-  const stored = readStackSettings(project, stack);
-  const settings = settingsOf(stored.settings, process.env);
+  const stack = readStack(project, name);
   if (coverage) {
-    const report = await cover({ since, stack }, readStackState(project, stack), settings);
-    const problems = stored.problems.map(({ message }) => message);
-    const shown = { ...report, notes: [...problems, ...report.notes] };
-    return { report: shown, text: coverageText(shown), isGood: report.covered };
+    const report = await cover(stack, readStackState(project, stack), since);
+    return { report, text: coverageText(report), isGood: report.covered };
   }
-  const checks = [
-    ok("Node", `Node is ${process.versions.node}.`),
-    ok("the project", `The project is ${project.name}, and the stack is ${stack}.`),
-    ...checkInstallation(project),
-    ...stored.problems,
-    ...checkSettings(stored, settings, process.env),
-    ...(await checkPlatform(settings, database)),
-  ];
+  const checks = await checkAll(project, stack, database);
   const healthy = checks.every(({ state }) => state !== "wrong");
   return { report: { healthy, checks }, text: asText(checks), isGood: healthy };
+}
+
+function refuseNoDate(since: string): void {
+  try {
+    readDate(since);
+  } catch (error) {
+    throw new Error(`--since ${(error as Error).message}`, { cause: error });
+  }
 }
 
 const marks: Record<Check["state"], string> = { ok: "ok     ", unchecked: "-      ", wrong: "WRONG  " };

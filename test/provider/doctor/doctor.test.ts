@@ -1,15 +1,13 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { mkdirSync, rmSync } from "node:fs";
-import { preloadOf } from "../../faults/network";
 import { runAsync } from "../../support/processes";
 import { databasePath } from "../../support/resources";
 import { Fixture } from "./fixture";
 
 const key = "canary-management-password";
-const readList = "/v2/redis/databases";
-const readDatabase = ["--database", "db-sessions"];
-const preload = (code: string) => ({ NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(code)}` });
+const listPath = "/v2/redis/databases";
+const queueRead = "GET /v2/globalParallelism";
 const oldNode = 'Object.defineProperty(process.versions, "node", { value: "20.18.3" })';
 
 interface Row {
@@ -19,15 +17,11 @@ interface Row {
   readonly environment?: NodeJS.ProcessEnv;
   readonly args?: readonly string[];
   readonly change?: (fixture: Fixture) => void;
-  /** Lines that are printed. */
+  /** Lines that are printed. The exit code is 1 if one of them is an error. */
   readonly prints: readonly RegExp[];
-  /** Default: the exit code is 1 if one of the lines is an error. */
-  readonly code?: 0 | 1;
   /** The requests. Default: they are not compared. */
   readonly sent?: readonly string[];
 }
-
-const queueRead = "GET /v2/globalParallelism";
 
 describe("pulumi-rekey doctor", function () {
   if (process.platform === "win32") {
@@ -50,11 +44,6 @@ describe("pulumi-rekey doctor", function () {
     };
   };
   const noAccount = () => Object.fromEntries(Object.keys(healthy()).map((name) => [name, undefined]));
-  const pretendSdk = (version: string) => (to: Fixture) => {
-    to.project.uninstall("@pulumi/pulumi");
-    const manifest = { version, engines: { node: ">=99" } };
-    to.project.write("node_modules/@pulumi/pulumi/package.json", JSON.stringify(manifest));
-  };
 
   const rows: readonly Row[] = [
     {
@@ -66,7 +55,6 @@ describe("pulumi-rekey doctor", function () {
         /^ok {5}The project is program, and the stack is dev\.$/,
         /^ok {5}@pulumi\/pulumi is 3\.\d+\.\d+\.$/,
         /^ok {5}pulumi-rekey is \d+\.\d+\.\d+, in /,
-        /^ok {5}The pulumi CLI is v3\.274\.1\.$/,
         /^ok {5}rekey:baseUrl is http:\S+ \(from the stack's configuration\)\.$/,
         /^ok {5}rekey:username is owner@example\.com \(from REKEY_USERNAME\)\.$/,
         /^ok {5}rekey:password is set \(from the stack's configuration\)\.$/,
@@ -74,39 +62,39 @@ describe("pulumi-rekey doctor", function () {
         /^ok {5}rekey:deadlineSeconds is 60 \(default\)\.$/,
         /^ok {5}Not set: rekey:platform, rekey:queueUserId, .*rekey:proxy, rekey:caFile\.$/,
         /^ok {5}A connection to http:\S+ was opened\.$/,
-        /^- {6}rekey:username and rekey:password were not tried: .*only a reset would\.$/,
-        /^ok {5}The queue accepted rekey:queueToken\.$/,
+        /^- {6}rekey:username and rekey:password were not tried: that needs rekey:databaseListPath/,
+        /^ok {5}The queue accepted the token\.$/,
         /^No problem was found\.$/,
       ],
       sent: [queueRead],
     },
     {
       title: "reads the list of the databases to try the management credentials",
-      config: () => ({ databaseListPath: readList }),
+      config: () => ({ databaseListPath: listPath }),
       prints: [/^ok {5}The platform accepted rekey:username and rekey:password, and lists 1 database\.$/],
-      sent: [`GET ${readList}`, queueRead],
+      sent: [`GET ${listPath}`, queueRead],
     },
     {
       title: "reads a database without its credentials",
       config: () => ({ databasePath }),
-      args: readDatabase,
+      args: ["--database", "db-sessions"],
       prints: [/^ok {5}The platform accepted .*, and has database "db-sessions"\.$/],
       sent: ["GET /v2/redis/database/db-sessions?credentials=hide", queueRead],
     },
     {
-      title: "finds a wrong key",
-      config: () => ({ databasePath, password: { secret: "another" } }),
-      args: readDatabase,
+      title: "finds a wrong key, and a wrong token",
+      config: () => ({
+        databaseListPath: listPath,
+        password: { secret: "another" },
+        queueToken: { secret: "another" },
+      }),
       prints: [
-        /^WRONG {2}A read of database "db-sessions" failed: .*401/,
+        /^WRONG {2}A read of the list of databases failed: .*401/,
         /^ {7}Check rekey:username and rekey:password/,
+        /^WRONG {2}A read of the queue failed: .*401/,
+        /^ {7}Check rekey:queueToken/,
+        /^2 of \d+ checks found a problem\.$/,
       ],
-    },
-    {
-      title: "finds a wrong id",
-      config: () => ({ databasePath }),
-      args: ["--database", "db-session"],
-      prints: [/^WRONG .*404/, /^ {7}Check the id .*the UUID.*rekey:databasePath.* and rekey:baseUrl/],
     },
     {
       title: "does not print an address with a password that is given as an id",
@@ -115,40 +103,18 @@ describe("pulumi-rekey doctor", function () {
       sent: [],
     },
     {
-      title: "prints none of a refusal that is a record with its credentials",
-      config: () => ({ databasePath }),
-      args: readDatabase,
-      change: ({ platform }) => {
-        const { password, restToken } = platform.database("db-sessions");
-        const body = { database_id: "db-sessions", password, rest_token: restToken };
-        platform.failNext({ path: /redis\/database/, status: 403, body });
-      },
-      prints: [/^WRONG .*the platform responded with 403\.$/],
-    },
-    {
-      title: "finds a token that the queue refuses",
-      config: () => ({ queueToken: { secret: "another" } }),
-      prints: [/^WRONG {2}A read with rekey:queueToken failed: .*401/, /^ {7}Check rekey:queueToken/],
-    },
-    {
       title: "tries the token of a queue user",
       config: () => ({ queueUserId: [...fixture.platform.queueUsers.keys()][0], queueToken: undefined }),
-      prints: [/^ok {5}The queue accepted the token of rekey:queueUserId\.$/],
+      prints: [/^ok {5}The queue accepted the token\.$/],
     },
     {
       title: "sends nothing with a setting that cannot be used",
       config: () => ({ deadlineSeconds: "soon" }),
       prints: [
         /^WRONG {2}rekey:deadlineSeconds must be a number of seconds \(from the stack's configuration\)\.$/,
-        /^- {6}A read with rekey:queueToken was not tried: rekey:deadlineSeconds/,
+        /^WRONG {2}A read of the queue was not tried: rekey:deadlineSeconds/,
       ],
       sent: [],
-    },
-    {
-      title: "finds a wrong host",
-      config: () => ({ baseUrl: "https://nowhere.test" }),
-      environment: preload(preloadOf("ENOTFOUND")),
-      prints: [/^WRONG {2}The connection failed: .*host was not found/, /^ {7}.*rekey:baseUrl is correct/],
     },
     {
       title: "finds credentials in plain text, and a proxy that cannot be reached",
@@ -157,7 +123,7 @@ describe("pulumi-rekey doctor", function () {
         /^WRONG {2}rekey:proxy is stored in plain text in the stack's configuration\.$/,
         /^ {7}Run `pulumi config set --secret rekey:proxy`\. If others/,
         /^WRONG {2}rekey:queueToken is stored in plain text/,
-        /^WRONG {2}The connection failed: .*proxy could not be reached/,
+        /^WRONG {2}A connection to rekey:baseUrl failed: .*proxy could not be reached/,
       ],
     },
     {
@@ -176,7 +142,6 @@ describe("pulumi-rekey doctor", function () {
         /^WRONG {2}rekey:baseUrl, rekey:username, and rekey:password are not set: needed for rotations\.$/,
         /^ {7}.*REKEY_BASE_URL.*REKEY_USERNAME.*REKEY_PASSWORD/,
         /^WRONG {2}rekey:queueUrl and rekey:queueToken are not set: needed for flow control and signing keys\.$/,
-        /^2 of \d+ checks found a problem\.$/,
       ],
       sent: [],
     },
@@ -190,7 +155,7 @@ describe("pulumi-rekey doctor", function () {
       config: noAccount,
       change: ({ bin }) => bin.write("refusal", `error: incorrect passphrase:\n  ${key}\n`),
       prints: [
-        /^WRONG {2}The stack's configuration was not read: incorrect passphrase\. Only the environment was checked\.$/,
+        /^WRONG {2}The stack's configuration was not read: incorrect passphrase\. Only the environment was read\.$/,
         /^ {7}.*PULUMI_CONFIG_PASSPHRASE.*`pulumi config --show-secrets --stack dev`/,
         /^- {6}rekey:baseUrl, .* are not set/,
         /^1 of \d+ checks/,
@@ -199,30 +164,11 @@ describe("pulumi-rekey doctor", function () {
     {
       title: "works without a pulumi CLI",
       environment: { PATH: "" },
-      prints: [
-        /^- {6}The version of the pulumi CLI is unknown: there is no pulumi CLI on PATH\.$/,
-        /^- {6}The stack's configuration was not read: there is no pulumi CLI on PATH\./,
-      ],
+      prints: [/^- {6}The stack's configuration was not read: there is no pulumi CLI on PATH\. Only/],
     },
-    {
-      title: "finds a package that is not installed where the host searches for it",
-      change: ({ project }) => project.uninstall("pulumi-rekey"),
-      prints: [/^WRONG .*cannot find pulumi-rekey from/, /^ {7}Add version \d+\.\d+\.\d+ to the package\.json there/],
-    },
-    ...(
-      [
-        ["3.138.0", /^WRONG {2}@pulumi\/pulumi is 3\.138\.0, but pulumi-rekey needs >=3\.139\.0 <4\.$/],
-        ["4.0.0", /^WRONG {2}@pulumi\/pulumi is 4\.0\.0, but/],
-        ["3.999.0", /^WRONG {2}@pulumi\/pulumi 3\.999\.0 needs Node >=99, but this Node is/],
-      ] as const
-    ).map(([version, says]): Row => ({
-      title: `finds @pulumi/pulumi ${version}`,
-      change: pretendSdk(version),
-      prints: [says],
-    })),
     {
       title: "finds an old Node before it loads what that cannot load",
-      environment: preload(oldNode),
+      environment: { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(oldNode)}` },
       prints: [/^error: Node 20\.18\.3 is too old: pulumi-rekey needs 20\.19 or later\. Nothing was checked\. Install/],
       sent: [],
     },
@@ -231,34 +177,27 @@ describe("pulumi-rekey doctor", function () {
       change: ({ project }) => rmSync(project.path("Pulumi.yaml")),
       prints: [/^error: there is no Pulumi\.yaml in /],
     },
-    { title: "has a help", args: ["--help"], prints: [/^Example:$/, /^Exit codes:$/], code: 0 },
+    { title: "has a help", args: ["--help"], prints: [/^Example:$/, /^Exit codes:$/] },
     ...(
       [
-        [["--colour"], /^error: .*--colour/],
-        [["again"], /^error: the only command is `pulumi-rekey doctor`/],
-        [["--since", "2026-04-19"], /^error: --since needs --coverage/],
+        [/^error: .*--colour/, "--colour"],
+        [/^error: the only command is `pulumi-rekey doctor`/, "again"],
+        [/^error: --since needs --coverage/, "--since", "2026-04-19"],
+        [/^error: --since must be a date \(2026-04-19\), or a date and time/, "--coverage", "--since", "yesterday"],
+        [/^error: --database cannot be used with --coverage/, "--coverage", "--database", "db-a"],
       ] as const
-    ).map(([args, says]): Row => ({ title: `refuses ${args[0]}`, args, prints: [says, /^Usage:/] })),
+    ).map(([says, ...args]): Row => {
+      return { title: `refuses ${args.join(" ")}`, args, prints: [says, /^Usage:/], sent: [] };
+    }),
   ];
-  for (const { title, config, environment, args = [], change, prints, sent, code } of rows) {
+  for (const { title, config, environment, args = [], change, prints, sent } of rows) {
     it(title, async () => {
       fixture.configure({ ...healthy(), ...config?.() });
       change?.(fixture);
       const found = await fixture.doctor(args, environment);
-      const lines = found.output.split("\n");
-      for (const line of prints) {
-        assert.ok(
-          lines.some((one) => line.test(one)),
-          `${line}\n\n${found.output}`,
-        );
-      }
-      const isWrong = lines.some((line) => /^(WRONG|error)/.test(line));
-      assert.equal(found.code, code ?? (isWrong ? 1 : 0), found.output);
-      assert.equal(
-        isWrong,
-        prints.some((line) => /WRONG|error/.test(line.source)),
-        found.output,
-      );
+      for (const line of prints) assert.match(found.output, new RegExp(line, "m"));
+      const isWrong = prints.some(({ source }) => /WRONG|error/.test(source));
+      assert.equal(found.code, isWrong ? 1 : 0, found.output);
       if (sent) assert.deepEqual(found.sent, sent);
     });
   }

@@ -14,7 +14,6 @@ const pulumi = `#!/bin/sh
 here=$(dirname "$0")
 for stack; do :; done
 case "$1 $2" in
-  "version ") echo v3.274.1 ;;
   "stack --show-name") [ -n "$SELECTED_STACK" ] || exit 255; echo "$SELECTED_STACK" ;;
   "stack export") cat "$here/state.json" || echo "error: no state" >&2 ;;
   "config --json") [ ! -f "$here/refusal" ] || { cat "$here/refusal" >&2; exit 255; }; cat "$here/config.json" ;;

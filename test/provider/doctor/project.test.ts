@@ -1,35 +1,62 @@
 import assert from "node:assert/strict";
-import { join } from "node:path";
-import { checkInstallation } from "../../../provider/doctor/installation";
+import { rmSync } from "node:fs";
+import { type Check, checkInstallation } from "../../../provider/doctor/checks";
 import { findProject } from "../../../provider/doctor/project";
 import { Folder } from "../../support/folder";
+import { installPackages } from "../../support/project";
 
 const plugin = "packages:\n  random: random@4.19.0\n  rekey: rekey@0.1.0\n";
-const sdk = ["@pulumi/pulumi", "pulumi-rekey", "pulumi CLI"];
+const sdk = ["@pulumi/pulumi is 3.", "pulumi-rekey is "];
+const neither = ["@pulumi/pulumi is not installed for", "Pulumi's provider host cannot find pulumi-rekey from"];
+const unchecked = "Whether the plugin is installed was not checked";
 
-/** A project file, the folder of its program, and what is checked. */
-const rows: readonly (readonly [file: string, programIn: string, checked: readonly string[]])[] = [
-  ["name: caches\nruntime: nodejs\n", ".", sdk],
-  ["main: src/\nname: caches\n", "src", sdk],
-  ["name: caches\nmain: src/index.ts\n", "src", sdk],
-  ["# main: other\r\nname: \"caches\" # ours\r\nmain: 'src'\r\nruntime:\r\n  name: nodejs\r\n", "src", sdk],
-  ["name: caches\nconfig:\n  main: src\n  name: another\n  rekey:platform: upstash\n", ".", sdk],
-  ["name: caches\nruntime: python\n", ".", ["the plugin", "pulumi CLI"]],
-  ["runtime:\n  options:\n    virtualenv: venv\n  name: python\nname: caches\n", ".", ["the plugin", "pulumi CLI"]],
-  [`name: caches\nruntime: { name: nodejs }\n${plugin}`, ".", ["@pulumi/pulumi", "the plugin", "pulumi CLI"]],
-];
+/** What is checked of a project with a program in src/, whose packages are in src/, too. */
+function checksOf(file: string, change?: (packages: Folder) => void): Check[] {
+  const folder = new Folder();
+  folder.write("src/index.ts", "");
+  installPackages(folder.path("src"));
+  change?.(folder);
+  folder.write("Pulumi.yaml", file);
+  const project = findProject(folder.path("src"));
+  assert.deepEqual([project.name, project.directory], ["caches", folder.directory]);
+  const checks = checkInstallation(project);
+  folder.remove();
+  return checks;
+}
 
-describe("pulumi-rekey doctor: the project file", () => {
-  for (const [file, programIn, checked] of rows) {
-    it(`decides which packages are checked, and from where: ${JSON.stringify(file)}`, () => {
-      const folder = new Folder();
-      folder.write("src/index.ts", "");
-      folder.write("Pulumi.yaml", file);
-      const project = findProject(folder.path("src")) ?? assert.fail();
-      assert.deepEqual([project.name, project.programDirectory], ["caches", join(folder.directory, programIn)]);
-      const subjects = checkInstallation(project).map(({ subject }) => subject);
-      folder.remove();
-      assert.deepEqual(subjects, checked);
+describe("pulumi-rekey doctor: the installation", () => {
+  const rows: readonly (readonly [file: string, messages: readonly string[]])[] = [
+    ["main: src/\nname: caches\n", sdk],
+    ["name: caches\nmain: src/index.ts\n", sdk],
+    ["# main: other\r\nname: \"caches\" # ours\r\nmain: 'src'\r\nruntime:\r\n  name: nodejs\r\n", sdk],
+    ["name: caches\nruntime: nodejs\n", neither],
+    ["name: caches\nconfig:\n  main: src\n  name: another\n  rekey:platform: upstash\n", neither],
+    ["name: caches\nruntime: python\n", [unchecked]],
+    ["runtime:\n  options:\n    virtualenv: venv\n  name: python\nname: caches\n", [unchecked]],
+    [`name: caches\nmain: src\nruntime: { name: nodejs }\n${plugin}`, ["@pulumi/pulumi is 3.", unchecked]],
+  ];
+  for (const [file, messages] of rows) {
+    it(`is checked from where ${JSON.stringify(file)} says`, () => {
+      const checks = checksOf(file);
+      assert.deepEqual(
+        checks.map(({ message }, index) => message.slice(0, messages[index]?.length)),
+        messages,
+      );
+    });
+  }
+
+  for (const [version, says] of [
+    ["3.138.0", "@pulumi/pulumi is 3.138.0, but pulumi-rekey needs >=3.139.0 <4."],
+    ["4.0.0", "@pulumi/pulumi is 4.0.0, but pulumi-rekey needs >=3.139.0 <4."],
+    ["3.999.0", `@pulumi/pulumi 3.999.0 needs Node >=99, but this Node is ${process.versions.node}.`],
+  ] as const) {
+    it(`is wrong with @pulumi/pulumi ${version}`, () => {
+      const [check] = checksOf("name: caches\nmain: src\n", (folder) => {
+        const manifest = JSON.stringify({ version, engines: { node: ">=99" } });
+        rmSync(folder.path("src/node_modules/@pulumi/pulumi"));
+        folder.write("src/node_modules/@pulumi/pulumi/package.json", manifest);
+      });
+      assert.deepEqual([check?.state, check?.message], ["wrong", says]);
     });
   }
 });

@@ -1,0 +1,181 @@
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { Connections } from "../platform/connections";
+import { RequestError, SettingsError } from "../platform/errors";
+import { whyNotSent } from "../platform/failures";
+import { ConnectionError } from "../platform/openConnection";
+import { installedFrom, isOlder, manifestIn, oldestPulumi } from "../platform/version";
+import { PlatformClient } from "../platformClient";
+import { databasePassword } from "../rotation/kinds/databasePassword";
+import { accounts, type Settings } from "../settings/settings";
+import { isCredential, nameOf, type SettingName, settingNames, settingOf } from "../settings/table";
+import { plainText, unknownSettings } from "../settings/warnings";
+import { howToInstall } from "./installAdvice";
+import { type Project, type Stack } from "./project";
+
+/** The result of one check. */
+export interface Check {
+  /** `unchecked` if no problem was seen, but there may be one. */
+  readonly state: "ok" | "unchecked" | "wrong";
+  readonly message: string;
+  /** How to fix the problem, unless the message says it. */
+  readonly fix?: string;
+}
+
+const ok = (message: string): Check => ({ state: "ok", message });
+const unchecked = (message: string): Check => ({ state: "unchecked", message });
+const wrong = (message: string, fix?: string): Check => ({ state: "wrong", message, ...(fix && { fix }) });
+
+/**
+ * Checks everything but the version of Node. The only requests that are sent are reads.
+ *
+ * @param databaseId a database to read, without its credentials
+ */
+export async function checkAll(project: Project, stack: Stack, databaseId?: string): Promise<Check[]> {
+  const unset = settingNames.filter((name) => !stack.settings.find(name) && settingOf(name).default === undefined);
+  return [
+    ok(`Node is ${process.versions.node}.`),
+    ok(`The project is ${project.name}, and the stack is ${stack.name}.`),
+    ...checkInstallation(project),
+    ...(stack.unread ? [stack.unread] : []),
+    ...settingNames.flatMap((name) => checkSetting(name, stack)),
+    ok(`Not set: ${unset.map(nameOf).join(", ")}.`),
+    ...checkMissing(stack),
+    ...unknownSettings([...stack.stored.keys()], process.env).map((message) => wrong(message)),
+    ...(await checkServices(stack.settings, databaseId)),
+  ];
+}
+
+/** The packages that the program needs, and where they are found. */
+export function checkInstallation({ program, runtime, usesPlugin }: Project): Check[] {
+  const inPlugin =
+    "Whether the plugin is installed was not checked: `pulumi plugin ls` lists it, unless Pulumi.yaml names its folder.";
+  return [
+    ...(runtime === "nodejs" ? [checkSdk(program)] : []),
+    usesPlugin ? unchecked(inPlugin) : checkPackage(program),
+  ];
+}
+
+function checkSdk(program: string): Check {
+  const name = "@pulumi/pulumi";
+  const fix = `Install version 3 of ${name}.`;
+  let manifest: ReturnType<typeof manifestIn>;
+  try {
+    manifest = createRequire(join(program, "package.json"))(`${name}/package.json`) as typeof manifest;
+  } catch {
+    return wrong(`${name} is not installed for the program in ${program}.`, fix);
+  }
+  const { version, engines } = manifest;
+  if (!version.startsWith("3.") || isOlder(version, oldestPulumi)) {
+    return wrong(`${name} is ${version}, but pulumi-rekey needs >=${oldestPulumi} <4.`, fix);
+  }
+  const { node } = process.versions;
+  const [, oldestNode = "0"] = /^>=\s*([\d.]+)/.exec(engines?.node ?? "") ?? [];
+  if (!isOlder(node, oldestNode)) return ok(`${name} is ${version}.`);
+  const orOlder = `Install that Node, also in the pipeline; or, for Node 20, ${name} 3.248.0.`;
+  return wrong(`${name} ${version} needs Node >=${oldestNode}, but this Node is ${node}.`, orOlder);
+}
+
+function checkPackage(program: string): Check {
+  const found = installedFrom(program);
+  if (found !== undefined) return ok(`pulumi-rekey is ${manifestIn(found).version}, in ${found}.`);
+  return wrong(`Pulumi's provider host cannot find pulumi-rekey from ${program}.`, howToInstall(program));
+}
+
+/** Where a setting comes from, and whether it can be used. */
+function checkSetting(name: SettingName, { settings, stored }: Stack): Check[] {
+  const key = nameOf(name);
+  const found = settings.find(name);
+  const { default: value } = settingOf(name);
+  if (!found) return value === undefined ? [] : [ok(`${key} is ${value} (default).`)];
+  const isStored = found.source === "configuration";
+  const from = isStored ? "the stack's configuration" : (found.variable ?? "the preset");
+  try {
+    settings.get(name);
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error;
+    return [wrong(`${error.problem} (from ${from}).`, error.advice)];
+  }
+  const hides = isCredential(name, found.value);
+  const isEncrypted = isStored && stored.get(key)?.secret === true;
+  if (hides && isStored && !isEncrypted) return [wrong(...plainText(name))];
+  // A path may contain a key in its query.
+  const shown = name.endsWith("Path") ? found.value.replace(/[?#].*/s, "…") : found.value;
+  return [ok(`${key} is ${hides || isEncrypted ? "set" : shown} (from ${from}).`)];
+}
+
+/** What is missing of a service: a problem if the project uses the service, or uses none. */
+function checkMissing({ settings, unread }: Stack): Check[] {
+  const isSet = (name: SettingName) => !["preset", undefined].includes(settings.find(name)?.source);
+  // A project without flow control may have the address of the queue, too.
+  const isUsed = { management: accounts.management.some(isSet), queue: isSet("queueToken") || isSet("queueUserId") };
+  const users = { management: "rotations", queue: "flow control and signing keys" };
+  return (["management", "queue"] as const).flatMap((service) => {
+    const error = settings.errorFor(service);
+    if (error?.code !== "REKEY_SETTING_MISSING") return [];
+    const message = `${error.problem}: needed for ${users[service]}.`;
+    const isNeeded = isUsed[service] || !(isUsed.management || isUsed.queue);
+    return [unread === undefined && isNeeded ? wrong(message, error.advice) : unchecked(message)];
+  });
+}
+
+/** Whether the services whose settings are complete can be reached, and accept the credentials. */
+async function checkServices(settings: Settings, databaseId: string | undefined): Promise<Check[]> {
+  const client = new PlatformClient(settings);
+  const readQueue = async () => {
+    await client.flowControl.globalParallelism();
+    return "The queue accepted the token.";
+  };
+  return [
+    ...(settings.errorFor("management") ? [] : await checkManagement(settings, client, databaseId)),
+    ...(settings.errorFor("queue") ? [] : [await attempt("A read of the queue", readQueue)]),
+  ];
+}
+
+async function checkManagement(
+  settings: Settings,
+  client: PlatformClient,
+  databaseId: string | undefined,
+): Promise<Check[]> {
+  const accepted = "The platform accepted rekey:username and rekey:password";
+  const isSet = (name: "databasePath" | "databaseListPath") =>
+    !["none", undefined].includes(settings.find(name)?.value);
+  if (databaseId !== undefined && isSet("databasePath")) {
+    const database = `database ${JSON.stringify(databaseId)}`;
+    const read = async () => {
+      await client.operations(databasePassword).read(databaseId, { hideCredentials: true });
+      return `${accepted}, and has ${database}.`;
+    };
+    return [await attempt(`A read of ${database}`, read)];
+  }
+  if (databaseId === undefined && isSet("databaseListPath")) {
+    const read = async () => {
+      const { length } = await client.list(databasePassword);
+      return `${accepted}, and lists ${length} ${length === 1 ? "database" : "databases"}.`;
+    };
+    return [await attempt("A read of the list of databases", read)];
+  }
+  const untried =
+    "rekey:username and rekey:password were not tried: that needs rekey:databaseListPath, or rekey:databasePath and --database <id>.";
+  return [await attempt("A connection to rekey:baseUrl", () => connect(settings)), unchecked(untried)];
+}
+
+async function connect(settings: Settings): Promise<string> {
+  const address = settings.require("baseUrl");
+  const proxy = settings.proxyFor(address);
+  const connections = new Connections({ proxy, extraCertificates: settings.get("caFile") });
+  (await connections.open(new URL(address), { timeoutMs: 10_000 })).destroy();
+  return `A connection to ${address} was opened.`;
+}
+
+/** @param act returns what was seen */
+async function attempt(what: string, act: () => Promise<string>): Promise<Check> {
+  try {
+    return ok(await act());
+  } catch (error) {
+    if (error instanceof SettingsError) return wrong(`${what} was not tried: ${error.problem}.`, error.advice);
+    if (!(error instanceof RequestError || error instanceof ConnectionError)) throw error;
+    const { happened, advice } = error instanceof ConnectionError ? whyNotSent("management", error) : error;
+    return wrong(`${what} failed: ${happened}.`, advice);
+  }
+}
