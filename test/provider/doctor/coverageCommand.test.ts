@@ -24,7 +24,7 @@ describe("pulumi-rekey doctor --coverage", function () {
     const outputs = { rotatedAt: new Date().toISOString(), password: encrypted };
     const resource = { urn: `urn:pulumi:dev::program::${type}::reset`, type, id: "db-reset", outputs };
     fixture.bin.write("state.json", JSON.stringify({ version: 3, deployment: { resources: [resource] } }));
-    fixture.configure({ databaseListPath: listPath, databasePath });
+    fixture.configure({ "rekey:databaseListPath": listPath, "rekey:databasePath": databasePath });
   });
   after(() => fixture.stop());
 

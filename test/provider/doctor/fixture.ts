@@ -4,10 +4,10 @@ import { type Platform, startPlatform } from "../../../local/index";
 import { Folder } from "../../support/folder";
 import { projectRoot } from "../../support/host";
 import { runAsync } from "../../support/processes";
-import { Project } from "../../support/project";
+import { Project, type Settings } from "../../support/project";
 import { databasePath } from "../../support/resources";
 
-const main = join(projectRoot, "dist", "provider", "doctor", "main.js");
+export const main = join(projectRoot, "dist", "provider", "doctor", "main.js");
 
 /** A stand-in of the `pulumi` CLI. It prints what a test has put into its folder. */
 const pulumi = `#!/bin/sh
@@ -16,7 +16,7 @@ for stack; do :; done
 case "$1 $2" in
   "stack --show-name") [ -n "$SELECTED_STACK" ] || exit 255; echo "$SELECTED_STACK" ;;
   "stack export") cat "$here/state.json" || echo "error: no state" >&2 ;;
-  "config --json") [ ! -f "$here/refusal" ] || { cat "$here/refusal" >&2; exit 255; }; cat "$here/config.json" ;;
+  "config --json") [ -z "$REFUSAL" ] || { echo "$REFUSAL" >&2; exit 255; }; cat "$here/config.json" ;;
   *) exit 255 ;;
 esac
 `;
@@ -41,14 +41,13 @@ export class Fixture {
     this.bin.remove();
   }
 
-  /** @param settings of the stack: texts, and secrets */
-  configure(settings: Readonly<Record<string, string | { readonly secret: string } | undefined>>): void {
-    const given = Object.entries(settings).flatMap(([name, value]) => {
-      if (value === undefined) return [];
-      const secret = typeof value === "object";
-      return [[`rekey:${name}`, { value: secret ? value.secret : value, secret }] as const];
+  /** Sets the configuration of the stack. A setting that is undefined is left out. */
+  configure(settings: Readonly<Record<string, Settings[string] | undefined>>): void {
+    const given = Object.entries(settings).map(([name, set]) => {
+      return [name, typeof set === "object" ? { value: set.secret, secret: true } : { value: set, secret: false }];
     });
-    this.bin.write("config.json", JSON.stringify(Object.fromEntries(given)));
+    const set = given.filter(([name]) => settings[name as string] !== undefined);
+    this.bin.write("config.json", JSON.stringify(Object.fromEntries(set)));
   }
 
   /** What it prints, which is no secret of the account, and what it sends: only reads. */
@@ -65,10 +64,11 @@ export class Fixture {
       sent.join(),
     );
     const { current, next } = platform.signingKeys;
-    const secrets = [current, next, platform.password, platform.queueToken];
-    for (const { password, restToken } of platform.databases.values()) secrets.push(password, restToken);
-    for (const { token, readOnlyToken } of platform.vectorIndexes.values()) secrets.push(token, readOnlyToken);
-    for (const secret of secrets) assert.ok(!output.includes(secret), output);
+    const databases = [...platform.databases.values()].flatMap(({ password, restToken }) => [password, restToken]);
+    const indexes = [...platform.vectorIndexes.values()].flatMap(({ token, readOnlyToken }) => [token, readOnlyToken]);
+    for (const secret of [platform.password, platform.queueToken, current, next, ...databases, ...indexes]) {
+      assert.ok(!output.includes(secret), output);
+    }
     return { code, output, sent };
   }
 }

@@ -1,0 +1,21 @@
+import assert from "node:assert/strict";
+import { EngineStack, onEngine } from "../../support/engineStack";
+import { runAsync } from "../../support/processes";
+import { main } from "./fixture";
+
+onEngine("pulumi-rekey doctor", () => {
+  it("reads the configuration of a stack, if it has the passphrase", async () => {
+    const { name, directory, variables } = await EngineStack.start(() => {}, {
+      config: { "rekey:queueToken": "plain" },
+    });
+    const doctor = (more: Record<string, string> = {}) => {
+      const options = { cwd: directory, env: { ...variables, ...more } };
+      return runAsync(process.execPath, [main, "doctor", "--stack", name], options);
+    };
+    const { output } = await doctor();
+    assert.match(output, /^ok {5}rekey:password is set \(from the stack's configuration\)/m);
+    assert.match(output, /^WRONG {2}rekey:queueToken is stored in plain text/m);
+    const another = await doctor({ PULUMI_CONFIG_PASSPHRASE: "another" });
+    assert.match(another.output, /^WRONG {2}The stack's configuration was not read: .*incorrect passphrase/m);
+  });
+});
