@@ -8,11 +8,10 @@ import { readStackState } from "./stackState";
 
 const help = `Usage: pulumi-rekey doctor [options]
 
-Checks the settings and the installation of a project, and its connection to the platform. Changes nothing.
+Checks the settings and the installation of the project in this folder, and its connection to the platform. Changes nothing.
 With --coverage, lists every secret of the account that can be rotated, and what the stack knows of it, instead.
 
   -s, --stack <name>  the stack (default: PULUMI_STACK, else the one that is selected, else dev)
-  -C, --cwd <path>    the project folder, or a folder in it (default: the current folder)
   -d, --database <id> also read this database, without its credentials
       --coverage      list the secrets of the account, which resource of the stack rotates each, and when it did last
       --since <date>  with --coverage: also print which are older than a date (2026-04-19, or a time with a zone)
@@ -31,7 +30,6 @@ Exit codes:
 
 const options = {
   stack: { type: "string", short: "s", default: process.env.PULUMI_STACK },
-  cwd: { type: "string", short: "C", default: "." },
   database: { type: "string", short: "d" },
   coverage: { type: "boolean", default: false },
   since: { type: "string" },
@@ -58,13 +56,13 @@ export async function run(): Promise<void> {
 type Values = ReturnType<typeof parseArgs<{ options: typeof options }>>["values"];
 
 /** @throws Error for arguments that cannot be used, before anything is sent */
-async function resultOf({ cwd, stack: name, database, coverage, since }: Values) {
+async function resultOf({ stack: name, database, coverage, since }: Values) {
   if (since !== undefined && !coverage) throw new Error("--since needs --coverage");
   if (database !== undefined && coverage) throw new Error("--database cannot be used with --coverage");
   const notAnId = database === undefined ? undefined : idProblem(database);
   if (notAnId !== undefined) throw new Error(`--database ${notAnId}`);
   if (since !== undefined) refuseNoDate(since);
-  const project = findProject(cwd);
+  const project = findProject(process.cwd());
   const stack = readStack(project, name);
   if (coverage) {
     const report = await cover(stack, readStackState(project, stack), since);

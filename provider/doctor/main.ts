@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { isOlder, ownManifest } from "../platform/version";
+import type * as command from "./command";
 
 const { node } = process.versions;
 const oldest = ownManifest().engines.node.replace(">=", "");
@@ -12,6 +13,6 @@ if (isOlder(node, oldest)) {
   process.exitCode = 1;
 } else {
   // Loaded only now: an older Node cannot load it.
-  const { run } = require("./command") as typeof import("./command");
+  const { run } = require("./command") as typeof command;
   void run();
 }

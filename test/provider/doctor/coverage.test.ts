@@ -5,14 +5,9 @@ import { databasePassword } from "../../../provider/rotation/kinds/databasePassw
 import { vectorToken } from "../../../provider/rotation/kinds/indexToken";
 import { signingKeys } from "../../../provider/rotation/kinds/signingKeys";
 import { Settings } from "../../../provider/settings/settings";
-import { type SettingName } from "../../../provider/settings/table";
 
 const encrypted = { "4dabf18193072939515e22adb298388d": "1b47061264138c4ac30d75fd1eb44270", ciphertext: "v1:x" };
-const settings: Partial<Record<SettingName, string>> = {
-  baseUrl: "https://a.test",
-  username: "ops",
-  queueUrl: "https://q.test",
-};
+const settings: Record<string, string> = { baseUrl: "https://a.test", username: "ops", queueUrl: "https://q.test" };
 const stack = { name: "dev", stored: new Map(), settings: new Settings((name) => settings[name]) };
 
 /** A resource of a state as an engine exports it. */
@@ -67,12 +62,11 @@ describe("pulumi-rekey doctor --coverage: the age of a secret", () => {
   }
 
   it("of signing keys is that of the current key: the next one is younger", () => {
-    const ageOfKeys = (currentKeySince?: string) => {
-      const outputs = { rotatedAt: after, ...(currentKeySince !== undefined && { currentKeySince }) };
-      const resources = [rotation("keys", "signing-keys", outputs, "SigningKeyRotation")];
-      return cover([keys], resources, since).secrets[0]?.age;
-    };
-    assert.deepEqual([ageOfKeys(), ageOfKeys(before), ageOfKeys(after)], ["unknown", "older", "newer"]);
+    const ages = [undefined, before, after].map((currentKeySince) => {
+      const resource = rotation("keys", "signing-keys", { rotatedAt: after, currentKeySince }, "SigningKeyRotation");
+      return cover([keys], [resource], since).secrets[0]?.age;
+    });
+    assert.deepEqual(ages, ["unknown", "older", "newer"]);
   });
 });
 
@@ -112,12 +106,11 @@ describe("pulumi-rekey doctor --coverage", () => {
   const [young, old] = [{ ...database("db", after), name: "sessions" }, database("db-2", before)];
 
   it("covers all if everything is listed and, with a date, younger", () => {
-    assert.equal(cover([young], [], since).covered, true);
-    assert.equal(cover([young, old], [], since).covered, false);
-    assert.equal(cover([database("db")], [], since).covered, false, "of unknown age");
-    assert.equal(cover([young, failed], [], since).covered, false, "another secret may exist");
-    assert.equal(cover([old]).covered, true);
-    assert.equal(cover([old, failed]).covered, false);
+    const isCovered = (date: string | undefined, ...account: (ListedSecret | Unlisted)[]) =>
+      cover(account, [], date).covered;
+    assert.deepEqual([isCovered(since, young), isCovered(undefined, old)], [true, true]);
+    for (const also of [old, database("of unknown age"), failed]) assert.equal(isCovered(since, young, also), false);
+    assert.equal(isCovered(undefined, old, failed), false);
   });
 
   it("prints a table, and below it what is not compared, not listed and not seen", () => {

@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { mkdirSync } from "node:fs";
 import { settingsOf } from "../../support/project";
 import { databasePath } from "../../support/resources";
 import { Fixture } from "./fixture";
@@ -15,7 +14,7 @@ interface Row {
   readonly config?: Parameters<Fixture["configure"]>[0];
   readonly environment?: NodeJS.ProcessEnv;
   readonly args?: readonly string[];
-  /** Lines that are printed. The exit code is 1 if one of them is an error. */
+  /** Lines that are printed. The exit code is 1 if one of them is an error, or says that the coverage is not full. */
   readonly prints: readonly RegExp[];
   /** The requests. Default: they are not compared. */
   readonly sent?: readonly string[];
@@ -27,7 +26,12 @@ describe("pulumi-rekey doctor", function () {
   }
   let fixture: Fixture;
   beforeEach(async () => {
-    fixture = await Fixture.start({ username: "owner@example.com", password: key, databases: ["db-sessions"] });
+    const databases = ["db-sessions", "db-carts", "db-named"].map((database_id) => {
+      // Names come from elsewhere.
+      const database_name = database_id === "db-named" ? key : `cache ${database_id}`;
+      return { database_id, database_name, creation_time: Date.parse("2025-07-14") / 1000 };
+    });
+    fixture = await Fixture.start({ username: "owner@example.com", password: key, databases });
   });
   afterEach(() => fixture.stop());
 
@@ -60,15 +64,15 @@ describe("pulumi-rekey doctor", function () {
     {
       title: "reads the list of the databases to try the management credentials",
       config: { "rekey:databaseListPath": listPath },
-      prints: [/^ok {5}The platform accepted rekey:username and rekey:password, and lists 1 database\.$/],
-      sent: [`GET ${listPath}`, queueRead],
+      prints: [/^ok {5}The platform accepted rekey:username and rekey:password, and lists 3 databases\.$/],
+      sent: [queueRead, `GET ${listPath}`],
     },
     {
       title: "reads a database without its credentials",
       config: { "rekey:databasePath": databasePath },
       args: ["--database", "db-sessions"],
       prints: [/^ok {5}The platform accepted .*, and has database "db-sessions"\.$/],
-      sent: ["GET /v2/redis/database/db-sessions?credentials=hide", queueRead],
+      sent: [queueRead, "GET /v2/redis/database/db-sessions?credentials=hide"],
     },
     {
       title: "finds a wrong key, and a wrong token",
@@ -92,20 +96,12 @@ describe("pulumi-rekey doctor", function () {
       sent: [],
     },
     {
-      title: "sends nothing with a setting that cannot be used",
-      config: { "rekey:deadlineSeconds": "soon" },
-      prints: [
-        /^WRONG {2}rekey:deadlineSeconds must be a number of seconds \(from the stack's configuration\)\.$/,
-        /^WRONG {2}A read of the queue was not tried: rekey:deadlineSeconds/,
-      ],
-      sent: [],
-    },
-    {
-      title: "finds credentials in plain text, settings that do not exist, and a proxy that cannot be reached",
+      title: "finds settings in plain text, those that do not exist or cannot be used, and a proxy that is not reached",
       config: {
         "rekey:proxy": `http://${key}@127.0.0.1:1`,
         "rekey:queueToken": "canary",
         "rekey:queueurl": "a mistake",
+        "rekey:deadlineSeconds": "soon",
       },
       environment: { REKEY_USERNAM: "another" },
       prints: [
@@ -114,8 +110,11 @@ describe("pulumi-rekey doctor", function () {
         /^WRONG {2}rekey:queueToken is stored in plain text/,
         /^WRONG {2}rekey:queueurl is not a setting .*rekey:queueUrl.*`pulumi config rm rekey:queueurl`\.$/,
         /^WRONG {2}REKEY_USERNAM is not a setting .*REKEY_USERNAME/,
+        /^WRONG {2}rekey:deadlineSeconds must be a number of seconds \(from the stack's configuration\)\.$/,
         /^WRONG {2}A connection to rekey:baseUrl failed: .*proxy could not be reached/,
+        /^WRONG {2}A read of the queue was not tried: rekey:deadlineSeconds/,
       ],
+      sent: [],
     },
     {
       title: "finds what is missing if nothing is set",
@@ -153,11 +152,47 @@ describe("pulumi-rekey doctor", function () {
       prints: [/^error: Node 20\.18\.3 is too old: pulumi-rekey needs 20\.19 or later\. Nothing was checked\. Install/],
       sent: [],
     },
+    {
+      title: "lists each secret of the account with --coverage, and what the state knows of it",
+      config: { "rekey:databaseListPath": listPath },
+      args: ["--coverage"],
+      prints: [
+        /^database +db-sessions +cache db-sessions +20\S+Z +PasswordRotation "sessions"$/,
+        /^database +db-carts +cache db-carts +created 2025-07-14T00:00:00Z +-$/,
+        /^vector index +idx-vectors +idx-vectors +created 2025-07-14T00:00:00Z +-$/,
+        /^search index +idx-search +idx-search +created 2025-07-14T00:00:00Z +-$/,
+        /^queue user +00000000-0000-4000-8000-000000000001 +eu-central-1 +created 2025-07-14T00:00:00Z +-$/,
+        /^signing keys +signing-keys +- +unknown +-$/,
+        /^Compared with the state of the stack dev\.$/,
+      ],
+      sent: ["keys", "qstash/users", "redis/databases", "search", "vector/index"].map((path) => `GET /v2/${path}`),
+    },
+    {
+      title: "finds what is older than a date, and prints JSON",
+      config: { "rekey:databaseListPath": listPath },
+      args: ["--coverage", "--since", "2026-04-19", "--json"],
+      prints: [/^ {2}"covered": false,$/, /^ {6}"age": "newer"$/, /^ {6}"age": "older"$/, /^ {6}"age": "unknown"$/],
+    },
+    {
+      title: "prints what cannot be listed, and why",
+      config: { "rekey:databaseListPath": "/v2/nowhere", "rekey:queueToken": undefined },
+      args: ["--coverage"],
+      prints: [
+        /^Not listed: databases, because the platform responded with 401\b.* Check rekey:username and rekey:password/,
+        /^Not listed: signing keys, because rekey:queueToken is not set\. .*Run `pulumi config/,
+      ],
+    },
+    {
+      title: "lists the account if the state cannot be read, and prints why",
+      config: { "rekey:databaseListPath": listPath },
+      environment: { NO_STATE: "true" },
+      args: ["--coverage"],
+      prints: [/^The state was not read: it has none\.$/, /^database +db-carts +cache db-carts +created \S+Z$/],
+    },
     { title: "has a help", args: ["--help"], prints: [/^Example:$/, /^Exit codes:$/] },
     ...(
       [
         [/^error: .*--colour/, "--colour"],
-        [/^error: there is no Pulumi\.yaml in \/ or in a folder above it/, "--cwd", "/"],
         [/^error: the only command is `pulumi-rekey doctor`/, "again"],
         [/^error: --since needs --coverage/, "--since", "2026-04-19"],
         [/^error: --since must be a date \(2026-04-19\), or a date and time/, "--coverage", "--since", "yesterday"],
@@ -172,18 +207,16 @@ describe("pulumi-rekey doctor", function () {
       fixture.configure({ ...settingsOf(fixture.platform), ...config });
       const found = await fixture.doctor(args, environment);
       for (const line of prints) assert.match(found.output, new RegExp(line, "m"));
-      const isWrong = prints.some(({ source }) => /WRONG|error/.test(source));
-      assert.equal(found.code, isWrong ? 1 : 0, found.output);
-      if (sent) assert.deepEqual(found.sent, sent);
+      const fails = prints.some(({ source }) => /WRONG|error|older|Not listed/.test(source));
+      assert.equal(found.code, fails ? 1 : 0, found.output);
+      if (sent) assert.deepEqual(found.sent.sort(), sent);
     });
   }
 
-  it("uses the stack of --stack, else of PULUMI_STACK, else the selected one, also in a subfolder", async () => {
-    mkdirSync(fixture.project.path("src"));
+  it("uses the stack of --stack, else of PULUMI_STACK, else the selected one", async () => {
     fixture.configure({});
     const stackOf = async (environment: NodeJS.ProcessEnv, ...args: string[]) => {
-      const all = ["--cwd", fixture.project.path("src"), ...args];
-      const { output } = await fixture.doctor(all, { SELECTED_STACK: "selected", ...environment });
+      const { output } = await fixture.doctor(args, { SELECTED_STACK: "selected", ...environment });
       return /and the stack is (.*)\.$/m.exec(output)?.[1];
     };
     assert.equal(await stackOf({}), "selected");

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { type Check, checkInstallation } from "../../../provider/doctor/checks";
 import { findProject } from "../../../provider/doctor/project";
 import { Folder } from "../../support/folder";
@@ -59,4 +60,8 @@ describe("pulumi-rekey doctor: the installation", () => {
       assert.deepEqual([check?.state, check?.message], ["wrong", says]);
     });
   }
+
+  it("needs a project", () => {
+    assert.throws(() => findProject(tmpdir()), /^Error: there is no Pulumi\.yaml in .* or in a folder above it$/);
+  });
 });
