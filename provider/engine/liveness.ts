@@ -7,13 +7,13 @@ import { RequestError, type RequestFacts } from "../platform/errors";
 const timeoutMs = 5_000;
 
 /**
- * Milliseconds for which one response of the engine counts, and so for which a reset may still be sent after the engine
- * is gone: less than a reset takes on a network. A call for each reset would cost as much as the reset itself.
+ * Milliseconds for which one response of the engine counts. A call for each reset would cost as much as the reset
+ * itself, and the end of the engine's process, which closes the connection, is seen at once anyway.
  */
-export const freshnessMs = 10;
+export const freshnessMs = 100;
 
-/** Milliseconds after which the next call begins: before the last response stops counting, so that few resets wait. */
-export const nextCallMs = 8;
+/** Milliseconds after which the next call begins: before the last response stops counting, so that no reset waits. */
+export const nextCallMs = 40;
 
 /** Milliseconds until a connection that the engine closed is opened again. */
 const reconnectMs = 100;
