@@ -178,6 +178,7 @@ export function startRun({
   // Each database that is read waits for it.
   setMaxListeners(0, end);
   const settings = new Settings((name) => configuration(nameOf(name)), environment, provider);
+  const places = new Map<SecretKind, Place | undefined>();
   const run: Run = new Run({
     settings,
     platform: () => {
@@ -185,7 +186,10 @@ export function startRun({
       const { PlatformClient } = require("./platformClient") as typeof import("./platformClient");
       return new PlatformClient(settings, requireEngine);
     },
-    place: (kind) => placeOf(kind, settings),
+    place: (kind) => {
+      if (!places.has(kind)) places.set(kind, placeOf(kind, settings));
+      return places.get(kind);
+    },
     clock: { now: () => new Date(), elapsedMs: () => performance.now(), sleep },
     end,
     log: (line) => log(run.shown(line)),

@@ -40,8 +40,8 @@ export interface Context {
 /** What plans and evidence depend on in a run. */
 export function contextOf({ kind }: Pick<Subject, "kind">, { options }: Run): Context {
   const { settings } = options;
-  const isRead = settings.find("queueUserId") !== undefined;
-  const ownToken = kind.authorizesQueue && !isRead && settings.find("queueToken")?.value;
+  const isOwn = kind.authorizesQueue && settings.find("queueUserId") === undefined;
+  const ownToken = isOwn && settings.find("queueToken")?.value;
   return {
     kind,
     now: options.clock.now(),
