@@ -53,7 +53,7 @@ export interface PasswordRotationFleetArgs extends RotationArgs {
    * Whether to save the platform's whole records, as the output `records`. They make up most of the state. Changing it
    * sends nothing: it takes effect with the next reset.
    *
-   * @default false: only what clients need to connect
+   * @default false
    */
   includeRecords?: pulumi.Input<boolean> | undefined;
 }
@@ -91,8 +91,8 @@ export class PasswordRotationFleet extends DynamicResource {
    */
   declare readonly connectionUrls: pulumi.Output<Record<string, string>>;
   /**
-   * The databases' records, by their names, as the platform returned them with the last reset or a later read: without
-   * `includeRecords` only `endpoint`, `port` and `tls`.
+   * With `includeRecords`, the databases' whole records, by their names, as the platform returned them with the last
+   * reset or a later read; empty without.
    */
   declare readonly records: pulumi.Output<Record<string, FleetRecord>>;
   /** An age file with the credentials of each database, by its name, if `encryptFor` is set. Not a secret. */

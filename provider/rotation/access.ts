@@ -59,17 +59,20 @@ export function accessOf(subject: Subject, state: State, run: Run): Access | und
   const { kind, id } = subject;
   if (kind !== databasePassword && kind.probe === undefined) return undefined;
   const { outcome, memory, rotationCount, record } = state;
-  const access: Access = { id, of: kind.noun, count: rotationCount };
+  const { endpoint, port, tls } = record ?? {};
+  const isDatabase = kind === databasePassword;
+  const located = isDatabase && {
+    record: record && ({ endpoint, port, tls } as DatabaseRecord),
+    connection: memory.declared.connection,
+  };
+  const access: Access = { id, of: kind.noun, count: rotationCount, ...located };
   const name = triable.find((one) => knownIn(memory.current).includes(one));
   // Those of an unconfirmed reset are the former ones, which may be invalid.
   if (name === undefined || outcome === "unknown") return access;
   const value = state[name];
   const current: AccessCredential =
     value === undefined ? { name, mark: memory.current[name] ?? "", salt: memory.salt } : { name, value };
-  if (kind !== databasePassword) return { ...access, current, restUrl: urlsOf(subject, state, run).restUrl };
-  const { endpoint, port, tls } = record ?? {};
-  const located = record && ({ endpoint, port, tls } as DatabaseRecord);
-  return { ...access, current, record: located, connection: memory.declared.connection };
+  return isDatabase ? { ...access, current } : { ...access, current, restUrl: urlsOf(subject, state, run).restUrl };
 }
 
 /** The URLs with which the credentials of a state are used, as far as they are known. */

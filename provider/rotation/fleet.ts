@@ -18,7 +18,7 @@ import {
   type PlannedMember,
   plannedMembers,
 } from "./fleetPlan";
-import { fleetId, hasRecords, readFleet, type SavedMember, subjectOf, writeFleet } from "./fleetState";
+import { fleetId, readFleet, type SavedMember, subjectOf, writeFleet } from "./fleetState";
 import { databasePassword } from "./kinds/databasePassword";
 import { refresh } from "./reads";
 import { rotate } from "./rotate";
@@ -77,7 +77,7 @@ export const passwordRotationFleet: Resource<FleetInputs, FleetOutputs> = {
     try {
       const members = [...readFleet(saved).values()];
       const done = await Promise.all(members.map((member) => refreshOne(member, run)));
-      const { outputs, notices } = result(done, hasRecords(members), run);
+      const { outputs, notices } = result(done, Object.keys(saved.records).length > 0, run);
       return { outputs, notices };
     } catch (error) {
       if (!(error instanceof RekeyError)) throw error;

@@ -30,7 +30,7 @@ export interface FleetCredentials extends Pick<Credentials, "password" | "restTo
 
 /** A database's record, as the platform returned it with the last reset or a later read. */
 export interface FleetRecord {
-  /** The record; without `includeRecords` only `endpoint`, `port` and `tls`. */
+  /** The record, each value as the platform returned it. */
   readonly record: DatabaseRecord;
   /** Exact digits of the record's integers beyond 2^53, by field. */
   readonly exactIntegers?: Readonly<Record<string, string>> | undefined;

@@ -1,6 +1,5 @@
 import { StateError } from "../platform/errors";
 import { type Subject } from "../platform/secretKind";
-import { type DatabaseRecord } from "../records/database";
 import { isObject } from "../records/fields";
 import { jsonText } from "../records/properties";
 import { type Run } from "../run";
@@ -36,15 +35,18 @@ export function subjectOf({ databaseId }: Pick<SavedMember, "databaseId">): Subj
  */
 export function readFleet(outputs: FleetOutputs): Map<string, SavedMember> {
   const { states, credentials, records, encryptedCredentials } = outputs;
-  const memories = parsed(outputs.memory);
-  if (!isObject(states) || !isObject(memories)) {
+  const [memories, accesses] = [parsed(outputs.memory), parsed(outputs.access)];
+  if (!isObject(states) || !isObject(memories) || !isObject(accesses)) {
     const advice = "Restore it from an earlier export of the state.";
     throw new StateError({ output: isObject(states) ? "memory" : "states", reason: "is not a map", advice });
   }
   const members = Object.entries(states).map(([name, { databaseId, error, ...shown }]) => {
     if (shown.outcome === "pending") return { name, databaseId, error };
-    const own = { ...shown, ...credentials[name], ...records[name], encryptedCredentials: encryptedCredentials[name] };
-    return { name, databaseId, error, state: stateIn(own, unsealed(memories[databaseId])) };
+    // Where clients connect is known without the whole record.
+    const record = (accesses[name] as Access | undefined)?.record;
+    const own = { ...shown, ...credentials[name], record, ...records[name] };
+    const state = { ...own, encryptedCredentials: encryptedCredentials[name] };
+    return { name, databaseId, error, state: stateIn(state, unsealed(memories[databaseId])) };
   });
   return new Map(members.map((one) => [one.databaseId, one]));
 }
@@ -66,7 +68,7 @@ export function writeFleet(members: readonly SavedMember[], withRecords: boolean
     states: byName(shownOf),
     credentials: byName(({ state }) => state && credentialsOf(state)),
     connectionUrls: byName((one) => one.state && urlsOf(subjectOf(one), one.state, run).connectionUrl),
-    records: byName(({ state }) => state && recordOf(state, withRecords)),
+    records: withRecords ? byName(({ state }) => state && recordOf(state)) : {},
     encryptedCredentials: byName(({ state }) => state?.encryptedCredentials),
     failed: sorted.flatMap(({ name, error }) => (error === undefined ? [] : name)),
     lastRotated: states
@@ -83,7 +85,9 @@ export function writeFleet(members: readonly SavedMember[], withRecords: boolean
 
 function shownOf({ databaseId, state, error }: SavedMember): FleetDatabase {
   if (!state) return { databaseId, outcome: "pending", rotationCount: 0, error };
-  const { outcome, rotatedAt, adoptedAt, rotationCount, rotationReason, problems } = state;
+  const { outcome, rotatedAt, adoptedAt, rotationCount, rotationReason } = state;
+  // An empty list of each of a thousand databases takes time.
+  const problems = state.problems?.length === 0 ? undefined : state.problems;
   return { databaseId, outcome, rotatedAt, adoptedAt, rotationCount, rotationReason, problems, error };
 }
 
@@ -92,18 +96,8 @@ function credentialsOf(state: State): FleetCredentials | undefined {
   return Object.keys(values).length > 0 ? values : undefined;
 }
 
-/** By default, only where clients connect: the other fields would be most of the state. */
-function recordOf({ record, exactIntegers }: State, isWhole: boolean): FleetRecord | undefined {
-  if (!record || isWhole) return record && { record, exactIntegers };
-  const { endpoint, port, tls } = record as DatabaseRecord;
-  return { record: { endpoint, port, tls } as DatabaseRecord };
-}
-
-/** Whether whole records are saved. */
-export function hasRecords(members: readonly SavedMember[]): boolean {
-  return members.some(({ state }) =>
-    Object.keys(state?.record ?? {}).some((name) => !/^(endpoint|port|tls)$/.test(name)),
-  );
+function recordOf({ record, exactIntegers }: State): FleetRecord | undefined {
+  return record && { record, exactIntegers };
 }
 
 /** Of a database that was never reset or adopted, nothing can be tried. */

@@ -84,7 +84,7 @@ describe("fleet: what is saved", () => {
     await fleet.up({ databases: { sessions: "a", carts: { databaseId: "b", version: 1 } }, rotateEvery: "30d" });
     const { memory, access, ...outputs } = fleet.saved ?? assert.fail();
     const rotatedAt = "2026-11-21T12:00:00.000Z";
-    const state = { outcome: "reset", rotatedAt, rotationCount: 1, rotationReason: "created", problems: [] };
+    const state = { outcome: "reset", rotatedAt, rotationCount: 1, rotationReason: "created" };
     assert.deepEqual(outputs, {
       fleet: "fleet",
       states: { sessions: { databaseId: "a", ...state }, carts: { databaseId: "b", ...state } },
@@ -93,10 +93,7 @@ describe("fleet: what is saved", () => {
         sessions: "rediss://default:p-a-1@a.example.com:6379",
         carts: "rediss://default:p-b-1@b.example.com:6379",
       },
-      records: {
-        sessions: { record: { endpoint: "a.example.com", port: 6379, tls: true } },
-        carts: { record: { endpoint: "b.example.com", port: 6379, tls: true } },
-      },
+      records: {},
       encryptedCredentials: {},
       failed: [],
       lastRotated: rotatedAt,
