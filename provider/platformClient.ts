@@ -1,23 +1,29 @@
-import { listAccount, type ListedRecord } from "./platform/accountList";
 import { Connections } from "./platform/connections";
+import { RequestError, type RequestFacts } from "./platform/errors";
 import { FlowControl, type Queue } from "./platform/flowControl";
 import {
+  type ApiRequest,
+  type ApiResponse,
+  factsOf,
   HttpRequester,
-  managementService,
+  isIdempotent,
   type Permission,
   type Requester,
   type RequesterOptions,
+  RequestQueue,
   type Service,
-  tokenService,
 } from "./platform/http";
 import { CredentialProbe, type ProbeRequest, type ProbeResult } from "./platform/probe";
-import { queueToken } from "./platform/queueToken";
 import { KnownSecrets } from "./platform/redact";
-import { RequestQueue } from "./platform/requestQueue";
-import { type SecretKind } from "./platform/secretKind";
-import { SecretOperations } from "./platform/secretOperations";
-import { type ReadUser, ReadTokenRequester } from "./readTokenRequester";
+import { ownerOf, queueToken, type SecretKind } from "./platform/secretKind";
+import { listAccount, type ListedRecord, SecretOperations } from "./platform/secretOperations";
+import { type SecretResponse } from "./records/response";
 import { type Settings } from "./settings/settings";
+
+/** The queue's user as this process has read it last. */
+interface ReadUser {
+  current?: Promise<Pick<SecretResponse, "credentials">> | undefined;
+}
 
 /** What all requests of a run share. What depends on settings is made when it is first needed. */
 interface Shared {
@@ -89,16 +95,18 @@ export class PlatformClient {
 
   get #toManagement(): HttpRequester {
     const { settings } = this;
-    return this.#requester(
-      managementService(settings.require("baseUrl"), settings.require("username"), settings.require("password")),
-    );
+    const baseUrl = settings.require("baseUrl");
+    const credentials = `${settings.require("username")}:${settings.require("password")}`;
+    const authorization = `Basic ${Buffer.from(credentials).toString("base64")}`;
+    return this.#requester({ name: "management", baseUrl, authorization });
   }
 
   /** With `rekey:queueUserId`, it reads its token. */
   get #toQueue(): Requester {
     const { settings, shared } = this;
     const baseUrl = settings.require("queueUrl");
-    const requesterWith = (token: string) => this.#requester(tokenService("queue", baseUrl, token));
+    const requesterWith = (token: string) =>
+      this.#requester({ name: "queue", baseUrl, authorization: `Bearer ${token}` });
     const userId = settings.get("queueUserId");
     if (userId === undefined) return requesterWith(settings.require("queueToken"));
     const sources = { userId, baseUrl, users: this.operations(queueToken), requesterWith };
@@ -147,5 +155,66 @@ export class PlatformClient {
       resetHeaders: settings.preset?.resetHeaders,
       beforeSend,
     });
+  }
+}
+
+/** What a `ReadTokenRequester` needs. */
+interface Sources {
+  /** `rekey:queueUserId` */
+  readonly userId: string;
+  readonly baseUrl: string;
+  readonly users: Pick<SecretOperations, "read">;
+  readonly requesterWith: (token: string) => Requester;
+}
+
+/** Sends requests to the queue with a token that is read when it is first needed, and once more if it is refused. */
+export class ReadTokenRequester implements Requester {
+  constructor(
+    private readonly user: ReadUser,
+    private readonly sources: Sources,
+    readonly secrets: Requester["secrets"],
+  ) {}
+
+  async send(request: ApiRequest): Promise<ApiResponse> {
+    const { baseUrl, requesterWith } = this.sources;
+    const facts = factsOf(request, baseUrl);
+    const first = this.#read();
+    const token = await this.#tokenIn(first, facts);
+    try {
+      return await requesterWith(token).send(request);
+    } catch (error) {
+      if (!isIdempotent(request) || !(error instanceof RequestError) || error.status !== 401) throw error;
+      // Another process has reset it. Requests that were refused together read it once.
+      if (this.user.current === first) this.user.current = undefined;
+      const renewed = await this.#tokenIn(this.#read(), facts);
+      if (renewed === token) throw error;
+      return requesterWith(renewed).send(request);
+    }
+  }
+
+  #read(): NonNullable<ReadUser["current"]> {
+    const current = (this.user.current ??= this.sources.users.read(this.sources.userId));
+    current.catch(() => {
+      if (this.user.current === current) this.user.current = undefined;
+    });
+    return current;
+  }
+
+  /** @throws RequestError: the request was not sent */
+  async #tokenIn(read: NonNullable<ReadUser["current"]>, facts: RequestFacts): Promise<string> {
+    const user = `${ownerOf({ kind: queueToken, id: this.sources.userId })} (rekey:queueUserId)`;
+    const { credentials } = await read.catch((error: unknown) => {
+      if (!(error instanceof RequestError)) throw error;
+      const { happened, advice } = error;
+      throw new RequestError("not sent", facts, {
+        happened: `the token of ${user} could not be read: ${happened}`,
+        advice,
+      });
+    });
+    // Only visible ASCII can be sent.
+    if (/^[\x21-\x7e]+$/.test(credentials.token ?? "")) return credentials.token ?? "";
+    const happened = `the platform does not show the token of ${user}`;
+    const advice = "Set rekey:queueToken instead of rekey:queueUserId.";
+    throw new RequestError("not sent", facts, { happened, advice });
   }
 }

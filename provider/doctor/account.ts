@@ -1,8 +1,6 @@
 import { RequestError, SettingsError } from "../platform/errors";
-import { queueToken } from "../platform/queueToken";
-import { type SecretKind, type Subject } from "../platform/secretKind";
+import { queueToken, type SecretKind, type Subject, kinds } from "../platform/secretKind";
 import { type PlatformClient } from "../platformClient";
-import { kinds } from "../rotation/kinds/kinds";
 
 /** A secret that the account has. */
 export interface ListedSecret extends Subject {

@@ -1,8 +1,7 @@
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
-import { installedFrom, isOlder, manifestIn, oldestPulumi } from "../platform/version";
+import { installedFrom, isOlder, manifestIn, oldestPulumi, howToInstall } from "../platform/installedPackage";
 import { type Check, ok, unchecked, wrong } from "./check";
-import { howToInstall } from "./installAdvice";
 import { type Project } from "./project";
 import { runPulumi } from "./stack";
 
@@ -47,7 +46,7 @@ function checkPackage(programDirectory: string): Check {
   const found = installedFrom(programDirectory);
   if (found !== undefined) return ok(name, `${name} is ${manifestIn(found).version}, in ${found}.`);
   const message = `Pulumi's provider host cannot find ${name} from ${programDirectory}.`;
-  return wrong(name, message, howToInstall(programDirectory));
+  return wrong(name, message, howToInstall());
 }
 
 function checkCli(project: Project): Check {

@@ -3,7 +3,7 @@ import { whyNotSent } from "../platform/failures";
 import { Connections } from "../platform/connections";
 import { ConnectionError } from "../platform/openConnection";
 import { PlatformClient } from "../platformClient";
-import { databasePassword } from "../rotation/kinds/databasePassword";
+import { databasePassword } from "../platform/secretKind";
 import { type Settings } from "../settings/settings";
 import { nameOf } from "../settings/table";
 import { type Check, ok, unchecked, wrong } from "./check";

@@ -1,8 +1,6 @@
-import { type SecretKind, type Subject } from "../platform/secretKind";
+import { type SecretKind, type Subject, databasePassword, kinds } from "../platform/secretKind";
 import { isObject } from "../records/fields";
 import { isSecret } from "../records/properties";
-import { databasePassword } from "../rotation/kinds/databasePassword";
-import { kinds } from "../rotation/kinds/kinds";
 import { type Lookup } from "../settings/settings";
 import { type Project } from "./project";
 import { runPulumi } from "./stack";

@@ -1,14 +1,14 @@
 import { Axios, type AxiosError } from "axios";
 import { setImmediate as nextTurn } from "node:timers/promises";
+import PQueue from "p-queue";
 import { pathPartProblem } from "../records/fields";
 import { type Connection, type Connections, type Deadline } from "./connections";
 import { InputError, RequestError, type RequestFacts } from "./errors";
-import { errorOf, type FailedAttempt, type ServiceName } from "./failures";
+import { errorOf, type ServiceName } from "./failures";
+import { packageVersion } from "./installedPackage";
 import { ConnectionError } from "./openConnection";
 import { type KnownSecrets } from "./redact";
-import { type RequestQueue } from "./requestQueue";
-import { decideRetry, deliveryOfFailure, readRetryAfter } from "./retry";
-import { packageVersion } from "./version";
+import { decideRetry, deliveryOfFailure, type Failure, readRetryAfter } from "./retry";
 
 /** What requests are sent to: one of the platform's two services, or a database. */
 export interface Service {
@@ -17,17 +17,6 @@ export interface Service {
   readonly baseUrl: string;
   /** The Authorization header. */
   readonly authorization: string;
-}
-
-/** The management interface. */
-export function managementService(baseUrl: string, username: string, password: string): Service {
-  const credentials = Buffer.from(`${username}:${password}`).toString("base64");
-  return { name: "management", baseUrl, authorization: `Basic ${credentials}` };
-}
-
-/** The message queue's interface, or the REST interface of one database. */
-export function tokenService(name: "queue" | "database", baseUrl: string, token: string): Service {
-  return { name, baseUrl, authorization: `Bearer ${token}` };
 }
 
 /** What distinguishes requests that only read from those that change something. */
@@ -51,8 +40,8 @@ export type ApiRequest = Effect & {
   readonly query?: Readonly<Record<string, string>>;
   /** Whether it needs its own connection, because its response does not show to which request it belongs. */
   readonly ownConnection?: boolean;
-  /** Bytes of the largest body that is read, decompressed. Default: 1 MiB, which a record cannot exceed. */
-  readonly maxBytes?: number;
+  /** Whether the response is a list, which may be larger than a record. */
+  readonly isList?: boolean;
 };
 
 /** A 2xx response. Its body is unparsed text, which the caller parses. */
@@ -112,7 +101,9 @@ const axios = new Axios({
   validateStatus: () => true,
 });
 
+/** Bytes of the largest bodies that are read, decompressed. */
 const maxRecordBytes = 1024 * 1024;
+const maxListBytes = 16 * maxRecordBytes;
 /** Turns of the event loop in which what arrived before a deadline is read. Each of them reads a chunk of 64 kB. */
 const turnsAfterDeadline = 100;
 
@@ -148,10 +139,10 @@ export class HttpRequester implements Requester {
         endsAtMs ??= performance.now() + deadlineMs;
         const result = await this.#attempt(request, facts, { deadlineMs, endsAtMs });
         if ("facts" in result) return result;
-        const failed = { ...result, attempt };
         const remainingMs = endsAtMs - performance.now();
-        const retry = decideRetry({ ...failed, idempotent: isIdempotent(request), remainingMs }, Math.random());
-        if (!retry) throw errorOf(facts, this.service.name, failed, this.secrets);
+        const idempotent = isIdempotent(request);
+        const retry = decideRetry({ ...result, attempt, idempotent, remainingMs }, Math.random());
+        if (!retry) throw errorOf(facts, this.service.name, result, attempt, this.secrets);
         // Before this task ends, because the next one would start.
         if (retry.appliesToAll) this.queue.pauseFor(retry.waitMs);
         return retry;
@@ -163,10 +154,10 @@ export class HttpRequester implements Requester {
   }
 
   /** @throws what `beforeSend` throws */
-  async #attempt(request: ApiRequest, facts: RequestFacts, deadline: Deadline): Promise<ApiResponse | FailedAttempt> {
+  async #attempt(request: ApiRequest, facts: RequestFacts, deadline: Deadline): Promise<ApiResponse | Failure> {
     const { beforeSend, resetHeaders } = this.options;
     const { authorization, name: service } = this.service;
-    const { method, query, ownConnection: isOwn = false, maxBytes = maxRecordBytes } = request;
+    const { method, query, ownConnection: isOwn = false, isList = false } = request;
     let connection: Connection;
     try {
       const ask = isIdempotent(request) ? undefined : async () => beforeSend?.(facts);
@@ -194,7 +185,7 @@ export class HttpRequester implements Requester {
           "Content-Type": false,
           "User-Agent": `pulumi-rekey/${packageVersion()}`,
         },
-        maxContentLength: maxBytes,
+        maxContentLength: isList ? maxListBytes : maxRecordBytes,
         transport: connection,
       });
       if (isSuccess(status)) return { status, body: data, facts, service, connection };
@@ -261,4 +252,48 @@ export function fillPath(template: string, parts: Readonly<Record<string, string
     if (wrong) throw new InputError(name, wrong);
     return encodeURIComponent(part);
   });
+}
+
+/** The queue of all requests of a process. */
+export class RequestQueue {
+  readonly #queue: PQueue;
+  /** Milliseconds between the starts of two requests. */
+  readonly #intervalMs: number;
+  /** Measured with the monotonic clock: setting the system clock back must not stop the queue. */
+  #pausedUntilMs = 0;
+  /** Ends the pause. It keeps the process alive only while a request waits. */
+  #pause: NodeJS.Timeout | undefined;
+
+  /** @param limits requests under way at the same time, and started in a second: by default, as many as there are */
+  constructor({
+    maxConcurrency,
+    requestsPerSecond = Infinity,
+  }: {
+    readonly maxConcurrency: number;
+    readonly requestsPerSecond?: number | undefined;
+  }) {
+    // Without its own interval, which is measured with the system clock.
+    this.#queue = new PQueue({ concurrency: maxConcurrency });
+    this.#intervalMs = 1000 / requestsPerSecond;
+  }
+
+  /** Runs a task when its turn has come; a retry goes before what has not begun. */
+  run<T>(task: () => Promise<T>, { isRetry = false } = {}): Promise<T> {
+    const start = (): Promise<T> => {
+      if (this.#intervalMs > 0) this.pauseFor(this.#intervalMs);
+      return task();
+    };
+    this.#pause?.ref();
+    return this.#queue.add(start, { priority: isRetry ? 1 : 0 });
+  }
+
+  /** Starts no request for a time. */
+  pauseFor(durationMs: number): void {
+    this.#pausedUntilMs = Math.max(this.#pausedUntilMs, performance.now() + durationMs);
+    this.#queue.pause();
+    clearTimeout(this.#pause);
+    // A timer may fire a millisecond early.
+    this.#pause = setTimeout(() => this.#queue.start(), this.#pausedUntilMs - performance.now() + 1);
+    if (this.#queue.size === 0) this.#pause.unref();
+  }
 }

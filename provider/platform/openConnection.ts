@@ -4,21 +4,18 @@ import * as http from "node:http";
 import * as https from "node:https";
 import { type Socket, connect, isIP } from "node:net";
 import { connect as connectSecurely, createSecureContext, rootCertificates, type SecureContext } from "node:tls";
-import { hostWithoutBrackets } from "../records/fields";
+import { hostWithoutBrackets } from "./endpoint";
 
 /** A connection that could not be opened, or was lost before it was used: nothing was sent to the platform. */
 export class ConnectionError extends Error {
   readonly code?: string | undefined;
   /** The proxy's status, if the proxy is what failed. */
   readonly proxy?: number | "unreachable" | undefined;
-  /** Whether it was open, but without TLS. */
-  readonly inHandshake?: boolean | undefined;
 
-  constructor({ code, proxy, inHandshake }: Pick<ConnectionError, "code" | "proxy" | "inHandshake">) {
+  constructor({ code, proxy }: Pick<ConnectionError, "code" | "proxy">) {
     super(`no connection (${code ?? proxy})`);
     this.code = code;
     this.proxy = proxy;
-    this.inHandshake = inHandshake;
   }
 }
 
@@ -53,14 +50,12 @@ export async function openConnection(url: URL, options: ConnectionOptions): Prom
     noDelay: true,
   };
   let socket: Socket | undefined;
-  let inHandshake = false;
   try {
     if (proxy === undefined) {
       socket = guarded(connect({ ...shared, host, port }));
       await once(socket, "connect", { signal });
     } else socket = guarded(await openTunnel(proxy, `${url.hostname}:${port}`, shared, signal));
     if (url.protocol !== "https:") return socket;
-    inHandshake = true;
     const servername = isIP(host) ? "" : host;
     socket = guarded(connectSecurely({ ...shared, socket, host, servername, ...(session && { session }) }));
     await once(socket, "secureConnect", { signal });
@@ -69,7 +64,7 @@ export async function openConnection(url: URL, options: ConnectionOptions): Prom
     socket?.destroy();
     if (error instanceof ConnectionError) throw error;
     const code = signal.aborted ? "ETIMEDOUT" : (error as NodeJS.ErrnoException).code;
-    throw new ConnectionError({ code, inHandshake });
+    throw new ConnectionError({ code });
   }
 }
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type RekeyError } from "../../provider/platform/errors";
 import { PlatformClient } from "../../provider/platformClient";
-import { databasePassword } from "../../provider/rotation/kinds/databasePassword";
+import { databasePassword } from "../../provider/platform/secretKind";
 import { readBefore } from "../../provider/rotation/reads";
 import { type Run } from "../../provider/run";
 import { Settings } from "../../provider/settings/settings";

@@ -3,9 +3,7 @@ import { type ListedSecret, type Unlisted } from "../../../provider/doctor/accou
 import { coverageOf } from "../../../provider/doctor/coverage";
 import { coverageText } from "../../../provider/doctor/coverageText";
 import { rotatedIn } from "../../../provider/doctor/stackState";
-import { databasePassword } from "../../../provider/rotation/kinds/databasePassword";
-import { vectorToken } from "../../../provider/rotation/kinds/indexToken";
-import { signingKeys } from "../../../provider/rotation/kinds/signingKeys";
+import { databasePassword, vectorToken, signingKeys } from "../../../provider/platform/secretKind";
 import { Settings } from "../../../provider/settings/settings";
 import { type SettingName } from "../../../provider/settings/table";
 

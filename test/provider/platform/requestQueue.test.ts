@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { setTimeout as wait } from "node:timers/promises";
-import { RequestQueue } from "../../../provider/platform/requestQueue";
+import { RequestQueue } from "../../../provider/platform/http";
 import { PlatformClient } from "../../../provider/platformClient";
 import { Settings } from "../../../provider/settings/settings";
 
