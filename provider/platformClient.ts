@@ -123,8 +123,7 @@ export class PlatformClient {
    * concurrency is never higher, so that nothing waits in both.
    */
   queueWithin(concurrency = Infinity): RequestQueue {
-    const maxConcurrency = Math.min(concurrency, this.settings.getOrDefault("maxConcurrency"));
-    return new RequestQueue({ maxConcurrency });
+    return new RequestQueue(Math.min(concurrency, this.settings.getOrDefault("maxConcurrency")));
   }
 
   probe(request: ProbeRequest): Promise<ProbeResult> {
@@ -142,10 +141,7 @@ export class PlatformClient {
     const { permission, limitMs = Infinity } = this.call;
     const proxy = settings.proxyFor(service.baseUrl);
     const { queue, connections } = (shared.requests ??= {
-      queue: new RequestQueue({
-        maxConcurrency: settings.getOrDefault("maxConcurrency"),
-        requestsPerSecond: settings.get("requestsPerSecond"),
-      }),
+      queue: new RequestQueue(settings.getOrDefault("maxConcurrency"), settings.get("requestsPerSecond")),
       connections: new Connections({ proxy, extraCertificates: settings.get("caFile") }),
     });
     return new HttpRequester(service, connections, queue, {

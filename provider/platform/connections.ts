@@ -10,16 +10,10 @@ const maxUnusedMs = 800;
 /** Milliseconds after the first response in which a server that closes each connection after its response does so. */
 const trialMs = 10;
 
-/** The deadline of a request with all its attempts. */
-export interface Deadline {
-  readonly deadlineMs: number;
-  /** In the time of `performance.now()`. */
-  readonly endsAtMs: number;
-}
-
 /** What a request needs of its connection. */
 interface Use {
-  readonly deadline: Deadline;
+  /** The deadline of the request with all its attempts, in the time of `performance.now()`. */
+  readonly endsAtMs: number;
   /** Whether it is opened for this request, and closed after the response. */
   readonly isOwn: boolean;
   /** Called when the connection is ready, immediately before the first byte. Nothing is sent if it throws. */
@@ -44,14 +38,15 @@ export class Connections {
    *
    * @throws ConnectionError, or what `beforeSend` throws: nothing was sent
    */
-  async take(url: URL, { deadline: { deadlineMs, endsAtMs }, isOwn, beforeSend }: Use): Promise<Connection> {
+  async take(url: URL, { endsAtMs, isOwn, beforeSend }: Use): Promise<Connection> {
     const origin = this.#origins.get(url.origin) ?? { free: [], isKept: true };
     this.#origins.set(url.origin, origin);
     for (;;) {
       await allSeen(origin);
       let connection = isOwn ? undefined : takeUsable(origin.free);
       if (!connection) {
-        const timeoutMs = Math.min(maxConnectMs, deadlineMs / 3, endsAtMs - performance.now());
+        // There is time for two more attempts.
+        const timeoutMs = Math.min(maxConnectMs, (endsAtMs - performance.now()) / 3);
         const socket = await this.open(url, { session: origin.session, timeoutMs });
         socket.on("session", (session: Buffer) => (origin.session = session));
         connection = new Connection(socket, origin);

@@ -3,7 +3,6 @@ import { type Delivery } from "./retry";
 /** The codes at the end of Rekey's error messages. docs/errors.md explains each of them. */
 export const errorCodes = [
   "REKEY_INPUT_INVALID",
-  "REKEY_DUPLICATE_DATABASE",
   "REKEY_DUPLICATE_SECRET",
   "REKEY_DUPLICATE_KEY",
   "REKEY_IMPORT_UNSUPPORTED",

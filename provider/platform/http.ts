@@ -2,7 +2,7 @@ import { Axios, type AxiosError } from "axios";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import PQueue from "p-queue";
 import { pathPartProblem } from "../records/fields";
-import { type Connection, type Connections, type Deadline } from "./connections";
+import { type Connection, type Connections } from "./connections";
 import { InputError, RequestError, type RequestFacts } from "./errors";
 import { errorOf, type ServiceName } from "./failures";
 import { packageVersion } from "./installedPackage";
@@ -19,20 +19,12 @@ export interface Service {
   readonly authorization: string;
 }
 
-/** What distinguishes requests that only read from those that change something. */
-type Effect =
-  | { readonly method: "GET" }
-  | {
-      readonly method: "POST";
-      /**
-       * Whether the request may be delivered twice without harm. One that may not is never repeated once it may have
-       * arrived.
-       */
-      readonly idempotent: boolean;
-      readonly consequences: RequestFacts["consequences"];
-    };
-
-export type ApiRequest = Effect & {
+export interface ApiRequest {
+  readonly method: "GET" | "POST";
+  /** Whether a POST may be delivered twice without harm. Default: it is not repeated once it may have arrived. */
+  readonly idempotent?: boolean;
+  /** Of a POST. */
+  readonly consequences?: RequestFacts["consequences"];
   readonly purpose: RequestFacts["purpose"];
   readonly toCheck?: RequestFacts["toCheck"];
   /** Path below the service's address, its parts already encoded. */
@@ -42,7 +34,7 @@ export type ApiRequest = Effect & {
   readonly ownConnection?: boolean;
   /** Whether the response is a list, which may be larger than a record. */
   readonly isList?: boolean;
-};
+}
 
 /** A 2xx response. Its body is unparsed text, which the caller parses. */
 export interface ApiResponse {
@@ -125,19 +117,21 @@ export class HttpRequester implements Requester {
 
   async send(request: ApiRequest): Promise<ApiResponse> {
     const facts = factsOf(request, this.service.baseUrl);
-    if (!isPermitted(request, this.options.permission)) {
+    const { deadlineMs, permission = "nothing" } = this.options;
+    const isPermitted = permission === "limits" ? isIdempotent(request) : permission === "resets";
+    // A preview or a read that asks for a change is a bug.
+    if (request.method !== "GET" && !isPermitted) {
       throw new RequestError("not sent", facts, {
         happened: "it was asked for in a call of the engine that may not change it",
         advice: "This is a bug of Rekey. Please report it.",
         code: "REKEY_INTERNAL",
       });
     }
-    const { deadlineMs } = this.options;
     let endsAtMs: number | undefined;
     for (let attempt = 1; ; attempt++) {
       const turn = async () => {
         endsAtMs ??= performance.now() + deadlineMs;
-        const result = await this.#attempt(request, facts, { deadlineMs, endsAtMs });
+        const result = await this.#attempt(request, facts, endsAtMs);
         if ("facts" in result) return result;
         const remainingMs = endsAtMs - performance.now();
         const idempotent = isIdempotent(request);
@@ -154,14 +148,14 @@ export class HttpRequester implements Requester {
   }
 
   /** @throws what `beforeSend` throws */
-  async #attempt(request: ApiRequest, facts: RequestFacts, deadline: Deadline): Promise<ApiResponse | Failure> {
+  async #attempt(request: ApiRequest, facts: RequestFacts, endsAtMs: number): Promise<ApiResponse | Failure> {
     const { beforeSend, resetHeaders } = this.options;
     const { authorization, name: service } = this.service;
     const { method, query, ownConnection: isOwn = false, isList = false } = request;
     let connection: Connection;
     try {
       const ask = isIdempotent(request) ? undefined : async () => beforeSend?.(facts);
-      connection = await this.connections.take(new URL(facts.url), { deadline, isOwn, beforeSend: ask });
+      connection = await this.connections.take(new URL(facts.url), { endsAtMs, isOwn, beforeSend: ask });
     } catch (error) {
       if (!(error instanceof ConnectionError)) throw error;
       return { delivery: "not sent", code: error.code, proxy: error.proxy };
@@ -171,7 +165,7 @@ export class HttpRequester implements Requester {
       isLate = !(await isArriving(connection));
       if (isLate) connection.close();
     };
-    const timer = setTimeout(() => void end(), deadline.endsAtMs - performance.now());
+    const timer = setTimeout(() => void end(), endsAtMs - performance.now());
     try {
       const { status, data, headers } = await axios.request<string>({
         method,
@@ -220,23 +214,16 @@ async function isArriving(connection: Connection): Promise<boolean> {
   return false;
 }
 
-/** Each reset needs the permission, and none is given by default: a preview or a read that asks for one is a bug. */
-function isPermitted(request: ApiRequest, permission: Permission = "nothing"): boolean {
-  if (request.method === "GET" || permission === "resets") return true;
-  return permission === "limits" && request.idempotent;
-}
-
 /** Whether a request may be delivered twice without harm. */
 export function isIdempotent(request: ApiRequest): boolean {
-  return request.method === "GET" || request.idempotent;
+  return request.method === "GET" || request.idempotent === true;
 }
 
 /** What errors say about a request to a service at an address. */
 export function factsOf(request: ApiRequest, baseUrl: string): RequestFacts {
-  const { purpose, method, path, toCheck } = request;
+  const { purpose, method, path, toCheck, consequences = { unchanged: "Nothing was changed." } } = request;
   // A path from the settings may contain a key in its query.
   const url = `${baseUrl}${path}`.replace(/[?#].*/s, "");
-  const consequences = method === "GET" ? { unchanged: "Nothing was changed." } : request.consequences;
   return { purpose, method, url, toCheck, consequences };
 }
 
@@ -264,14 +251,11 @@ export class RequestQueue {
   /** Ends the pause. It keeps the process alive only while a request waits. */
   #pause: NodeJS.Timeout | undefined;
 
-  /** @param limits requests under way at the same time, and started in a second: by default, as many as there are */
-  constructor({
-    maxConcurrency,
-    requestsPerSecond = Infinity,
-  }: {
-    readonly maxConcurrency: number;
-    readonly requestsPerSecond?: number | undefined;
-  }) {
+  /**
+   * @param maxConcurrency requests under way at the same time
+   * @param requestsPerSecond requests started in a second
+   */
+  constructor(maxConcurrency: number, requestsPerSecond = Infinity) {
     // Without its own interval, which is measured with the system clock.
     this.#queue = new PQueue({ concurrency: maxConcurrency });
     this.#intervalMs = 1000 / requestsPerSecond;

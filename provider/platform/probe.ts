@@ -105,7 +105,7 @@ export class CredentialProbe {
     const requester = new HttpRequester(
       { name, baseUrl, authorization: `Bearer ${value}` },
       this.#connectionsTo(new URL(baseUrl)),
-      new RequestQueue({ maxConcurrency: 1 }),
+      new RequestQueue(1),
       { deadlineMs: timeoutMs, secrets: this.options.secrets },
     );
     try {

@@ -4,7 +4,6 @@ import { indexTable } from "../records/indexRecord";
 import { queueUserTable } from "../records/queueUser";
 import { signingKeyTable } from "../records/signingKeys";
 import { indexUrl } from "./endpoint";
-import { type ErrorCode } from "./errors";
 
 /** A kind of secret that can be reset. */
 export interface SecretKind {
@@ -26,8 +25,6 @@ export interface SecretKind {
   readonly noun: string;
   /** More than one of them, in messages. Default: with an s. */
   readonly plural?: string;
-  /** The code of the error for two resources with the same secret. */
-  readonly duplicateCode: ErrorCode;
   /**
    * For a secret that is rolled, so that a second reset too soon is an outage: the default of the shortest time between
    * two. Default: it is not rolled.
@@ -100,7 +97,6 @@ export const databasePassword: SecretKind = {
   idInput: "databaseId",
   word: "password",
   noun: "database",
-  duplicateCode: "REKEY_DUPLICATE_DATABASE",
 };
 
 /** The response to the reset has no record: a read shows the new tokens. */
@@ -110,7 +106,6 @@ const indexToken = {
   confirmation: "OK",
   idInput: "indexId",
   word: "token",
-  duplicateCode: "REKEY_DUPLICATE_SECRET",
   restUrl: indexUrl,
   probe: { service: "index", path: "/info" },
 } as const;
@@ -145,7 +140,6 @@ export const queueToken: SecretKind = {
   noun: "queue user",
   authorizesQueue: true,
   probe: { service: "queue", path: "/v2/globalParallelism" },
-  duplicateCode: "REKEY_DUPLICATE_SECRET",
 };
 
 /** The keys that sign the queue's messages. A reset makes the next one the current one. */
@@ -158,7 +152,6 @@ export const signingKeys: SecretKind = {
   word: "pair of signing keys",
   noun: "pair of signing keys",
   plural: "signing keys",
-  duplicateCode: "REKEY_DUPLICATE_SECRET",
   minInterval: "1h",
 };
 

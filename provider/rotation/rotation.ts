@@ -245,7 +245,7 @@ export function rotationProblems(
 
 /** The claim of a resource for a secret. */
 export function claimOf(subject: Subject): Claim {
-  const { word, duplicateCode } = subject.kind;
+  const { word } = subject.kind;
   const why = `each reset by one invalidates the ${word} of the other. Remove one of them. If both have reset it, the saved ${word} of one is stale: set a new version on the one that stays.`;
-  return { subject: ownerOf(subject), code: duplicateCode, why };
+  return { subject: ownerOf(subject), code: "REKEY_DUPLICATE_SECRET", why };
 }

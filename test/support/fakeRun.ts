@@ -117,7 +117,7 @@ export class FakeRun {
       flowControl: flowControl as unknown as FlowControl,
       secrets: new KnownSecrets([]),
       useQueueToken: (...token) => void this.queueTokens.push(token),
-      queueWithin: (maxConcurrency = 8) => new RequestQueue({ maxConcurrency }),
+      queueWithin: (maxConcurrency = 8) => new RequestQueue(maxConcurrency),
       probe: async (request) => {
         this.probes.push(request);
         return this.probe(request);

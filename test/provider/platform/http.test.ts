@@ -31,7 +31,7 @@ function requester(
   { maxConcurrency = 8, ...options }: Partial<RequesterOptions> & { maxConcurrency?: number } = {},
 ): HttpRequester {
   const service = { name: "management", baseUrl: url, authorization } as const;
-  return new HttpRequester(service, new Connections(), new RequestQueue({ maxConcurrency }), {
+  return new HttpRequester(service, new Connections(), new RequestQueue(maxConcurrency), {
     deadlineMs: 60_000,
     secrets: new KnownSecrets([]),
     permission: "resets",
