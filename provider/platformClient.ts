@@ -35,9 +35,9 @@ interface Shared {
 }
 
 /** What one call of the engine may send, and the longest time that a request of it may take. */
-interface Call {
-  readonly permission?: Permission;
-  readonly limitMs?: number;
+export interface Call {
+  readonly permission?: Permission | undefined;
+  readonly limitMs?: number | undefined;
 }
 
 /** The `Platform` of a run, configured by the settings. Each setting is read when it is first needed. */
@@ -54,15 +54,9 @@ export class PlatformClient {
     return this.shared.secrets;
   }
 
-  within(limitMs: number): PlatformClient {
-    return this.#during({ ...this.call, limitMs: Math.min(limitMs, this.call.limitMs ?? Infinity) });
-  }
-
-  permitting(permission: Permission): PlatformClient {
-    return this.#during({ ...this.call, permission });
-  }
-
-  #during(call: Call): PlatformClient {
+  /** The same platform for one call, which is part of this one. */
+  during({ permission = this.call.permission, limitMs = Infinity }: Call): PlatformClient {
+    const call = { permission, limitMs: Math.min(limitMs, this.call.limitMs ?? Infinity) };
     return new PlatformClient(this.settings, this.beforeSend, call, this.shared);
   }
 
@@ -147,7 +141,7 @@ export class PlatformClient {
     return new HttpRequester(service, connections, queue, {
       deadlineMs: Math.min(settings.deadlineMs, limitMs),
       secrets,
-      ...(permission && { permission }),
+      permission,
       resetHeaders: settings.preset?.resetHeaders,
       beforeSend,
     });

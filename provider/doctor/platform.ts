@@ -1,7 +1,6 @@
 import { RequestError, SettingsError } from "../platform/errors";
 import { whyNotSent } from "../platform/failures";
-import { Connections } from "../platform/connections";
-import { ConnectionError } from "../platform/openConnection";
+import { ConnectionError, Connections } from "../platform/connections";
 import { PlatformClient } from "../platformClient";
 import { databasePassword } from "../platform/secretKind";
 import { type Settings } from "../settings/settings";

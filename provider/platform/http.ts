@@ -2,11 +2,10 @@ import { Axios, type AxiosError } from "axios";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import PQueue from "p-queue";
 import { pathPartProblem } from "../records/fields";
-import { type Connection, type Connections } from "./connections";
+import { type Connection, ConnectionError, type Connections } from "./connections";
 import { InputError, RequestError, type RequestFacts } from "./errors";
 import { errorOf, type ServiceName } from "./failures";
 import { packageVersion } from "./installedPackage";
-import { ConnectionError } from "./openConnection";
 import { type KnownSecrets } from "./redact";
 import { decideRetry, deliveryOfFailure, type Failure, readRetryAfter } from "./retry";
 
@@ -68,7 +67,7 @@ export interface RequesterOptions {
   /** What errors never show, whichever service repeats it. */
   readonly secrets: KnownSecrets;
   /** What it may send. Default: nothing. */
-  readonly permission?: Permission;
+  readonly permission?: Permission | undefined;
   /** Milliseconds until a request fails, retries included, from its first attempt. */
   readonly deadlineMs: number;
   /**

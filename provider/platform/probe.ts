@@ -1,6 +1,6 @@
 import { type Socket } from "node:net";
 import { tryReadObject } from "../records/response";
-import { Connections, type ConnectionSettings } from "./connections";
+import { type ConnectionError, Connections, type ConnectionSettings } from "./connections";
 import {
   type ClientEndpoint,
   type Credential,
@@ -13,7 +13,6 @@ import {
 import { RequestError, type RequestFacts } from "./errors";
 import { whyNotSent } from "./failures";
 import { HttpRequester, type RequesterOptions, RequestQueue } from "./http";
-import { type ConnectionError } from "./openConnection";
 import { type KnownSecrets, quote } from "./redact";
 
 /** What a server does with a credential; `words` are its own, without secrets, and `why` may be shown, too. */

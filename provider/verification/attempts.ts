@@ -68,12 +68,12 @@ function notKnown(current: AccessCredential, why: string, advice: string): Failu
 async function read(
   { subject: { kind, id }, username }: Target,
   current: AccessCredential,
-  deadlineMs: number,
+  limitMs: number,
   run: Run,
 ): Promise<Credential | Failure> {
   const { name } = current;
   try {
-    const { [name]: value } = (await run.platform.within(deadlineMs).operations(kind).read(id)).credentials;
+    const { [name]: value } = (await run.platform.during({ limitMs }).operations(kind).read(id)).credentials;
     if (value !== undefined && isSameCredential({ name, value }, current)) return { name, value, username };
     const advice =
       "Run `pulumi refresh`, then `up`. If that does not help, remove saveCredentials or this verification.";

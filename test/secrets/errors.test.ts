@@ -58,7 +58,7 @@ describe("secrets: errors", () => {
 
   const client = (url: string, more: NodeJS.ProcessEnv = {}): PlatformClient => {
     const env = { ...environment, REKEY_BASE_URL: url, REKEY_QUEUE_URL: url, ...more };
-    return new PlatformClient(new Settings(() => undefined, env)).permitting("resets");
+    return new PlatformClient(new Settings(() => undefined, env)).during({ permission: "resets" });
   };
 
   for (const [what, response] of Object.entries(failures)) {

@@ -122,8 +122,7 @@ export class FakeRun {
         this.probes.push(request);
         return this.probe(request);
       },
-      within: () => platform,
-      permitting: () => platform,
+      during: () => platform,
       ...parts,
     };
     const settings: Partial<Record<SettingName, string | undefined>> = {

@@ -10,7 +10,6 @@ import { isDeepStrictEqual } from "node:util";
 import { Connections } from "../../../provider/platform/connections";
 import { RequestError } from "../../../provider/platform/errors";
 import { type Credential } from "../../../provider/platform/endpoint";
-import { openConnection, trusting } from "../../../provider/platform/openConnection";
 import { caFile, certificate } from "../../faults/certificates";
 import { patchLookup, stuckListener } from "../../faults/network";
 import { clientOf, plain, requestsOf, secure, seen, withRealSockets } from "./realSockets";
@@ -89,7 +88,7 @@ describe("platform: connections, over real sockets", () => {
         const slow = closes(await stuckListener(through?.port ?? server.port));
         const address = `http://platform.test:${slow.port}`;
         const [url, more] = through ? [plain(server), { proxy: address }] : [address, {}];
-        const opening = openConnection(new URL(url), { ...more, timeoutMs: 10_000 });
+        const opening = new Connections(more).open(new URL(url), { timeoutMs: 10_000 });
         await wait(400);
         slow.release();
         (await opening).destroy();
@@ -214,11 +213,14 @@ describe("TLS with rekey:caFile", () => {
     [", and nothing if that file cannot be read", "/nowhere/ca.pem", []],
     [", and nothing if it is empty", "", []],
   ] as const) {
-    it(`trusts it in addition to the well-known certificates${title}`, () => {
+    it(`trusts it in addition to the well-known certificates${title}`, async () => {
       delete process.env["NODE_EXTRA_CA_CERTS"];
       if (file !== undefined) process.env["NODE_EXTRA_CA_CERTS"] = file;
       const made = mock.method(tls, "createSecureContext");
-      trusting(foreign);
+      const opening = new Connections({ extraCertificates: foreign }).open(new URL("http://127.0.0.1:1"), {
+        timeoutMs: 1_000,
+      });
+      await assert.rejects(opening);
       const { ca } = made.mock.calls[0]?.arguments[0] ?? {};
       assert.ok(isDeepStrictEqual(ca, [...tls.rootCertificates, ...added, foreign]));
     });

@@ -36,7 +36,7 @@ export function clientOf(
 ): PlatformClient {
   const values = { baseUrl: url, queueUrl: url, username: "ops", password: "pä:ss", queueToken: "token", ...settings };
   const client = new PlatformClient(new Settings((name) => (values as typeof settings)[name]), beforeSend);
-  return client.permitting("resets");
+  return client.during({ permission: "resets" });
 }
 
 /** A reset and a read by such a client. */
