@@ -148,21 +148,18 @@ export class PlatformClient {
   }
 }
 
-/** What a `ReadTokenRequester` needs. */
-interface Sources {
-  /** `rekey:queueUserId` */
-  readonly userId: string;
-  readonly baseUrl: string;
-  readonly users: Pick<SecretOperations, "read">;
-  readonly requesterWith: (token: string) => Requester;
-}
-
 /** Sends requests to the queue with a token that is read when it is first needed, and once more if it is refused. */
 export class ReadTokenRequester implements Requester {
   constructor(
     private readonly user: ReadUser,
-    private readonly sources: Sources,
-    readonly secrets: Requester["secrets"],
+    private readonly sources: {
+      /** `rekey:queueUserId` */
+      readonly userId: string;
+      readonly baseUrl: string;
+      readonly users: Pick<SecretOperations, "read">;
+      readonly requesterWith: (token: string) => Requester;
+    },
+    readonly secrets: KnownSecrets,
   ) {}
 
   async send(request: ApiRequest): Promise<ApiResponse> {
@@ -193,18 +190,17 @@ export class ReadTokenRequester implements Requester {
   /** @throws RequestError: the request was not sent */
   async #tokenIn(read: NonNullable<ReadUser["current"]>, facts: RequestFacts): Promise<string> {
     const user = `${ownerOf({ kind: queueToken, id: this.sources.userId })} (rekey:queueUserId)`;
+    const notSent = (happened: string, advice: string) => new RequestError("not sent", facts, { happened, advice });
     const { credentials } = await read.catch((error: unknown) => {
       if (!(error instanceof RequestError)) throw error;
-      const { happened, advice } = error;
-      throw new RequestError("not sent", facts, {
-        happened: `the token of ${user} could not be read: ${happened}`,
-        advice,
-      });
+      throw notSent(`the token of ${user} could not be read: ${error.happened}`, error.advice);
     });
+    const { token = "" } = credentials;
     // Only visible ASCII can be sent.
-    if (/^[\x21-\x7e]+$/.test(credentials.token ?? "")) return credentials.token ?? "";
-    const happened = `the platform does not show the token of ${user}`;
-    const advice = "Set rekey:queueToken instead of rekey:queueUserId.";
-    throw new RequestError("not sent", facts, { happened, advice });
+    if (/^[\x21-\x7e]+$/.test(token)) return token;
+    throw notSent(
+      `the platform does not show the token of ${user}`,
+      "Set rekey:queueToken instead of rekey:queueUserId.",
+    );
   }
 }

@@ -140,7 +140,7 @@ export interface RequestFacts {
 }
 
 /** What an error says about what went wrong. */
-interface RequestProblem
+export interface RequestProblem
   extends Pick<RequestError, "happened" | "advice">, Partial<Pick<RequestError, "code" | "status" | "words">> {}
 
 const codes = {

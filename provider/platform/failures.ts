@@ -1,6 +1,6 @@
 import { type Fields, isObject, readRecord, type RecordOf } from "../records/fields";
 import { credentialsIn, tryReadJson, tryReadObject } from "../records/response";
-import { RequestError, type RequestFacts } from "./errors";
+import { RequestError, type RequestFacts, type RequestProblem } from "./errors";
 import { type KnownSecrets, quote } from "./redact";
 import { type Failure } from "./retry";
 
@@ -21,30 +21,30 @@ export function errorOf(
   attempt: number,
   secrets: KnownSecrets,
 ): RequestError {
-  const { delivery, status, code, body = "" } = failure;
+  const { happened, ...rest } = problemOf(facts, service, failure, secrets);
   const attempts = attempt > 1 ? `, after ${attempt} attempts` : "";
-  if (delivery === "not sent") {
-    const { happened, advice } = whyNotSent(service, failure);
-    return new RequestError(delivery, facts, { happened: `${happened}${attempts}`, advice });
-  }
+  return new RequestError(failure.delivery, facts, { ...rest, happened: `${happened}${attempts}` });
+}
+
+function problemOf(facts: RequestFacts, service: ServiceName, failure: Failure, secrets: KnownSecrets): RequestProblem {
+  const { delivery, status, code, body = "" } = failure;
+  if (delivery === "not sent") return whyNotSent(service, failure);
   const advice = adviceOn(failure, service, facts);
-  if (status === undefined) {
-    return new RequestError(delivery, facts, { happened: `${whyLost(code)}${attempts}`, advice });
-  }
+  if (status === undefined) return { happened: whyLost(code), advice };
   // The body may show a credential that was not known.
   secrets.add(credentialsIn(tryReadJson(body)?.value));
   const json = tryReadObject(body);
   const sent = [json?.["error"], json?.["message"]].find((one) => typeof one === "string");
   const words = json && quote(sent ?? "", secrets);
   const responder = service === "database" ? "database" : "platform";
-  const happened = `the ${responder} responded with ${status}${words ? `: ${words}` : ""}${attempts}`;
-  return new RequestError(delivery, facts, { happened, advice, status, words });
+  return { happened: `the ${responder} responded with ${status}${words ? `: ${words}` : ""}`, advice, status, words };
 }
 
-type Reason = Pick<RequestError, "happened" | "advice">;
-
 /** Why a request cannot have reached the service, and what to do. */
-export function whyNotSent(service: ServiceName, { proxy, code = "" }: Pick<Failure, "proxy" | "code">): Reason {
+export function whyNotSent(
+  service: ServiceName,
+  { proxy, code = "" }: Pick<Failure, "proxy" | "code">,
+): RequestProblem {
   const { address } = namesOf[service];
   if (proxy === "unreachable") return { happened: "the proxy could not be reached", advice: "Check rekey:proxy." };
   if (proxy !== undefined) {

@@ -22,7 +22,9 @@ export interface Queue {
   resetAction: string;
   /** What takes its place from then on if the platform does not have it. */
   readonly otherAction?: string | undefined;
-  /** A request that shows that there is a queue, with the same token at the same address. */
+  /** Whether it has responded with 2xx, with the same token at the same address. */
+  hasResponded?: boolean;
+  /** A request that is under way to find out. */
   proof?: Promise<unknown> | undefined;
 }
 
@@ -40,7 +42,7 @@ export class FlowControl {
    * @see docs/interface.md#list-flow-control-keys
    */
   async list(search?: string): Promise<FlowControlKey[]> {
-    const response = await this.requester.send({
+    const response = await this.#send({
       method: "GET",
       path: "/v2/flowControl",
       ...(search !== undefined && { query: { search } }),
@@ -64,7 +66,7 @@ export class FlowControl {
     const toCheck = ["the key", "the region of the token"];
     let response: ApiResponse;
     try {
-      response = await this.requester.send({ method: "GET", path, purpose, toCheck });
+      response = await this.#send({ method: "GET", path, purpose, toCheck });
     } catch (error) {
       // A 404 from the platform means that the key has no state; one from a proxy or a wrong address does not.
       const isOfPlatform = error instanceof RequestError && error.status === 404 && error.words !== undefined;
@@ -129,7 +131,7 @@ export class FlowControl {
    */
   async globalParallelism(): Promise<GlobalParallelism> {
     const purpose = "read the global parallelism";
-    const response = await this.requester.send({ method: "GET", path: "/v2/globalParallelism", purpose });
+    const response = await this.#send({ method: "GET", path: "/v2/globalParallelism", purpose });
     const sent = inOneSpelling(jsonIn(response));
     const record = recordIn(response, globalParallelismFields, sent);
     if (record.waitListSize !== undefined) return record;
@@ -141,14 +143,10 @@ export class FlowControl {
   /** The queue of another region responds with 404 to everything. */
   async #isRightQueue(): Promise<boolean> {
     const { queue } = this;
-    queue.proof ??= this.globalParallelism();
-    return queue.proof.then(
-      () => true,
-      () => {
-        queue.proof = undefined;
-        return false;
-      },
-    );
+    if (!queue.hasResponded) {
+      await (queue.proof ??= this.globalParallelism()).catch(() => (queue.proof = undefined));
+    }
+    return queue.hasResponded ?? false;
   }
 
   async #post(
@@ -157,8 +155,14 @@ export class FlowControl {
     request: Pick<RequestFacts, "purpose" | "consequences" | "toCheck"> & Pick<ApiRequest, "query">,
   ): Promise<void> {
     const path = fillPath("/v2/flowControl/{flowControlKey}/{action}", { flowControlKey, action });
-    const response = await this.requester.send({ method: "POST", path, idempotent: true, ...request });
+    const response = await this.#send({ method: "POST", path, idempotent: true, ...request });
     response.connection.isRecognized = true;
+  }
+
+  async #send(request: ApiRequest): Promise<ApiResponse> {
+    const response = await this.requester.send(request);
+    this.queue.hasResponded = true;
+    return response;
   }
 }
 

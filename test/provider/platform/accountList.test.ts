@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { listAccount } from "../../../provider/platform/secretOperations";
 import { RequestError } from "../../../provider/platform/errors";
 import { databasePassword, vectorToken } from "../../../provider/platform/secretKind";
-import { clientOf, withRealSockets } from "./realSockets";
 import { FakeRequester } from "../../support/fakeRequester";
 
 const canary = "canary-password";
@@ -105,42 +104,13 @@ describe("platform: the list of an account", () => {
     }
   });
 
+  it("names no setting of databases in the error for indexes", async () => {
+    const listed = listAccount(listing("<html>"), vectorToken, "/v2/vector/index");
+    await assert.rejects(listed, /^RequestError: Could not list the vector indexes: .* Check rekey:baseUrl\./);
+  });
+
   it("is an error if it is a part of the content, and ignores what is nested too deeply in a field that is not shown", async () => {
     await assert.rejects(listOf(listing([one], 206)), /206, but the response does not have status 200/);
     assert.deepEqual(await listOf(listing(`[{"database_id":"db-1","future":${nested}}]`)), [{ databaseId: "db-1" }]);
-  });
-
-  describe("over a socket", () => {
-    const { startServer } = withRealSockets();
-
-    it("of thousands of databases is read, and one that is too large is an error", async () => {
-      const entries = Array.from({ length: 20_000 }, (_, index) => ({
-        database_id: `db-${index}`,
-        password: `p-${index}`,
-      }));
-      const bodies = [JSON.stringify(entries), `["${"x".repeat(17 * 1024 * 1024)}"]`];
-      const server = await startServer({ bodyOf: () => bodies.shift() ?? "" });
-      const client = clientOf(server.url, { databaseListPath: path });
-      assert.equal((await client.list(databasePassword)).length, entries.length);
-      await assert.rejects(
-        client.list(databasePassword),
-        /list the databases: the response was too large .* Nothing was/,
-      );
-    });
-
-    it("that does not exist names the settings of its path, or the address", async () => {
-      const server = await startServer({ behaviour: ({ answer }) => answer(404) });
-      const client = clientOf(server.url, { databaseListPath: path });
-      for (const { kind, advice } of [
-        { kind: databasePassword, advice: "Check rekey:databaseListPath and rekey:baseUrl." },
-        { kind: vectorToken, advice: "Check rekey:baseUrl." },
-      ]) {
-        await assert.rejects(client.list(kind), (error) => {
-          assert.ok(error instanceof RequestError && error.status === 404);
-          assert.equal(error.advice, `${advice} The API key may be of another team.`);
-          return true;
-        });
-      }
-    });
   });
 });

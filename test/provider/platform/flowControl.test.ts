@@ -76,12 +76,16 @@ describe("platform: flow control, one key", () => {
   };
   const gone = { ...zeros, flowControlKey: "gone", exists: false };
 
-  it("does not exist after a 404 in JSON, if the platform responds to another request", async () => {
+  it("does not exist after a 404 in JSON, if the platform has responded to another request", async () => {
     const { flowControl, requester } = rejecting(404, true, true);
     assert.deepEqual(await Promise.all([flowControl.get("gone"), flowControl.get("gone")]), [gone, gone]);
     assert.deepEqual(await flowControl.get("gone"), gone);
     const asked = requester.sent.filter(({ path }) => path === "/v2/globalParallelism");
     assert.equal(asked.length, 1, "one request for all keys");
+    const known = rejecting(404, true, true);
+    await known.flowControl.reset("gone", false);
+    assert.deepEqual(await known.flowControl.get("gone"), gone);
+    assert.equal(known.requester.sent.length, 2, "a request of the run is enough");
   });
 
   it("is not taken for one that does not exist by a queue that responds to nothing, or refuses otherwise", async () => {

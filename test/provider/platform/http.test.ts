@@ -150,12 +150,6 @@ describe("platform: the requester, over a real socket", () => {
       await server.close();
     }
   });
-
-  it("knows from the status of an error what has happened, however large its page is", async () => {
-    const url = await start(responding(403, "x".repeat(2 * 1024 * 1024)));
-    const { delivery, status, happened } = await failureOf(requester(url).send(reset));
-    assert.deepEqual([delivery, status, happened], ["rejected", 403, "the platform responded with 403"]);
-  });
 });
 
 describe("platform: the path of a request", () => {
