@@ -1,23 +1,29 @@
-import { listAccount, type ListedRecord } from "./platform/accountList";
 import { Connections } from "./platform/connections";
+import { RequestError, type RequestFacts } from "./platform/errors";
 import { FlowControl, type Queue } from "./platform/flowControl";
 import {
+  type ApiRequest,
+  type ApiResponse,
+  factsOf,
   HttpRequester,
-  managementService,
+  isIdempotent,
   type Permission,
   type Requester,
   type RequesterOptions,
+  RequestQueue,
   type Service,
-  tokenService,
 } from "./platform/http";
 import { CredentialProbe, type ProbeRequest, type ProbeResult } from "./platform/probe";
-import { queueToken } from "./platform/queueToken";
 import { KnownSecrets } from "./platform/redact";
-import { RequestQueue } from "./platform/requestQueue";
-import { type SecretKind } from "./platform/secretKind";
-import { SecretOperations } from "./platform/secretOperations";
-import { type ReadUser, ReadTokenRequester } from "./readTokenRequester";
+import { ownerOf, queueToken, type SecretKind } from "./platform/secretKind";
+import { listAccount, type ListedRecord, SecretOperations } from "./platform/secretOperations";
+import { type SecretResponse } from "./records/response";
 import { type Settings } from "./settings/settings";
+
+/** The queue's user as this process has read it last. */
+interface ReadUser {
+  current?: Promise<Pick<SecretResponse, "credentials">> | undefined;
+}
 
 /** What all requests of a run share. What depends on settings is made when it is first needed. */
 interface Shared {
@@ -29,9 +35,9 @@ interface Shared {
 }
 
 /** What one call of the engine may send, and the longest time that a request of it may take. */
-interface Call {
-  readonly permission?: Permission;
-  readonly limitMs?: number;
+export interface Call {
+  readonly permission?: Permission | undefined;
+  readonly limitMs?: number | undefined;
 }
 
 /** The `Platform` of a run, configured by the settings. Each setting is read when it is first needed. */
@@ -48,15 +54,9 @@ export class PlatformClient {
     return this.shared.secrets;
   }
 
-  within(limitMs: number): PlatformClient {
-    return this.#during({ ...this.call, limitMs: Math.min(limitMs, this.call.limitMs ?? Infinity) });
-  }
-
-  permitting(permission: Permission): PlatformClient {
-    return this.#during({ ...this.call, permission });
-  }
-
-  #during(call: Call): PlatformClient {
+  /** The same platform for one call, which is part of this one. */
+  during({ permission = this.call.permission, limitMs = Infinity }: Call): PlatformClient {
+    const call = { permission, limitMs: Math.min(limitMs, this.call.limitMs ?? Infinity) };
     return new PlatformClient(this.settings, this.beforeSend, call, this.shared);
   }
 
@@ -89,16 +89,18 @@ export class PlatformClient {
 
   get #toManagement(): HttpRequester {
     const { settings } = this;
-    return this.#requester(
-      managementService(settings.require("baseUrl"), settings.require("username"), settings.require("password")),
-    );
+    const baseUrl = settings.require("baseUrl");
+    const credentials = `${settings.require("username")}:${settings.require("password")}`;
+    const authorization = `Basic ${Buffer.from(credentials).toString("base64")}`;
+    return this.#requester({ name: "management", baseUrl, authorization });
   }
 
   /** With `rekey:queueUserId`, it reads its token. */
   get #toQueue(): Requester {
     const { settings, shared } = this;
     const baseUrl = settings.require("queueUrl");
-    const requesterWith = (token: string) => this.#requester(tokenService("queue", baseUrl, token));
+    const requesterWith = (token: string) =>
+      this.#requester({ name: "queue", baseUrl, authorization: `Bearer ${token}` });
     const userId = settings.get("queueUserId");
     if (userId === undefined) return requesterWith(settings.require("queueToken"));
     const sources = { userId, baseUrl, users: this.operations(queueToken), requesterWith };
@@ -115,8 +117,7 @@ export class PlatformClient {
    * concurrency is never higher, so that nothing waits in both.
    */
   queueWithin(concurrency = Infinity): RequestQueue {
-    const maxConcurrency = Math.min(concurrency, this.settings.getOrDefault("maxConcurrency"));
-    return new RequestQueue({ maxConcurrency });
+    return new RequestQueue(Math.min(concurrency, this.settings.getOrDefault("maxConcurrency")));
   }
 
   probe(request: ProbeRequest): Promise<ProbeResult> {
@@ -134,18 +135,72 @@ export class PlatformClient {
     const { permission, limitMs = Infinity } = this.call;
     const proxy = settings.proxyFor(service.baseUrl);
     const { queue, connections } = (shared.requests ??= {
-      queue: new RequestQueue({
-        maxConcurrency: settings.getOrDefault("maxConcurrency"),
-        requestsPerSecond: settings.get("requestsPerSecond"),
-      }),
+      queue: new RequestQueue(settings.getOrDefault("maxConcurrency"), settings.get("requestsPerSecond")),
       connections: new Connections({ proxy, extraCertificates: settings.get("caFile") }),
     });
     return new HttpRequester(service, connections, queue, {
       deadlineMs: Math.min(settings.deadlineMs, limitMs),
       secrets,
-      ...(permission && { permission }),
+      permission,
       resetHeaders: settings.preset?.resetHeaders,
       beforeSend,
     });
+  }
+}
+
+/** Sends requests to the queue with a token that is read when it is first needed, and once more if it is refused. */
+export class ReadTokenRequester implements Requester {
+  constructor(
+    private readonly user: ReadUser,
+    private readonly sources: {
+      /** `rekey:queueUserId` */
+      readonly userId: string;
+      readonly baseUrl: string;
+      readonly users: Pick<SecretOperations, "read">;
+      readonly requesterWith: (token: string) => Requester;
+    },
+    readonly secrets: KnownSecrets,
+  ) {}
+
+  async send(request: ApiRequest): Promise<ApiResponse> {
+    const { baseUrl, requesterWith } = this.sources;
+    const facts = factsOf(request, baseUrl);
+    const first = this.#read();
+    const token = await this.#tokenIn(first, facts);
+    try {
+      return await requesterWith(token).send(request);
+    } catch (error) {
+      if (!isIdempotent(request) || !(error instanceof RequestError) || error.status !== 401) throw error;
+      // Another process has reset it. Requests that were refused together read it once.
+      if (this.user.current === first) this.user.current = undefined;
+      const renewed = await this.#tokenIn(this.#read(), facts);
+      if (renewed === token) throw error;
+      return requesterWith(renewed).send(request);
+    }
+  }
+
+  #read(): NonNullable<ReadUser["current"]> {
+    const current = (this.user.current ??= this.sources.users.read(this.sources.userId));
+    current.catch(() => {
+      if (this.user.current === current) this.user.current = undefined;
+    });
+    return current;
+  }
+
+  /** @throws RequestError: the request was not sent */
+  async #tokenIn(read: NonNullable<ReadUser["current"]>, facts: RequestFacts): Promise<string> {
+    const user = `${ownerOf({ kind: queueToken, id: this.sources.userId })} (rekey:queueUserId)`;
+    const notSent = (happened: string, advice: string) => new RequestError("not sent", facts, { happened, advice });
+    const { credentials } = await read.catch((error: unknown) => {
+      if (!(error instanceof RequestError)) throw error;
+      throw notSent(`the token of ${user} could not be read: ${error.happened}`, error.advice);
+    });
+    const { token = "" } = credentials;
+    // Only visible ASCII can be sent.
+    if (/^[\x21-\x7e]+$/.test(token)) return token;
+    throw notSent(
+      `the platform does not show the token of ${user}`,
+      "Set rekey:queueToken instead of rekey:queueUserId.",
+    );
   }
 }

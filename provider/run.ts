@@ -5,7 +5,7 @@ import { RefusedError, type RequestFacts } from "./platform/errors";
 import { type Permission } from "./platform/http";
 import { type Place, type SecretKind } from "./platform/secretKind";
 import { type SecretOperations } from "./platform/secretOperations";
-import { type PlatformClient } from "./platformClient";
+import { type Call, type PlatformClient } from "./platformClient";
 import { Settings } from "./settings/settings";
 import { nameOf } from "./settings/table";
 
@@ -15,8 +15,7 @@ export interface Platform extends Pick<
   "list" | "flowControl" | "secrets" | "useQueueToken" | "probe" | "queueWithin"
 > {
   operations(kind: SecretKind): Pick<SecretOperations, "reset" | "read">;
-  within(limitMs: number): Platform;
-  permitting(permission: Permission): Platform;
+  during(call: Call): Platform;
 }
 
 /** What a run is given. */
@@ -69,7 +68,7 @@ export class Run {
 
   /** The same run for one call of the engine that may take less time. */
   within(limitMs: number): Run {
-    return new Run({ ...this.options, platform: () => this.platform.within(limitMs) }, this.memory);
+    return new Run({ ...this.options, platform: () => this.platform.during({ limitMs }) }, this.memory);
   }
 
   /**
@@ -77,7 +76,7 @@ export class Run {
    * preview, `limits` for a delete. All other calls may only read.
    */
   permitting(permission: Permission): Run {
-    return new Run({ ...this.options, platform: () => this.platform.permitting(permission) }, this.memory);
+    return new Run({ ...this.options, platform: () => this.platform.during({ permission }) }, this.memory);
   }
 
   /** Returns what was made with the same key in this run, or makes it. */

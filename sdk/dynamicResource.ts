@@ -1,10 +1,16 @@
 import { setImmediate as endOfTurn } from "node:timers/promises";
 import * as pulumi from "@pulumi/pulumi";
 import { version } from "@pulumi/pulumi/version";
-import { howToInstall } from "../provider/doctor/installAdvice";
+import {
+  howToInstall,
+  installedFrom,
+  isOlder,
+  manifestIn,
+  oldestPulumi,
+  packageVersion,
+} from "../provider/platform/installedPackage";
 import { resourceOf } from "../provider/engine/resources";
 import { type ErrorCode } from "../provider/platform/errors";
-import { installedFrom, isOlder, manifestIn, oldestPulumi, packageVersion } from "../provider/platform/version";
 import { isSet } from "../provider/records/fields";
 import { secretOutputsOf } from "../provider/resource";
 import { warnOfSettings } from "./platform";
@@ -130,8 +136,7 @@ const requirePackageForHost = perRun((): true => {
   if (found === undefined) {
     throw runError(
       "REKEY_NOT_INSTALLED",
-      `Pulumi's provider host cannot find pulumi-rekey from ${directory}. Nothing was sent.\n` +
-        howToInstall(directory),
+      `Pulumi's provider host cannot find pulumi-rekey from ${directory}. Nothing was sent.\n` + howToInstall(),
     );
   }
   const { version: hosts } = manifestIn(found);
@@ -139,6 +144,6 @@ const requirePackageForHost = perRun((): true => {
   throw runError(
     "REKEY_OTHER_VERSION",
     `The program uses pulumi-rekey ${packageVersion()}, but Pulumi's provider host would use ${hosts}, in ${found}. Nothing was sent.\n` +
-      `Install the same version. ${howToInstall(directory)} If a bundler has packed pulumi-rekey into the program, bundle it again.`,
+      `Install the same version. ${howToInstall()} If a bundler has packed pulumi-rekey into the program, bundle it again.`,
   );
 });

@@ -1,16 +1,14 @@
 import { createRequire } from "node:module";
 import { join } from "node:path";
-import { Connections } from "../platform/connections";
+import { Connections, ConnectionError } from "../platform/connections";
 import { RequestError, SettingsError } from "../platform/errors";
 import { whyNotSent } from "../platform/failures";
-import { ConnectionError } from "../platform/openConnection";
-import { installedFrom, isOlder, manifestIn, oldestPulumi } from "../platform/version";
+import { installedFrom, manifestIn, oldestPulumi, howToInstall, isOlder } from "../platform/installedPackage";
 import { PlatformClient } from "../platformClient";
-import { databasePassword } from "../rotation/kinds/databasePassword";
+import { databasePassword } from "../platform/secretKind";
 import { accounts, type Settings } from "../settings/settings";
 import { isCredential, nameOf, type SettingName, settingNames, settingOf } from "../settings/table";
 import { plainText, unknownSettings } from "../settings/warnings";
-import { howToInstall } from "./installAdvice";
 import { type Project, type Stack } from "./project";
 
 /** The result of one check. */
@@ -79,7 +77,7 @@ function checkSdk(program: string): Check {
 function checkPackage(program: string): Check {
   const found = installedFrom(program);
   if (found !== undefined) return ok(`pulumi-rekey is ${manifestIn(found).version}, in ${found}.`);
-  return wrong(`Pulumi's provider host cannot find pulumi-rekey from ${program}.`, howToInstall(program));
+  return wrong(`Pulumi's provider host cannot find pulumi-rekey from ${program}.`, howToInstall());
 }
 
 /** Where a setting comes from, and whether it can be used. */

@@ -1,9 +1,7 @@
 import { RequestError, SettingsError } from "../platform/errors";
-import { queueToken } from "../platform/queueToken";
-import { keyOf, ownerOf, pluralOf, type SecretKind, type Subject } from "../platform/secretKind";
+import { queueToken, keyOf, ownerOf, pluralOf, type SecretKind, type Subject, kinds } from "../platform/secretKind";
 import { PlatformClient } from "../platformClient";
 import { orUndefined } from "../rotation/access";
-import { kinds } from "../rotation/kinds/kinds";
 import { clockToleranceMs, readDate } from "../rotation/schedule";
 import { type Settings } from "../settings/settings";
 import { type Stack } from "./project";

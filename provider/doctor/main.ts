@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { isOlder, ownManifest } from "../platform/version";
+import { isOlder, ownManifest } from "../platform/installedPackage";
 import type * as command from "./command";
 
 const { node } = process.versions;

@@ -1,8 +1,6 @@
-import { type SecretKind, type Subject } from "../platform/secretKind";
+import { type SecretKind, type Subject, databasePassword, kinds, type RotationType } from "../platform/secretKind";
 import { isObject } from "../records/fields";
 import { isSecret } from "../records/properties";
-import { databasePassword } from "../rotation/kinds/databasePassword";
-import { kinds, type RotationType } from "../rotation/kinds/kinds";
 import { isWholeTime } from "../rotation/schedule";
 import { Settings } from "../settings/settings";
 import { type Project, runPulumi, type Stack } from "./project";

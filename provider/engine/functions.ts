@@ -1,7 +1,7 @@
 import { type SharedReads } from "../flowControl/sharedReads";
 import { InputError } from "../platform/errors";
 import { type Properties } from "../records/properties";
-import { databasePassword } from "../rotation/kinds/databasePassword";
+import { databasePassword } from "../platform/secretKind";
 import { type Platform } from "../run";
 import { optionalText, refuseUnknown, requiredText } from "./arguments";
 

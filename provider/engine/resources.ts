@@ -3,7 +3,7 @@ import { flowControlReset } from "../flowControl/flowControlReset";
 import { InputError } from "../platform/errors";
 import { type AnyResource } from "../resource";
 import { passwordRotationFleet } from "../rotation/fleet";
-import { kinds, type RotationType } from "../rotation/kinds/kinds";
+import { kinds, type RotationType } from "../platform/secretKind";
 import { rotationOf } from "../rotation/rotation";
 import { credentialVerification } from "../verification/credentialVerification";
 

@@ -1,7 +1,11 @@
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import * as http from "node:http";
-import { type Socket } from "node:net";
+import * as https from "node:https";
+import { connect, isIP, type Socket } from "node:net";
 import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
-import { ConnectionError, type ConnectionOptions, openConnection, trusting } from "./openConnection";
+import { connect as connectSecurely, createSecureContext, rootCertificates, type SecureContext } from "node:tls";
+import { hostWithoutBrackets } from "./endpoint";
 
 /** Milliseconds, longest wait for a connection. */
 const maxConnectMs = 10_000;
@@ -10,23 +14,32 @@ const maxUnusedMs = 800;
 /** Milliseconds after the first response in which a server that closes each connection after its response does so. */
 const trialMs = 10;
 
-/** The deadline of a request with all its attempts. */
-export interface Deadline {
-  readonly deadlineMs: number;
-  /** In the time of `performance.now()`. */
-  readonly endsAtMs: number;
+/** A connection that could not be opened, or was lost before it was used: nothing was sent to the platform. */
+export class ConnectionError extends Error {
+  readonly code?: string | undefined;
+  /** The proxy's status, if the proxy is what failed. */
+  readonly proxy?: number | "unreachable" | undefined;
+
+  constructor({ code, proxy }: Pick<ConnectionError, "code" | "proxy">) {
+    super(`no connection (${code ?? proxy})`);
+    this.code = code;
+    this.proxy = proxy;
+  }
 }
 
 /** What a request needs of its connection. */
 interface Use {
-  readonly deadline: Deadline;
+  /** The deadline of the request with all its attempts, in the time of `performance.now()`. */
+  readonly endsAtMs: number;
   /** Whether it is opened for this request, and closed after the response. */
   readonly isOwn: boolean;
   /** Called when the connection is ready, immediately before the first byte. Nothing is sent if it throws. */
   readonly beforeSend?: (() => Promise<void>) | undefined;
 }
 
-export interface ConnectionSettings extends Pick<ConnectionOptions, "proxy"> {
+export interface ConnectionSettings {
+  /** Address of an HTTP proxy that opens a tunnel to the platform (CONNECT). */
+  readonly proxy?: string | undefined;
   /** Certificates (PEM) that are trusted in addition to those that Node trusts. */
   readonly extraCertificates?: string | undefined;
 }
@@ -34,7 +47,7 @@ export interface ConnectionSettings extends Pick<ConnectionOptions, "proxy"> {
 /** The connections of requests to the platform, through the proxy if there is one. */
 export class Connections {
   readonly #origins = new Map<string, Origin>();
-  #trust: ReturnType<typeof trusting> | undefined;
+  #trust: { readonly secureContext?: SecureContext } | undefined;
 
   constructor(private readonly settings: ConnectionSettings = {}) {}
 
@@ -44,14 +57,15 @@ export class Connections {
    *
    * @throws ConnectionError, or what `beforeSend` throws: nothing was sent
    */
-  async take(url: URL, { deadline: { deadlineMs, endsAtMs }, isOwn, beforeSend }: Use): Promise<Connection> {
+  async take(url: URL, { endsAtMs, isOwn, beforeSend }: Use): Promise<Connection> {
     const origin = this.#origins.get(url.origin) ?? { free: [], isKept: true };
     this.#origins.set(url.origin, origin);
     for (;;) {
       await allSeen(origin);
       let connection = isOwn ? undefined : takeUsable(origin.free);
       if (!connection) {
-        const timeoutMs = Math.min(maxConnectMs, deadlineMs / 3, endsAtMs - performance.now());
+        // There is time for two more attempts.
+        const timeoutMs = Math.min(maxConnectMs, (endsAtMs - performance.now()) / 3);
         const socket = await this.open(url, { session: origin.session, timeoutMs });
         socket.on("session", (session: Buffer) => (origin.session = session));
         connection = new Connection(socket, origin);
@@ -70,12 +84,49 @@ export class Connections {
     }
   }
 
-  /** Opens a connection without a request. @throws ConnectionError */
-  open(url: URL, options: Pick<ConnectionOptions, "session" | "timeoutMs">): Promise<Socket> {
+  /**
+   * Opens a connection on which a request can be sent at once: for https, the TLS handshake is complete.
+   *
+   * @param options.session a TLS session to resume
+   * @param options.timeoutMs milliseconds until it must be ready
+   * @throws ConnectionError
+   */
+  async open(
+    url: URL,
+    options: { readonly session?: Buffer | undefined; readonly timeoutMs: number },
+  ): Promise<Socket> {
+    const { session, timeoutMs } = options;
     const { proxy, extraCertificates } = this.settings;
     // Made once: it reads some hundred certificates.
     this.#trust ??= trusting(extraCertificates);
-    return openConnection(url, { ...options, proxy, ...this.#trust });
+    const signal = AbortSignal.timeout(Math.max(0, Math.ceil(timeoutMs)));
+    const host = hostWithoutBrackets(url.hostname);
+    const port = Number(url.port || (url.protocol === "https:" ? 443 : 80));
+    const shared = {
+      // NODE_TLS_REJECT_UNAUTHORIZED=0, which pipelines set for other tools, must not apply here.
+      rejectUnauthorized: true,
+      ...this.#trust,
+      // For each address but the last one. Node's default of 250 ms is too short for a distant host.
+      autoSelectFamilyAttemptTimeout: Math.max(1, Math.floor(timeoutMs / 4)),
+      // A request would wait until the last message of the handshake is acknowledged.
+      noDelay: true,
+    };
+    let socket: Socket | undefined;
+    try {
+      if (proxy === undefined) {
+        socket = guarded(connect({ ...shared, host, port }));
+        await once(socket, "connect", { signal });
+      } else socket = guarded(await openTunnel(proxy, `${url.hostname}:${port}`, shared, signal));
+      if (url.protocol !== "https:") return socket;
+      const servername = isIP(host) ? "" : host;
+      socket = guarded(connectSecurely({ ...shared, socket, host, servername, ...(session && { session }) }));
+      await once(socket, "secureConnect", { signal });
+      return socket;
+    } catch (error) {
+      socket?.destroy();
+      if (error instanceof ConnectionError) throw error;
+      throw new ConnectionError({ code: signal.aborted ? "ETIMEDOUT" : (error as NodeJS.ErrnoException).code });
+    }
   }
 }
 
@@ -182,4 +233,54 @@ async function allSeen(origin: Origin): Promise<void> {
   await nextTurn();
   await origin.trial;
   await nextTurn();
+}
+
+/** A connection may fail while nothing waits for it: that must not end the process. */
+function guarded(socket: Socket): Socket {
+  return socket.on("error", () => undefined);
+}
+
+/** @param target host and port to which the proxy opens a tunnel */
+async function openTunnel(proxy: string, target: string, shared: object, signal: AbortSignal): Promise<Socket> {
+  const { protocol, hostname, port, username, password } = new URL(proxy);
+  const credentials = Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`).toString("base64");
+  const request = (protocol === "https:" ? https : http).request({
+    ...shared,
+    host: hostWithoutBrackets(hostname),
+    ...(port && { port }),
+    method: "CONNECT",
+    path: target,
+    headers: { Host: target, ...(username && { "Proxy-Authorization": `Basic ${credentials}` }) },
+    agent: false,
+  });
+  request.end();
+  let opened: [response: http.IncomingMessage, socket: Socket];
+  try {
+    opened = (await once(request, "connect", { signal })) as typeof opened;
+  } catch {
+    request.on("error", () => undefined).destroy();
+    throw new ConnectionError({ proxy: "unreachable" });
+  }
+  const [{ statusCode = 0 }, socket] = opened;
+  if (statusCode === 200) return socket;
+  socket.destroy();
+  throw new ConnectionError({ proxy: statusCode });
+}
+
+/**
+ * TLS options that trust these certificates (PEM) in addition to the well-known ones and to those in
+ * `NODE_EXTRA_CA_CERTS`, which Node itself trusts.
+ */
+function trusting(certificates: string | undefined): { readonly secureContext?: SecureContext } {
+  if (certificates === undefined) return {};
+  return { secureContext: createSecureContext({ ca: [...rootCertificates, ...namedToNode(), certificates] }) };
+}
+
+/** Certificates in `NODE_EXTRA_CA_CERTS`, if any; if they cannot be read, Node printed a warning when it started. */
+function namedToNode(): string[] {
+  try {
+    return [readFileSync(process.env["NODE_EXTRA_CA_CERTS"] ?? "", "utf8")];
+  } catch {
+    return [];
+  }
 }

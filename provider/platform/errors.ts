@@ -3,7 +3,6 @@ import { type Delivery } from "./retry";
 /** The codes at the end of Rekey's error messages. docs/errors.md explains each of them. */
 export const errorCodes = [
   "REKEY_INPUT_INVALID",
-  "REKEY_DUPLICATE_DATABASE",
   "REKEY_DUPLICATE_SECRET",
   "REKEY_DUPLICATE_KEY",
   "REKEY_IMPORT_UNSUPPORTED",
@@ -141,10 +140,8 @@ export interface RequestFacts {
 }
 
 /** What an error says about what went wrong. */
-interface RequestProblem
-  extends
-    Pick<RequestError, "happened" | "advice">,
-    Partial<Pick<RequestError, "code" | "status" | "networkCode" | "words" | "isJson">> {}
+export interface RequestProblem
+  extends Pick<RequestError, "happened" | "advice">, Partial<Pick<RequestError, "code" | "status" | "words">> {}
 
 const codes = {
   "not sent": "REKEY_NOT_SENT",
@@ -165,16 +162,11 @@ export class RequestError extends RekeyError {
   readonly advice: string;
   /** Status of the response, if there was one. */
   readonly status?: number | undefined;
-  /** Code of the network failure, if there was no response: `ECONNREFUSED`. */
-  readonly networkCode?: string | undefined;
-  /** The platform's own words, without secrets; empty if there are none. */
+  /** The platform's own words, without secrets; undefined if the response is not a JSON object, as that of a proxy. */
   readonly words?: string | undefined;
-  /** Whether the response is JSON, and so from the platform itself rather than from a proxy in between. */
-  readonly isJson?: boolean | undefined;
 
-  constructor(delivery: Delivery, facts: RequestFacts, problem: RequestProblem) {
-    const { purpose, method, url, consequences } = facts;
-    const { code = codes[delivery], happened, advice } = problem;
+  constructor(delivery: Delivery, { purpose, method, url, consequences }: RequestFacts, problem: RequestProblem) {
+    const { code = codes[delivery], happened, advice, status, words } = problem;
     const { unchanged, unknown = unchanged } = consequences;
     const consequence = delivery === "maybe applied" ? unknown : unchanged;
     super(code, `Could not ${purpose}: ${happened} (${method} ${url}). ${consequence} ${advice}`, delivery);
@@ -182,10 +174,8 @@ export class RequestError extends RekeyError {
     this.url = url;
     this.happened = happened;
     this.advice = advice;
-    this.status = problem.status;
-    this.networkCode = problem.networkCode;
-    this.words = problem.words;
-    this.isJson = problem.isJson;
+    this.status = status;
+    this.words = words;
   }
 }
 

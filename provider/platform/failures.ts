@@ -1,7 +1,7 @@
+import { type Fields, isObject, readRecord, type RecordOf } from "../records/fields";
 import { credentialsIn, tryReadJson, tryReadObject } from "../records/response";
-import { RequestError, type RequestFacts } from "./errors";
-import { type KnownSecrets } from "./redact";
-import { quote } from "./serverWords";
+import { RequestError, type RequestFacts, type RequestProblem } from "./errors";
+import { type KnownSecrets, quote } from "./redact";
 import { type Failure } from "./retry";
 
 export type ServiceName = "management" | "queue" | "database";
@@ -13,54 +13,46 @@ const namesOf: Readonly<Record<ServiceName, Readonly<Record<"address" | "credent
   database: { address: "host and port", credentials: "restToken" },
 };
 
-/** An attempt that failed. */
-export interface FailedAttempt extends Pick<Failure, "delivery" | "code" | "status" | "retryAfterMs"> {
-  readonly body?: string | undefined;
-  /** The proxy's status, if the proxy is what failed. */
-  readonly proxy?: number | "unreachable" | undefined;
-}
-
 /** The error for a request that is not retried: what happened, what may have changed, what to do. */
 export function errorOf(
   facts: RequestFacts,
   service: ServiceName,
-  failed: FailedAttempt & Pick<Failure, "attempt">,
+  failure: Failure,
+  attempt: number,
   secrets: KnownSecrets,
 ): RequestError {
-  const { delivery, status, code, body = "", attempt } = failed;
+  const { happened, ...rest } = problemOf(facts, service, failure, secrets);
   const attempts = attempt > 1 ? `, after ${attempt} attempts` : "";
-  if (delivery === "not sent") {
-    const { happened, advice } = whyNotSent(service, failed);
-    return new RequestError(delivery, facts, { happened: `${happened}${attempts}`, advice, networkCode: code });
-  }
-  const advice = adviceOn(failed, service, facts);
-  if (status === undefined) {
-    return new RequestError(delivery, facts, { happened: `${whyLost(code)}${attempts}`, advice, networkCode: code });
-  }
+  return new RequestError(failure.delivery, facts, { ...rest, happened: `${happened}${attempts}` });
+}
+
+function problemOf(facts: RequestFacts, service: ServiceName, failure: Failure, secrets: KnownSecrets): RequestProblem {
+  const { delivery, status, code, body = "" } = failure;
+  if (delivery === "not sent") return whyNotSent(service, failure);
+  const advice = adviceOn(failure, service, facts);
+  if (status === undefined) return { happened: whyLost(code), advice };
   // The body may show a credential that was not known.
   secrets.add(credentialsIn(tryReadJson(body)?.value));
   const json = tryReadObject(body);
   const sent = [json?.["error"], json?.["message"]].find((one) => typeof one === "string");
-  const words = quote(sent ?? "", secrets);
+  const words = json && quote(sent ?? "", secrets);
   const responder = service === "database" ? "database" : "platform";
-  const happened = `the ${responder} responded with ${status}${words && `: ${words}`}${attempts}`;
-  return new RequestError(delivery, facts, { happened, advice, status, words, isJson: json !== undefined });
-}
-
-interface Reason {
-  readonly happened: string;
-  readonly advice: string;
+  return { happened: `the ${responder} responded with ${status}${words ? `: ${words}` : ""}`, advice, status, words };
 }
 
 /** Why a request cannot have reached the service, and what to do. */
-export function whyNotSent(service: ServiceName, { proxy, code = "" }: Pick<FailedAttempt, "proxy" | "code">): Reason {
+export function whyNotSent(
+  service: ServiceName,
+  { proxy, code = "" }: Pick<Failure, "proxy" | "code">,
+): RequestProblem {
   const { address } = namesOf[service];
   if (proxy === "unreachable") return { happened: "the proxy could not be reached", advice: "Check rekey:proxy." };
   if (proxy !== undefined) {
     const happened = `the proxy responded with ${proxy} instead of opening a tunnel`;
     return { happened, advice: "Check rekey:proxy and its credentials." };
   }
-  if (isCertificateCode(code)) {
+  // An alert of the server is about the client's certificate.
+  if (/CERT|UNABLE_TO|HOSTNAME_MISMATCH/.test(code) && !/^ERR_SSL_.*ALERT/.test(code)) {
     const happened = `the server's certificate is not accepted (${code})`;
     const advice = `Check that the certificate is for the host in ${address}, that its dates and the clock of this machine are right, and that rekey:caFile has the certificate of its authority if that is not a public one.`;
     return { happened, advice };
@@ -77,15 +69,6 @@ export function whyNotSent(service: ServiceName, { proxy, code = "" }: Pick<Fail
   return { happened, advice: `Check that the platform is running and that ${address} is correct, then run again.` };
 }
 
-function isTlsAlert(code = ""): boolean {
-  return /^ERR_SSL_.*ALERT/.test(code);
-}
-
-/** Whether a server's certificate was not accepted. An alert of the server is about the client's certificate. */
-function isCertificateCode(code = ""): boolean {
-  return !isTlsAlert(code) && /CERT|UNABLE_TO|HOSTNAME_MISMATCH/.test(code);
-}
-
 /** Why there is no response to a request that may have arrived. */
 function whyLost(code: string | undefined): string {
   if (code === "deadline") return "no complete response arrived within the deadline (rekey:deadlineSeconds)";
@@ -95,7 +78,7 @@ function whyLost(code: string | undefined): string {
 
 /** What to do about a request that reached the service. */
 function adviceOn(
-  { status = 0, delivery, retryAfterMs = Infinity }: FailedAttempt,
+  { status = 0, delivery, retryAfterMs = Infinity }: Failure,
   service: ServiceName,
   facts: RequestFacts,
 ): string {
@@ -108,7 +91,7 @@ function adviceOn(
     return isReset ? "Run `up` again at once." : "Check the status of the platform, then run again.";
   }
   if (status === 401 || status === 403) return `Check ${credentials}.${team}`;
-  if (isMissing(status)) return `${adviceOnContent(service, facts)}${team}`;
+  if (status === 404 || status === 405) return `${adviceOnContent(service, facts)}${team}`;
   if (status === 429) {
     const wait = Number.isFinite(retryAfterMs) ? `Wait ${Math.ceil(retryAfterMs / 1000)} s` : "Wait";
     return `${wait}, then run again; rekey:requestsPerSecond limits the rate.`;
@@ -123,17 +106,11 @@ function adviceOnContent(service: ServiceName, { toCheck = [] }: RequestFacts): 
   return `Check ${[toCheck.join(", "), address].filter((name) => name !== "").join(" and ")}.`;
 }
 
-function isMissing(status: number | undefined): boolean {
-  return status === 404 || status === 405;
-}
-
-/** Whether an error means that the platform does not have an operation, or what the operation is for. */
-export function isNotFound(error: unknown): error is RequestError {
-  return isRejected(error) && isMissing(error.status);
-}
-
-export function isRejected(error: unknown): error is RequestError {
-  return error instanceof RequestError && error.delivery === "rejected";
+/** What is known of a response with 2xx. */
+interface Responded {
+  readonly facts: RequestFacts;
+  readonly status: number;
+  readonly service: ServiceName;
 }
 
 /**
@@ -143,10 +120,40 @@ export function isRejected(error: unknown): error is RequestError {
  * @param delivery `maybe applied` for that to a reset
  */
 export function unusable(
-  { facts, status, service }: { readonly facts: RequestFacts; readonly status: number; readonly service: ServiceName },
+  { facts, status, service }: Responded,
   what: string,
   delivery: "responded" | "maybe applied" = "responded",
 ): RequestError {
   const happened = `the platform responded with ${status}, but the response ${what}`;
   return new RequestError(delivery, facts, { happened, advice: adviceOnContent(service, facts), status });
+}
+
+/** The JSON of a response to a read. @throws RequestError */
+export function jsonIn(response: Responded & { readonly body: string }): unknown {
+  if (response.status !== 200) throw unusable(response, "does not have status 200");
+  const json = tryReadJson(response.body);
+  if (!json) throw unusable(response, "is not JSON");
+  return json.value;
+}
+
+/** The entries of a list, which is not shown in part. Servers in Go send null for an empty one. @throws RequestError */
+export function listIn(response: Responded, sent: unknown, what: string): unknown[] {
+  if (sent === null) return [];
+  if (!Array.isArray(sent)) throw unusable(response, `is not a list of ${what}`);
+  return sent;
+}
+
+/**
+ * Reads a record strictly: what could be read in part must not be taken for the whole.
+ *
+ * @param at where it is in the response: `entry 2: `
+ * @throws RequestError
+ */
+export function recordIn<F extends Fields>(response: Responded, fields: F, sent: unknown, at = ""): RecordOf<F> {
+  if (!isObject(sent)) throw unusable(response, `cannot be read (${at}it is not an object)`);
+  const { record, problems, exactIntegers } = readRecord(fields, sent);
+  const inexact = Object.keys(exactIntegers).map((name) => `${name}: larger than a number can represent`);
+  const all = [...problems, ...inexact].join("; ");
+  if (all !== "") throw unusable(response, `cannot be read (${at}${all})`);
+  return record;
 }

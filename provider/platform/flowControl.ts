@@ -1,4 +1,3 @@
-import { type Fields, type RecordOf, readRecord, isObject } from "../records/fields";
 import {
   flowControlFields,
   type FlowControlKey,
@@ -6,12 +5,10 @@ import {
   type GlobalParallelism,
   globalParallelismFields,
 } from "../records/flowControl";
-import { tryReadJson } from "../records/response";
-import { type RequestFacts } from "./errors";
-import { isNotFound, isRejected, unusable } from "./failures";
+import { isObject } from "../records/fields";
+import { RequestError, type RequestFacts } from "./errors";
+import { jsonIn, listIn, recordIn, unusable } from "./failures";
 import { type ApiRequest, type ApiResponse, type Requester, fillPath } from "./http";
-
-const maxListBytes = 16 * 1024 * 1024;
 
 /** One request that changes what limits a key. */
 export interface KeyOperation {
@@ -45,19 +42,16 @@ export class FlowControl {
    * @see docs/interface.md#list-flow-control-keys
    */
   async list(search?: string): Promise<FlowControlKey[]> {
-    const response = await this.#read({
+    const response = await this.#send({
       method: "GET",
       path: "/v2/flowControl",
       ...(search !== undefined && { query: { search } }),
-      maxBytes: maxListBytes,
+      isList: true,
       purpose: "list the flow-control keys",
     });
-    const value = jsonOf(response);
-    // Servers in Go send null for an empty list.
-    const sent = isObject(value) ? value["flowControls"] : value;
-    const list = sent === null ? [] : sent;
-    if (!Array.isArray(list)) throw unusable(response, "is not a list of flow-control keys");
-    return list.map((one: unknown) => keyIn(response, one));
+    const sent = jsonIn(response);
+    const list = listIn(response, isObject(sent) ? sent["flowControls"] : sent, "flow-control keys");
+    return list.map((one) => keyIn(response, one));
   }
 
   /**
@@ -72,14 +66,14 @@ export class FlowControl {
     const toCheck = ["the key", "the region of the token"];
     let response: ApiResponse;
     try {
-      response = await this.#read({ method: "GET", path, purpose, toCheck });
+      response = await this.#send({ method: "GET", path, purpose, toCheck });
     } catch (error) {
       // A 404 from the platform means that the key has no state; one from a proxy or a wrong address does not.
-      const isGone = isRejected(error) && error.status === 404 && error.isJson && (await this.#isRightQueue());
-      if (isGone) return flowControlKeyFrom(flowControlKey, undefined);
+      const isOfPlatform = error instanceof RequestError && error.status === 404 && error.words !== undefined;
+      if (isOfPlatform && (await this.#isRightQueue())) return flowControlKeyFrom(flowControlKey, undefined);
       throw error;
     }
-    const record = keyIn(response, jsonOf(response));
+    const record = keyIn(response, jsonIn(response));
     if (record.flowControlKey !== flowControlKey) throw unusable(response, "is the record of another key");
     response.connection.isRecognized = true;
     return record;
@@ -107,7 +101,8 @@ export class FlowControl {
       await resetBy(resetAction);
       return resetAction;
     } catch (error) {
-      if (!isNotFound(error) || !isKnown || otherAction === undefined || resetAction === otherAction) throw error;
+      const isMissing = error instanceof RequestError && (error.status === 404 || error.status === 405);
+      if (!isMissing || !isKnown || otherAction === undefined || resetAction === otherAction) throw error;
       await resetBy(otherAction);
       return (this.queue.resetAction = otherAction);
     }
@@ -136,9 +131,9 @@ export class FlowControl {
    */
   async globalParallelism(): Promise<GlobalParallelism> {
     const purpose = "read the global parallelism";
-    const response = await this.#read({ method: "GET", path: "/v2/globalParallelism", purpose });
-    const sent = jsonOf(response);
-    const record = recordOf(response, globalParallelismFields, sent);
+    const response = await this.#send({ method: "GET", path: "/v2/globalParallelism", purpose });
+    const sent = inOneSpelling(jsonIn(response));
+    const record = recordIn(response, globalParallelismFields, sent);
     if (record.waitListSize !== undefined) return record;
     const isOther = Object.keys(record).length === 0 && Object.keys(sent as object).length > 0;
     if (isOther) throw unusable(response, "contains neither counts nor a wait list");
@@ -164,12 +159,6 @@ export class FlowControl {
     response.connection.isRecognized = true;
   }
 
-  async #read(request: ApiRequest): Promise<ApiResponse> {
-    const response = await this.#send(request);
-    if (response.status !== 200) throw unusable(response, "does not have status 200");
-    return response;
-  }
-
   async #send(request: ApiRequest): Promise<ApiResponse> {
     const response = await this.requester.send(request);
     this.queue.hasResponded = true;
@@ -177,30 +166,15 @@ export class FlowControl {
   }
 }
 
-function jsonOf(response: ApiResponse): unknown {
-  const json = tryReadJson(response.body);
-  if (!json) throw unusable(response, "is not JSON");
-  return json.value;
-}
-
 function keyIn(response: ApiResponse, sent: unknown): FlowControlKey {
-  const record = recordOf(response, flowControlFields, sent);
+  const record = recordIn(response, flowControlFields, inOneSpelling(sent));
   if (record.flowControlKey === undefined) throw unusable(response, "contains a record without flowControlKey");
   return flowControlKeyFrom(record.flowControlKey, record);
 }
 
-/** Reads a record strictly: an unreadable counter must not be shown as a wrong value. */
-function recordOf<F extends Fields>(response: ApiResponse, fields: F, sent: unknown): RecordOf<F> {
-  if (!isObject(sent)) throw unusable(response, "is not a record");
-  const { record, problems, exactIntegers } = readRecord(fields, inOneSpelling(sent));
-  const inexact = Object.keys(exactIntegers).map((name) => `${name}: larger than a number can represent`);
-  if (problems.length + inexact.length > 0) {
-    throw unusable(response, `has unreadable fields (${[...problems, ...inexact].join("; ")})`);
-  }
-  return record;
-}
-
 /** Some platforms spell the field differently. */
-function inOneSpelling({ waitlistSize, ...sent }: Record<string, unknown>): Record<string, unknown> {
-  return waitlistSize === undefined ? sent : { waitListSize: waitlistSize, ...sent };
+function inOneSpelling(sent: unknown): unknown {
+  if (!isObject(sent) || sent["waitlistSize"] === undefined) return sent;
+  const { waitlistSize, ...others } = sent;
+  return { waitListSize: waitlistSize, ...others };
 }

@@ -1,14 +1,13 @@
 import { Axios, type AxiosError } from "axios";
 import { setImmediate as nextTurn } from "node:timers/promises";
+import PQueue from "p-queue";
 import { pathPartProblem } from "../records/fields";
-import { type Connection, type Connections, type Deadline } from "./connections";
+import { type Connection, ConnectionError, type Connections } from "./connections";
 import { InputError, RequestError, type RequestFacts } from "./errors";
-import { errorOf, type FailedAttempt, type ServiceName } from "./failures";
-import { ConnectionError } from "./openConnection";
+import { errorOf, type ServiceName } from "./failures";
+import { packageVersion } from "./installedPackage";
 import { type KnownSecrets } from "./redact";
-import { type RequestQueue } from "./requestQueue";
-import { decideRetry, deliveryOfFailure, readRetryAfter } from "./retry";
-import { packageVersion } from "./version";
+import { decideRetry, deliveryOfFailure, type Failure, readRetryAfter } from "./retry";
 
 /** What requests are sent to: one of the platform's two services, or a database. */
 export interface Service {
@@ -19,31 +18,12 @@ export interface Service {
   readonly authorization: string;
 }
 
-/** The management interface. */
-export function managementService(baseUrl: string, username: string, password: string): Service {
-  const credentials = Buffer.from(`${username}:${password}`).toString("base64");
-  return { name: "management", baseUrl, authorization: `Basic ${credentials}` };
-}
-
-/** The message queue's interface, or the REST interface of one database. */
-export function tokenService(name: "queue" | "database", baseUrl: string, token: string): Service {
-  return { name, baseUrl, authorization: `Bearer ${token}` };
-}
-
-/** What distinguishes requests that only read from those that change something. */
-type Effect =
-  | { readonly method: "GET" }
-  | {
-      readonly method: "POST";
-      /**
-       * Whether the request may be delivered twice without harm. One that may not is never repeated once it may have
-       * arrived.
-       */
-      readonly idempotent: boolean;
-      readonly consequences: RequestFacts["consequences"];
-    };
-
-export type ApiRequest = Effect & {
+export interface ApiRequest {
+  readonly method: "GET" | "POST";
+  /** Whether a POST may be delivered twice without harm. Default: it is not repeated once it may have arrived. */
+  readonly idempotent?: boolean;
+  /** Of a POST. */
+  readonly consequences?: RequestFacts["consequences"];
   readonly purpose: RequestFacts["purpose"];
   readonly toCheck?: RequestFacts["toCheck"];
   /** Path below the service's address, its parts already encoded. */
@@ -51,9 +31,9 @@ export type ApiRequest = Effect & {
   readonly query?: Readonly<Record<string, string>>;
   /** Whether it needs its own connection, because its response does not show to which request it belongs. */
   readonly ownConnection?: boolean;
-  /** Bytes of the largest body that is read, decompressed. Default: 1 MiB, which a record cannot exceed. */
-  readonly maxBytes?: number;
-};
+  /** Whether the response is a list, which may be larger than a record. */
+  readonly isList?: boolean;
+}
 
 /** A 2xx response. Its body is unparsed text, which the caller parses. */
 export interface ApiResponse {
@@ -87,7 +67,7 @@ export interface RequesterOptions {
   /** What errors never show, whichever service repeats it. */
   readonly secrets: KnownSecrets;
   /** What it may send. Default: nothing. */
-  readonly permission?: Permission;
+  readonly permission?: Permission | undefined;
   /** Milliseconds until a request fails, retries included, from its first attempt. */
   readonly deadlineMs: number;
   /**
@@ -112,7 +92,9 @@ const axios = new Axios({
   validateStatus: () => true,
 });
 
+/** Bytes of the largest bodies that are read, decompressed. */
 const maxRecordBytes = 1024 * 1024;
+const maxListBytes = 16 * maxRecordBytes;
 /** Turns of the event loop in which what arrived before a deadline is read. Each of them reads a chunk of 64 kB. */
 const turnsAfterDeadline = 100;
 
@@ -134,24 +116,26 @@ export class HttpRequester implements Requester {
 
   async send(request: ApiRequest): Promise<ApiResponse> {
     const facts = factsOf(request, this.service.baseUrl);
-    if (!isPermitted(request, this.options.permission)) {
+    const { deadlineMs, permission = "nothing" } = this.options;
+    const isPermitted = permission === "limits" ? isIdempotent(request) : permission === "resets";
+    // A preview or a read that asks for a change is a bug.
+    if (request.method !== "GET" && !isPermitted) {
       throw new RequestError("not sent", facts, {
         happened: "it was asked for in a call of the engine that may not change it",
         advice: "This is a bug of Rekey. Please report it.",
         code: "REKEY_INTERNAL",
       });
     }
-    const { deadlineMs } = this.options;
     let endsAtMs: number | undefined;
     for (let attempt = 1; ; attempt++) {
       const turn = async () => {
         endsAtMs ??= performance.now() + deadlineMs;
-        const result = await this.#attempt(request, facts, { deadlineMs, endsAtMs });
+        const result = await this.#attempt(request, facts, endsAtMs);
         if ("facts" in result) return result;
-        const failed = { ...result, attempt };
         const remainingMs = endsAtMs - performance.now();
-        const retry = decideRetry({ ...failed, idempotent: isIdempotent(request), remainingMs }, Math.random());
-        if (!retry) throw errorOf(facts, this.service.name, failed, this.secrets);
+        const idempotent = isIdempotent(request);
+        const retry = decideRetry({ ...result, attempt, idempotent, remainingMs }, Math.random());
+        if (!retry) throw errorOf(facts, this.service.name, result, attempt, this.secrets);
         // Before this task ends, because the next one would start.
         if (retry.appliesToAll) this.queue.pauseFor(retry.waitMs);
         return retry;
@@ -163,14 +147,14 @@ export class HttpRequester implements Requester {
   }
 
   /** @throws what `beforeSend` throws */
-  async #attempt(request: ApiRequest, facts: RequestFacts, deadline: Deadline): Promise<ApiResponse | FailedAttempt> {
+  async #attempt(request: ApiRequest, facts: RequestFacts, endsAtMs: number): Promise<ApiResponse | Failure> {
     const { beforeSend, resetHeaders } = this.options;
     const { authorization, name: service } = this.service;
-    const { method, query, ownConnection: isOwn = false, maxBytes = maxRecordBytes } = request;
+    const { method, query, ownConnection: isOwn = false, isList = false } = request;
     let connection: Connection;
     try {
       const ask = isIdempotent(request) ? undefined : async () => beforeSend?.(facts);
-      connection = await this.connections.take(new URL(facts.url), { deadline, isOwn, beforeSend: ask });
+      connection = await this.connections.take(new URL(facts.url), { endsAtMs, isOwn, beforeSend: ask });
     } catch (error) {
       if (!(error instanceof ConnectionError)) throw error;
       return { delivery: "not sent", code: error.code, proxy: error.proxy };
@@ -180,7 +164,7 @@ export class HttpRequester implements Requester {
       isLate = !(await isArriving(connection));
       if (isLate) connection.close();
     };
-    const timer = setTimeout(() => void end(), deadline.endsAtMs - performance.now());
+    const timer = setTimeout(() => void end(), endsAtMs - performance.now());
     try {
       const { status, data, headers } = await axios.request<string>({
         method,
@@ -194,7 +178,7 @@ export class HttpRequester implements Requester {
           "Content-Type": false,
           "User-Agent": `pulumi-rekey/${packageVersion()}`,
         },
-        maxContentLength: maxBytes,
+        maxContentLength: isList ? maxListBytes : maxRecordBytes,
         transport: connection,
       });
       if (isSuccess(status)) return { status, body: data, facts, service, connection };
@@ -229,23 +213,16 @@ async function isArriving(connection: Connection): Promise<boolean> {
   return false;
 }
 
-/** Each reset needs the permission, and none is given by default: a preview or a read that asks for one is a bug. */
-function isPermitted(request: ApiRequest, permission: Permission = "nothing"): boolean {
-  if (request.method === "GET" || permission === "resets") return true;
-  return permission === "limits" && request.idempotent;
-}
-
 /** Whether a request may be delivered twice without harm. */
 export function isIdempotent(request: ApiRequest): boolean {
-  return request.method === "GET" || request.idempotent;
+  return request.method === "GET" || request.idempotent === true;
 }
 
 /** What errors say about a request to a service at an address. */
 export function factsOf(request: ApiRequest, baseUrl: string): RequestFacts {
-  const { purpose, method, path, toCheck } = request;
+  const { purpose, method, path, toCheck, consequences = { unchanged: "Nothing was changed." } } = request;
   // A path from the settings may contain a key in its query.
   const url = `${baseUrl}${path}`.replace(/[?#].*/s, "");
-  const consequences = method === "GET" ? { unchanged: "Nothing was changed." } : request.consequences;
   return { purpose, method, url, toCheck, consequences };
 }
 
@@ -261,4 +238,45 @@ export function fillPath(template: string, parts: Readonly<Record<string, string
     if (wrong) throw new InputError(name, wrong);
     return encodeURIComponent(part);
   });
+}
+
+/** The queue of all requests of a process. */
+export class RequestQueue {
+  readonly #queue: PQueue;
+  /** Milliseconds between the starts of two requests. */
+  readonly #intervalMs: number;
+  /** Measured with the monotonic clock: setting the system clock back must not stop the queue. */
+  #pausedUntilMs = 0;
+  /** Ends the pause. It keeps the process alive only while a request waits. */
+  #pause: NodeJS.Timeout | undefined;
+
+  /**
+   * @param maxConcurrency requests under way at the same time
+   * @param requestsPerSecond requests started in a second
+   */
+  constructor(maxConcurrency: number, requestsPerSecond = Infinity) {
+    // Without its own interval, which is measured with the system clock.
+    this.#queue = new PQueue({ concurrency: maxConcurrency });
+    this.#intervalMs = 1000 / requestsPerSecond;
+  }
+
+  /** Runs a task when its turn has come; a retry goes before what has not begun. */
+  run<T>(task: () => Promise<T>, { isRetry = false } = {}): Promise<T> {
+    const start = (): Promise<T> => {
+      if (this.#intervalMs > 0) this.pauseFor(this.#intervalMs);
+      return task();
+    };
+    this.#pause?.ref();
+    return this.#queue.add(start, { priority: isRetry ? 1 : 0 });
+  }
+
+  /** Starts no request for a time. */
+  pauseFor(durationMs: number): void {
+    this.#pausedUntilMs = Math.max(this.#pausedUntilMs, performance.now() + durationMs);
+    this.#queue.pause();
+    clearTimeout(this.#pause);
+    // A timer may fire a millisecond early.
+    this.#pause = setTimeout(() => this.#queue.start(), this.#pausedUntilMs - performance.now() + 1);
+    if (this.#queue.size === 0) this.#pause.unref();
+  }
 }

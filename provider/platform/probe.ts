@@ -1,16 +1,19 @@
 import { type Socket } from "node:net";
-import { Connections, type ConnectionSettings } from "./connections";
-import { type ConnectionError } from "./openConnection";
-import { type RequestFacts, RequestError } from "./errors";
-import { whyNotSent } from "./failures";
-import { type KnownSecrets } from "./redact";
-import { quote } from "./serverWords";
-import { ask, NoReplyError } from "./redisCommands";
-import { RequestQueue } from "./requestQueue";
-import { HttpRequester, type RequesterOptions, tokenService } from "./http";
 import { tryReadObject } from "../records/response";
-import { type ClientEndpoint, restAddressOf } from "./address";
-import { type Credential, type HttpProbe, nameOf, type ProbeEndpoint, shownEndpoint } from "./credential";
+import { type ConnectionError, Connections, type ConnectionSettings } from "./connections";
+import {
+  type ClientEndpoint,
+  type Credential,
+  type HttpProbe,
+  nameOf,
+  type ProbeEndpoint,
+  restAddressOf,
+  shownEndpoint,
+} from "./endpoint";
+import { RequestError, type RequestFacts } from "./errors";
+import { whyNotSent } from "./failures";
+import { HttpRequester, type RequesterOptions, RequestQueue } from "./http";
+import { type KnownSecrets, quote } from "./redact";
 
 /** What a server does with a credential; `words` are its own, without secrets, and `why` may be shown, too. */
 export type ProbeResult =
@@ -23,8 +26,6 @@ export interface ProbeRequest {
   readonly owner: string;
   readonly endpoint: ProbeEndpoint;
   readonly credential: Credential;
-  /** Other credentials of the same kind, which are not shown if the server repeats them. */
-  readonly otherSecrets: readonly string[];
   /** Milliseconds until the attempt is given up. */
   readonly timeoutMs: number;
 }
@@ -53,7 +54,7 @@ export class CredentialProbe {
    *
    * @throws RequestError if the engine is gone
    */
-  async probe({ owner, endpoint, credential, otherSecrets, timeoutMs }: ProbeRequest): Promise<ProbeResult> {
+  async probe({ owner, endpoint, credential, timeoutMs }: ProbeRequest): Promise<ProbeResult> {
     const facts: RequestFacts = {
       purpose: `verify the ${nameOf(credential)} of ${owner}`,
       method: credential.name === "password" ? "AUTH" : "GET",
@@ -61,7 +62,7 @@ export class CredentialProbe {
       consequences: { unchanged: "The rotation itself is saved." },
     };
     await this.options.beforeSend?.(facts);
-    this.options.secrets.add([...otherSecrets, credential.value]);
+    this.options.secrets.add([credential.value]);
     if ("path" in endpoint) return this.#get(endpoint, credential, facts, timeoutMs);
     if (credential.name === "password") return this.#authenticate(endpoint, credential, timeoutMs);
     return this.#get({ service: "database", baseUrl: facts.url, path: "/PING" }, credential, facts, timeoutMs);
@@ -73,11 +74,10 @@ export class CredentialProbe {
     timeoutMs: number,
   ): Promise<ProbeResult> {
     const endsAt = performance.now() + timeoutMs;
-    let socket: Socket | undefined;
     try {
       const url = new URL(restAddressOf(endpoint));
-      socket = await this.#connectionsTo(url).open(url, { timeoutMs });
-      const reply = await ask(socket, ["AUTH", ...(username ? [username] : []), value], endsAt - performance.now());
+      const socket = await this.#connectionsTo(url).open(url, { timeoutMs });
+      const reply = await replyTo(socket, ["AUTH", ...(username ? [username] : []), value], endsAt - performance.now());
       if (reply === "+OK") return accepted;
       const words = quote(reply.slice(1), this.options.secrets);
       if (/^-(WRONGPASS|ERR invalid password)\b/i.test(reply)) return { kind: "refused", words };
@@ -86,8 +86,6 @@ export class CredentialProbe {
     } catch (error) {
       if (error instanceof NoReplyError) return unknown(error.message);
       return unknown(whyNotSent("database", error as ConnectionError).happened);
-    } finally {
-      socket?.destroy();
     }
   }
 
@@ -101,11 +99,12 @@ export class CredentialProbe {
     { purpose }: RequestFacts,
     timeoutMs: number,
   ): Promise<ProbeResult> {
+    // In errors, what responds for an index is the platform, as for the queue.
+    const name = service === "database" ? "database" : "queue";
     const requester = new HttpRequester(
-      // In errors, what responds for an index is the platform, as for the queue.
-      tokenService(service === "database" ? "database" : "queue", baseUrl, value),
+      { name, baseUrl, authorization: `Bearer ${value}` },
       this.#connectionsTo(new URL(baseUrl)),
-      new RequestQueue({ maxConcurrency: 1 }),
+      new RequestQueue(1),
       { deadlineMs: timeoutMs, secrets: this.options.secrets },
     );
     try {
@@ -125,4 +124,38 @@ export class CredentialProbe {
 
 function unknown(why: string): ProbeResult {
   return { kind: "unknown", why };
+}
+
+/** There is no reply that can be read. The message may be shown. */
+class NoReplyError extends Error {}
+
+/** Characters. A Redis replies to `AUTH` with one short line. */
+const longestReply = 64 * 1024;
+
+/**
+ * Sends a command to a Redis, and closes the connection after its reply.
+ *
+ * @returns the first line of a status (`+`) or an error (`-`), without its line break
+ * @throws NoReplyError for any other reply, and for none within the time
+ */
+async function replyTo(socket: Socket, command: readonly string[], timeoutMs: number): Promise<string> {
+  const late = new NoReplyError("the server did not respond in time");
+  const timer = setTimeout(() => socket.destroy(late), timeoutMs);
+  const parts = command.map((part) => `$${Buffer.byteLength(part)}\r\n${part}\r\n`);
+  try {
+    socket.setEncoding("utf8").write(`*${command.length}\r\n${parts.join("")}`);
+    let reply = "";
+    // Leaving the loop closes the connection.
+    for await (const text of socket) {
+      reply += text as string;
+      if (!/^[+-]/.test(reply) || reply.length > longestReply) {
+        throw new NoReplyError(`the reply to ${command[0]} is not that of a Redis`);
+      }
+      const [line = "", ...rest] = reply.split("\r\n");
+      if (rest.length > 0) return line;
+    }
+    throw new NoReplyError("the server closed the connection");
+  } finally {
+    clearTimeout(timer);
+  }
 }

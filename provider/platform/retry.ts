@@ -12,17 +12,24 @@ export function deliveryOfFailure(status: number): "rejected" | "maybe applied" 
   return status >= 300 && status < 500 && status !== 303 && status !== 408 ? "rejected" : "maybe applied";
 }
 
-/** A failed attempt. */
+/** A failed attempt of a request. */
 export interface Failure {
-  /** Whether the request may be delivered twice without harm. Default: false. */
-  readonly idempotent?: boolean | undefined;
   readonly delivery: Exclude<Delivery, "responded">;
+  /** Of the network failure, if there was no response. */
   readonly code?: string | undefined;
+  /** Of the proxy, if the proxy is what failed. */
+  readonly proxy?: number | "unreachable" | undefined;
   readonly status?: number | undefined;
+  readonly body?: string | undefined;
   /** Milliseconds to wait, from the response's headers; infinite if its `Retry-After` cannot be read. */
   readonly retryAfterMs?: number | undefined;
-  /** Number of the attempt, from 1. */
+}
+
+export interface FailedAttempt extends Failure {
+  /** Its number, from 1. */
   readonly attempt: number;
+  /** Whether the request may be delivered twice without harm. Default: false. */
+  readonly idempotent?: boolean | undefined;
   /** Milliseconds until the request's deadline. */
   readonly remainingMs: number;
 }
@@ -53,7 +60,7 @@ const transientCodes = new Set([
 const transientStatuses = new Set([408, 429, 500, 502, 503, 504]);
 
 /** When to retry: exponential backoff with jitter, within the deadline. Undefined if the request is not repeated. */
-export function decideRetry(failure: Failure, random: number): Retry | undefined {
+export function decideRetry(failure: FailedAttempt, random: number): Retry | undefined {
   const { retryAfterMs, remainingMs, attempt, status } = failure;
   if (attempt >= maxAttempts || !mayRepeat(failure)) return undefined;
   const backoffMs = status === 429 ? (0.5 + random / 2) * firstLimitedMs : random * firstBackoffMs;
@@ -61,7 +68,7 @@ export function decideRetry(failure: Failure, random: number): Retry | undefined
   return waitMs < remainingMs ? { waitMs, appliesToAll: retryAfterMs !== undefined } : undefined;
 }
 
-function mayRepeat({ idempotent, delivery, status, code = "" }: Failure): boolean {
+function mayRepeat({ idempotent, delivery, status, code = "" }: FailedAttempt): boolean {
   if (!idempotent && delivery === "maybe applied") return false;
   return status === undefined ? transientCodes.has(code) : transientStatuses.has(status);
 }

@@ -1,5 +1,9 @@
-import { type ErrorCode } from "./errors";
+import { databaseTable } from "../records/database";
 import { type RecordTable } from "../records/fields";
+import { indexTable } from "../records/indexRecord";
+import { queueUserTable } from "../records/queueUser";
+import { signingKeyTable } from "../records/signingKeys";
+import { indexUrl } from "./endpoint";
 
 /** A kind of secret that can be reset. */
 export interface SecretKind {
@@ -21,8 +25,6 @@ export interface SecretKind {
   readonly noun: string;
   /** More than one of them, in messages. Default: with an s. */
   readonly plural?: string;
-  /** The code of the error for two resources with the same secret. */
-  readonly duplicateCode: ErrorCode;
   /**
    * For a secret that is rolled, so that a second reset too soon is an outage: the default of the shortest time between
    * two. Default: it is not rolled.
@@ -87,3 +89,80 @@ export function secretOf(subject: Subject): string {
   const { word, onlyId } = subject.kind;
   return onlyId === undefined ? `${word} of ${ownerOf(subject)}` : word;
 }
+
+/** The password of a database. Its paths are settings. */
+export const databasePassword: SecretKind = {
+  service: "management",
+  table: databaseTable,
+  idInput: "databaseId",
+  word: "password",
+  noun: "database",
+};
+
+/** The response to the reset has no record: a read shows the new tokens. */
+const indexToken = {
+  service: "management",
+  table: indexTable,
+  confirmation: "OK",
+  idInput: "indexId",
+  word: "token",
+  restUrl: indexUrl,
+  probe: { service: "index", path: "/info" },
+} as const;
+
+/** The tokens of a vector index. */
+export const vectorToken: SecretKind = {
+  ...indexToken,
+  paths: {
+    reset: "/v2/vector/index/{id}/reset-password",
+    read: "/v2/vector/index/{id}",
+    list: "/v2/vector/index",
+  },
+  noun: "vector index",
+  plural: "vector indexes",
+};
+
+/** The tokens of a search index. */
+export const searchToken: SecretKind = {
+  ...indexToken,
+  paths: { reset: "/v2/search/{id}/reset-password", read: "/v2/search/{id}", list: "/v2/search" },
+  noun: "search index",
+  plural: "search indexes",
+};
+
+/** The tokens of a queue user. */
+export const queueToken: SecretKind = {
+  service: "management",
+  paths: { reset: "/v2/qstash/rotate-token/{id}", read: "/v2/qstash/user/{id}", list: "/v2/qstash/users" },
+  table: queueUserTable,
+  idInput: "queueUserId",
+  word: "token",
+  noun: "queue user",
+  authorizesQueue: true,
+  probe: { service: "queue", path: "/v2/globalParallelism" },
+};
+
+/** The keys that sign the queue's messages. A reset makes the next one the current one. */
+export const signingKeys: SecretKind = {
+  service: "queue",
+  paths: { reset: "/v2/keys/rotate", read: "/v2/keys" },
+  table: signingKeyTable,
+  idInput: "subject",
+  onlyId: "signing-keys",
+  word: "pair of signing keys",
+  noun: "pair of signing keys",
+  plural: "signing keys",
+  minInterval: "1h",
+};
+
+/** Every kind of secret that can be rotated, by the name of the resource that rotates it. */
+export const kinds = {
+  PasswordRotation: databasePassword,
+  VectorTokenRotation: vectorToken,
+  SearchTokenRotation: searchToken,
+  QueueTokenRotation: queueToken,
+  SigningKeyRotation: signingKeys,
+} satisfies Readonly<Record<string, SecretKind>>;
+
+/** The name of a resource that rotates one secret. */
+export type RotationType = keyof typeof kinds;

@@ -1,6 +1,5 @@
 import { type CredentialName } from "./credentials";
 import { isReserved } from "./properties";
-import { isIP } from "node:net";
 
 /** The kinds of values in the platform's records. */
 type Kind = "integer" | "text" | "flag" | "texts" | "object";
@@ -168,35 +167,6 @@ export function idProblem(id: string): string | undefined {
   return isAddress
     ? "must be an id, for Upstash a UUID, not an address: it contains a space, @ or /"
     : pathPartProblem(id);
-}
-
-/** Why a text cannot be a host with `{endpoint}` or `{id}` in it, if it cannot. */
-export function hostTemplateProblem(template: string): string | undefined {
-  if (typeof template !== "string") return "must be a string";
-  return hostProblem(template.replace(/\{(endpoint|id)\}/g, "x"));
-}
-
-export function hostProblem(host: string): string | undefined {
-  const isName = /^[a-z\d_-]+(\.[a-z\d_-]+)*\.?$/i.test(host);
-  const isAddress = isIP(host.replace(/^\[(.*)\]$/, "$1")) !== 0 && !host.includes("%");
-  return isName || isAddress ? undefined : "must be a host name or an IP address, without a port";
-}
-
-export function portProblem(port: number): string | undefined {
-  return Number.isInteger(port) && port >= 1 && port <= 65_535 ? undefined : "must be a whole number from 1 to 65535";
-}
-
-export function hostInUrl(host: string): string {
-  return isIP(host) === 6 ? `[${host}]` : host;
-}
-
-export function hostWithoutBrackets(host: string): string {
-  return host.replace(/[[\]]/g, "");
-}
-
-/** Whether a host is this machine. */
-export function isLoopback(host: string): boolean {
-  return /^(localhost|\[?::1\]?|127(\.\d{1,3}){3})$/i.test(host);
 }
 
 /** What a value is, without the value: `a number`. */

@@ -1,4 +1,4 @@
-import { hostInUrl, hostProblem, int64, isLoopback, type RecordOf, type RecordTable, text } from "./fields";
+import { int64, type RecordOf, type RecordTable, text } from "./fields";
 
 /**
  * The record of a vector or search index. Limits of its plan are in `otherFields`.
@@ -31,24 +31,3 @@ export const indexTable = {
   listed: { id: indexFields.id, name: indexFields.name, creationTime: indexFields.creationTime },
   credentials: { token: "token", readOnlyToken: "readOnlyToken" },
 } as const satisfies RecordTable;
-
-/**
- * The URL of an index's REST interface; undefined if its endpoint is not known, is not a host or a plain URL, or if
- * clients would send the token in plain text.
- *
- * @param host of an endpoint that is a slug. Default: the endpoint itself
- */
-export function indexUrl({ endpoint }: Readonly<Record<string, unknown>>, host = "{endpoint}"): string | undefined {
-  if (typeof endpoint !== "string" || endpoint === "") return undefined;
-  if (endpoint.includes("://")) return isSafe(endpoint) ? endpoint : undefined;
-  const whole = /[.:]/.test(endpoint) ? endpoint : host.replace("{endpoint}", () => endpoint);
-  return hostProblem(whole) === undefined ? `https://${hostInUrl(whole)}` : undefined;
-}
-
-/** Without a user, a query and a fragment: the token is sent to a path below it. */
-function isSafe(url: string): boolean {
-  if (/[\s@?#\\]/.test(url) || !URL.canParse(url)) return false;
-  const { protocol, hostname } = new URL(url);
-  if (hostProblem(hostname) !== undefined) return false;
-  return protocol === "https:" || (protocol === "http:" && isLoopback(hostname));
-}

@@ -1,23 +1,21 @@
-import { addressOf, type ClientEndpoint } from "../platform/address";
-import { type Credential } from "../platform/credential";
-import { InputError } from "../platform/errors";
-import { type Subject } from "../platform/secretKind";
-import { type Credentials } from "../records/credentials";
-import { type DatabaseRecord } from "../records/database";
 import {
+  addressOf,
+  type ClientEndpoint,
+  type Credential,
   hostInUrl,
   hostProblem,
   hostTemplateProblem,
   hostWithoutBrackets,
   isLoopback,
-  isObject,
-  isSet,
-  kindOf,
   portProblem,
-} from "../records/fields";
+} from "../platform/endpoint";
+import { InputError } from "../platform/errors";
+import { type Subject, databasePassword } from "../platform/secretKind";
+import { type Credentials } from "../records/credentials";
+import { type DatabaseRecord } from "../records/database";
+import { isObject, isSet, kindOf } from "../records/fields";
 import { type Run } from "../run";
 import { type FoundSetting } from "../settings/table";
-import { databasePassword } from "./kinds/databasePassword";
 import { type Connection, knownIn } from "./memory";
 import { type State } from "./state";
 

@@ -1,5 +1,5 @@
 import { InternalError, RefusedError, RekeyError } from "../platform/errors";
-import { secretOf } from "../platform/secretKind";
+import { secretOf, databasePassword } from "../platform/secretKind";
 import { isObject } from "../records/fields";
 import { engineMessage } from "../records/engineMessage";
 import { isUnknown } from "../records/properties";
@@ -19,7 +19,6 @@ import {
   plannedMembers,
 } from "./fleetPlan";
 import { fleetId, readFleet, type SavedMember, subjectOf, writeFleet } from "./fleetState";
-import { databasePassword } from "./kinds/databasePassword";
 import { refresh } from "./reads";
 import { rotate } from "./rotate";
 import { claimOf, connectionInput, refreshedIn, rotationInputs, rotationProblems } from "./rotation";

@@ -1,11 +1,10 @@
 import { InputError } from "../platform/errors";
-import { secretOf, type Subject } from "../platform/secretKind";
+import { secretOf, type Subject, databasePassword } from "../platform/secretKind";
 import { isObject } from "../records/fields";
 import { isUnknown, unknownValue } from "../records/properties";
 import { type InputProblem, type Notice, schemaProblems, type TableOf } from "../resource";
 import { type Run } from "../run";
 import { type SavedMember, subjectOf } from "./fleetState";
-import { databasePassword } from "./kinds/databasePassword";
 import { type Said, saidOf, withCount } from "./messages";
 import { contextOf, type Desired, type Plan, planRotation } from "./plan";
 import { changingOutputs, refreshedIn, renamed, settingsNotice } from "./rotation";

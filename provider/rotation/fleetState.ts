@@ -1,11 +1,10 @@
 import { StateError } from "../platform/errors";
-import { type Subject } from "../platform/secretKind";
+import { type Subject, databasePassword } from "../platform/secretKind";
 import { isObject } from "../records/fields";
 import { jsonText } from "../records/properties";
 import { type Run } from "../run";
 import { type Access, accessOf, urlsOf } from "./access";
 import { type FleetCredentials, type FleetDatabase, type FleetOutputs, type FleetRecord } from "./fleetOutputs";
-import { databasePassword } from "./kinds/databasePassword";
 import { parsed, sealed, unsealed } from "./memory";
 import { dueAt } from "./schedule";
 import { credentialsIn, type State, stateIn } from "./state";

@@ -1,5 +1,5 @@
 import { InputError, RekeyError } from "../platform/errors";
-import { ownerOf, type SecretKind, secretOf, type Subject } from "../platform/secretKind";
+import { ownerOf, type SecretKind, secretOf, type Subject, databasePassword } from "../platform/secretKind";
 import { idProblem, isSet } from "../records/fields";
 import { isUnknown, jsonText, unknownValue } from "../records/properties";
 import {
@@ -17,7 +17,6 @@ import { adoptSecret } from "./adoption";
 import { accessOf, connectionProblem, urlsOf } from "./access";
 import { recipientsProblem } from "./encryption";
 import { type Rotated, told } from "./findings";
-import { databasePassword } from "./kinds/databasePassword";
 import { writeMemory } from "./memory";
 import { noticeAbout, type Said, saidOf, withCount } from "./messages";
 import { changedIn, contextOf, type Desired, type Plan, planRotation } from "./plan";
@@ -246,7 +245,7 @@ export function rotationProblems(
 
 /** The claim of a resource for a secret. */
 export function claimOf(subject: Subject): Claim {
-  const { word, duplicateCode } = subject.kind;
+  const { word } = subject.kind;
   const why = `each reset by one invalidates the ${word} of the other. Remove one of them. If both have reset it, the saved ${word} of one is stale: set a new version on the one that stays.`;
-  return { subject: ownerOf(subject), code: duplicateCode, why };
+  return { subject: ownerOf(subject), code: "REKEY_DUPLICATE_SECRET", why };
 }

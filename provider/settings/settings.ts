@@ -1,6 +1,6 @@
 import { SettingsError } from "../platform/errors";
 import { type SecretKind } from "../platform/secretKind";
-import { isLoopback } from "../records/fields";
+import { isLoopback } from "../platform/endpoint";
 import { invalid, missing } from "./advice";
 import { allVariables, type Preset, presets, usualVariables } from "./presets";
 import {

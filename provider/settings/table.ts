@@ -1,5 +1,6 @@
 import type * as zod from "zod";
-import { hostTemplateProblem, isLoopback, pathPartProblem } from "../records/fields";
+import { hostTemplateProblem, isLoopback } from "../platform/endpoint";
+import { pathPartProblem } from "../records/fields";
 import type * as certificates from "./certificates";
 
 /** One setting. Its checks, the schema, docs/reference.md and the doctor derive from this. */

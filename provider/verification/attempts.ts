@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
-import { type Credential, nameOf, shownEndpoint } from "../platform/credential";
+import { type Credential, nameOf, shownEndpoint } from "../platform/endpoint";
 import { RequestError } from "../platform/errors";
 import { type ProbeRequest } from "../platform/probe";
-import { type RequestQueue } from "../platform/requestQueue";
+import { type RequestQueue } from "../platform/http";
 import { ownerOf } from "../platform/secretKind";
 import { poll } from "../poll";
 import { type AccessCredential } from "../rotation/access";
@@ -68,12 +68,12 @@ function notKnown(current: AccessCredential, why: string, advice: string): Failu
 async function read(
   { subject: { kind, id }, username }: Target,
   current: AccessCredential,
-  deadlineMs: number,
+  limitMs: number,
   run: Run,
 ): Promise<Credential | Failure> {
   const { name } = current;
   try {
-    const { [name]: value } = (await run.platform.within(deadlineMs).operations(kind).read(id)).credentials;
+    const { [name]: value } = (await run.platform.during({ limitMs }).operations(kind).read(id)).credentials;
     if (value !== undefined && isSameCredential({ name, value }, current)) return { name, value, username };
     const advice =
       "Run `pulumi refresh`, then `up`. If that does not help, remove saveCredentials or this verification.";
@@ -106,11 +106,11 @@ async function tryAll(
       return { which: "a former", tried, must: "refused", otherwise: `a former ${what} is still accepted` };
     }),
   ];
-  const otherSecrets = tries.map(({ tried }) => tried.value);
+  run.platform.secrets.add(tries.map(({ tried }) => tried.value));
   const at = `(${shownEndpoint(request.endpoint, credential)})`;
   for (const { which, tried, must, otherwise } of tries) {
     const owner = ownerOf(subject);
-    const result = await run.platform.probe({ ...request, owner, credential: tried, otherSecrets });
+    const result = await run.platform.probe({ ...request, owner, credential: tried });
     if (result.kind === must) continue;
     const address = addresses[service];
     if (result.kind === "unknown") {

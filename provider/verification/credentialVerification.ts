@@ -1,4 +1,4 @@
-import { nameOf } from "../platform/credential";
+import { nameOf } from "../platform/endpoint";
 import { VerificationError } from "../platform/errors";
 import { keyOf } from "../platform/secretKind";
 import { isObject, isSet } from "../records/fields";

@@ -1,9 +1,8 @@
-import { type ProbeEndpoint } from "../platform/credential";
+import { type ProbeEndpoint } from "../platform/endpoint";
 import { InputError, SettingsError } from "../platform/errors";
-import { ownerOf, type Subject } from "../platform/secretKind";
+import { ownerOf, type Subject, kinds } from "../platform/secretKind";
 import { isObject } from "../records/fields";
 import { type Access, type AccessCredential, endpointOf, usernameFor } from "../rotation/access";
-import { kinds } from "../rotation/kinds/kinds";
 import { type Connection, saltedMark } from "../rotation/memory";
 import { type Run } from "../run";
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { errorCodes } from "../../provider/platform/errors";
-import { oldestPulumi } from "../../provider/platform/version";
+import { oldestPulumi } from "../../provider/platform/installedPackage";
 import { environmentName, settingNames } from "../../provider/settings/table";
 import manifest from "../../package.json";
 import { projectRoot } from "../support/host";

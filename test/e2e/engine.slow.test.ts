@@ -139,7 +139,7 @@ onEngine("A program of the Automation API with a mistake", () => {
         },
         { platform },
       );
-      const expected = /database "sessions" already belongs to PasswordRotation "a".*REKEY_DUPLICATE_DATABASE/s;
+      const expected = /database "sessions" already belongs to PasswordRotation "a".*REKEY_DUPLICATE_SECRET/s;
       await fails(stack.up(), expected);
       assert.equal(stack.platform.resetCount, resets);
     });

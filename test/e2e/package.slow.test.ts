@@ -9,7 +9,7 @@ import { Folder } from "../support/folder";
 import { projectRoot } from "../support/host";
 import { environmentOf } from "../support/project";
 import { runAsync } from "../support/processes";
-import { oldestPulumi } from "../../provider/platform/version";
+import { oldestPulumi } from "../../provider/platform/installedPackage";
 
 interface Manifest {
   readonly devDependencies: Record<string, string>;

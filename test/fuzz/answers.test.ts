@@ -4,8 +4,13 @@ import { providerTexts } from "../support/host";
 import { rotatedOutputs } from "../support/savedRotation";
 import { isSecret, type Properties } from "../support/wire";
 import { type Answer, answer, databaseId } from "./answers";
-import { assertCarried, assertCredentialsKept, assertNothingPolluted } from "./assertions";
-import { assertNothingShown, isUsable } from "./assertions";
+import {
+  assertCarried,
+  assertCredentialsKept,
+  assertNothingPolluted,
+  assertNothingShown,
+  isUsable,
+} from "./assertions";
 import { InProcessAdapter } from "./adapter";
 import { fuzz, timeoutFor } from "./settings";
 

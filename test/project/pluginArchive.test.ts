@@ -15,7 +15,7 @@ import { EngineListener } from "../support/engineListener";
 import { argsFor } from "../support/plugin";
 import { ProviderClient } from "../support/providerClient";
 import { defaultProvider, Empty, fromStruct, toStruct, urnOf } from "../support/wire";
-import { packageVersion } from "../../provider/platform/version";
+import { packageVersion } from "../../provider/platform/installedPackage";
 
 const maxBytes = 5 * 1024 * 1024;
 const systems = ["linux-amd64", "linux-arm64", "darwin-amd64", "darwin-arm64", "windows-amd64", "windows-arm64"];

@@ -1,8 +1,6 @@
 import assert from "node:assert/strict";
 import { mock } from "node:test";
-import { databasePassword } from "../../provider/rotation/kinds/databasePassword";
-import { signingKeys } from "../../provider/rotation/kinds/signingKeys";
-import { type SecretKind } from "../../provider/platform/secretKind";
+import { databasePassword, signingKeys, type SecretKind } from "../../provider/platform/secretKind";
 import { startRun } from "../../provider/run";
 import { Settings } from "../../provider/settings/settings";
 

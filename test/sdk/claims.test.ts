@@ -56,7 +56,7 @@ describe("sdk: two resources of a program for one secret or key", () => {
     },
     "a database whose id is an Output": {
       make: () => [rotate("a", "db"), rotate("b", pulumi.secret("db"))],
-      message: /\[REKEY_DUPLICATE_DATABASE\]$/,
+      message: /\[REKEY_DUPLICATE_SECRET\]$/,
     },
     "a database of another copy of the package": {
       make: () => [rotate("a", "db"), new (otherCopy().PasswordRotation)("b", { databaseId: "db" })],

@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { realpathSync } from "node:fs";
 import { join } from "node:path";
-import { howToInstall } from "../../provider/doctor/installAdvice";
-import { packageVersion } from "../../provider/platform/version";
+import { howToInstall, packageVersion } from "../../provider/platform/installedPackage";
 import { Folder } from "../support/folder";
 
 const root = join(__dirname, "../..");
@@ -67,7 +66,7 @@ describe("sdk: the package as the host finds it", () => {
 
   it("is required by both resources, whose errors contain the command that installs it", () => {
     const { stdout } = run(construct, directory);
-    const command = `${howToInstall(directory)} [REKEY_NOT_INSTALLED]\n`;
+    const command = `${howToInstall()} [REKEY_NOT_INSTALLED]\n`;
     const parts = stdout.split(command);
     assert.equal(parts.length, 3);
     for (const part of parts.slice(0, 2)) assert.match(part, /^true .*pulumi-rekey.*Nothing was sent/);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type RekeyError } from "../../provider/platform/errors";
 import { PlatformClient } from "../../provider/platformClient";
-import { databasePassword } from "../../provider/rotation/kinds/databasePassword";
+import { databasePassword } from "../../provider/platform/secretKind";
 import { readBefore } from "../../provider/rotation/reads";
 import { type Run } from "../../provider/run";
 import { Settings } from "../../provider/settings/settings";
@@ -58,7 +58,7 @@ describe("secrets: errors", () => {
 
   const client = (url: string, more: NodeJS.ProcessEnv = {}): PlatformClient => {
     const env = { ...environment, REKEY_BASE_URL: url, REKEY_QUEUE_URL: url, ...more };
-    return new PlatformClient(new Settings(() => undefined, env)).permitting("resets");
+    return new PlatformClient(new Settings(() => undefined, env)).during({ permission: "resets" });
   };
 
   for (const [what, response] of Object.entries(failures)) {

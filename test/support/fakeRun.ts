@@ -1,18 +1,17 @@
 import assert from "node:assert/strict";
 import { checkResource, type Notice, type Resource, type Result } from "../../provider/resource";
 import { type Properties } from "../../provider/records/properties";
-import { type Place } from "../../provider/platform/secretKind";
+import { type Place, databasePassword } from "../../provider/platform/secretKind";
 import { type Platform, Run } from "../../provider/run";
 import { type ProbeRequest, type ProbeResult } from "../../provider/platform/probe";
 import { RequestError } from "../../provider/platform/errors";
 import { type FlowControl } from "../../provider/platform/flowControl";
 import { KnownSecrets } from "../../provider/platform/redact";
-import { RequestQueue } from "../../provider/platform/requestQueue";
+import { RequestQueue } from "../../provider/platform/http";
 import { type FlowControlKey } from "../../provider/records/flowControl";
 import { type SecretResponse } from "../../provider/records/response";
 import { Settings } from "../../provider/settings/settings";
 import { type SettingName } from "../../provider/settings/table";
-import { databasePassword } from "../../provider/rotation/kinds/databasePassword";
 import { type Desired } from "../../provider/rotation/plan";
 import { rotationOf } from "../../provider/rotation/rotation";
 import { type State } from "../../provider/rotation/state";
@@ -118,13 +117,12 @@ export class FakeRun {
       flowControl: flowControl as unknown as FlowControl,
       secrets: new KnownSecrets([]),
       useQueueToken: (...token) => void this.queueTokens.push(token),
-      queueWithin: (maxConcurrency = 8) => new RequestQueue({ maxConcurrency }),
+      queueWithin: (maxConcurrency = 8) => new RequestQueue(maxConcurrency),
       probe: async (request) => {
         this.probes.push(request);
         return this.probe(request);
       },
-      within: () => platform,
-      permitting: () => platform,
+      during: () => platform,
       ...parts,
     };
     const settings: Partial<Record<SettingName, string | undefined>> = {

@@ -1,6 +1,6 @@
 import { type Credentials } from "../../provider/records/credentials";
 import { begin, confirm } from "../../provider/rotation/evidence";
-import { databasePassword } from "../../provider/rotation/kinds/databasePassword";
+import { databasePassword } from "../../provider/platform/secretKind";
 import { type Context, type Desired } from "../../provider/rotation/plan";
 import { writeMemory } from "../../provider/rotation/memory";
 import { type State } from "../../provider/rotation/state";

@@ -12,7 +12,7 @@ import { Any, Empty, grpc, properties, struct, unlimited } from "./proto";
 import { checkConfig } from "./config";
 import { PluginService } from "./service";
 import { type Properties } from "../../records/properties";
-import { packageVersion } from "../../platform/version";
+import { packageVersion } from "../../platform/installedPackage";
 
 /** Milliseconds that a line for the user may take to be delivered. */
 const logTimeoutMs = 5_000;

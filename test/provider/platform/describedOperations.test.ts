@@ -1,15 +1,18 @@
 import assert from "node:assert/strict";
-import { type SecretKind } from "../../../provider/platform/secretKind";
-import { databasePassword } from "../../../provider/rotation/kinds/databasePassword";
-import { searchToken, vectorToken } from "../../../provider/rotation/kinds/indexToken";
+import {
+  type SecretKind,
+  databasePassword,
+  searchToken,
+  vectorToken,
+  queueToken,
+  signingKeys,
+} from "../../../provider/platform/secretKind";
 import { FlowControl, type KeyOperation } from "../../../provider/platform/flowControl";
-import { queueToken } from "../../../provider/platform/queueToken";
 import { presets } from "../../../provider/settings/presets";
 import { FakeRequester } from "../../support/fakeRequester";
-import { signingKeys } from "../../../provider/rotation/kinds/signingKeys";
 import { clientOf, withRealSockets } from "./realSockets";
 
-const basic = `Basic ${Buffer.from("ops:pw").toString("base64")}`;
+const basic = `Basic ${Buffer.from("ops:pä:ss").toString("base64")}`;
 const index = {
   id: "x",
   name: "n",

@@ -1,22 +1,22 @@
 import assert from "node:assert/strict";
-import { errorOf, type FailedAttempt, type ServiceName, unusable } from "../../../provider/platform/failures";
-import { KnownSecrets } from "../../../provider/platform/redact";
-import { leftOut } from "../../../provider/platform/serverWords";
+import { errorOf, type ServiceName, unusable } from "../../../provider/platform/failures";
+import { type Failure } from "../../../provider/platform/retry";
+import { KnownSecrets, leftOut } from "../../../provider/platform/redact";
 
 const password = "canary-password";
 const consequences = { unchanged: "Unchanged.", unknown: "Perhaps changed." };
 const facts = { purpose: "do it", method: "POST", url: "https://platform.test/x", consequences, toCheck: ["the id"] };
 const services = ["management", "queue", "database"] as const;
 const failed = (
-  given: FailedAttempt,
+  given: Failure,
   {
     attempt = 1,
     service = "management",
     method = "POST",
   }: { attempt?: number; service?: ServiceName; method?: string } = {},
-) => errorOf({ ...facts, method }, service, { ...given, attempt }, new KnownSecrets([password]));
+) => errorOf({ ...facts, method }, service, given, attempt, new KnownSecrets([password]));
 
-type Row = readonly [given: Omit<FailedAttempt, "delivery">, happened: string, advice: string];
+type Row = readonly [given: Omit<Failure, "delivery">, happened: string, advice: string];
 
 const connection = "Check that the platform is running and that rekey:baseUrl is correct, then run again.";
 const certificate =
@@ -28,7 +28,7 @@ const reported = "Fix what the platform reports, then run again.";
 const again = "Run `up` again at once.";
 
 /** What is said of a failed reset. */
-const rows: Readonly<Record<FailedAttempt["delivery"], readonly Row[]>> = {
+const rows: Readonly<Record<Failure["delivery"], readonly Row[]>> = {
   "not sent": [
     [{ code: "ECONNREFUSED" }, "the connection failed (ECONNREFUSED)", connection],
     [{ code: "ENOTFOUND" }, "host was not found", connection],
@@ -83,17 +83,14 @@ describe("platform: messages of failed requests", () => {
         const [before = "", after] = error.message.split(` (POST https://platform.test/x). ${consequence} `);
         assert.ok(before.startsWith("Could not do it: ") && before.includes(happened), before);
         assert.equal(after, `${advice} [${codes[delivery]}]`);
-        const { code, status, networkCode } = error;
-        assert.deepEqual(
-          [code, error.delivery, status, networkCode],
-          [codes[delivery], delivery, given.status, given.code],
-        );
+        const { code, status } = error;
+        assert.deepEqual([code, error.delivery, status], [codes[delivery], delivery, given.status]);
       });
     }
   }
 
   it("contain the number of attempts if there was more than one", () => {
-    const message = (given: FailedAttempt) => failed(given, { attempt: 3 }).message;
+    const message = (given: Failure) => failed(given, { attempt: 3 }).message;
     assert.match(message({ delivery: "not sent", code: "EPIPE" }), /failed \(EPIPE\), after 3 attempts \(POST/);
     assert.match(message({ delivery: "rejected", status: 429 }), / 429, after 3 attempts \(POST/);
     assert.match(message({ delivery: "maybe applied", code: "EPIPE" }), /\(EPIPE\), after 3 attempts \(POST/);
@@ -135,7 +132,7 @@ describe("platform: messages of failed requests", () => {
       for (const delivery of ["rejected", "maybe applied"] as const) {
         const error = failed({ delivery, status: 418, body });
         assert.ok(error.message.includes(` 418${shown} (POST`), error.message);
-        assert.equal(error.isJson, isJson);
+        assert.equal(error.words !== undefined, isJson);
       }
     });
   }

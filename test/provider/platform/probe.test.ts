@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { startRedisServer } from "../../support/redisServer";
-import { type Credential } from "../../../provider/platform/credential";
+import { type Credential } from "../../../provider/platform/endpoint";
 import { CredentialProbe, type ProbeOptions, type ProbeRequest } from "../../../provider/platform/probe";
 import { KnownSecrets } from "../../../provider/platform/redact";
 import { caFile, certificate } from "../../faults/certificates";
@@ -23,7 +23,7 @@ async function probe(
 ): Promise<string> {
   const tool = new CredentialProbe({ secrets: new KnownSecrets([]), ...options });
   const tried: Credential = { name: "password", value, ...credential };
-  const result = await tool.probe({ owner: `database "db"`, endpoint, credential: tried, otherSecrets: [], timeoutMs });
+  const result = await tool.probe({ owner: `database "db"`, endpoint, credential: tried, timeoutMs });
   assert.deepEqual(leaksOf(JSON.stringify(result), { value }), []);
   if (result.kind === "accepted") return result.kind;
   return `${result.kind}: ${result.kind === "refused" ? result.words : result.why}`;

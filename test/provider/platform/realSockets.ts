@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn, setTimeout as wait } from "node:timers/promises";
-import { databasePassword } from "../../../provider/rotation/kinds/databasePassword";
+import { databasePassword } from "../../../provider/platform/secretKind";
 import { PlatformClient } from "../../../provider/platformClient";
 import { type RequesterOptions } from "../../../provider/platform/http";
 import { Settings } from "../../../provider/settings/settings";
@@ -34,9 +34,9 @@ export function clientOf(
   settings: Partial<Record<SettingName, string>> = {},
   beforeSend?: RequesterOptions["beforeSend"],
 ): PlatformClient {
-  const values = { baseUrl: url, queueUrl: url, username: "ops", password: "pw", queueToken: "token", ...settings };
+  const values = { baseUrl: url, queueUrl: url, username: "ops", password: "pä:ss", queueToken: "token", ...settings };
   const client = new PlatformClient(new Settings((name) => (values as typeof settings)[name]), beforeSend);
-  return client.permitting("resets");
+  return client.during({ permission: "resets" });
 }
 
 /** A reset and a read by such a client. */

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { KnownSecrets } from "../../../provider/platform/redact";
-import { leftOut, quote } from "../../../provider/platform/serverWords";
+import { KnownSecrets, leftOut, quote } from "../../../provider/platform/redact";
 import { encodings } from "../../support/canaries";
 
 const password = 'p@ss "w/rd"<+&é😀\\';
@@ -78,15 +77,13 @@ describe("platform: redact", () => {
         "l'utilisateur n’est pas autorisé – 許可されていません",
         "l'utilisateur n’est pas autorisé … 許可されていません",
       ],
-      ['Unauthorized: {"code":401} at https://platform.test/docs?id=db', "Unauthorized: … at …"],
+      ["Unauthorized: read https://platform.test/docs?id=db again", "Unauthorized: read … again"],
       ["request 0f8fad5b-d9cb-469f-a165-70867728950e failed, code 123456", "request … failed, code …"],
       ["a\r\n\tb\u0000\u001b[31mc\u0085 ", "a …"],
       ["100% of R&D, or so", "100% of … or so"],
       [" a \n b ", "a b"],
       ["", ""],
-      // Cut between words: half of a secret could not be recognized later.
-      [`${"word ".repeat(59)}canary`, `${"word ".repeat(59)}…`],
-      ["x".repeat(301), leftOut],
+      ["word ".repeat(61), leftOut],
     ] as const) {
       assert.equal(redact(words, [password]), expected);
     }
@@ -96,8 +93,6 @@ describe("platform: redact", () => {
     for (const [words, secret] of [
       ["the database is locked", "database"],
       ["ab", "b"],
-      [`${" ".repeat(280)}in ${password}`, password],
-      [`${" ".repeat(280)}${"s".repeat(2_000)}`, "s".repeat(1_000)],
       ["it is caf&eacute;s", password],
       ["it is caf%26s", password],
       ["it is caf\\u0041s", password],

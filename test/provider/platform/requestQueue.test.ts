@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { setTimeout as wait } from "node:timers/promises";
-import { RequestQueue } from "../../../provider/platform/requestQueue";
+import { RequestQueue } from "../../../provider/platform/http";
 import { PlatformClient } from "../../../provider/platformClient";
 import { Settings } from "../../../provider/settings/settings";
 
@@ -25,7 +25,7 @@ describe("platform: request queue", () => {
   }
 
   it("runs retries before first attempts", async () => {
-    const queue = new RequestQueue({ maxConcurrency: 1 });
+    const queue = new RequestQueue(1);
     const started: string[] = [];
     const run = (name: string, isRetry: boolean) => queue.run(async () => void started.push(name), { isRetry });
     await Promise.all([run("first", false), run("later", false), run("again", true)]);
@@ -33,7 +33,7 @@ describe("platform: request queue", () => {
   });
 
   it("starts no more than the allowed number of tasks a second", async () => {
-    const queue = new RequestQueue({ maxConcurrency: 8, requestsPerSecond: 50 });
+    const queue = new RequestQueue(8, 50);
     const before = performance.now();
     const starts = await Promise.all([0, 1, 2, 3].map(() => queue.run(async () => performance.now() - before)));
     // 20 ms apart, however late the first of them is. Timers are exact to a millisecond.
@@ -41,7 +41,7 @@ describe("platform: request queue", () => {
   });
 
   it("starts no task during a pause; the longest pause counts", async () => {
-    const queue = new RequestQueue({ maxConcurrency: 8 });
+    const queue = new RequestQueue(8);
     const before = performance.now();
     queue.pauseFor(80);
     queue.pauseFor(10);
@@ -52,8 +52,8 @@ describe("platform: request queue", () => {
   it("starts tasks although the clock is set back by an hour, after a pause and with a number a second", async () => {
     const { now } = Date;
     const ran = (queue: RequestQueue) => Promise.race([queue.run(async () => "ran"), wait(500, "hangs")]);
-    const paused = new RequestQueue({ maxConcurrency: 8 });
-    const limited = new RequestQueue({ maxConcurrency: 8, requestsPerSecond: 50 });
+    const paused = new RequestQueue(8);
+    const limited = new RequestQueue(8, 50);
     assert.equal(await ran(limited), "ran");
     paused.pauseFor(10);
     try {

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { decideRetry, type Failure, readRetryAfter, type Retry } from "../../../provider/platform/retry";
+import { decideRetry, type FailedAttempt, readRetryAfter, type Retry } from "../../../provider/platform/retry";
 
-const failure = (given: Partial<Failure>): Failure => ({
+const failure = (given: Partial<FailedAttempt>): FailedAttempt => ({
   idempotent: false,
   delivery: "not sent",
   attempt: 1,
@@ -13,11 +13,11 @@ const waits = (waitMs: number, appliesToAll = false): Retry => ({ waitMs, applie
 
 const transient = "ECONNREFUSED ECONNRESET ECONNABORTED EAI_AGAIN ETIMEDOUT EPIPE EHOSTUNREACH ENETUNREACH".split(" ");
 const lasting = ["ENOTFOUND", "CERT_HAS_EXPIRED", "HPE_INVALID_CONSTANT", "deadline", "too large", undefined];
-const limited: Partial<Failure> = { delivery: "rejected", status: 429 };
-const lost: Partial<Failure> = { delivery: "maybe applied" };
-const busy: Partial<Failure> = { idempotent: true, delivery: "maybe applied", status: 503 };
+const limited: Partial<FailedAttempt> = { delivery: "rejected", status: 429 };
+const lost: Partial<FailedAttempt> = { delivery: "maybe applied" };
+const busy: Partial<FailedAttempt> = { idempotent: true, delivery: "maybe applied", status: 503 };
 
-const rows: readonly (readonly [string, readonly Partial<Failure>[], Retry | undefined])[] = [
+const rows: readonly (readonly [string, readonly Partial<FailedAttempt>[], Retry | undefined])[] = [
   ["not sent, and perhaps temporary", transient.map((code) => ({ code })), waits(250)],
   ["not sent, and lasting", lasting.map((code) => ({ code })), undefined],
   // A second delivery could destroy the result of the first one.
@@ -58,7 +58,7 @@ describe("platform: retry", () => {
 
   it("never repeats a request that is not idempotent, unless it was not sent or was rejected with 429", () => {
     const any = fc.record({
-      delivery: fc.constantFrom<Failure["delivery"]>("not sent", "rejected", "maybe applied"),
+      delivery: fc.constantFrom<FailedAttempt["delivery"]>("not sent", "rejected", "maybe applied"),
       code: fc.option(fc.constantFrom(...transient, "ENOTFOUND"), { nil: undefined }),
       status: fc.option(fc.integer({ min: 300, max: 599 }), { nil: undefined }),
       retryAfterMs: fc.option(fc.oneof(fc.nat(), fc.constant(Infinity)), { nil: undefined }),

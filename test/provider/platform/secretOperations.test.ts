@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { RequestError } from "../../../provider/platform/errors";
 import { type Requester } from "../../../provider/platform/http";
 import { SecretOperations } from "../../../provider/platform/secretOperations";
-import { databasePassword } from "../../../provider/rotation/kinds/databasePassword";
+import { databasePassword } from "../../../provider/platform/secretKind";
 import { FakeRequester } from "../../support/fakeRequester";
 import { databaseText } from "../../support/platformBodies";
 import { assertFields } from "../../support/results";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { InputError } from "../../../provider/platform/errors";
-import { type ClientEndpoint, restAddressOf } from "../../../provider/platform/address";
+import { type ClientEndpoint, restAddressOf } from "../../../provider/platform/endpoint";
 import { type Connection } from "../../../provider/rotation/memory";
 import { type FoundSetting } from "../../../provider/settings/table";
 import {

@@ -4,7 +4,7 @@ import { type SecretResponse } from "../../../provider/records/response";
 import { adopt } from "../../../provider/rotation/adoption";
 import { begin, confirm, judge, learn, type Verdict } from "../../../provider/rotation/evidence";
 import { type Learned } from "../../../provider/rotation/findings";
-import { signingKeys } from "../../../provider/rotation/kinds/signingKeys";
+import { signingKeys } from "../../../provider/platform/secretKind";
 import { bestOf, marksOf, missingIn } from "../../../provider/rotation/memory";
 import { type Context, type Plan } from "../../../provider/rotation/plan";
 import { claimedRoll } from "../../../provider/rotation/rolls";

@@ -494,6 +494,6 @@ describe("fleet: what is refused", () => {
   it("a database that another resource has", () => {
     const claims = passwordRotationFleet.claims?.({ databases: { ...of("a"), b: unknownValue } });
     const found = claims?.map(({ subject, code }) => [subject, code]);
-    assert.deepEqual(found, [['database "a"', "REKEY_DUPLICATE_DATABASE"]]);
+    assert.deepEqual(found, [['database "a"', "REKEY_DUPLICATE_SECRET"]]);
   });
 });

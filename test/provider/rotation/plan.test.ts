@@ -3,12 +3,10 @@ import { type Credentials } from "../../../provider/records/credentials";
 import { unknownValue } from "../../../provider/records/properties";
 import { adopt } from "../../../provider/rotation/adoption";
 import { begin } from "../../../provider/rotation/evidence";
-import { databasePassword } from "../../../provider/rotation/kinds/databasePassword";
-import { signingKeys } from "../../../provider/rotation/kinds/signingKeys";
+import { databasePassword, signingKeys, queueToken } from "../../../provider/platform/secretKind";
 import { type Memory } from "../../../provider/rotation/memory";
 import { type Context, type Desired, planRotation } from "../../../provider/rotation/plan";
 import { type State } from "../../../provider/rotation/state";
-import { queueToken } from "../../../provider/platform/queueToken";
 import { contextAt, stateAfterReset } from "../../support/savedRotation";
 
 const hour = 3_600_000;

@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
-import { queueToken } from "../../../provider/platform/queueToken";
+import { queueToken, signingKeys } from "../../../provider/platform/secretKind";
 import { type Credentials } from "../../../provider/records/credentials";
 import { type SecretResponse } from "../../../provider/records/response";
 import { type Resource } from "../../../provider/resource";
-import { signingKeys } from "../../../provider/rotation/kinds/signingKeys";
 import { readMemory } from "../../../provider/rotation/memory";
 import { type Desired } from "../../../provider/rotation/plan";
 import { rotationOf } from "../../../provider/rotation/rotation";

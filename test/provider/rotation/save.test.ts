@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type Credentials } from "../../../provider/records/credentials";
-import { databasePassword } from "../../../provider/rotation/kinds/databasePassword";
+import { databasePassword } from "../../../provider/platform/secretKind";
 import { type Declared } from "../../../provider/rotation/memory";
 import { save, shownIn } from "../../../provider/rotation/save";
 import { credentialsIn, type State } from "../../../provider/rotation/state";

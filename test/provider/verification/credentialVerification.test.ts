@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { type Credential } from "../../../provider/platform/credential";
+import { type Credential } from "../../../provider/platform/endpoint";
 import { type ProbeRequest } from "../../../provider/platform/probe";
 import { VerificationError } from "../../../provider/platform/errors";
-import { databasePassword } from "../../../provider/rotation/kinds/databasePassword";
+import { databasePassword } from "../../../provider/platform/secretKind";
 import { saltedMark } from "../../../provider/rotation/memory";
 import { formerIn } from "../../../provider/rotation/rotate";
 import {

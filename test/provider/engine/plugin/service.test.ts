@@ -101,7 +101,7 @@ describe("plugin service", () => {
   it("refuses a second resource for one secret by its URN, and inputs that do not exist", async () => {
     assert.deepEqual(plugin.check(urn, rotation()).problems, []);
     const [second = ""] = plugin.check(urnOf("PasswordRotation", "other"), rotation()).problems;
-    assert.match(second, new RegExp(`database "${id}" already belongs to ${urn}: .*REKEY_DUPLICATE_DATABASE`));
+    assert.match(second, new RegExp(`database "${id}" already belongs to ${urn}: .*REKEY_DUPLICATE_SECRET`));
     const wrong = plugin.check(urn, { databaseId: unknown, rotateEvery: secret("soon"), nonsense: 1 }).problems;
     assert.match(wrong.join("\n"), /^rotateEvery must be a duration.*\nnonsense is not an input.*INVALID\]$/s);
     const others = [urnOf("Nonsense"), urn.replace("rekey:index:", "redis:index:"), "no URN"];

@@ -7,7 +7,7 @@ import { LogSeverity } from "@pulumi/pulumi/proto/engine_pb";
 import { ResourceProviderService as calls } from "@pulumi/pulumi/proto/provider_grpc_pb";
 import * as messages from "@pulumi/pulumi/proto/provider_pb";
 import { type Platform, startPlatform } from "../../../../local/platform/index";
-import { packageVersion } from "../../../../provider/platform/version";
+import { packageVersion } from "../../../../provider/platform/installedPackage";
 import { EngineListener } from "../../../support/engineListener";
 import { projectRoot } from "../../../support/host";
 import { argsFor, startPlugin } from "../../../support/plugin";

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { RequestError } from "../../provider/platform/errors";
 import { FlowControl } from "../../provider/platform/flowControl";
-import { queueToken } from "../../provider/platform/queueToken";
+import { queueToken } from "../../provider/platform/secretKind";
 import { SecretOperations } from "../../provider/platform/secretOperations";
-import { type ReadUser, ReadTokenRequester } from "../../provider/readTokenRequester";
+import { ReadTokenRequester } from "../../provider/platformClient";
 import { FakeRequester } from "../support/fakeRequester";
 
 const facts = {
@@ -22,7 +22,7 @@ describe("requests to the queue with a token that is read", () => {
   let accepted: string[];
   let refusal: number;
   let used: string[];
-  let user: ReadUser;
+  let user: ConstructorParameters<typeof ReadTokenRequester>[0];
   let management: FakeRequester;
   let requester: ReadTokenRequester;
   let queue: FlowControl;

@@ -25,10 +25,7 @@ export function installedFrom(directory: string): string | undefined {
 
 /** A package.json, as far as it is used here. */
 interface Manifest {
-  readonly name?: string;
   readonly version: string;
-  readonly type?: string;
-  readonly main?: string;
   readonly engines?: { readonly node?: string };
 }
 
@@ -44,4 +41,9 @@ export function ownManifest(): { readonly version: string; readonly engines: { r
 
 export function packageVersion(): string {
   return ownManifest().version;
+}
+
+/** Advice if the provider host cannot find the package from the program's folder, or finds another version there. */
+export function howToInstall(): string {
+  return `Add version ${packageVersion()} to the package.json there (or above), as the section Install of its README describes, and install it into node_modules (with Yarn: \`nodeLinker: node-modules\` in .yarnrc.yml).`;
 }

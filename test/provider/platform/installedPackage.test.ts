@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { realpathSync } from "node:fs";
-import { installedFrom, isOlder, manifestIn, oldestPulumi } from "../../../provider/platform/version";
+import { installedFrom, isOlder, manifestIn, oldestPulumi } from "../../../provider/platform/installedPackage";
 import { Folder } from "../../support/folder";
 
-describe("platform: versions", () => {
-  it("of Pulumi are compared by their numbers", () => {
+describe("platform: the installed package", () => {
+  it("compares versions of Pulumi by their numbers", () => {
     const older = ["3.138.9", "3.9.0", "2.999.0", "3.138.10"];
     const supported = [oldestPulumi, "3.139.1", "3.248.0", "3.1000.0", "10.0.0"];
     assert.deepEqual(
@@ -13,7 +13,7 @@ describe("platform: versions", () => {
     );
   });
 
-  it("of the package are found in the nearest folder that has it, from the program's folder upwards", () => {
+  it("is found in the nearest folder that has it, from the program's folder upwards", () => {
     const folder = new Folder();
     try {
       const manifest = (name: string) => JSON.stringify({ name, version: "1.2.3" });
