@@ -7,12 +7,7 @@ import { type ErrorCode } from "../provider/platform/errors";
 import { installedFrom, isOlder, manifestIn, oldestPulumi, packageVersion } from "../provider/platform/version";
 import { isSet } from "../provider/records/fields";
 import { secretOutputsOf } from "../provider/resource";
-import { warnOfSettings } from "./platform";
-import { claim, conflictInRun, perRun, runError } from "./program";
-import { isKnown } from "./pulumiInternals";
-
-/** The class of an object, from its constructor. */
-type ClassOf<T> = abstract new (...args: never[]) => T;
+import { claim, conflictInRun, perRun, runError, warnOfSettings } from "./program";
 
 /**
  * A resource that this package's provider manages in Pulumi's dynamic provider host. Renaming one without `aliases`
@@ -55,7 +50,10 @@ export abstract class DynamicResource extends pulumi.CustomResource {
   }
 
   /** Whether an object is a resource of this class. */
-  static override isInstance<T extends pulumi.CustomResource>(this: ClassOf<T>, object: unknown): object is T {
+  static override isInstance<T extends pulumi.CustomResource>(
+    this: abstract new (...args: never[]) => T,
+    object: unknown,
+  ): object is T {
     return object instanceof this;
   }
 }
@@ -68,10 +66,10 @@ export abstract class DynamicResource extends pulumi.CustomResource {
 async function providerText(type: string, name: string, inputs: Readonly<Record<string, unknown>>): Promise<string> {
   const resource = resourceOf(type);
   const { idInput, onlyId } = resource;
-  const owned = pulumi.output({ [idInput]: inputs[idInput], databases: inputs["databases"] });
+  const owned = await valueOf(pulumi.output({ [idInput]: inputs[idInput], databases: inputs["databases"] }));
   // The provider reports an id that is missing. One that is unknown in a preview is compared in the `up`.
-  if ((onlyId !== undefined || isSet(inputs[idInput])) && (await isKnown(owned))) {
-    claim(nameOf(type, name), resource.claims?.(await valueOf(owned)) ?? []);
+  if (owned && (onlyId !== undefined || isSet(owned[idInput]))) {
+    claim(nameOf(type, name), resource.claims?.(owned) ?? []);
   }
   // The program constructs all resources of its first turn before one of them is registered.
   await endOfTurn();
@@ -84,9 +82,10 @@ async function providerText(type: string, name: string, inputs: Readonly<Record<
   return `exports.handler=()=>require("pulumi-rekey/provider").${type.slice(0, 1).toLowerCase()}${type.slice(1)}`;
 }
 
-/** The value of an output that is known. */
-function valueOf<T>(output: pulumi.Output<T>): Promise<T> {
-  return new Promise((resolve) => void output.apply(resolve));
+/** The value of an output; undefined if it is not known. */
+async function valueOf<T>(output: pulumi.Output<T>): Promise<T | undefined> {
+  const { isKnown } = output as unknown as { readonly isKnown: Promise<boolean> };
+  return (await isKnown) ? new Promise((resolve) => void output.apply(resolve)) : undefined;
 }
 
 /** A resource of a program, in messages: `PasswordRotation "sessions"` */
@@ -118,7 +117,7 @@ export function refuseOptions(
  *
  * @throws RekeyError
  */
-const requirePackageForHost = perRun((): true => {
+const requirePackageForHost = perRun((): void => {
   if (isOlder(version, oldestPulumi)) {
     throw runError(
       "REKEY_PULUMI_TOO_OLD",
@@ -135,7 +134,7 @@ const requirePackageForHost = perRun((): true => {
     );
   }
   const { version: hosts } = manifestIn(found);
-  if (hosts === packageVersion()) return true;
+  if (hosts === packageVersion()) return;
   throw runError(
     "REKEY_OTHER_VERSION",
     `The program uses pulumi-rekey ${packageVersion()}, but Pulumi's provider host would use ${hosts}, in ${found}. Nothing was sent.\n` +

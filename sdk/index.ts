@@ -9,15 +9,17 @@ export {
 export { type Delivery } from "../provider/platform/retry";
 export { type DatabaseRecord, type ListedDatabase } from "../provider/records/database";
 export { type FlowControlKey, type GlobalParallelism } from "../provider/records/flowControl";
+export { type IndexRecord } from "../provider/records/indexRecord";
+export { type QueueUserRecord } from "../provider/records/queueUser";
 export { type FleetCredentials, type FleetDatabase, type FleetRecord } from "../provider/rotation/fleetOutputs";
 export { type ResetReason } from "../provider/rotation/memory";
 export { type Outcome } from "../provider/rotation/state";
-export { type ConnectionArgs } from "./connection";
-export { getDatabases, getDatabasesOutput, type GetDatabasesResult } from "./databases";
-export { type DataSourceOptions, type InputsOf } from "./dataSource";
-export { FlowControlLimits, type FlowControlLimitsArgs } from "./flowControlLimits";
-export { FlowControlReset, type FlowControlResetArgs } from "./flowControlReset";
+export { CredentialVerification, type CredentialVerificationArgs } from "./credentialVerification";
 export {
+  type DataSourceOptions,
+  getDatabases,
+  getDatabasesOutput,
+  type GetDatabasesResult,
   getFlowControlKey,
   type GetFlowControlKeyArgs,
   getFlowControlKeyOutput,
@@ -27,18 +29,14 @@ export {
   type GetFlowControlKeysResult,
   getGlobalParallelism,
   getGlobalParallelismOutput,
-} from "./flowControlReads";
-export { type IndexRecord } from "../provider/records/indexRecord";
-export { type QueueUserRecord } from "../provider/records/queueUser";
-export { QueueTokenRotation, type QueueTokenRotationArgs } from "./queueTokenRotation";
-export { type Rotation, type RotationArgs } from "./rotation";
-export { SigningKeyRotation, type SigningKeyRotationArgs } from "./signingKeyRotation";
+  type InputsOf,
+} from "./dataSources";
 export {
-  SearchTokenRotation,
-  type SearchTokenRotationArgs,
-  VectorTokenRotation,
-  type VectorTokenRotationArgs,
-} from "./indexTokenRotation";
+  FlowControlLimits,
+  type FlowControlLimitsArgs,
+  FlowControlReset,
+  type FlowControlResetArgs,
+} from "./flowControl";
 export { type OutputsOf, PasswordRotation, type PasswordRotationArgs } from "./passwordRotation";
 export {
   type FleetDatabases,
@@ -46,5 +44,13 @@ export {
   PasswordRotationFleet,
   type PasswordRotationFleetArgs,
 } from "./passwordRotationFleet";
-export { CredentialVerification, type CredentialVerificationArgs } from "./credentialVerification";
-export { type TriggerArgs } from "./trigger";
+export { type ConnectionArgs, type Rotation, type RotationArgs, type TriggerArgs } from "./rotation";
+export { SigningKeyRotation, type SigningKeyRotationArgs } from "./signingKeyRotation";
+export {
+  QueueTokenRotation,
+  type QueueTokenRotationArgs,
+  SearchTokenRotation,
+  type SearchTokenRotationArgs,
+  VectorTokenRotation,
+  type VectorTokenRotationArgs,
+} from "./tokenRotations";

@@ -5,11 +5,9 @@ import {
   fleetFailure,
   type FleetRecord,
 } from "../provider/rotation/fleetOutputs";
-import { type ConnectionArgs } from "./connection";
 import { DynamicResource, nameOf, refuseOptions } from "./dynamicResource";
 import { runError } from "./program";
-import { guard, type RotationArgs } from "./rotation";
-import { type TriggerArgs } from "./trigger";
+import { type ConnectionArgs, guard, type RotationArgs, type TriggerArgs } from "./rotation";
 
 /** A database of a fleet, with its own trigger, in addition to that of the fleet. */
 export interface FleetMemberArgs extends TriggerArgs {

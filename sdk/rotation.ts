@@ -6,7 +6,51 @@ import { type ResetReason } from "../provider/rotation/memory";
 import { type Outcome } from "../provider/rotation/state";
 import { DynamicResource, nameOf } from "./dynamicResource";
 import { runError } from "./program";
-import { type TriggerArgs } from "./trigger";
+
+/** What causes a reset when it changes. */
+export interface TriggerArgs {
+  /**
+   * A change of it, for example from `1` to `2`, causes a reset; of a fleet, that of all passwords. `1` and `"1"` are
+   * the same.
+   *
+   * @default none
+   */
+  version?: pulumi.Input<string | number> | undefined;
+  /**
+   * Further values whose change causes a reset, in addition to `version`. Removing all of them resets nothing.
+   *
+   * @default none
+   */
+  triggers?: pulumi.Input<Record<string, pulumi.Input<string | number | boolean>>> | undefined;
+}
+
+/** Where and as which user clients connect to a database. Changing any of them resets nothing. */
+export interface ConnectionArgs {
+  /**
+   * Host name or IP address, in which `{endpoint}` and `{id}` are replaced by the endpoint and the id of the database.
+   *
+   * @default `rekey:databaseHost`
+   */
+  host?: pulumi.Input<string> | undefined;
+  /**
+   * Port.
+   *
+   * @default that of the database's record
+   */
+  port?: pulumi.Input<number> | undefined;
+  /**
+   * Whether to use TLS. It can be switched off for loopback hosts only: a password never travels in plain text.
+   *
+   * @default true; for loopback hosts that of the database's record
+   */
+  tls?: pulumi.Input<boolean> | undefined;
+  /**
+   * Name of the user, in which `{id}` is replaced by the id of the database.
+   *
+   * @default `default`; an empty text leaves it out of the URL
+   */
+  username?: pulumi.Input<string> | undefined;
+}
 
 /** The arguments of every rotation. Those of a fleet apply to each of its databases. */
 export interface RotationArgs extends TriggerArgs {
