@@ -108,11 +108,8 @@ export class PasswordRotationFleet extends DynamicResource {
 
   constructor(name: string, args: PasswordRotationFleetArgs, options: pulumi.CustomResourceOptions = {}) {
     const of = nameOf("PasswordRotationFleet", name);
-    refuseOptions(of, options, ["replaceOnChanges", "replaceWith", "replacementTrigger"], {
-      code: "REKEY_INPUT_INVALID",
-      why: "a replacement resets all passwords",
-      instead: "to reset all passwords, change version",
-    });
+    const why = "a replacement resets all passwords. To reset them all, change version";
+    refuseOptions(of, options, ["replaceOnChanges", "replaceWith", "replacementTrigger"], "REKEY_INPUT_INVALID", why);
     super("PasswordRotationFleet", name, { ...args, databases: byName(args.databases) }, options);
     guard(this, of, ["credentials", "connectionUrls"], args.saveCredentials);
     if (pulumi.runtime.isDryRun()) return;

@@ -1,22 +1,8 @@
 import * as pulumi from "@pulumi/pulumi";
-import { type ErrorCode, RekeyError, resetsAreSaved, withCode } from "../provider/platform/errors";
-import { type Claim } from "../provider/resource";
+import { type ErrorCode, RekeyError } from "../provider/platform/errors";
 import { Settings } from "../provider/settings/settings";
 import { isCredential, nameOf, settingNames } from "../provider/settings/table";
 import { plainText, unknownSettings } from "../provider/settings/warnings";
-
-/** What the resources of a run have in common. */
-interface Registry {
-  /** Which resource has a secret or a key: `PasswordRotation "sessions"`, by `database "a"`. */
-  readonly owners: Map<string, string>;
-  /** Which two resources have the same, and what to do. */
-  conflict?: string;
-}
-
-/** One for all copies of this package that a program loads, of any version. */
-const shared = globalThis as { [key: symbol]: WeakMap<object, Registry> | undefined };
-const registries = (shared[Symbol.for("pulumi-rekey.registries")] ??= new WeakMap<object, Registry>());
-const registryOfRun = perRun((): Registry => ({ owners: new Map() }), registries);
 
 /**
  * Keeps one value for each run of a Pulumi program. With the Automation API's inline programs and in tests, several
@@ -31,26 +17,6 @@ export function perRun<T>(make: () => T, values = new WeakMap<object, T>()): () 
     if (!values.has(run)) values.set(run, make());
     return values.get(run) as T;
   };
-}
-
-/**
- * Claims what no other resource of the program may have.
- *
- * @param of the resource, for messages: `PasswordRotation "sessions"`
- */
-export function claim(of: string, claims: readonly Claim[]): void {
-  const registry = registryOfRun();
-  for (const { subject, code, why } of claims) {
-    const owner = registry.owners.get(subject);
-    registry.owners.set(subject, owner ?? of);
-    if (owner === undefined) continue;
-    registry.conflict ??= withCode(`${of}: ${subject} already belongs to ${owner}: ${why} ${resetsAreSaved}`, code);
-  }
-}
-
-/** Why no resource of this package may be changed any more in this run; undefined if they may. */
-export function conflictInRun(): string | undefined {
-  return registryOfRun().conflict;
 }
 
 /** The settings of a program: from the stack's configuration, else from the environment. */

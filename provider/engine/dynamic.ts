@@ -1,34 +1,37 @@
 import type * as dynamic from "@pulumi/pulumi/dynamic";
+import { RekeyError } from "../platform/errors";
+import { oldestPulumi } from "../platform/version";
 import { type Properties, withoutProvider, wrap } from "../records/properties";
+import { type AnyResource, type Notice, secretOutputsOf } from "../resource";
+import { type Run, startRun } from "../run";
+import { Settings } from "../settings/settings";
+import { nameOf } from "../settings/table";
 import {
-  type AnyResource,
   applyResource,
   checkResource,
-  type Notice,
+  InitError,
   planResource,
   refreshResource,
   removeResource,
+  reporting,
   type Saved,
-  secretOutputsOf,
-} from "../resource";
-import { type Run, startRun } from "../run";
-import { InitError, reporting } from "./engineErrors";
+} from "./adapter";
 import { endWhenIdle, engineAddress, EngineWatch, ignoreUnreadOutput } from "./liveness";
 import { type ResourceType, resources } from "./resources";
 
 type Provider = Required<dynamic.ResourceProvider<Properties, Properties>>;
-type Configuration = (key: string) => string | undefined;
 /** `passwordRotation` for the type PasswordRotation. */
 type ProviderName = Uncapitalize<ResourceType>;
 
 /** The providers of all dynamic resources, by type. They share one run, which the first call of `configure` starts. */
-export function createProviders(start: (configuration: Configuration) => Run): Record<ProviderName, Provider> {
+export function createProviders(start: (settings: Settings) => Run): Record<ProviderName, Provider> {
   let run: Run | undefined;
 
   function started(): Run {
-    // A host that never calls `configure` must not fall back to the environment, which may name another platform.
-    if (run === undefined) throw new Error("Pulumi's provider host did not configure the provider");
-    return run;
+    if (run !== undefined) return run;
+    // Settings of the environment alone may name another platform.
+    const text = `Pulumi's provider host did not pass on the stack's configuration. Nothing was sent. Install @pulumi/pulumi ${oldestPulumi} or later for the program, then run again.`;
+    throw new RekeyError("REKEY_PULUMI_TOO_OLD", text, "not sent");
   }
 
   function show(notices: readonly Notice[]): void {
@@ -50,7 +53,9 @@ export function createProviders(start: (configuration: Configuration) => Run): R
 
     return {
       // Takes effect synchronously: another call may arrive before this one is awaited.
-      configure: reporting(({ config }) => void (run ??= start((key) => config.get(key)))),
+      configure: reporting(({ config }) => {
+        run ??= start(new Settings((name) => config.get(nameOf(name)), process.env));
+      }),
       check: reporting((olds, news) => {
         const inputs = withoutProvider(news);
         const reasons = checkResource(resource, inputs, started());
@@ -94,7 +99,7 @@ export const {
   credentialVerification,
   flowControlReset,
   flowControlLimits,
-} = createProviders((configuration) => {
+} = createProviders((settings) => {
   ignoreUnreadOutput();
   const address = engineAddress();
   const runEnd = new AbortController();
@@ -103,9 +108,5 @@ export const {
     endWhenIdle();
   };
   const watch = address === undefined ? undefined : new EngineWatch(address, onGone);
-  return startRun({
-    configuration,
-    requireEngine: watch && ((facts) => watch.requireEngine(facts)),
-    end: runEnd.signal,
-  });
+  return startRun(settings, { requireEngine: watch && ((facts) => watch.requireEngine(facts)), end: runEnd.signal });
 });

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { checkResource, type Notice, type Resource, type Result } from "../../provider/resource";
+import { checkResource } from "../../provider/engine/adapter";
+import { type Notice, type Resource, type Result } from "../../provider/resource";
 import { type Properties } from "../../provider/records/properties";
 import { type Place } from "../../provider/platform/secretKind";
 import { type Platform, Run } from "../../provider/run";

@@ -1,24 +1,22 @@
 import { RekeyError, RequestError, type RequestFacts } from "../../platform/errors";
 import { type Properties, unknownValue, wrap } from "../../records/properties";
+import { type AnyResource, type Notice, type Planned, secretOutputsOf } from "../../resource";
+import { type Run, startRun } from "../../run";
+import { mistypedVariables } from "../../settings/warnings";
 import {
-  type AnyResource,
   applyResource,
   checkResource,
-  type Notice,
-  type Planned,
+  fitsInError,
+  InitError,
   planResource,
   refreshResource,
   removeResource,
   type Saved,
-  secretOutputsOf,
-} from "../../resource";
-import { type Run, startRun } from "../../run";
-import { environmentOfProvider } from "../../settings/explicitProvider";
-import { mistypedVariables } from "../../settings/warnings";
-import { fitsInError, InitError } from "../engineErrors";
+} from "../adapter";
 import { callFunction } from "../functions";
+import { resourceOf } from "../resources";
+import { settingsOf } from "./config";
 import { reveal, secretNames } from "./secrets";
-import { isDefaultProvider, nameIn, resourceIn } from "./urn";
 
 /** What the service needs of the engine that started it. */
 export interface EngineLink {
@@ -54,21 +52,13 @@ export class PluginService {
 
   /** @param urn of the provider resource; empty if the engine is too old to pass it */
   configure(urn: string, args: Properties): void {
-    const settings = plain(args);
-    const read = (name: string) => {
-      const value = settings[name] ?? undefined;
-      return typeof value === "string" ? value : JSON.stringify(value);
-    };
-    const isDefault = isDefaultProvider(urn, settings["version"]);
-    this.#run = this.start({
-      configuration: (key) => read(key.slice("rekey:".length)),
+    const settings = settingsOf(urn, plain(args));
+    this.#run = this.start(settings, {
       requireEngine: (facts) => this.#requireRun(facts),
-      environment: isDefault ? process.env : environmentOfProvider(read, process.env),
-      provider: isDefault ? undefined : nameIn(urn) || undefined,
       log: (text) => void this.engine.show({ text }),
       end: this.#runEnd.signal,
     });
-    if (!isDefault) return;
+    if (settings.provider !== undefined) return;
     for (const text of mistypedVariables(process.env)) void this.engine.show({ text, isWarning: true }, urn);
   }
 
@@ -131,8 +121,7 @@ export class PluginService {
   }
 
   async invoke(token: string, args: Properties): Promise<Properties> {
-    const name = token.replace(/^rekey:index:/, "");
-    const result = await callFunction(name, this.#started.platform, plain(args));
+    const result = await callFunction(nameOf(token), this.#started.platform, plain(args));
     return wrap(result as Properties, []);
   }
 
@@ -170,6 +159,16 @@ export class PluginService {
     if (!this.#runEnd.signal.aborted) return;
     throw new RequestError("not sent", facts, { happened: "the run was cancelled", advice: "Run again." });
   }
+}
+
+/** @throws InputError if the URN is that of another type */
+function resourceIn(urn: string): AnyResource {
+  return resourceOf(nameOf(urn.split("::")[2]?.split("$").at(-1) ?? ""));
+}
+
+/** The name of a resource or a function, from its token. */
+function nameOf(token: string): string {
+  return token.replace(/^rekey:index:/, "");
 }
 
 /** Values without marks. */

@@ -1,18 +1,33 @@
+import { createRequire } from "node:module";
+import { promisify } from "node:util";
 import type { sendUnaryData, ServiceError, UntypedServiceImplementation } from "@grpc/grpc-js";
-import type { Struct } from "google-protobuf/google/protobuf/struct_pb";
+import type { JavaScriptValue, Struct } from "google-protobuf/google/protobuf/struct_pb";
 import { EngineClient } from "@pulumi/pulumi/proto/engine_grpc_pb";
 import { LogRequest, LogSeverity } from "@pulumi/pulumi/proto/engine_pb";
 import { PluginInfo } from "@pulumi/pulumi/proto/plugin_pb";
 import { ResourceProviderService } from "@pulumi/pulumi/proto/provider_grpc_pb";
 import * as messages from "@pulumi/pulumi/proto/provider_pb";
 import { Status } from "@pulumi/pulumi/proto/status_pb";
+import { packageVersion } from "../../platform/version";
+import { type Properties } from "../../records/properties";
+import { InitError, reporting } from "../adapter";
 import { EngineWatch } from "../liveness";
-import { InitError, reporting } from "../engineErrors";
-import { Any, Empty, grpc, properties, struct, unlimited } from "./proto";
 import { checkConfig } from "./config";
 import { PluginService } from "./service";
-import { type Properties } from "../../records/properties";
-import { packageVersion } from "../../platform/version";
+
+type StructModule = typeof import("google-protobuf/google/protobuf/struct_pb");
+type EmptyModule = typeof import("google-protobuf/google/protobuf/empty_pb");
+type AnyModule = typeof import("google-protobuf/google/protobuf/any_pb");
+
+/** The libraries under the messages must be the copies that `@pulumi/pulumi` uses, wherever they are installed. */
+const sdkRequire = createRequire(require.resolve("@pulumi/pulumi/package.json"));
+const grpc = sdkRequire("@grpc/grpc-js") as typeof import("@grpc/grpc-js");
+const { Empty } = sdkRequire("google-protobuf/google/protobuf/empty_pb") as EmptyModule;
+const { Any } = sdkRequire("google-protobuf/google/protobuf/any_pb") as AnyModule;
+const structs = sdkRequire("google-protobuf/google/protobuf/struct_pb") as StructModule;
+
+/** Saved states and credentials of a fleet can be larger than gRPC's usual 4 MB. */
+const unlimited = { "grpc.max_receive_message_length": -1, "grpc.max_send_message_length": -1 };
 
 /** Milliseconds that a line for the user may take to be delivered. */
 const logTimeoutMs = 5_000;
@@ -50,11 +65,8 @@ export async function servePlugin(
   });
   const server = new grpc.Server(unlimited);
   server.addService(ResourceProviderService, callsOf(service));
-  const port = await new Promise<number>((resolve, reject) => {
-    server.bindAsync("127.0.0.1:0", grpc.ServerCredentials.createInsecure(), (error, bound) =>
-      error ? reject(error) : resolve(bound),
-    );
-  });
+  const bind = promisify(server.bindAsync.bind(server));
+  const port = await bind("127.0.0.1:0", grpc.ServerCredentials.createInsecure());
   const close = () => {
     server.forceShutdown();
     engine.close();
@@ -142,7 +154,7 @@ function rpcError(error: Error): Pick<ServiceError, "code" | "details" | "metada
 /** With it the engine saves the properties, although the call failed. */
 function initErrorTrailer({ id, properties: outputs, reasons, message }: InitError): Buffer {
   const failed = new messages.ErrorResourceInitFailed().setId(id).setProperties(struct(outputs));
-  failed.setReasonsList([...reasons]);
+  failed.setReasonsList(reasons);
   const any = new Any();
   any.pack(failed.serializeBinary(), "pulumirpc.ErrorResourceInitFailed");
   const status = new Status().setCode(grpc.status.UNKNOWN).setMessage(message);
@@ -159,4 +171,14 @@ function checked(inputs: Properties, reasons: readonly string[]): messages.Check
   // The engine prints the value of a property that is named here, even of a secret one.
   const failures = reasons.map((reason) => new messages.CheckFailure().setReason(reason));
   return new messages.CheckResponse().setInputs(struct(inputs)).setFailuresList(failures);
+}
+
+/** Values for a message. They must contain nothing undefined. */
+function struct(values: Properties): Struct {
+  return structs.Struct.fromJavaScript(values as Record<string, JavaScriptValue>);
+}
+
+/** Values of a message: secrets and unknown values keep their marks. */
+function properties(values: Struct | undefined): Properties {
+  return values?.toJavaScript() ?? {};
 }
