@@ -93,20 +93,16 @@ export class Run {
    * @returns how many this run has announced with these, and how many it may send; undefined if all were announced
    * before
    */
-  announce(
-    secrets: readonly (string | symbol)[],
-  ): { readonly count: number; readonly limit: number | undefined } | undefined {
+  announce(secrets: readonly (string | symbol)[]): Readonly<{ count: number; limit: number | undefined }> | undefined {
     const { announced } = this.memory;
     const before = announced.size;
     for (const secret of secrets) announced.add(secret);
-    return announced.size === before
-      ? undefined
-      : { count: announced.size, limit: this.options.settings.get("maxResetsPerRun") };
+    const limit = this.options.settings.get("maxResetsPerRun");
+    return announced.size === before ? undefined : { count: announced.size, limit };
   }
 
   /**
-   * Counts one reset against the run's limit. The returned function undoes that, for a reset that was not
-   * made.
+   * Counts one reset against the run's limit. The returned function undoes that, for a reset that was not made.
    *
    * @param secret what is to be reset: `password of database "sessions"`
    * @throws RefusedError if none is left
@@ -121,9 +117,7 @@ export class Run {
       throw new RefusedError("REKEY_RESET_LIMIT", { secret, why });
     }
     this.memory.resets++;
-    return () => {
-      this.memory.resets--;
-    };
+    return () => void this.memory.resets--;
   }
 }
 
@@ -133,9 +127,7 @@ interface HostOptions extends Partial<Pick<RunOptions, "end" | "log">> {
   readonly requireEngine?: ((facts: RequestFacts) => Promise<void>) | undefined;
 }
 
-/**
- * The run of a host process. By default, it never ends, and prints lines to standard error.
- */
+/** The run of a host process. By default, it never ends, and prints lines to standard error. */
 export function startRun(
   settings: Settings,
   {

@@ -151,7 +151,13 @@ export abstract class Rotation extends DynamicResource {
     const of = nameOf(type, name);
     // An unconfirmed reset fails, but with `--continue-on-error` or `--target` the engine still gives the program what
     // it has saved: the former credentials, which nothing may use.
-    const current = this.outcome.apply((outcome) => requireKnown(of, outcome));
+    const current = this.outcome.apply((outcome) => {
+      if (outcome !== "unknown") return;
+      throw runError(
+        "REKEY_UNCONFIRMED",
+        `${of}: the last reset was not confirmed. The secret may have been changed, and the credentials in this stack are the former ones. ${outputsAreFormer} Run \`up\` again: it settles the reset, or says what to do.`,
+      );
+    });
     const guarded = secretOutputsOf(resourceOf(type)).filter((output) => output !== "memory" && output !== "access");
     guard(this, of, guarded, args.saveCredentials, current);
   }
@@ -191,23 +197,11 @@ export function guard(
     const get = () =>
       pulumi.output(saveCredentials).apply((isSaved) => {
         if (isSaved !== false) return saved;
-        return pulumi.runtime.isDryRun() ? refuse() : saved.apply((value) => (isMissing(value) ? refuse() : value));
+        if (pulumi.runtime.isDryRun()) return refuse();
+        // Those of a fleet are a map, which may be empty.
+        return saved.apply((value) => (Object.keys(value ?? {}).length === 0 ? refuse() : value));
       });
     // Only a program that uses it stops, and not one that exports the whole resource.
     Object.defineProperty(resource, name, { get, enumerable: saveCredentials !== false });
   }
-}
-
-/** Whether an output has no credential, or those of no database. */
-function isMissing(output: unknown): boolean {
-  return output === undefined || (typeof output === "object" && Object.keys(output ?? {}).length === 0);
-}
-
-/** @throws RekeyError if the last reset was not confirmed: a program must not use the former credentials. */
-function requireKnown(of: string, outcome: Outcome): void {
-  if (outcome !== "unknown") return;
-  throw runError(
-    "REKEY_UNCONFIRMED",
-    `${of}: the last reset was not confirmed. The secret may have been changed, and the credentials in this stack are the former ones. ${outputsAreFormer} Run \`up\` again: it settles the reset, or says what to do.`,
-  );
 }

@@ -10,98 +10,92 @@ export interface Saved {
   readonly outputs: Properties;
 }
 
-/**
- * What is wrong with the inputs of a resource, as messages.
- *
- * @param urn the resource's URN, to refuse a second resource for the same secret or key; the SDK refuses it itself
- */
-export function checkResource(resource: AnyResource, inputs: Properties, run: Run, urn?: string): string[] {
-  const wrong = schemaProblems(resource.inputs, inputs);
-  const problems = wrong.length > 0 ? wrong : (resource.check?.(inputs, run) ?? []);
-  const messages = problems.map(({ property, problem }) => {
-    const text = `${property} ${problem}. Nothing was sent for it. Correct the program, then run again.`;
-    return withCode(text, "REKEY_INPUT_INVALID");
-  });
-  const owners = run.shared(checkResource, () => new Map<string, string>());
-  const claims = urn === undefined || problems.length > 0 ? [] : (resource.claims?.(inputs) ?? []);
-  for (const { subject, code, why } of claims) {
-    const owner = owners.get(subject) ?? urn ?? "";
-    owners.set(subject, owner);
-    if (owner === urn) continue;
-    messages.push(withCode(`${subject} already belongs to ${owner}: ${why} Nothing was sent for it.`, code));
+/** A resource in a run, as both adapters handle it. */
+export class ResourceHandler {
+  constructor(
+    readonly resource: AnyResource,
+    private readonly run: Run,
+  ) {}
+
+  /**
+   * What is wrong with inputs, as messages.
+   *
+   * @param urn the resource's URN, to refuse a second resource for the same secret or key; the SDK refuses it itself
+   */
+  check(inputs: Properties, urn?: string): string[] {
+    const { resource, run } = this;
+    const wrong = schemaProblems(resource.inputs, inputs);
+    const problems = wrong.length > 0 ? wrong : (resource.check?.(inputs, run) ?? []);
+    const messages = problems.map(({ property, problem }) => {
+      const text = `${property} ${problem}. Nothing was sent for it. Correct the program, then run again.`;
+      return withCode(text, "REKEY_INPUT_INVALID");
+    });
+    const owners = run.shared(ResourceHandler, () => new Map<string, string>());
+    const claims = urn === undefined || problems.length > 0 ? [] : (resource.claims?.(inputs) ?? []);
+    for (const { subject, code, why } of claims) {
+      const owner = owners.get(subject) ?? urn ?? "";
+      owners.set(subject, owner);
+      if (owner === urn) continue;
+      messages.push(withCode(`${subject} already belongs to ${owner}: ${why} Nothing was sent for it.`, code));
+    }
+    // A fleet may have a thousand.
+    return messages.slice(0, 5);
   }
-  // A fleet may have a thousand.
-  return messages.slice(0, 5);
-}
 
-/** What `applyResource` would do, and the input that would replace the resource. */
-export function planResource(
-  resource: AnyResource,
-  saved: Saved | undefined,
-  inputs: Properties,
-  run: Run,
-): Planned & { readonly replaces: string[] } {
-  const before = outputsOf(resource, saved);
-  if (saved === undefined || idOf(resource, inputs) === saved.id) {
-    return { ...resource.plan(before, inputs, run), replaces: [] };
+  /** What `apply` would do, and the input that would replace the resource. */
+  plan(saved: Saved | undefined, inputs: Properties): Planned & { readonly replaces: string[] } {
+    const { resource, run } = this;
+    const before = this.#outputsOf(saved);
+    if (saved === undefined || this.#idOf(inputs) === saved.id) {
+      return { ...resource.plan(before, inputs, run), replaces: [] };
+    }
+    const { notices } = resource.plan(undefined, inputs, run);
+    return { changes: true, replaces: [resource.idInput], notices };
   }
-  const { notices } = resource.plan(undefined, inputs, run);
-  return { changes: true, replaces: [resource.idInput], notices };
-}
 
-/** Creates if nothing is saved, else updates. */
-export async function applyResource(
-  resource: AnyResource,
-  saved: Saved | undefined,
-  inputs: Properties,
-  run: Run,
-): Promise<Result<Properties> & { readonly id: string }> {
-  try {
-    const before = outputsOf(resource, saved);
-    const result = (await resource.apply(before, inputs, run.permitting("resets"))) as Result<Properties>;
-    redact(result.failure, run);
-    return { ...result, id: idOf(resource, inputs) };
-  } catch (error) {
-    redact(error, run);
-    throw error;
+  /** Creates if nothing is saved, else updates. No error has secrets that became known since it was made. */
+  async apply(saved: Saved | undefined, inputs: Properties): Promise<Result<Properties> & { readonly id: string }> {
+    const { resource, run } = this;
+    try {
+      const before = this.#outputsOf(saved);
+      const result = (await resource.apply(before, inputs, run.permitting("resets"))) as Result<Properties>;
+      if (result.failure) result.failure.message = run.shown(result.failure.message);
+      return { ...result, id: this.#idOf(inputs) };
+    } catch (error) {
+      if (error instanceof Error) error.message = run.shown(error.message);
+      throw error;
+    }
   }
-}
 
-/** Removes the secrets that became known since an error was made. */
-function redact(error: unknown, run: Run): void {
-  if (error instanceof Error) error.message = run.shown(error.message);
-}
+  /** Reads what may have been changed elsewhere. */
+  async refresh(saved: Saved): Promise<Result<Properties>> {
+    const outputs = this.#outputsOf(saved) ?? {};
+    return ((await this.resource.refresh?.(outputs, this.run)) ?? { outputs, notices: [] }) as Result<Properties>;
+  }
 
-/** Reads what may have been changed elsewhere. */
-export async function refreshResource(resource: AnyResource, saved: Saved, run: Run): Promise<Result<Properties>> {
-  const outputs = outputsOf(resource, saved) ?? {};
-  return ((await resource.refresh?.(outputs, run)) ?? { outputs, notices: [] }) as Result<Properties>;
-}
+  /** Removes what the resource has set at the platform. */
+  async remove(outputs: Properties): Promise<readonly Notice[]> {
+    return (await this.resource.remove?.(outputs, this.run.permitting("limits"))) ?? [];
+  }
 
-/** Removes what the resource has set at the platform. */
-export async function removeResource(resource: AnyResource, outputs: Properties, run: Run): Promise<readonly Notice[]> {
-  return (await resource.remove?.(outputs, run.permitting("limits"))) ?? [];
-}
+  #idOf(inputs: Properties): string {
+    return this.resource.onlyId ?? String(inputs[this.resource.idInput]);
+  }
 
-/** The id of a resource with these inputs. */
-function idOf({ onlyId, idInput }: AnyResource, inputs: Properties): string {
-  return onlyId ?? String(inputs[idInput]);
-}
-
-/**
- * The saved outputs. With an id that is not the resource's own, they are damaged, and replacing the resource would be
- * an unrequested reset. An engine that gave up on an error hook has saved no outputs at all.
- *
- * @throws StateError
- */
-function outputsOf({ idInput }: AnyResource, saved: Saved | undefined): Properties | undefined {
-  if (saved === undefined || saved.outputs[idInput] === saved.id) return saved?.outputs;
-  throw new StateError({
-    output: idInput,
-    reason: `is not ${JSON.stringify(saved.id)}, the id of the resource`,
-    advice:
-      "Restore it from an earlier export of the state, or take the resource out of the state: creating it again resets the secret once more.",
-  });
+  /**
+   * The saved outputs. With an id that is not the resource's own, they are damaged, and replacing the resource would be
+   * an unrequested reset. An engine that gave up on an error hook has saved no outputs at all.
+   *
+   * @throws StateError
+   */
+  #outputsOf(saved: Saved | undefined): Properties | undefined {
+    const output = this.resource.idInput;
+    if (saved === undefined || saved.outputs[output] === saved.id) return saved?.outputs;
+    const reason = `is not ${JSON.stringify(saved.id)}, the id of the resource`;
+    const advice =
+      "Restore it from an earlier export of the state, or take the resource out of the state: creating it again resets the secret once more.";
+    throw new StateError({ output, reason, advice });
+  }
 }
 
 /** An error with which the engine saves the properties nevertheless. */

@@ -6,16 +6,7 @@ import { type AnyResource, type Notice, secretOutputsOf } from "../resource";
 import { type Run, startRun } from "../run";
 import { Settings } from "../settings/settings";
 import { nameOf } from "../settings/table";
-import {
-  applyResource,
-  checkResource,
-  InitError,
-  planResource,
-  refreshResource,
-  removeResource,
-  reporting,
-  type Saved,
-} from "./adapter";
+import { InitError, reporting, ResourceHandler, type Saved } from "./adapter";
 import { endWhenIdle, engineAddress, EngineWatch, ignoreUnreadOutput } from "./liveness";
 import { type ResourceType, resources } from "./resources";
 
@@ -40,10 +31,11 @@ export function createProviders(start: (settings: Settings) => Run): Record<Prov
 
   function providerOf(resource: AnyResource): Provider {
     const secrets = secretOutputsOf(resource);
+    const handler = () => new ResourceHandler(resource, started());
 
     /** The host creates and updates in no preview. */
     async function change(saved: Saved | undefined, { __provider, ...inputs }: Properties) {
-      const { id, failure, isPartial, notices, ...applied } = await applyResource(resource, saved, inputs, started());
+      const { id, failure, isPartial, notices, ...applied } = await handler().apply(saved, inputs);
       const outs = wrap({ ...applied.outputs, __provider }, secrets);
       show(notices);
       // Of a partial failure, the program fails: its outputs are for those that use the other parts.
@@ -58,26 +50,26 @@ export function createProviders(start: (settings: Settings) => Run): Record<Prov
       }),
       check: reporting((olds, news) => {
         const inputs = withoutProvider(news);
-        const reasons = checkResource(resource, inputs, started());
+        const reasons = handler().check(inputs);
         // Previews do not call `create`. Saved inputs always have the provider's text.
         const isNew = Object.keys(olds).length === 0 && reasons.length === 0;
-        if (isNew) show(planResource(resource, undefined, inputs, started()).notices);
+        if (isNew) show(handler().plan(undefined, inputs).notices);
         // The engine prints the value of a property that is named here, even of a secret one.
         return { inputs: news, failures: reasons.map((reason) => ({ property: "", reason })) };
       }),
       diff: reporting((id, outputs, news) => {
-        const planned = planResource(resource, { id, outputs }, withoutProvider(news), started());
-        show(planned.notices);
-        return { changes: planned.changes, replaces: planned.replaces };
+        const { changes, replaces, notices } = handler().plan({ id, outputs }, withoutProvider(news));
+        show(notices);
+        return { changes, replaces };
       }),
       create: reporting((inputs) => change(undefined, inputs)),
       update: reporting((id, outputs, news) => change({ id, outputs }, news)),
       read: reporting(async (id, { __provider, ...outputs } = {}) => {
-        const found = await refreshResource(resource, { id, outputs }, started());
+        const found = await handler().refresh({ id, outputs });
         show(found.notices);
         return { id, props: wrap({ ...found.outputs, __provider }, secrets) };
       }),
-      delete: reporting(async (_id, outputs) => show(await removeResource(resource, outputs, started()))),
+      delete: reporting(async (_id, outputs) => show(await handler().remove(outputs))),
     };
   }
 
