@@ -4,19 +4,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { RefusedError, type RequestFacts } from "./platform/errors";
 import { type Permission } from "./platform/http";
 import { type Place, type SecretKind } from "./platform/secretKind";
-import { type SecretOperations } from "./platform/secretOperations";
 import { type PlatformClient } from "./platformClient";
 import { type Settings } from "./settings/settings";
 
 /** The platform, as a run uses it. By default, it may only be read. */
-export interface Platform extends Pick<
-  PlatformClient,
-  "list" | "flowControl" | "secrets" | "useQueueToken" | "probe" | "queueWithin"
-> {
-  operations(kind: SecretKind): Pick<SecretOperations, "reset" | "read">;
-  within(limitMs: number): Platform;
-  permitting(permission: Permission): Platform;
-}
+export type Platform = Pick<PlatformClient, keyof PlatformClient>;
 
 /** What a run is given. */
 export interface RunOptions {

@@ -1,7 +1,7 @@
 import { RekeyError, StateError, withCode } from "../platform/errors";
 import { engineMessage } from "../records/engineMessage";
 import { type Properties } from "../records/properties";
-import { type AnyResource, type Notice, type Planned, type Result, schemaProblems } from "../resource";
+import { type Adopted, type AnyResource, type Notice, type Planned, type Result, schemaProblems } from "../resource";
 import { type Run } from "../run";
 
 /** What the engine saved of a resource. */
@@ -76,6 +76,15 @@ export class ResourceHandler {
   /** Removes what the resource has set at the platform. */
   async remove(outputs: Properties): Promise<readonly Notice[]> {
     return (await this.resource.remove?.(outputs, this.run.permitting("limits"))) ?? [];
+  }
+
+  /** Adopts what exists, for an import. */
+  async adopt(id: string): Promise<Adopted<Properties, Properties>> {
+    const { resource, run } = this;
+    if (resource.adopt) return (await resource.adopt(id, run)) as Adopted<Properties, Properties>;
+    const text =
+      "The resource cannot be imported or read: the platform has nothing to import. Nothing was sent. Remove the option `import` or `id`, then run again.";
+    throw new RekeyError("REKEY_IMPORT_UNSUPPORTED", text, "not sent");
   }
 
   #idOf(inputs: Properties): string {

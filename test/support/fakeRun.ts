@@ -9,6 +9,8 @@ import { RequestError } from "../../provider/platform/errors";
 import { type FlowControl } from "../../provider/platform/flowControl";
 import { KnownSecrets } from "../../provider/platform/redact";
 import { RequestQueue } from "../../provider/platform/requestQueue";
+import { type SecretOperations } from "../../provider/platform/secretOperations";
+import { type PlatformClient } from "../../provider/platformClient";
 import { type FlowControlKey } from "../../provider/records/flowControl";
 import { type SecretResponse } from "../../provider/records/response";
 import { Settings } from "../../provider/settings/settings";
@@ -114,7 +116,7 @@ export class FakeRun {
       },
     };
     const platform: Platform = {
-      operations: () => operations,
+      operations: () => operations as unknown as SecretOperations,
       list: () => assert.fail("nothing is listed here"),
       flowControl: flowControl as unknown as FlowControl,
       secrets: new KnownSecrets([]),
@@ -124,8 +126,8 @@ export class FakeRun {
         this.probes.push(request);
         return this.probe(request);
       },
-      within: () => platform,
-      permitting: () => platform,
+      within: () => platform as PlatformClient,
+      permitting: () => platform as PlatformClient,
       ...parts,
     };
     const settings: Partial<Record<SettingName, string | undefined>> = {

@@ -18,12 +18,10 @@ export function checkConfig(news: Properties): { inputs: Properties; failures: s
   const unknown = Object.keys(news).filter((name) => !known.includes(name) && !engineInputs.includes(name));
   return {
     inputs: Object.fromEntries(inputs),
-    failures: unknown.map((name) =>
-      withCode(
-        `${notASetting(name, known)}. Nothing was sent. Correct its name, or remove it, then run again.`,
-        "REKEY_SETTING_INVALID",
-      ),
-    ),
+    failures: unknown.map((name) => {
+      const text = `${notASetting(name, known)}. Nothing was sent. Correct its name, or remove it, then run again.`;
+      return withCode(text, "REKEY_SETTING_INVALID");
+    }),
   };
 }
 

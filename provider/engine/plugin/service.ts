@@ -1,4 +1,4 @@
-import { RekeyError, RequestError, type RequestFacts } from "../../platform/errors";
+import { RequestError, type RequestFacts } from "../../platform/errors";
 import { type Properties, unknownValue, wrap } from "../../records/properties";
 import { type AnyResource, type Notice, type Planned, secretOutputsOf } from "../../resource";
 import { type Run, startRun } from "../../run";
@@ -98,11 +98,11 @@ export class PluginService {
   /** Reads what may have been changed elsewhere. Without outputs and inputs it is an import, which changes nothing. */
   async read(urn: string, saved: Saved, inputs: Properties): Promise<Saved & { inputs: Properties }> {
     const handler = this.#handler(urn);
-    const { resource } = handler;
-    if (Object.keys({ ...saved.outputs, ...inputs }).length === 0) return this.#import(urn, resource, saved.id);
-    const { outputs, notices } = await handler.refresh(plain(saved));
-    await this.#show(notices, urn);
-    return { id: saved.id, outputs: marked(resource, outputs, saved.outputs), inputs };
+    const isImport = Object.keys({ ...saved.outputs, ...inputs }).length === 0;
+    const found = isImport ? await handler.adopt(saved.id) : { ...(await handler.refresh(plain(saved))), inputs };
+    await this.#show(found.notices, urn);
+    const outputs = marked(handler.resource, found.outputs, saved.outputs);
+    return { id: saved.id, outputs, inputs: found.inputs };
   }
 
   /** Removes what the resource has set at the platform. */
@@ -136,19 +136,6 @@ export class PluginService {
     for (const { text, isWarning } of notices) {
       await this.engine.show(isWarning ? "WARNING" : "INFO", this.#started.shown(text), urn);
     }
-  }
-
-  async #import(urn: string, resource: AnyResource, id: string): Promise<Saved & { inputs: Properties }> {
-    if (resource.adopt === undefined) {
-      throw new RekeyError(
-        "REKEY_IMPORT_UNSUPPORTED",
-        "The resource cannot be imported or read: the platform has nothing to import. Nothing was sent. Remove the option `import` or `id`, then run again.",
-        "not sent",
-      );
-    }
-    const { inputs, outputs, notices } = await resource.adopt(id, this.#started);
-    await this.#show(notices, urn);
-    return { id, outputs: marked(resource, outputs as Properties), inputs: inputs as Properties };
   }
 
   async #requireRun(facts: RequestFacts): Promise<void> {
