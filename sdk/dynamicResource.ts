@@ -73,13 +73,15 @@ const registryOfRun = perRun((): Registry => ({ owners: new Map() }), registries
  * Automation API would wait permanently.
  */
 async function providerText(type: string, name: string, inputs: Readonly<Record<string, unknown>>): Promise<string> {
-  const { idInput, onlyId, claims } = resourceOf(type);
+  const resource = resourceOf(type);
+  const { idInput, onlyId } = resource;
   const of = nameOf(type, name);
   const registry = registryOfRun();
   const owned = await valueOf(pulumi.output({ [idInput]: inputs[idInput], databases: inputs["databases"] }));
   // The provider reports an id that is missing. One that is unknown in a preview is compared in the `up`.
   const isComparable = owned && (onlyId !== undefined || isSet(owned[idInput]));
-  for (const { subject, code, why } of isComparable ? (claims?.(owned) ?? []) : []) {
+  const claims = isComparable ? resource.claims?.(owned) : [];
+  for (const { subject, code, why } of claims ?? []) {
     const owner = registry.owners.get(subject);
     registry.owners.set(subject, owner ?? of);
     if (owner === undefined) continue;

@@ -31,7 +31,7 @@ export function settingsOfProgram(): Settings {
  */
 export const warnOfSettings = perRun((): void => {
   const settings = settingsOfProgram();
-  const { isConfigSecret } = pulumi.runtime as unknown as { isConfigSecret(key: string): boolean };
+  const { isConfigSecret } = pulumi.runtime as unknown as { isConfigSecret: (key: string) => boolean };
   const plain = settingNames.filter((name) => {
     const found = settings.find(name);
     const isStored = found?.source === "configuration" && isCredential(name, found.value);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { ResourceHandler } from "../../provider/engine/adapter";
-import { type AnyResource, type Notice, type Resource, type Result } from "../../provider/resource";
+import { type Notice, type Resource, type Result } from "../../provider/resource";
 import { type Properties } from "../../provider/records/properties";
 import { type Place } from "../../provider/platform/secretKind";
 import { type Platform, Run } from "../../provider/run";
@@ -186,8 +186,7 @@ function shown<R extends Partial<Pick<Result<object>, "failure">> & { readonly n
 /** The functions of a resource, whose results have the texts of their notices. */
 export function asShown<I extends object, O extends object>(resource: Resource<I, O>) {
   return {
-    check: (inputs: I, run = new FakeRun().start()) =>
-      new ResourceHandler(resource as AnyResource, run).check(inputs as Properties),
+    check: (inputs: I, run = new FakeRun().start()) => new ResourceHandler(resource, run).check(inputs as Properties),
     plan: (saved: O | undefined, inputs: I, run = new FakeRun().start()) => shown(resource.plan(saved, inputs, run)),
     apply: async (saved: O | undefined, inputs: I, run: Run) => shown(await resource.apply(saved, inputs, run)),
     refresh: async (saved: O, run: Run) => {
