@@ -1,4 +1,4 @@
-import { type ErrorCode, type RekeyError, StateError, withCode } from "./platform/errors";
+import { type ErrorCode, type RekeyError } from "./platform/errors";
 import { type Properties } from "./records/properties";
 import { type Run } from "./run";
 import { type InputTable } from "./schema";
@@ -92,10 +92,9 @@ export interface Claim {
   readonly why: string;
 }
 
-/** What the engine saved of a resource. */
-export interface Saved {
-  readonly id: string;
-  readonly outputs: Properties;
+/** The names of the outputs that are always secret. */
+export function secretOutputsOf({ outputs }: AnyResource): string[] {
+  return Object.keys(outputs).filter((name) => outputs[name] === "secret");
 }
 
 const tables = new WeakMap<TableOf, InputTable>();
@@ -107,107 +106,4 @@ export function schemaProblems(tableOf: TableOf, inputs: Properties): InputProbl
   const table = tables.get(tableOf) ?? tableOf(schemas);
   tables.set(tableOf, table);
   return schemas.checkTable(table, inputs);
-}
-
-/**
- * What is wrong with the inputs of a resource, as messages.
- *
- * @param urn the resource's URN, to refuse a second resource for the same secret or key; the SDK refuses it itself
- */
-export function checkResource(resource: AnyResource, inputs: Properties, run: Run, urn?: string): string[] {
-  const wrong = schemaProblems(resource.inputs, inputs);
-  const problems = wrong.length > 0 ? wrong : (resource.check?.(inputs, run) ?? []);
-  const messages = problems.map(({ property, problem }) => {
-    const text = `${property} ${problem}. Nothing was sent for it. Correct the program, then run again.`;
-    return withCode(text, "REKEY_INPUT_INVALID");
-  });
-  const claims = urn === undefined || problems.length > 0 ? [] : (resource.claims?.(inputs) ?? []);
-  for (const { subject, code, why } of claims) {
-    const other = run.claim(subject, urn ?? "");
-    if (other === undefined) continue;
-    messages.push(withCode(`${subject} already belongs to ${other}: ${why} Nothing was sent for it.`, code));
-  }
-  // A fleet may have a thousand.
-  return messages.slice(0, 5);
-}
-
-/** The names of the outputs that are always secret. */
-export function secretOutputsOf({ outputs }: AnyResource): string[] {
-  return Object.keys(outputs).filter((name) => outputs[name] === "secret");
-}
-
-/** @throws StateError if the saved outputs are those of another resource */
-export function planResource(
-  resource: AnyResource,
-  saved: Saved | undefined,
-  inputs: Properties,
-  run: Run,
-): Planned & { readonly replaces: string[] } {
-  const before = outputsOf(resource, saved);
-  if (saved === undefined || idOf(resource, inputs) === saved.id) {
-    return { ...resource.plan(before, inputs, run), replaces: [] };
-  }
-  const { notices } = resource.plan(undefined, inputs, run);
-  return { changes: true, replaces: [resource.idInput], notices };
-}
-
-/**
- * Creates if nothing is saved, else updates.
- *
- * @throws StateError if the saved outputs are those of another resource
- */
-export async function applyResource(
-  resource: AnyResource,
-  saved: Saved | undefined,
-  inputs: Properties,
-  run: Run,
-): Promise<Result<Properties> & { readonly id: string }> {
-  try {
-    const before = outputsOf(resource, saved);
-    const result = (await resource.apply(before, inputs, run.permitting("resets"))) as Result<Properties>;
-    redact(result.failure, run);
-    return { ...result, id: idOf(resource, inputs) };
-  } catch (error) {
-    redact(error, run);
-    throw error;
-  }
-}
-
-/** Removes the secrets that became known since an error was made. */
-function redact(error: unknown, run: Run): void {
-  if (error instanceof Error) error.message = run.shown(error.message);
-}
-
-/**
- * Reads what may have been changed elsewhere.
- *
- * @throws StateError if the saved outputs are those of another resource
- */
-export async function refreshResource(resource: AnyResource, saved: Saved, run: Run): Promise<Result<Properties>> {
-  const outputs = outputsOf(resource, saved) ?? {};
-  return ((await resource.refresh?.(outputs, run)) ?? { outputs, notices: [] }) as Result<Properties>;
-}
-
-/** Removes what the resource has set at the platform. */
-export async function removeResource(resource: AnyResource, outputs: Properties, run: Run): Promise<readonly Notice[]> {
-  return (await resource.remove?.(outputs, run.permitting("limits"))) ?? [];
-}
-
-/** The id of a resource with these inputs. */
-function idOf({ onlyId, idInput }: AnyResource, inputs: Properties): string {
-  return onlyId ?? String(inputs[idInput]);
-}
-
-/**
- * The saved outputs. With an id that is not the resource's own, they are damaged, and replacing the resource would be
- * an unrequested reset. An engine that gave up on an error hook has saved no outputs at all.
- */
-function outputsOf({ idInput }: AnyResource, saved: Saved | undefined): Properties | undefined {
-  if (saved === undefined || saved.outputs[idInput] === saved.id) return saved?.outputs;
-  throw new StateError({
-    output: idInput,
-    reason: `is not ${JSON.stringify(saved.id)}, the id of the resource`,
-    advice:
-      "Restore it from an earlier export of the state, or take the resource out of the state: creating it again resets the secret once more.",
-  });
 }

@@ -4,19 +4,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { RefusedError, type RequestFacts } from "./platform/errors";
 import { type Permission } from "./platform/http";
 import { type Place, type SecretKind } from "./platform/secretKind";
-import { type SecretOperations } from "./platform/secretOperations";
-import { type Call, type PlatformClient } from "./platformClient";
-import { Settings } from "./settings/settings";
-import { nameOf } from "./settings/table";
+import { type PlatformClient } from "./platformClient";
+import { type Settings } from "./settings/settings";
 
 /** The platform, as a run uses it. By default, it may only be read. */
-export interface Platform extends Pick<
-  PlatformClient,
-  "list" | "flowControl" | "secrets" | "useQueueToken" | "probe" | "queueWithin"
-> {
-  operations(kind: SecretKind): Pick<SecretOperations, "reset" | "read">;
-  during(call: Call): Platform;
-}
+export type Platform = Pick<PlatformClient, keyof PlatformClient>;
 
 /** What a run is given. */
 export interface RunOptions {
@@ -39,21 +31,14 @@ interface Clock {
   sleep(milliseconds: number): Promise<void>;
 }
 
-/** What is remembered for as long as the host process lives. */
-interface Shared {
-  readonly values: Map<unknown, unknown>;
-  readonly owners: Map<string, string>;
-  readonly announced: Set<string | symbol>;
-  resets: number;
-}
-
 /** One run of the engine: what its resources share. */
 export class Run {
   #platform: Platform | undefined;
 
   constructor(
     readonly options: RunOptions,
-    private readonly memory: Shared = { values: new Map(), owners: new Map(), announced: new Set(), resets: 0 },
+    /** It is kept for as long as the host process lives. */
+    private readonly memory = { values: new Map<unknown, unknown>(), announced: new Set<string | symbol>(), resets: 0 },
   ) {}
 
   /** It is made when it is first needed. */
@@ -95,38 +80,21 @@ export class Run {
   }
 
   /**
-   * Claims a secret or a key for a resource.
-   *
-   * @param owner the resource's URN
-   * @returns the URN of the resource that has it; undefined if this one has it now
-   */
-  claim(subject: string, owner: string): string | undefined {
-    const { owners } = this.memory;
-    const first = owners.get(subject) ?? owner;
-    owners.set(subject, first);
-    return first === owner ? undefined : first;
-  }
-
-  /**
    * Counts announced resets, each secret once.
    *
    * @returns how many this run has announced with these, and how many it may send; undefined if all were announced
    * before
    */
-  announce(
-    secrets: readonly (string | symbol)[],
-  ): { readonly count: number; readonly limit: number | undefined } | undefined {
+  announce(secrets: readonly (string | symbol)[]): Readonly<{ count: number; limit: number | undefined }> | undefined {
     const { announced } = this.memory;
     const before = announced.size;
     for (const secret of secrets) announced.add(secret);
-    return announced.size === before
-      ? undefined
-      : { count: announced.size, limit: this.options.settings.get("maxResetsPerRun") };
+    const limit = this.options.settings.get("maxResetsPerRun");
+    return announced.size === before ? undefined : { count: announced.size, limit };
   }
 
   /**
-   * Counts one reset against the run's limit. The returned function undoes that, for a reset that was not
-   * made.
+   * Counts one reset against the run's limit. The returned function undoes that, for a reset that was not made.
    *
    * @param secret what is to be reset: `password of database "sessions"`
    * @throws RefusedError if none is left
@@ -141,42 +109,29 @@ export class Run {
       throw new RefusedError("REKEY_RESET_LIMIT", { secret, why });
     }
     this.memory.resets++;
-    return () => {
-      this.memory.resets--;
-    };
+    return () => void this.memory.resets--;
   }
 }
 
-/** What the run of an adapter is given. */
-export interface RunSources {
-  /** Returns a setting of the configuration by its full name. */
-  readonly configuration: (key: string) => string | undefined;
+/** What a run has to do with the engine. */
+interface HostOptions extends Partial<Pick<RunOptions, "end" | "log">> {
   /** Called before a reset or a credential is sent. @throws RequestError if the engine could not save the result */
   readonly requireEngine?: ((facts: RequestFacts) => Promise<void>) | undefined;
-  /** The variables that settings may come from. Default: those of this process. */
-  readonly environment?: NodeJS.ProcessEnv;
-  /** The name of the explicit provider whose arguments are the configuration, for advice. Default: none. */
-  readonly provider?: string | undefined;
-  /** Default: prints it to standard error until the run ends. */
-  readonly log?: RunOptions["log"];
-  /** Default: it never ends. */
-  readonly end?: AbortSignal;
 }
 
-/** The run of a host process, with settings from the stack's configuration, else from the environment. */
-export function startRun({
-  configuration,
-  requireEngine,
-  environment = process.env,
-  provider,
-  end = new AbortController().signal,
-  log = (line) => {
-    if (!end.aborted) console.error(line);
-  },
-}: RunSources): Run {
+/** The run of a host process. By default, it never ends, and prints lines to standard error. */
+export function startRun(
+  settings: Settings,
+  {
+    requireEngine,
+    end = new AbortController().signal,
+    log = (line) => {
+      if (!end.aborted) console.error(line);
+    },
+  }: HostOptions = {},
+): Run {
   // Each database that is read waits for it.
   setMaxListeners(0, end);
-  const settings = new Settings((name) => configuration(nameOf(name)), environment, provider);
   const places = new Map<SecretKind, Place | undefined>();
   const run: Run = new Run({
     settings,
@@ -207,5 +162,43 @@ function placeOf({ service, onlyId }: SecretKind, settings: Settings): Place | u
     return onlyId === undefined ? { account } : { account, address };
   } catch {
     return undefined;
+  }
+}
+
+/** Milliseconds of the longest wait. */
+const maxWaitMs = 5_000;
+
+/** What is repeated. */
+interface Polling<T> {
+  readonly act: () => Promise<T>;
+  readonly isDone: (result: T) => boolean;
+  /** Each wait is twice as long as the one before. */
+  readonly firstWaitMs: number;
+  /** Time of the run's clock after which nothing begins. */
+  readonly endsAtMs: number;
+}
+
+/**
+ * Repeats until it is done, because a platform may show a change later than it confirms it.
+ *
+ * @returns the last result: if nothing more may begin or the run ends, that of an attempt that is not done
+ */
+export async function poll<T>({ options }: Run, { act, isDone, firstWaitMs, endsAtMs }: Polling<T>): Promise<T> {
+  const { clock, end } = options;
+  for (let waitMs = firstWaitMs; ; waitMs = Math.min(2 * waitMs, maxWaitMs)) {
+    const result = await act();
+    if (isDone(result) || end.aborted || clock.elapsedMs() + waitMs > endsAtMs) return result;
+    await untilEnd(end, clock.sleep(waitMs));
+  }
+}
+
+/** Undefined if the run ends first. */
+export async function untilEnd<T>(runEnd: AbortSignal, work: Promise<T>): Promise<T | undefined> {
+  let end: (() => void) | undefined;
+  const ended = new Promise<undefined>((resolve) => runEnd.addEventListener("abort", (end = () => resolve(undefined))));
+  try {
+    return await Promise.race([work, ended]);
+  } finally {
+    if (end) runEnd.removeEventListener("abort", end);
   }
 }

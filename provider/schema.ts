@@ -5,7 +5,7 @@ import { isUnknown } from "./records/properties";
 
 export { z };
 
-/** The inputs of a resource: which must be set, and the schema of each that is set. */
+/** The inputs of a resource or a function: which must be set, and the schema of each that is set. */
 export interface InputTable {
   readonly required: readonly string[];
   readonly schemas: Readonly<Record<string, z.ZodType>>;
@@ -30,7 +30,7 @@ export function checkTable(
 
 function notAnInput(property: string, schemas: InputTable["schemas"]): string {
   const question = didYouMean(property, Object.keys(schemas));
-  return `is not an input of this resource${question && ` (${question})`}`;
+  return `is not an input${question && ` (${question})`}`;
 }
 
 /** The message for a value of another kind than the expected one. */
@@ -58,6 +58,9 @@ export function attempt<T>(use: (value: T) => unknown) {
   });
 }
 
+export const text = z
+  .string(expected("a string"))
+  .superRefine(refuse((value) => (value.isWellFormed() ? undefined : "must be well-formed Unicode")));
 /** A text that is a part of a path, such as a key. */
 export const pathPart = z.string(expected("a string")).superRefine(refuse(pathPartProblem));
 export const id = z.string(expected("a string")).superRefine(refuse(idProblem));

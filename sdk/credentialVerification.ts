@@ -1,6 +1,6 @@
 import type * as pulumi from "@pulumi/pulumi";
-import { type ConnectionArgs } from "./connection";
 import { DynamicResource } from "./dynamicResource";
+import { type ConnectionArgs } from "./rotation";
 
 /** The arguments of `CredentialVerification`. */
 export interface CredentialVerificationArgs {

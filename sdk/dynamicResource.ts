@@ -1,24 +1,11 @@
 import { setImmediate as endOfTurn } from "node:timers/promises";
 import * as pulumi from "@pulumi/pulumi";
-import { version } from "@pulumi/pulumi/version";
-import {
-  howToInstall,
-  installedFrom,
-  isOlder,
-  manifestIn,
-  oldestPulumi,
-  packageVersion,
-} from "../provider/platform/installedPackage";
+import { howToInstall, installedFrom, manifestIn, packageVersion } from "../provider/platform/installedPackage";
 import { resourceOf } from "../provider/engine/resources";
-import { type ErrorCode } from "../provider/platform/errors";
+import { type ErrorCode, resetsAreSaved, withCode } from "../provider/platform/errors";
 import { isSet } from "../provider/records/fields";
 import { secretOutputsOf } from "../provider/resource";
-import { warnOfSettings } from "./platform";
-import { claim, conflictInRun, perRun, runError } from "./program";
-import { isKnown } from "./pulumiInternals";
-
-/** The class of an object, from its constructor. */
-type ClassOf<T> = abstract new (...args: never[]) => T;
+import { perRun, runError, warnOfSettings } from "./program";
 
 /**
  * A resource that this package's provider manages in Pulumi's dynamic provider host. Renaming one without `aliases`
@@ -36,12 +23,9 @@ export abstract class DynamicResource extends pulumi.CustomResource {
     requirePackageForHost();
     warnOfSettings();
     // Pulumi's host cannot import, and a read with `id` would save a resource without a record or credentials.
-    refuseOptions(nameOf(type, name), options, ["import", "id"], {
-      code: "REKEY_IMPORT_UNSUPPORTED",
-      why: "a dynamic resource cannot be imported",
-      instead:
-        "a rotation with `initialRotation: false` adopts its secret without a reset, and a FlowControlLimits sends only what differs from the platform",
-    });
+    const why =
+      "a dynamic resource cannot be imported. A rotation with `initialRotation: false` adopts its secret without a reset, and a FlowControlLimits sends only what differs from the platform";
+    refuseOptions(nameOf(type, name), options, ["import", "id"], "REKEY_IMPORT_UNSUPPORTED", why);
     const resource = resourceOf(type);
     // Pulumi creates only outputs whose names are among the inputs, even undefined.
     const outputs = Object.fromEntries(Object.keys(resource.outputs).map((output) => [output, undefined]));
@@ -61,10 +45,26 @@ export abstract class DynamicResource extends pulumi.CustomResource {
   }
 
   /** Whether an object is a resource of this class. */
-  static override isInstance<T extends pulumi.CustomResource>(this: ClassOf<T>, object: unknown): object is T {
+  static override isInstance<T extends pulumi.CustomResource>(
+    this: abstract new (...args: never[]) => T,
+    object: unknown,
+  ): object is T {
     return object instanceof this;
   }
 }
+
+/** What the resources of a run have in common. */
+interface Registry {
+  /** Which resource has a secret or a key: `PasswordRotation "sessions"`, by `database "a"`. */
+  readonly owners: Map<string, string>;
+  /** Which two resources have the same, and what to do. */
+  conflict?: string;
+}
+
+/** One for all copies of this package that a program loads, of any version. */
+const shared = globalThis as { [key: symbol]: WeakMap<object, Registry> | undefined };
+const registries = (shared[Symbol.for("pulumi-rekey.registries")] ??= new WeakMap<object, Registry>());
+const registryOfRun = perRun((): Registry => ({ owners: new Map() }), registries);
 
 /**
  * The input that names the provider. If two resources of the program have the same secret or key, it is a provider that
@@ -74,25 +74,32 @@ export abstract class DynamicResource extends pulumi.CustomResource {
 async function providerText(type: string, name: string, inputs: Readonly<Record<string, unknown>>): Promise<string> {
   const resource = resourceOf(type);
   const { idInput, onlyId } = resource;
-  const owned = pulumi.output({ [idInput]: inputs[idInput], databases: inputs["databases"] });
+  const of = nameOf(type, name);
+  const registry = registryOfRun();
+  const owned = await valueOf(pulumi.output({ [idInput]: inputs[idInput], databases: inputs["databases"] }));
   // The provider reports an id that is missing. One that is unknown in a preview is compared in the `up`.
-  if ((onlyId !== undefined || isSet(inputs[idInput])) && (await isKnown(owned))) {
-    claim(nameOf(type, name), resource.claims?.(await valueOf(owned)) ?? []);
+  const isComparable = owned && (onlyId !== undefined || isSet(owned[idInput]));
+  const claims = isComparable ? resource.claims?.(owned) : [];
+  for (const { subject, code, why } of claims ?? []) {
+    const owner = registry.owners.get(subject);
+    registry.owners.set(subject, owner ?? of);
+    if (owner === undefined) continue;
+    registry.conflict ??= withCode(`${of}: ${subject} already belongs to ${owner}: ${why} ${resetsAreSaved}`, code);
   }
   // The program constructs all resources of its first turn before one of them is registered.
   await endOfTurn();
-  const conflict = conflictInRun();
-  if (conflict !== undefined) {
-    const failure = JSON.stringify({ property: "", reason: conflict });
+  if (registry.conflict !== undefined) {
+    const failure = JSON.stringify({ property: "", reason: registry.conflict });
     return `exports.handler=()=>({check:async(olds,inputs)=>({inputs,failures:[${failure}]})})`;
   }
   // This text must never change: a changed text would be an update, and so possibly a reset.
   return `exports.handler=()=>require("pulumi-rekey/provider").${type.slice(0, 1).toLowerCase()}${type.slice(1)}`;
 }
 
-/** The value of an output that is known. */
-function valueOf<T>(output: pulumi.Output<T>): Promise<T> {
-  return new Promise((resolve) => void output.apply(resolve));
+/** The value of an output; undefined if it is not known. */
+async function valueOf<T>(output: pulumi.Output<T>): Promise<T | undefined> {
+  const { isKnown } = output as unknown as { readonly isKnown: Promise<boolean> };
+  return (await isKnown) ? new Promise((resolve) => void output.apply(resolve)) : undefined;
 }
 
 /** A resource of a program, in messages: `PasswordRotation "sessions"` */
@@ -105,32 +112,24 @@ export function refuseOptions(
   of: string,
   options: pulumi.CustomResourceOptions = {},
   names: readonly (keyof pulumi.CustomResourceOptions)[],
-  { code, why, instead }: { readonly code: ErrorCode; readonly why: string; readonly instead: string },
+  code: ErrorCode,
+  why: string,
 ): void {
   for (const option of names) {
     const value: unknown = options[option];
     if (value === undefined || (Array.isArray(value) && value.length === 0)) continue;
-    throw runError(
-      code,
-      `${of} does not support the option \`${option}\`: ${why}. Nothing was sent. Remove the option; ${instead}.`,
-    );
+    const text = `${of} does not support the option \`${option}\`: ${why}. Nothing was sent. Remove the option.`;
+    throw runError(code, text);
   }
 }
 
 /**
  * Makes sure that Pulumi's provider host, which searches from the program's working directory upwards, finds this
- * version of the package, and passes the stack's configuration on. Otherwise the passwords of another platform could be
- * reset.
+ * version of the package.
  *
  * @throws RekeyError
  */
-const requirePackageForHost = perRun((): true => {
-  if (isOlder(version, oldestPulumi)) {
-    throw runError(
-      "REKEY_PULUMI_TOO_OLD",
-      `The program uses @pulumi/pulumi ${version}, but pulumi-rekey needs ${oldestPulumi} or later: older versions do not pass the stack's configuration to the provider. Nothing was sent. Update @pulumi/pulumi in the package.json of the program, then run again.`,
-    );
-  }
+const requirePackageForHost = perRun((): void => {
   const directory = process.cwd();
   const found = installedFrom(directory);
   if (found === undefined) {
@@ -140,7 +139,7 @@ const requirePackageForHost = perRun((): true => {
     );
   }
   const { version: hosts } = manifestIn(found);
-  if (hosts === packageVersion()) return true;
+  if (hosts === packageVersion()) return;
   throw runError(
     "REKEY_OTHER_VERSION",
     `The program uses pulumi-rekey ${packageVersion()}, but Pulumi's provider host would use ${hosts}, in ${found}. Nothing was sent.\n` +

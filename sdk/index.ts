@@ -9,42 +9,17 @@ export {
 export { type Delivery } from "../provider/platform/retry";
 export { type DatabaseRecord, type ListedDatabase } from "../provider/records/database";
 export { type FlowControlKey, type GlobalParallelism } from "../provider/records/flowControl";
+export { type IndexRecord } from "../provider/records/indexRecord";
+export { type QueueUserRecord } from "../provider/records/queueUser";
 export { type FleetCredentials, type FleetDatabase, type FleetRecord } from "../provider/rotation/fleetOutputs";
 export { type ResetReason } from "../provider/rotation/memory";
 export { type Outcome } from "../provider/rotation/state";
-export { type ConnectionArgs } from "./connection";
-export { getDatabases, getDatabasesOutput, type GetDatabasesResult } from "./databases";
-export { type DataSourceOptions, type InputsOf } from "./dataSource";
-export { FlowControlLimits, type FlowControlLimitsArgs } from "./flowControlLimits";
-export { FlowControlReset, type FlowControlResetArgs } from "./flowControlReset";
-export {
-  getFlowControlKey,
-  type GetFlowControlKeyArgs,
-  getFlowControlKeyOutput,
-  getFlowControlKeys,
-  type GetFlowControlKeysArgs,
-  getFlowControlKeysOutput,
-  type GetFlowControlKeysResult,
-  getGlobalParallelism,
-  getGlobalParallelismOutput,
-} from "./flowControlReads";
-export { type IndexRecord } from "../provider/records/indexRecord";
-export { type QueueUserRecord } from "../provider/records/queueUser";
-export { QueueTokenRotation, type QueueTokenRotationArgs } from "./queueTokenRotation";
-export { type Rotation, type RotationArgs } from "./rotation";
-export { SigningKeyRotation, type SigningKeyRotationArgs } from "./signingKeyRotation";
-export {
-  SearchTokenRotation,
-  type SearchTokenRotationArgs,
-  VectorTokenRotation,
-  type VectorTokenRotationArgs,
-} from "./indexTokenRotation";
-export { type OutputsOf, PasswordRotation, type PasswordRotationArgs } from "./passwordRotation";
-export {
-  type FleetDatabases,
-  type FleetMemberArgs,
-  PasswordRotationFleet,
-  type PasswordRotationFleetArgs,
-} from "./passwordRotationFleet";
-export { CredentialVerification, type CredentialVerificationArgs } from "./credentialVerification";
-export { type TriggerArgs } from "./trigger";
+export { type ConnectionArgs, type Rotation, type RotationArgs, type TriggerArgs } from "./rotation";
+// These export only what is public.
+export * from "./credentialVerification";
+export * from "./dataSources";
+export * from "./flowControl";
+export * from "./passwordRotation";
+export * from "./passwordRotationFleet";
+export * from "./signingKeyRotation";
+export * from "./tokenRotations";

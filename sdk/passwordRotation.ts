@@ -1,8 +1,7 @@
 import type * as pulumi from "@pulumi/pulumi";
 import { databaseFields, type DatabaseRecord } from "../provider/records/database";
 import { type Fields, type FieldValue } from "../provider/records/fields";
-import { type ConnectionArgs } from "./connection";
-import { type RotationArgs, RotationWithRecord } from "./rotation";
+import { type ConnectionArgs, type RotationArgs, RotationWithRecord } from "./rotation";
 
 /** Each field of a record as an output. */
 export type OutputsOf<F extends Fields> = { readonly [K in keyof F]: pulumi.Output<FieldValue<F[K]> | undefined> };

@@ -5,11 +5,9 @@ import {
   fleetFailure,
   type FleetRecord,
 } from "../provider/rotation/fleetOutputs";
-import { type ConnectionArgs } from "./connection";
 import { DynamicResource, nameOf, refuseOptions } from "./dynamicResource";
 import { runError } from "./program";
-import { guard, type RotationArgs } from "./rotation";
-import { type TriggerArgs } from "./trigger";
+import { type ConnectionArgs, guard, type RotationArgs, type TriggerArgs } from "./rotation";
 
 /** A database of a fleet, with its own trigger, in addition to that of the fleet. */
 export interface FleetMemberArgs extends TriggerArgs {
@@ -110,11 +108,8 @@ export class PasswordRotationFleet extends DynamicResource {
 
   constructor(name: string, args: PasswordRotationFleetArgs, options: pulumi.CustomResourceOptions = {}) {
     const of = nameOf("PasswordRotationFleet", name);
-    refuseOptions(of, options, ["replaceOnChanges", "replaceWith", "replacementTrigger"], {
-      code: "REKEY_INPUT_INVALID",
-      why: "a replacement resets all passwords",
-      instead: "to reset all passwords, change version",
-    });
+    const why = "a replacement resets all passwords. To reset them all, change version";
+    refuseOptions(of, options, ["replaceOnChanges", "replaceWith", "replacementTrigger"], "REKEY_INPUT_INVALID", why);
     super("PasswordRotationFleet", name, { ...args, databases: byName(args.databases) }, options);
     guard(this, of, ["credentials", "connectionUrls"], args.saveCredentials);
     if (pulumi.runtime.isDryRun()) return;

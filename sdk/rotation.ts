@@ -6,7 +6,51 @@ import { type ResetReason } from "../provider/rotation/memory";
 import { type Outcome } from "../provider/rotation/state";
 import { DynamicResource, nameOf } from "./dynamicResource";
 import { runError } from "./program";
-import { type TriggerArgs } from "./trigger";
+
+/** What causes a reset when it changes. */
+export interface TriggerArgs {
+  /**
+   * A change of it, for example from `1` to `2`, causes a reset; of a fleet, that of all passwords. `1` and `"1"` are
+   * the same.
+   *
+   * @default none
+   */
+  version?: pulumi.Input<string | number> | undefined;
+  /**
+   * Further values whose change causes a reset, in addition to `version`. Removing all of them resets nothing.
+   *
+   * @default none
+   */
+  triggers?: pulumi.Input<Record<string, pulumi.Input<string | number | boolean>>> | undefined;
+}
+
+/** Where and as which user clients connect to a database. Changing any of them resets nothing. */
+export interface ConnectionArgs {
+  /**
+   * Host name or IP address, in which `{endpoint}` and `{id}` are replaced by the endpoint and the id of the database.
+   *
+   * @default `rekey:databaseHost`
+   */
+  host?: pulumi.Input<string> | undefined;
+  /**
+   * Port.
+   *
+   * @default that of the database's record
+   */
+  port?: pulumi.Input<number> | undefined;
+  /**
+   * Whether to use TLS. It can be switched off for loopback hosts only: a password never travels in plain text.
+   *
+   * @default true; for loopback hosts that of the database's record
+   */
+  tls?: pulumi.Input<boolean> | undefined;
+  /**
+   * Name of the user, in which `{id}` is replaced by the id of the database.
+   *
+   * @default `default`; an empty text leaves it out of the URL
+   */
+  username?: pulumi.Input<string> | undefined;
+}
 
 /** The arguments of every rotation. Those of a fleet apply to each of its databases. */
 export interface RotationArgs extends TriggerArgs {
@@ -107,7 +151,13 @@ export abstract class Rotation extends DynamicResource {
     const of = nameOf(type, name);
     // An unconfirmed reset fails, but with `--continue-on-error` or `--target` the engine still gives the program what
     // it has saved: the former credentials, which nothing may use.
-    const current = this.outcome.apply((outcome) => requireKnown(of, outcome));
+    const current = this.outcome.apply((outcome) => {
+      if (outcome !== "unknown") return;
+      throw runError(
+        "REKEY_UNCONFIRMED",
+        `${of}: the last reset was not confirmed. The secret may have been changed, and the credentials in this stack are the former ones. ${outputsAreFormer} Run \`up\` again: it settles the reset, or says what to do.`,
+      );
+    });
     const guarded = secretOutputsOf(resourceOf(type)).filter((output) => output !== "memory" && output !== "access");
     guard(this, of, guarded, args.saveCredentials, current);
   }
@@ -147,23 +197,11 @@ export function guard(
     const get = () =>
       pulumi.output(saveCredentials).apply((isSaved) => {
         if (isSaved !== false) return saved;
-        return pulumi.runtime.isDryRun() ? refuse() : saved.apply((value) => (isMissing(value) ? refuse() : value));
+        if (pulumi.runtime.isDryRun()) return refuse();
+        // Those of a fleet are a map, which may be empty.
+        return saved.apply((value) => (Object.keys(value ?? {}).length === 0 ? refuse() : value));
       });
     // Only a program that uses it stops, and not one that exports the whole resource.
     Object.defineProperty(resource, name, { get, enumerable: saveCredentials !== false });
   }
-}
-
-/** Whether an output has no credential, or those of no database. */
-function isMissing(output: unknown): boolean {
-  return output === undefined || (typeof output === "object" && Object.keys(output ?? {}).length === 0);
-}
-
-/** @throws RekeyError if the last reset was not confirmed: a program must not use the former credentials. */
-function requireKnown(of: string, outcome: Outcome): void {
-  if (outcome !== "unknown") return;
-  throw runError(
-    "REKEY_UNCONFIRMED",
-    `${of}: the last reset was not confirmed. The secret may have been changed, and the credentials in this stack are the former ones. ${outputsAreFormer} Run \`up\` again: it settles the reset, or says what to do.`,
-  );
 }

@@ -1,34 +1,28 @@
 import type * as dynamic from "@pulumi/pulumi/dynamic";
+import { RekeyError } from "../platform/errors";
+import { oldestPulumi } from "../platform/installedPackage";
 import { type Properties, withoutProvider, wrap } from "../records/properties";
-import {
-  type AnyResource,
-  applyResource,
-  checkResource,
-  type Notice,
-  planResource,
-  refreshResource,
-  removeResource,
-  type Saved,
-  secretOutputsOf,
-} from "../resource";
+import { type AnyResource, type Notice, secretOutputsOf } from "../resource";
 import { type Run, startRun } from "../run";
-import { InitError, reporting } from "./engineErrors";
+import { Settings } from "../settings/settings";
+import { nameOf } from "../settings/table";
+import { InitError, reporting, ResourceHandler, type Saved } from "./adapter";
 import { endWhenIdle, engineAddress, EngineWatch, ignoreUnreadOutput } from "./liveness";
 import { type ResourceType, resources } from "./resources";
 
 type Provider = Required<dynamic.ResourceProvider<Properties, Properties>>;
-type Configuration = (key: string) => string | undefined;
 /** `passwordRotation` for the type PasswordRotation. */
 type ProviderName = Uncapitalize<ResourceType>;
 
 /** The providers of all dynamic resources, by type. They share one run, which the first call of `configure` starts. */
-export function createProviders(start: (configuration: Configuration) => Run): Record<ProviderName, Provider> {
+export function createProviders(start: (settings: Settings) => Run): Record<ProviderName, Provider> {
   let run: Run | undefined;
 
   function started(): Run {
-    // A host that never calls `configure` must not fall back to the environment, which may name another platform.
-    if (run === undefined) throw new Error("Pulumi's provider host did not configure the provider");
-    return run;
+    if (run !== undefined) return run;
+    // Settings of the environment alone may name another platform.
+    const text = `Pulumi's provider host did not pass on the stack's configuration. Nothing was sent. Install @pulumi/pulumi ${oldestPulumi} or later for the program, then run again.`;
+    throw new RekeyError("REKEY_PULUMI_TOO_OLD", text, "not sent");
   }
 
   function show(notices: readonly Notice[]): void {
@@ -37,10 +31,11 @@ export function createProviders(start: (configuration: Configuration) => Run): R
 
   function providerOf(resource: AnyResource): Provider {
     const secrets = secretOutputsOf(resource);
+    const handler = () => new ResourceHandler(resource, started());
 
     /** The host creates and updates in no preview. */
     async function change(saved: Saved | undefined, { __provider, ...inputs }: Properties) {
-      const { id, failure, isPartial, notices, ...applied } = await applyResource(resource, saved, inputs, started());
+      const { id, failure, isPartial, notices, ...applied } = await handler().apply(saved, inputs);
       const outs = wrap({ ...applied.outputs, __provider }, secrets);
       show(notices);
       // Of a partial failure, the program fails: its outputs are for those that use the other parts.
@@ -50,29 +45,31 @@ export function createProviders(start: (configuration: Configuration) => Run): R
 
     return {
       // Takes effect synchronously: another call may arrive before this one is awaited.
-      configure: reporting(({ config }) => void (run ??= start((key) => config.get(key)))),
+      configure: reporting(({ config }) => {
+        run ??= start(new Settings((name) => config.get(nameOf(name)), process.env));
+      }),
       check: reporting((olds, news) => {
         const inputs = withoutProvider(news);
-        const reasons = checkResource(resource, inputs, started());
+        const reasons = handler().check(inputs);
         // Previews do not call `create`. Saved inputs always have the provider's text.
         const isNew = Object.keys(olds).length === 0 && reasons.length === 0;
-        if (isNew) show(planResource(resource, undefined, inputs, started()).notices);
+        if (isNew) show(handler().plan(undefined, inputs).notices);
         // The engine prints the value of a property that is named here, even of a secret one.
         return { inputs: news, failures: reasons.map((reason) => ({ property: "", reason })) };
       }),
       diff: reporting((id, outputs, news) => {
-        const planned = planResource(resource, { id, outputs }, withoutProvider(news), started());
-        show(planned.notices);
-        return { changes: planned.changes, replaces: planned.replaces };
+        const { changes, replaces, notices } = handler().plan({ id, outputs }, withoutProvider(news));
+        show(notices);
+        return { changes, replaces };
       }),
       create: reporting((inputs) => change(undefined, inputs)),
       update: reporting((id, outputs, news) => change({ id, outputs }, news)),
       read: reporting(async (id, { __provider, ...outputs } = {}) => {
-        const found = await refreshResource(resource, { id, outputs }, started());
+        const found = await handler().refresh({ id, outputs });
         show(found.notices);
         return { id, props: wrap({ ...found.outputs, __provider }, secrets) };
       }),
-      delete: reporting(async (_id, outputs) => show(await removeResource(resource, outputs, started()))),
+      delete: reporting(async (_id, outputs) => show(await handler().remove(outputs))),
     };
   }
 
@@ -94,7 +91,7 @@ export const {
   credentialVerification,
   flowControlReset,
   flowControlLimits,
-} = createProviders((configuration) => {
+} = createProviders((settings) => {
   ignoreUnreadOutput();
   const address = engineAddress();
   const runEnd = new AbortController();
@@ -103,9 +100,5 @@ export const {
     endWhenIdle();
   };
   const watch = address === undefined ? undefined : new EngineWatch(address, onGone);
-  return startRun({
-    configuration,
-    requireEngine: watch && ((facts) => watch.requireEngine(facts)),
-    end: runEnd.signal,
-  });
+  return startRun(settings, { requireEngine: watch && ((facts) => watch.requireEngine(facts)), end: runEnd.signal });
 });

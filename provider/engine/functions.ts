@@ -1,34 +1,38 @@
-import { type SharedReads } from "../flowControl/sharedReads";
+import { SharedReads } from "../flowControl/sharedReads";
 import { InputError } from "../platform/errors";
 import { type Properties } from "../records/properties";
 import { databasePassword } from "../platform/secretKind";
+import { schemaProblems, type TableOf } from "../resource";
 import { type Platform } from "../run";
-import { optionalText, refuseUnknown, requiredText } from "./arguments";
 
 /** What functions read from. */
 type Reads = Pick<Platform, "list" | "flowControl">;
 
-/** A function of the package: the names of its arguments, and what it reads. */
+/** A function of the package: the schema of its arguments, and what it reads. */
 interface ReadingFunction {
-  readonly names: Readonly<Record<string, true>>;
+  readonly inputs: TableOf;
   read(platform: Reads, args: Properties): Promise<object>;
 }
+
+const noInputs: TableOf = () => ({ required: [], schemas: {} });
 
 /** The functions of the package, by name. */
 export const functions: Readonly<Record<string, ReadingFunction>> = {
   getDatabases: {
-    names: {},
+    inputs: noInputs,
     read: async (platform) => ({ databases: await platform.list(databasePassword) }),
   },
   getFlowControlKey: {
-    names: { flowControlKey: true },
-    read: (platform, args) => readsOf(platform).get(requiredText("flowControlKey", args["flowControlKey"])),
+    inputs: ({ pathPart }) => ({ required: ["flowControlKey"], schemas: { flowControlKey: pathPart } }),
+    read: (platform, { flowControlKey }) => readsOf(platform).get(flowControlKey as string),
   },
   getFlowControlKeys: {
-    names: { search: true },
-    read: async (platform, args) => ({ keys: await readsOf(platform).list(optionalText("search", args["search"])) }),
+    inputs: ({ text }) => ({ required: [], schemas: { search: text } }),
+    read: async (platform, { search }) => ({
+      keys: await readsOf(platform).list((search as string | null) ?? undefined),
+    }),
   },
-  getGlobalParallelism: { names: {}, read: (platform) => readsOf(platform).globalParallelism() },
+  getGlobalParallelism: { inputs: noInputs, read: (platform) => readsOf(platform).globalParallelism() },
 };
 
 /** The reads that functions share their requests with. */
@@ -36,9 +40,7 @@ const reads = new WeakMap<Reads, SharedReads>();
 
 /** @throws SettingsError if a setting of the queue is missing or cannot be used */
 function readsOf(platform: Reads): SharedReads {
-  // Loaded on first use: it loads the HTTP client, for which no import of the SDK should wait.
-  const module = require("../flowControl/sharedReads") as typeof import("../flowControl/sharedReads");
-  const all = reads.get(platform) ?? new module.SharedReads(platform.flowControl);
+  const all = reads.get(platform) ?? new SharedReads(platform.flowControl);
   reads.set(platform, all);
   return all;
 }
@@ -47,6 +49,7 @@ function readsOf(platform: Reads): SharedReads {
 export async function callFunction(name: string, platform: Reads, args: Properties): Promise<object> {
   const found = Object.hasOwn(functions, name) ? functions[name] : undefined;
   if (found === undefined) throw new InputError(name, "is not a function of this version of pulumi-rekey");
-  refuseUnknown(args, found.names);
+  const [wrong] = schemaProblems(found.inputs, args);
+  if (wrong) throw new InputError(wrong.property, wrong.problem);
   return found.read(platform, args);
 }

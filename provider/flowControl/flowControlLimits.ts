@@ -1,8 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { NotShownError, RekeyError, RequestError } from "../platform/errors";
 import { type KeyOperation } from "../platform/flowControl";
-import { poll } from "../poll";
-import { type Run } from "../run";
+import { poll, type Run } from "../run";
 import {
   type Adopted,
   type Claim,

@@ -1,9 +1,8 @@
 import { type InternalError, RekeyError, RequestError } from "../platform/errors";
 import { ownerOf, type Subject } from "../platform/secretKind";
-import { poll, untilEnd } from "../poll";
 import { valuesOf } from "../records/credentials";
 import { type SecretResponse } from "../records/response";
-import { type Run } from "../run";
+import { poll, type Run, untilEnd } from "../run";
 import { judge, learn } from "./evidence";
 import { type Learned, type Rotated, savedKeyAdvice, unknownFailure } from "./findings";
 import { marksOf } from "./memory";

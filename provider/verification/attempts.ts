@@ -4,9 +4,8 @@ import { RequestError } from "../platform/errors";
 import { type ProbeRequest } from "../platform/probe";
 import { type RequestQueue } from "../platform/http";
 import { ownerOf } from "../platform/secretKind";
-import { poll } from "../poll";
 import { type AccessCredential } from "../rotation/access";
-import { type Run } from "../run";
+import { poll, type Run } from "../run";
 import { endpointFor, type Failure, isSameCredential, type Target } from "./targets";
 
 /** What the secrets of a call are verified with. */

@@ -4,6 +4,8 @@ import { resources } from "../../provider/engine/resources";
 import { type Properties } from "../../provider/records/properties";
 import { type AnyResource } from "../../provider/resource";
 import { startRun } from "../../provider/run";
+import { Settings } from "../../provider/settings/settings";
+import { nameOf } from "../../provider/settings/table";
 import { type providerTexts } from "../support/host";
 import { configurationFor, databasePath } from "../support/resources";
 import { hostCalls, Stack } from "../support/stack";
@@ -126,7 +128,7 @@ describe("the permission to send what changes something", () => {
 
   const run = () => {
     const settings = revealed(settingsOf(platform)) as Readonly<Record<string, string | undefined>>;
-    return startRun({ configuration: (key) => settings[key], environment: {}, log: () => undefined });
+    return startRun(new Settings((name) => settings[nameOf(name)]), { log: () => undefined });
   };
   const refused = /a call of the engine that may not change it.*bug of Rekey.*REKEY_INTERNAL/;
 

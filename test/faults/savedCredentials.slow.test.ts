@@ -7,7 +7,7 @@ import { databaseText } from "../support/platformBodies";
 import { configurationFor, databasePath } from "../support/resources";
 import { hostCalls, Stack } from "../support/stack";
 import { type Properties, withoutSecrets } from "../support/wire";
-import { InitError } from "../../provider/engine/engineErrors";
+import { InitError } from "../../provider/engine/adapter";
 import { testRow } from "./describeFaults";
 import { canaries, type Fixture, type FixtureOptions } from "./fixture";
 

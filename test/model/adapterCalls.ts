@@ -38,8 +38,7 @@ export function dynamicCalls(type: KindName, run: Run): EngineCalls {
 export function pluginCalls(type: KindName, run: Run, said: string[]): EngineCalls {
   const service = new PluginService(
     {
-      show: async ({ text, isWarning }) => void said.push(isWarning ? `warning: ${text}` : text),
-      showError: async (text) => void said.push(`error: ${text}`),
+      show: async (severity, text) => void said.push(severity === "INFO" ? text : `${severity.toLowerCase()}: ${text}`),
       requireEngine: async () => undefined,
     },
     () => run,

@@ -6,36 +6,18 @@ import { Settings } from "../../provider/settings/settings";
 
 type Written = Readonly<Record<string, string>>;
 
-describe("a run from settings", () => {
+describe("a run of a host process", () => {
   afterEach(() => mock.restoreAll());
 
-  it("reads the configuration, and has one client", () => {
-    const configuration: Written = { "rekey:maxResetsPerRun": "3" };
-    const read = mock.fn((key: string) => configuration[key]);
-    const run = startRun({ configuration: read });
-    assert.equal(run.options.settings.get("maxResetsPerRun"), 3);
+  it("has one client", () => {
+    const run = startRun(new Settings(() => undefined));
     assert.equal(run.platform, run.platform);
-    assert.equal(read.mock.calls.filter(({ arguments: [key] }) => key === "rekey:password").length, 1);
-  });
-
-  it("reads the given environment, and names the given provider in its advice", () => {
-    const environment = { REKEY_MAX_RESETS_PER_RUN: "4", REKEY_DEADLINE_SECONDS: "90" };
-    const { options, platform } = startRun({ configuration: () => undefined, environment, provider: "second" });
-    const { settings } = options;
-    assert.deepEqual(
-      [settings.get("maxResetsPerRun"), settings.deadlineMs, settings.databaseHost],
-      [4, 90_000, undefined],
-    );
-    const advice = /Set baseUrl in the arguments of the provider "second"\./;
-    assert.throws(() => platform.operations(databasePassword), advice);
-    const wrong = new Settings(() => "a b");
-    assert.throws(() => wrong.databaseHost, /rekey:databaseHost must be/);
   });
 
   it("knows the place of a secret by address and account, and names the address of one that has no id", () => {
     const all = { baseUrl: "https://Api.example.com/", queueUrl: "https://q.example.com", username: "you" };
     const placeOf = (kind: SecretKind, settings: Written) =>
-      startRun({ configuration: (key) => settings[key.replace("rekey:", "")], environment: {} }).options.place(kind);
+      startRun(new Settings((name) => settings[name])).options.place(kind);
     const here = placeOf(databasePassword, all);
     assert.deepEqual(Object.keys(here ?? {}), ["account"]);
     assert.deepEqual(placeOf(databasePassword, { ...all, baseUrl: "https://api.example.com", password: "p" }), here);
@@ -51,7 +33,7 @@ describe("a run from settings", () => {
     const printed = mock.method(console, "error", () => undefined);
     const end = new AbortController();
     const environment = { PULUMI_ACCESS_TOKEN: "pul-canary" };
-    const run = startRun({ configuration: () => "plainword", environment, end: end.signal });
+    const run = startRun(new Settings(() => "plainword", environment), { end: end.signal });
     run.platform.secrets.add(["learnedlater"]);
     run.within(5).options.log("a plainword, pul-canary and learnedlater \ud800");
     end.abort();

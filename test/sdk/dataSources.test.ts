@@ -118,7 +118,7 @@ describe("sdk: data sources", () => {
       assert.deepEqual(others, []);
       assert.match(
         error,
-        /^InputError: getFlowControlKeys: (serch is not one of its|search must be a string, not a list)/,
+        /^InputError: getFlowControlKeys: (serch is not an input \(did you mean search\?\)|search must be a string, not a list)/,
       );
       assert.match(
         error,

@@ -73,15 +73,6 @@ describe("sdk: the package as the host finds it", () => {
     assert.ok(parts[0]?.includes(directory));
   });
 
-  for (const version of ["3.9.1", "3.138.0", "3.139.0", "3.1000.0"]) {
-    const isUsed = Number(version.split(".")[1]) >= 139;
-    it(`is ${isUsed ? "used" : "refused"} with @pulumi/pulumi ${version}`, () => {
-      const pretend = `require(${JSON.stringify(require.resolve("@pulumi/pulumi/version"))}).version = "${version}";`;
-      const refused = new RegExp(`^(true .*@pulumi/pulumi ${version}, .* 3.139.0 or later.*Nothing was sent.*\n){2}$`);
-      assert.match(run(pretend + construct).stdout, isUsed ? /^made\nmade\n$/ : refused);
-    });
-  }
-
   it("may be another copy of the same version, but no other version", () => {
     for (const [version, printed] of [
       [packageVersion(), /^made\nmade\n$/],

@@ -89,7 +89,7 @@ for (const { type, resource, Class } of classes) {
             error.code === "REKEY_IMPORT_UNSUPPORTED" &&
             // Pulumi would print a stack trace.
             !/ at /.test(inspect(error, { colors: true })) &&
-            new RegExp(`${type} "adopted" .*\`${option}\`.*Nothing was sent.*initialRotation: false`).test(
+            new RegExp(`${type} "adopted" .*\`${option}\`.*initialRotation: false.*Nothing was sent`).test(
               error.message,
             ),
         );

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { checkResource, type Notice, type Resource, type Result } from "../../provider/resource";
+import { ResourceHandler } from "../../provider/engine/adapter";
+import { type Notice, type Resource, type Result } from "../../provider/resource";
 import { type Properties } from "../../provider/records/properties";
 import { type Place, databasePassword } from "../../provider/platform/secretKind";
 import { type Platform, Run } from "../../provider/run";
@@ -8,6 +9,8 @@ import { RequestError } from "../../provider/platform/errors";
 import { type FlowControl } from "../../provider/platform/flowControl";
 import { KnownSecrets } from "../../provider/platform/redact";
 import { RequestQueue } from "../../provider/platform/http";
+import { type SecretOperations } from "../../provider/platform/secretOperations";
+import { type PlatformClient } from "../../provider/platformClient";
 import { type FlowControlKey } from "../../provider/records/flowControl";
 import { type SecretResponse } from "../../provider/records/response";
 import { Settings } from "../../provider/settings/settings";
@@ -112,7 +115,7 @@ export class FakeRun {
       },
     };
     const platform: Platform = {
-      operations: () => operations,
+      operations: () => operations as unknown as SecretOperations,
       list: () => assert.fail("nothing is listed here"),
       flowControl: flowControl as unknown as FlowControl,
       secrets: new KnownSecrets([]),
@@ -122,7 +125,7 @@ export class FakeRun {
         this.probes.push(request);
         return this.probe(request);
       },
-      during: () => platform,
+      during: () => platform as PlatformClient,
       ...parts,
     };
     const settings: Partial<Record<SettingName, string | undefined>> = {
@@ -181,7 +184,7 @@ function shown<R extends Partial<Pick<Result<object>, "failure">> & { readonly n
 /** The functions of a resource, whose results have the texts of their notices. */
 export function asShown<I extends object, O extends object>(resource: Resource<I, O>) {
   return {
-    check: (inputs: I, run = new FakeRun().start()) => checkResource(resource, inputs as Properties, run),
+    check: (inputs: I, run = new FakeRun().start()) => new ResourceHandler(resource, run).check(inputs as Properties),
     plan: (saved: O | undefined, inputs: I, run = new FakeRun().start()) => shown(resource.plan(saved, inputs, run)),
     apply: async (saved: O | undefined, inputs: I, run: Run) => shown(await resource.apply(saved, inputs, run)),
     refresh: async (saved: O, run: Run) => {

@@ -18,11 +18,8 @@ export class Plugin extends PluginService {
   constructor() {
     const said: string[] = [];
     super({
-      async show({ text, isWarning }, urn = "") {
-        said.push(`${urn.split("::").at(-1)}: ${isWarning ? "warning: " : ""}${text}`);
-      },
-      async showError(text, urn) {
-        said.push(`${urn.split("::").at(-1)}: error: ${text}`);
+      async show(severity, text, urn = "") {
+        said.push(`${urn.split("::").at(-1)}: ${severity === "INFO" ? "" : `${severity.toLowerCase()}: `}${text}`);
       },
       requireEngine: async () => undefined,
     });

@@ -1,4 +1,4 @@
-import { InitError } from "../../provider/engine/engineErrors";
+import { InitError } from "../../provider/engine/adapter";
 import { type Host, providerTexts, type Result } from "./host";
 import { type Properties, revealed } from "./wire";
 

@@ -1,5 +1,7 @@
 import { withCode } from "../../platform/errors";
 import { type Properties, secret } from "../../records/properties";
+import { environmentOfProvider } from "../../settings/explicitProvider";
+import { Settings } from "../../settings/settings";
 import { isCredential, type SettingName, settingNames } from "../../settings/table";
 import { notASetting } from "../../settings/warnings";
 
@@ -16,11 +18,41 @@ export function checkConfig(news: Properties): { inputs: Properties; failures: s
   const unknown = Object.keys(news).filter((name) => !known.includes(name) && !engineInputs.includes(name));
   return {
     inputs: Object.fromEntries(inputs),
-    failures: unknown.map((name) =>
-      withCode(
-        `${notASetting(name, known)}. Nothing was sent. Correct its name, or remove it, then run again.`,
-        "REKEY_SETTING_INVALID",
-      ),
-    ),
+    failures: unknown.map((name) => {
+      const text = `${notASetting(name, known)}. Nothing was sent. Correct its name, or remove it, then run again.`;
+      return withCode(text, "REKEY_SETTING_INVALID");
+    }),
   };
+}
+
+/**
+ * The settings of a provider. Those of the stack are the arguments of a default provider.
+ *
+ * @param urn the provider's; empty if the engine is too old to pass it
+ */
+export function settingsOf(urn: string, args: Properties): Settings {
+  const read = (name: string): string | undefined => {
+    const value = args[name] ?? undefined;
+    return typeof value === "string" ? value : JSON.stringify(value);
+  };
+  if (isDefaultProvider(urn, args["version"])) return new Settings(read, process.env);
+  return new Settings(read, environmentOfProvider(read, process.env), nameIn(urn) || undefined);
+}
+
+/**
+ * Whether a provider has a name that the engine gives its own ones: `default`, `default_0_1_0`, or
+ * `default_0_1_0_github_/api.github.com/owner/name` with the address that the plugin was installed from. The program
+ * may name others `default_eu` or `default_1`.
+ *
+ * @param version the plugin's, which the engine adds to the settings; undefined if the program asks for none
+ */
+export function isDefaultProvider(urn: string, version: unknown): boolean {
+  const base = typeof version === "string" ? `default_${version}` : "default";
+  const [written, expected] = [nameIn(urn), base].map((name) => name.replace(/[.+-]/g, "_")) as [string, string];
+  return written.startsWith(expected) && /^(_[a-z]+_\/.*)?$/.test(written.slice(expected.length));
+}
+
+/** The name in a URN: `urn:pulumi:stack::project::parent$type::name`. */
+function nameIn(urn: string): string {
+  return urn.split("::").slice(3).join("::");
 }

@@ -1,31 +1,18 @@
-import { RekeyError, RequestError, type RequestFacts } from "../../platform/errors";
+import { RequestError, type RequestFacts } from "../../platform/errors";
 import { type Properties, unknownValue, wrap } from "../../records/properties";
-import {
-  type AnyResource,
-  applyResource,
-  checkResource,
-  type Notice,
-  type Planned,
-  planResource,
-  refreshResource,
-  removeResource,
-  type Saved,
-  secretOutputsOf,
-} from "../../resource";
+import { type AnyResource, type Notice, type Planned, secretOutputsOf } from "../../resource";
 import { type Run, startRun } from "../../run";
-import { environmentOfProvider } from "../../settings/explicitProvider";
 import { mistypedVariables } from "../../settings/warnings";
-import { fitsInError, InitError } from "../engineErrors";
+import { fitsInError, InitError, ResourceHandler, type Saved } from "../adapter";
 import { callFunction } from "../functions";
+import { resourceOf } from "../resources";
+import { settingsOf } from "./config";
 import { reveal, secretNames } from "./secrets";
-import { isDefaultProvider, nameIn, resourceIn } from "./urn";
 
 /** What the service needs of the engine that started it. */
 export interface EngineLink {
-  /** Shows the user a line, under a resource if its URN is given. Never rejects. */
-  show(notice: Notice, urn?: string): Promise<void>;
-  /** Shows the user an error, which does not fail the run. Never rejects. */
-  showError(text: string, urn: string): Promise<void>;
+  /** Shows the user a line, under a resource if its URN is given. It fails no run, and never rejects. */
+  show(severity: "INFO" | "WARNING" | "ERROR", text: string, urn?: string): Promise<void>;
   /** @throws RequestError if the engine is gone */
   requireEngine(facts: RequestFacts): Promise<void>;
 }
@@ -54,37 +41,29 @@ export class PluginService {
 
   /** @param urn of the provider resource; empty if the engine is too old to pass it */
   configure(urn: string, args: Properties): void {
-    const settings = plain(args);
-    const read = (name: string) => {
-      const value = settings[name] ?? undefined;
-      return typeof value === "string" ? value : JSON.stringify(value);
-    };
-    const isDefault = isDefaultProvider(urn, settings["version"]);
-    this.#run = this.start({
-      configuration: (key) => read(key.slice("rekey:".length)),
+    const settings = settingsOf(urn, plain(args));
+    this.#run = this.start(settings, {
       requireEngine: (facts) => this.#requireRun(facts),
-      environment: isDefault ? process.env : environmentOfProvider(read, process.env),
-      provider: isDefault ? undefined : nameIn(urn) || undefined,
-      log: (text) => void this.engine.show({ text }),
+      log: (text) => void this.engine.show("INFO", text),
       end: this.#runEnd.signal,
     });
-    if (!isDefault) return;
-    for (const text of mistypedVariables(process.env)) void this.engine.show({ text, isWarning: true }, urn);
+    if (settings.provider !== undefined) return;
+    for (const text of mistypedVariables(process.env)) void this.engine.show("WARNING", text, urn);
   }
 
   /** @returns what is wrong with the inputs; they always have the id, so that no refresh is taken for an import */
   check(urn: string, news: Properties): { readonly inputs: Properties; readonly problems: string[] } {
-    const resource = resourceIn(urn);
-    const { idInput, onlyId } = resource;
+    const handler = this.#handler(urn);
+    const { idInput, onlyId } = handler.resource;
     const { [idInput]: given, ...others } = news;
     // A checked input of a resource with one id comes back from the engine.
     const own = onlyId !== undefined && reveal(given) === onlyId ? others : news;
-    const problems = checkResource(resource, plain(own), this.#started, urn);
+    const problems = handler.check(plain(own), urn);
     return { inputs: onlyId === undefined ? news : { ...own, [idInput]: onlyId }, problems };
   }
 
   async diff(urn: string, saved: Saved, news: Properties) {
-    const { changes, replaces, notices } = planResource(resourceIn(urn), plain(saved), plain(news), this.#started);
+    const { changes, replaces, notices } = this.#handler(urn).plan(plain(saved), plain(news));
     await this.#show(notices, urn);
     return { changes, replaces };
   }
@@ -95,44 +74,44 @@ export class PluginService {
    * @throws InitError if it is unknown whether the platform did it
    */
   async change({ urn, inputs, timeoutSeconds, preview }: Change, saved?: Saved): Promise<Saved> {
-    const resource = resourceIn(urn);
+    const handler = this.#handler(urn, timeoutSeconds);
+    const { resource } = handler;
     const [before, desired] = [plain(saved), plain(inputs)];
     if (saved === undefined || preview) {
-      const planned = planResource(resource, before, desired, this.#started);
+      const planned = handler.plan(before, desired);
       // The Diff of an update has shown them.
       if (saved === undefined) await this.#show(planned.notices, urn);
       const outputs = plannedOutputs(resource, before?.outputs, desired, planned);
       if (preview) return { id: saved?.id ?? "", outputs: marked(resource, outputs, inputs, saved?.outputs) };
     }
-    const run = timeoutSeconds > 0 ? this.#started.within(timeoutSeconds * 1000) : this.#started;
-    const { id, failure, isPartial, notices, ...applied } = await applyResource(resource, before, desired, run);
+    const { id, failure, isPartial, notices, ...applied } = await handler.apply(before, desired);
     // The result is saved before the lines are delivered.
     void this.#show(notices, urn);
     const outputs = marked(resource, applied.outputs, inputs);
     if (!failure) return { id, outputs };
     // Those that were reset must be saved, although the run then does not fail.
     if (!isPartial || fitsInError(outputs)) throw new InitError(failure.message, id, outputs);
-    await this.engine.showError(failure.message, urn);
+    await this.engine.show("ERROR", failure.message, urn);
     return { id, outputs };
   }
 
   /** Reads what may have been changed elsewhere. Without outputs and inputs it is an import, which changes nothing. */
   async read(urn: string, saved: Saved, inputs: Properties): Promise<Saved & { inputs: Properties }> {
-    const resource = resourceIn(urn);
-    if (Object.keys({ ...saved.outputs, ...inputs }).length === 0) return this.#import(urn, resource, saved.id);
-    const { outputs, notices } = await refreshResource(resource, plain(saved), this.#started);
-    await this.#show(notices, urn);
-    return { id: saved.id, outputs: marked(resource, outputs, saved.outputs), inputs };
+    const handler = this.#handler(urn);
+    const isImport = Object.keys({ ...saved.outputs, ...inputs }).length === 0;
+    const found = isImport ? await handler.adopt(saved.id) : { ...(await handler.refresh(plain(saved))), inputs };
+    await this.#show(found.notices, urn);
+    const outputs = marked(handler.resource, found.outputs, saved.outputs);
+    return { id: saved.id, outputs, inputs: found.inputs };
   }
 
   /** Removes what the resource has set at the platform. */
   async delete(urn: string, saved: Properties): Promise<void> {
-    await this.#show(await removeResource(resourceIn(urn), plain(saved), this.#started), urn);
+    await this.#show(await this.#handler(urn).remove(plain(saved)), urn);
   }
 
   async invoke(token: string, args: Properties): Promise<Properties> {
-    const name = token.replace(/^rekey:index:/, "");
-    const result = await callFunction(name, this.#started.platform, plain(args));
+    const result = await callFunction(nameOf(token), this.#started.platform, plain(args));
     return wrap(result as Properties, []);
   }
 
@@ -146,23 +125,17 @@ export class PluginService {
     return this.#run;
   }
 
-  async #show(notices: readonly Notice[], urn: string): Promise<void> {
-    for (const { text, isWarning } of notices) {
-      await this.engine.show({ text: this.#started.shown(text), isWarning }, urn);
-    }
+  /** @throws InputError if the URN is that of another type */
+  #handler(urn: string, timeoutSeconds = 0): ResourceHandler {
+    const resource = resourceOf(nameOf(urn.split("::")[2]?.split("$").at(-1) ?? ""));
+    const run = timeoutSeconds > 0 ? this.#started.within(timeoutSeconds * 1000) : this.#started;
+    return new ResourceHandler(resource, run);
   }
 
-  async #import(urn: string, resource: AnyResource, id: string): Promise<Saved & { inputs: Properties }> {
-    if (resource.adopt === undefined) {
-      throw new RekeyError(
-        "REKEY_IMPORT_UNSUPPORTED",
-        "The resource cannot be imported or read: the platform has nothing to import. Nothing was sent. Remove the option `import` or `id`, then run again.",
-        "not sent",
-      );
+  async #show(notices: readonly Notice[], urn: string): Promise<void> {
+    for (const { text, isWarning } of notices) {
+      await this.engine.show(isWarning ? "WARNING" : "INFO", this.#started.shown(text), urn);
     }
-    const { inputs, outputs, notices } = await resource.adopt(id, this.#started);
-    await this.#show(notices, urn);
-    return { id, outputs: marked(resource, outputs as Properties), inputs: inputs as Properties };
   }
 
   async #requireRun(facts: RequestFacts): Promise<void> {
@@ -170,6 +143,11 @@ export class PluginService {
     if (!this.#runEnd.signal.aborted) return;
     throw new RequestError("not sent", facts, { happened: "the run was cancelled", advice: "Run again." });
   }
+}
+
+/** The name of a resource or a function, from its token. */
+function nameOf(token: string): string {
+  return token.replace(/^rekey:index:/, "");
 }
 
 /** Values without marks. */

@@ -1,18 +1,31 @@
-import type { sendUnaryData, ServiceError, UntypedServiceImplementation } from "@grpc/grpc-js";
-import type { Struct } from "google-protobuf/google/protobuf/struct_pb";
+import { createRequire } from "node:module";
+import { promisify } from "node:util";
+import type { sendUnaryData, UntypedServiceImplementation } from "@grpc/grpc-js";
+import type { JavaScriptValue, Struct } from "google-protobuf/google/protobuf/struct_pb";
 import { EngineClient } from "@pulumi/pulumi/proto/engine_grpc_pb";
 import { LogRequest, LogSeverity } from "@pulumi/pulumi/proto/engine_pb";
 import { PluginInfo } from "@pulumi/pulumi/proto/plugin_pb";
 import { ResourceProviderService } from "@pulumi/pulumi/proto/provider_grpc_pb";
 import * as messages from "@pulumi/pulumi/proto/provider_pb";
 import { Status } from "@pulumi/pulumi/proto/status_pb";
-import { EngineWatch } from "../liveness";
-import { InitError, reporting } from "../engineErrors";
-import { Any, Empty, grpc, properties, struct, unlimited } from "./proto";
-import { checkConfig } from "./config";
-import { PluginService } from "./service";
-import { type Properties } from "../../records/properties";
 import { packageVersion } from "../../platform/installedPackage";
+import { type Properties } from "../../records/properties";
+import { InitError, reporting } from "../adapter";
+import { EngineWatch } from "../liveness";
+import { checkConfig } from "./config";
+import { type EngineLink, PluginService } from "./service";
+
+type StructModule = typeof import("google-protobuf/google/protobuf/struct_pb");
+type EmptyModule = typeof import("google-protobuf/google/protobuf/empty_pb");
+
+/** The libraries under the messages must be the copies that `@pulumi/pulumi` uses, wherever they are installed. */
+const sdkRequire = createRequire(require.resolve("@pulumi/pulumi/package.json"));
+const grpc = sdkRequire("@grpc/grpc-js") as typeof import("@grpc/grpc-js");
+const { Empty } = sdkRequire("google-protobuf/google/protobuf/empty_pb") as EmptyModule;
+const structs = sdkRequire("google-protobuf/google/protobuf/struct_pb") as StructModule;
+
+/** Saved states and credentials of a fleet can be larger than gRPC's usual 4 MB. */
+const unlimited = { "grpc.max_receive_message_length": -1, "grpc.max_send_message_length": -1 };
 
 /** Milliseconds that a line for the user may take to be delivered. */
 const logTimeoutMs = 5_000;
@@ -35,26 +48,19 @@ export async function servePlugin(
     onGone();
   });
   const engine = new EngineClient(engineAddress, grpc.credentials.createInsecure());
-  const show = (severity: LogSeverity, line: string, urn = ""): Promise<void> => {
+  const show: EngineLink["show"] = (severity, text, urn = "") => {
     if (isGone) return Promise.resolve();
-    const request = new LogRequest().setSeverity(severity).setMessage(line).setUrn(urn);
+    const request = new LogRequest().setSeverity(LogSeverity[severity]).setMessage(text).setUrn(urn);
     return new Promise((resolve) => {
       // The line is only information: a failure changes nothing.
       engine.log(request, new grpc.Metadata(), { deadline: Date.now() + logTimeoutMs }, () => resolve());
     });
   };
-  const service = new PluginService({
-    requireEngine: (facts) => watch.requireEngine(facts),
-    show: ({ text, isWarning }, urn) => show(isWarning ? LogSeverity.WARNING : LogSeverity.INFO, text, urn),
-    showError: (text, urn) => show(LogSeverity.ERROR, text, urn),
-  });
+  const service = new PluginService({ requireEngine: (facts) => watch.requireEngine(facts), show });
   const server = new grpc.Server(unlimited);
   server.addService(ResourceProviderService, callsOf(service));
-  const port = await new Promise<number>((resolve, reject) => {
-    server.bindAsync("127.0.0.1:0", grpc.ServerCredentials.createInsecure(), (error, bound) =>
-      error ? reject(error) : resolve(bound),
-    );
-  });
+  const bind = promisify(server.bindAsync.bind(server));
+  const port = await bind("127.0.0.1:0", grpc.ServerCredentials.createInsecure());
   const close = () => {
     server.forceShutdown();
     engine.close();
@@ -67,7 +73,10 @@ function callsOf(service: PluginService): UntypedServiceImplementation {
   return {
     handshake: unary(() => new messages.ProviderHandshakeResponse().setAcceptSecrets(true)),
     getPluginInfo: unary(() => new PluginInfo().setVersion(packageVersion())),
-    getSchema: unary(() => new messages.GetSchemaResponse().setSchema(schemaText())),
+    getSchema: unary(() => {
+      const schema = { ...(require("pulumi-rekey/schema.json") as object), version: packageVersion() };
+      return new messages.GetSchemaResponse().setSchema(JSON.stringify(schema));
+    }),
     // Without a DiffConfig, a change of the settings replaces no provider, and so no resource.
     checkConfig: unary((request: messages.CheckRequest) => {
       const { inputs, failures } = checkConfig(properties(request.getNews()));
@@ -75,8 +84,7 @@ function callsOf(service: PluginService): UntypedServiceImplementation {
     }),
     configure: unary((request: messages.ConfigureRequest) => {
       // The oldest SDKs do not know this field.
-      const [urn = ""] = "getUrn" in request ? [request.getUrn()] : [];
-      service.configure(urn, properties(request.getArgs()));
+      service.configure(request.getUrn?.() ?? "", properties(request.getArgs()));
       return new messages.ConfigureResponse().setAcceptsecrets(true).setSupportspreview(true);
     }),
     check: unary((request: messages.CheckRequest) => {
@@ -118,35 +126,28 @@ function callsOf(service: PluginService): UntypedServiceImplementation {
   };
 }
 
-/** The schema of the package, with its version. */
-function schemaText(): string {
-  return JSON.stringify({ ...(require("pulumi-rekey/schema.json") as object), version: packageVersion() });
-}
-
-/** A call with one request and one response, which fails with an error of which the engine shows the message. */
+/** A call with one request and one response, which fails with an error that the engine can show. */
 function unary<Request, Response>(respond: (request: Request) => Response | Promise<Response>) {
   return ({ request }: { request: Request }, callback: sendUnaryData<Response>): void => {
     void reporting(respond)(request).then(
       (response) => callback(null, response),
-      (error: Error) => callback(rpcError(error)),
+      (error: Error) => {
+        const metadata = new grpc.Metadata();
+        if (error instanceof InitError) metadata.set("grpc-status-details-bin", initErrorTrailer(error));
+        callback({ code: grpc.status.UNKNOWN, details: error.message, metadata });
+      },
     );
   };
 }
 
-function rpcError(error: Error): Pick<ServiceError, "code" | "details" | "metadata"> {
-  const metadata = new grpc.Metadata();
-  if (error instanceof InitError) metadata.set("grpc-status-details-bin", initErrorTrailer(error));
-  return { code: grpc.status.UNKNOWN, details: error.message, metadata };
-}
-
 /** With it the engine saves the properties, although the call failed. */
 function initErrorTrailer({ id, properties: outputs, reasons, message }: InitError): Buffer {
-  const failed = new messages.ErrorResourceInitFailed().setId(id).setProperties(struct(outputs));
-  failed.setReasonsList([...reasons]);
-  const any = new Any();
-  any.pack(failed.serializeBinary(), "pulumirpc.ErrorResourceInitFailed");
+  const failed = new messages.ErrorResourceInitFailed()
+    .setId(id)
+    .setProperties(struct(outputs))
+    .setReasonsList(reasons);
   const status = new Status().setCode(grpc.status.UNKNOWN).setMessage(message);
-  status.addDetails(any);
+  status.addDetails().pack(failed.serializeBinary(), "pulumirpc.ErrorResourceInitFailed");
   return Buffer.from(status.serializeBinary());
 }
 
@@ -159,4 +160,14 @@ function checked(inputs: Properties, reasons: readonly string[]): messages.Check
   // The engine prints the value of a property that is named here, even of a secret one.
   const failures = reasons.map((reason) => new messages.CheckFailure().setReason(reason));
   return new messages.CheckResponse().setInputs(struct(inputs)).setFailuresList(failures);
+}
+
+/** Values for a message. They must contain nothing undefined. */
+function struct(values: Properties): Struct {
+  return structs.Struct.fromJavaScript(values as Record<string, JavaScriptValue>);
+}
+
+/** Values of a message: secrets and unknown values keep their marks. */
+function properties(values: Struct | undefined): Properties {
+  return values?.toJavaScript() ?? {};
 }

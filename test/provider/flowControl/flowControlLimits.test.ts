@@ -8,6 +8,8 @@ import {
 import { consequencesOf, type Limits, missingFrom, operationsFor } from "../../../provider/flowControl/limitOperations";
 import { type KeyOperation } from "../../../provider/platform/flowControl";
 import { type Run, startRun } from "../../../provider/run";
+import { Settings } from "../../../provider/settings/settings";
+import { type SettingName } from "../../../provider/settings/table";
 import { asShown } from "../../support/fakeRun";
 import { assertFields } from "../../support/results";
 import { unknown } from "../../support/wire";
@@ -154,14 +156,10 @@ describe("FlowControlLimits", () => {
   /** Each run of an engine has a session of its own. */
   function nextRun(): void {
     const { url, queueToken } = platform;
-    const settings: Record<string, string> = {
-      "rekey:queueUrl": url,
-      "rekey:queueToken": queueToken,
-      "rekey:deadlineSeconds": "3",
-    };
+    const settings: Partial<Record<SettingName, string>> = { queueUrl: url, queueToken, deadlineSeconds: "3" };
     logged = [];
     const log = (line: string) => void logged.push({ line, changes: changes().length });
-    run = startRun({ configuration: (name) => settings[name], environment: {}, log }).permitting("resets");
+    run = startRun(new Settings((name) => settings[name]), { log }).permitting("resets");
   }
   const byHand = (operation: KeyOperation) =>
     run.platform.flowControl.change("orders", operation, { unchanged: "", unknown: "" });

@@ -214,11 +214,12 @@ describe("plugin service", () => {
     for (const [name, args, reason] of [
       [
         "getFlowControlKey",
-        { flowControlKey: "a", key: "b" },
-        /^InputError: key is not one of .* \(known: flowControlKey\)/,
+        { flowControlKey: "a", flowControlkey: "b" },
+        /^InputError: flowControlkey is not an input \(did you mean flowControlKey\?\)/,
       ],
+      ["getFlowControlKey", { flowControlKey: ".." }, /flowControlKey must not be "\.\."/],
       ["getFlowControlKey", {}, /^InputError: flowControlKey is required\./],
-      ["getDatabases", { search: "a" }, /search is not one of .* \(known: none\)/],
+      ["getDatabases", { search: "a" }, /search is not an input\./],
       ["getFlowControlKeys", { search: ["a"] }, /search must be a string, not a list/],
       ...["nonsense", "constructor", "__proto__"].map(
         (other) => [other, {}, /is not a function of this version/] as const,

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { type Platform, startPlatform } from "../../../../local/platform/index";
-import { checkConfig } from "../../../../provider/engine/plugin/config";
-import { isDefaultProvider } from "../../../../provider/engine/plugin/urn";
+import { checkConfig, isDefaultProvider } from "../../../../provider/engine/plugin/config";
 import { Plugin } from "../../../support/plugin";
 import { environmentOf } from "../../../support/project";
 import { defaultProvider, explicitProvider, type Properties, secret, urnOf } from "../../../support/wire";

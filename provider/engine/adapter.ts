@@ -1,0 +1,150 @@
+import { RekeyError, StateError, withCode } from "../platform/errors";
+import { engineMessage } from "../records/engineMessage";
+import { type Properties } from "../records/properties";
+import { type Adopted, type AnyResource, type Notice, type Planned, type Result, schemaProblems } from "../resource";
+import { type Run } from "../run";
+
+/** What the engine saved of a resource. */
+export interface Saved {
+  readonly id: string;
+  readonly outputs: Properties;
+}
+
+/** A resource in a run, as both adapters handle it. */
+export class ResourceHandler {
+  constructor(
+    readonly resource: AnyResource,
+    private readonly run: Run,
+  ) {}
+
+  /**
+   * What is wrong with inputs, as messages.
+   *
+   * @param urn the resource's URN, to refuse a second resource for the same secret or key; the SDK refuses it itself
+   */
+  check(inputs: Properties, urn?: string): string[] {
+    const { resource, run } = this;
+    const wrong = schemaProblems(resource.inputs, inputs);
+    const problems = wrong.length > 0 ? wrong : (resource.check?.(inputs, run) ?? []);
+    const messages = problems.map(({ property, problem }) => {
+      const text = `${property} ${problem}. Nothing was sent for it. Correct the program, then run again.`;
+      return withCode(text, "REKEY_INPUT_INVALID");
+    });
+    const owners = run.shared(ResourceHandler, () => new Map<string, string>());
+    const claims = urn === undefined || problems.length > 0 ? [] : (resource.claims?.(inputs) ?? []);
+    for (const { subject, code, why } of claims) {
+      const owner = owners.get(subject) ?? urn ?? "";
+      owners.set(subject, owner);
+      if (owner === urn) continue;
+      messages.push(withCode(`${subject} already belongs to ${owner}: ${why} Nothing was sent for it.`, code));
+    }
+    // A fleet may have a thousand.
+    return messages.slice(0, 5);
+  }
+
+  /** What `apply` would do, and the input that would replace the resource. */
+  plan(saved: Saved | undefined, inputs: Properties): Planned & { readonly replaces: string[] } {
+    const { resource, run } = this;
+    const before = this.#outputsOf(saved);
+    if (saved === undefined || this.#idOf(inputs) === saved.id) {
+      return { ...resource.plan(before, inputs, run), replaces: [] };
+    }
+    const { notices } = resource.plan(undefined, inputs, run);
+    return { changes: true, replaces: [resource.idInput], notices };
+  }
+
+  /** Creates if nothing is saved, else updates. No error has secrets that became known since it was made. */
+  async apply(saved: Saved | undefined, inputs: Properties): Promise<Result<Properties> & { readonly id: string }> {
+    const { resource, run } = this;
+    try {
+      const before = this.#outputsOf(saved);
+      const result = (await resource.apply(before, inputs, run.permitting("resets"))) as Result<Properties>;
+      if (result.failure) result.failure.message = run.shown(result.failure.message);
+      return { ...result, id: this.#idOf(inputs) };
+    } catch (error) {
+      if (error instanceof Error) error.message = run.shown(error.message);
+      throw error;
+    }
+  }
+
+  /** Reads what may have been changed elsewhere. */
+  async refresh(saved: Saved): Promise<Result<Properties>> {
+    const outputs = this.#outputsOf(saved) ?? {};
+    return ((await this.resource.refresh?.(outputs, this.run)) ?? { outputs, notices: [] }) as Result<Properties>;
+  }
+
+  /** Removes what the resource has set at the platform. */
+  async remove(outputs: Properties): Promise<readonly Notice[]> {
+    return (await this.resource.remove?.(outputs, this.run.permitting("limits"))) ?? [];
+  }
+
+  /** Adopts what exists, for an import. */
+  async adopt(id: string): Promise<Adopted<Properties, Properties>> {
+    const { resource, run } = this;
+    if (resource.adopt) return (await resource.adopt(id, run)) as Adopted<Properties, Properties>;
+    const text =
+      "The resource cannot be imported or read: the platform has nothing to import. Nothing was sent. Remove the option `import` or `id`, then run again.";
+    throw new RekeyError("REKEY_IMPORT_UNSUPPORTED", text, "not sent");
+  }
+
+  #idOf(inputs: Properties): string {
+    return this.resource.onlyId ?? String(inputs[this.resource.idInput]);
+  }
+
+  /**
+   * The saved outputs. With an id that is not the resource's own, they are damaged, and replacing the resource would be
+   * an unrequested reset. An engine that gave up on an error hook has saved no outputs at all.
+   *
+   * @throws StateError
+   */
+  #outputsOf(saved: Saved | undefined): Properties | undefined {
+    const output = this.resource.idInput;
+    if (saved === undefined || saved.outputs[output] === saved.id) return saved?.outputs;
+    const reason = `is not ${JSON.stringify(saved.id)}, the id of the resource`;
+    const advice =
+      "Restore it from an earlier export of the state, or take the resource out of the state: creating it again resets the secret once more.";
+    throw new StateError({ output, reason, advice });
+  }
+}
+
+/** An error with which the engine saves the properties nevertheless. */
+export class InitError extends Error {
+  readonly reasons = [this.message];
+
+  constructor(
+    message: string,
+    readonly id: string,
+    readonly properties: Properties,
+  ) {
+    super(engineMessage(message));
+  }
+}
+
+/**
+ * Bytes of properties in an init error, as JSON: half of what was seen to pass. With more than 12 MiB the engine closes
+ * its connection to the provider, and so loses the responses to all changes in flight. A record has at most 1 MiB.
+ */
+const maxInitErrorBytes = 6 * 1024 * 1024;
+
+/** Whether outputs can be saved by an error. */
+export function fitsInError(outputs: Properties): boolean {
+  return Buffer.byteLength(JSON.stringify(outputs)) <= maxInitErrorBytes;
+}
+
+/** A call of which any failure reaches the engine as an error that it can show. */
+export function reporting<A extends unknown[], T>(call: (...args: A) => T | Promise<T>): (...args: A) => Promise<T> {
+  return async (...args) => {
+    try {
+      return await call(...args);
+    } catch (error) {
+      if (!(error instanceof Error)) throw new Error(internalError(String(error)));
+      const isExpected = error instanceof RekeyError || error instanceof InitError;
+      error.message = engineMessage(isExpected ? error.message : internalError(error.message));
+      throw error;
+    }
+  };
+}
+
+function internalError(message: string): string {
+  return withCode(`pulumi-rekey failed unexpectedly: ${message}. This is a bug: please report it.`, "REKEY_INTERNAL");
+}
