@@ -1,8 +1,13 @@
-import { outputsAreFormer, RekeyError } from "../platform/errors";
+import { outputsAreFormer, RekeyError, StateError } from "../platform/errors";
+import { type Subject } from "../platform/secretKind";
 import { type Credentials } from "../records/credentials";
 import { type DatabaseRecord } from "../records/database";
-import { type ResetReason } from "./memory";
-import { type Outcome, type State } from "./state";
+import { isObject } from "../records/fields";
+import { jsonText } from "../records/properties";
+import { databasePassword } from "./kinds/databasePassword";
+import { parsed, type ResetReason, sealed, unsealed } from "./memory";
+import { dueAt } from "./schedule";
+import { credentialsIn, type Outcome, type State, stateIn } from "./state";
 
 /** What a fleet shows of one database. */
 export interface FleetDatabase extends Pick<State, "rotatedAt" | "adoptedAt"> {
@@ -51,6 +56,101 @@ export interface FleetOutputs {
   readonly access: string;
   /** JSON text of a `Memory` for each id of a database: another name changes nothing. */
   readonly memory: string;
+}
+
+/** The id of each fleet. */
+export const fleetId = "fleet";
+
+/** One database of a fleet. */
+export interface Member {
+  readonly name: string;
+  readonly subject: Subject;
+  /** Undefined if it was never reset or adopted. */
+  readonly state?: State | undefined;
+  /** Why the last `up` failed for it. */
+  readonly error?: string | undefined;
+}
+
+/**
+ * The saved databases by their ids.
+ *
+ * @throws StateError if the outputs are damaged: a database that is lost would be a new one, and be reset
+ */
+export function readFleet(outputs: FleetOutputs): Map<string, Member> {
+  const { states, credentials, records, encryptedCredentials } = outputs;
+  const memories = parsed(outputs.memory);
+  if (!isObject(states) || !isObject(memories)) {
+    const advice = "Restore it from an earlier export of the state.";
+    throw new StateError({ output: isObject(states) ? "memory" : "states", reason: "is not a map", advice });
+  }
+  const members = Object.entries(states).map(([name, { databaseId: id, error, ...shown }]): [string, Member] => {
+    const member = { name, subject: { kind: databasePassword, id }, error };
+    if (shown.outcome === "pending") return [id, member];
+    const own = { ...shown, ...credentials[name], ...records[name], encryptedCredentials: encryptedCredentials[name] };
+    return [id, { ...member, state: stateIn(own, unsealed(memories[id])) }];
+  });
+  return new Map(members);
+}
+
+/** A database with what programs use that follows from its state. */
+export interface SavedMember extends Member {
+  readonly connectionUrl?: string | undefined;
+  /** An `Access`. */
+  readonly access: object;
+}
+
+/** The outputs to save, in the same order whatever the order in the program is. */
+export function writeFleet(members: readonly SavedMember[], withRecords: boolean): FleetOutputs {
+  const sorted = members.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  // What is undefined is not saved.
+  const byName = <T>(valueOf: (member: SavedMember) => T | undefined) =>
+    Object.fromEntries(sorted.map((one) => [one.name, valueOf(one)])) as Record<string, T>;
+  const states = sorted.flatMap(({ state }) => state ?? []);
+  const due = states.flatMap(({ memory: { rotatedAt, declared } }) =>
+    declared.rotateEvery === undefined ? [] : dueAt(rotatedAt, declared.rotateEvery).toISOString(),
+  );
+  const memories = sorted.map(({ subject, state }) => [subject.id, state && sealed(state.memory)] as const);
+  return {
+    fleet: fleetId,
+    states: byName(shownOf),
+    credentials: byName(({ state }) => state && credentialsOf(state)),
+    connectionUrls: byName(({ connectionUrl }) => connectionUrl),
+    records: byName(({ state }) => state && recordOf(state, withRecords)),
+    encryptedCredentials: byName(({ state }) => state?.encryptedCredentials),
+    failed: sorted.flatMap(({ name, error }) => (error === undefined ? [] : name)),
+    lastRotated: states
+      .flatMap(({ rotatedAt }) => rotatedAt ?? [])
+      .toSorted()
+      .at(-1),
+    nextRotationAt: due.toSorted()[0],
+    access: jsonText(byName(({ access }) => access)),
+    memory: JSON.stringify(Object.fromEntries(memories)),
+  };
+}
+
+/** The fields of a record that say where clients connect. */
+const located = ["endpoint", "port", "tls"];
+
+function shownOf({ subject, state, error }: Member): FleetDatabase {
+  if (!state) return { databaseId: subject.id, outcome: "pending", rotationCount: 0, error };
+  const { outcome, rotatedAt, adoptedAt, rotationCount, rotationReason, problems } = state;
+  return { databaseId: subject.id, outcome, rotatedAt, adoptedAt, rotationCount, rotationReason, problems, error };
+}
+
+function credentialsOf(state: State): FleetCredentials | undefined {
+  const values = { ...credentialsIn(state), ...(state.otherFields && { otherFields: state.otherFields }) };
+  return Object.keys(values).length > 0 ? values : undefined;
+}
+
+/** By default, only where clients connect: the other fields would be most of the state. */
+function recordOf({ record, exactIntegers }: State, isWhole: boolean): FleetRecord | undefined {
+  if (!record || isWhole) return record && { record, exactIntegers };
+  return { record: Object.fromEntries(located.map((name) => [name, record[name]])) };
+}
+
+/** Whether whole records are saved. */
+export function hasRecords({ records }: FleetOutputs): boolean {
+  return Object.values(records).some(({ record }) => Object.keys(record).some((name) => !located.includes(name)));
 }
 
 /** What is saved of a database that was not attempted. */

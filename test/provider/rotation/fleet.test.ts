@@ -26,15 +26,19 @@ class Fleet {
   async up(inputs: Inputs, run = this.fake.start()) {
     const before = this.fake.resets.length;
     const result = await apply(this.saved, inputs, run);
-    // As the engine saves it: as JSON, with sorted names.
-    this.saved = sorted(JSON.parse(JSON.stringify(result.outputs))) as FleetOutputs;
+    this.#save(result.outputs);
     return { ...result, sent: this.fake.resets.slice(before).sort() };
   }
 
   async refresh() {
     const result = await refresh(this.saved ?? assert.fail(), this.fake.start());
-    this.saved = result.outputs;
+    this.#save(result.outputs);
     return result;
+  }
+
+  /** As the engine does: as JSON, with sorted names. */
+  #save(outputs: FleetOutputs) {
+    this.saved = sorted(JSON.parse(JSON.stringify(outputs))) as FleetOutputs;
   }
 
   /** Passwords by name. */
