@@ -17,7 +17,7 @@ import { isSet } from "../records/fields";
 import { isUnknown } from "../records/properties";
 import { savedKeyAdvice } from "../rotation/findings";
 import { readInterval } from "../rotation/schedule";
-import { keyProblems, nameOf } from "./keyNames";
+import { keyProblems, nameOf } from "./flowControlReset";
 import {
   after,
   consequencesOf,
@@ -219,12 +219,9 @@ async function refresh(saved: FlowControlLimitsOutputs, run: Run): Promise<Resul
     const shown = shownBy(await run.platform.flowControl.get(flowControlKey));
     return { outputs: { flowControlKey, ...shown, declared }, notices: [] };
   } catch (error) {
-    const why =
-      error instanceof RekeyError ? error.text : `Could not read flow-control key ${JSON.stringify(flowControlKey)}.`;
-    return {
-      outputs: saved,
-      notices: [{ text: `${why}${savedKeyAdvice("queue", error)} The saved state stays.`, isWarning: true }],
-    };
+    if (!(error instanceof RekeyError)) throw error;
+    const text = `${error.text}${savedKeyAdvice("queue", error)} The saved state stays.`;
+    return { outputs: saved, notices: [{ text, isWarning: true }] };
   }
 }
 
