@@ -5,7 +5,6 @@ import { poll } from "../poll";
 import { type Run } from "../run";
 import {
   type Adopted,
-  type Claim,
   type InputProblem,
   type Notice,
   type Planned,
@@ -68,7 +67,11 @@ export const flowControlLimits: Resource<FlowControlLimitsInputs, FlowControlLim
     },
   }),
   check,
-  claims: ({ flowControlKey }) => (isUnknown(flowControlKey) ? [] : [claimOf(flowControlKey)]),
+  claims: ({ flowControlKey }) => {
+    const subject = `flow-control key ${JSON.stringify(flowControlKey)}`;
+    const why = "each `up` would replace the limits of the other. Remove one of them.";
+    return isUnknown(flowControlKey) ? [] : [{ subject, code: "REKEY_DUPLICATE_KEY", why }];
+  },
   plan,
   apply,
   refresh,
@@ -95,11 +98,6 @@ function check({ flowControlKey, rate, period }: FlowControlLimitsInputs, run: R
   return isSet(period) && !isSet(rate) ? [...problems, { property: "period", problem: "needs a rate" }] : problems;
 }
 
-function claimOf(flowControlKey: string): Claim {
-  const why = "each `up` would replace the limits of the other. Remove one of them.";
-  return { subject: `flow-control key ${JSON.stringify(flowControlKey)}`, code: "REKEY_DUPLICATE_KEY", why };
-}
-
 /**
  * What the program declares, by key: of each resource that this run compares, creates or updates. A check alone does
  * not count, because a destroy that runs the program checks what it then removes.
@@ -113,15 +111,16 @@ function plan(saved: FlowControlLimitsOutputs | undefined, inputs: FlowControlLi
   const declared = declaredIn(inputs);
   declaredLimits(run).set(inputs.flowControlKey, declared);
   if (saved === undefined) return { changes: true, notices: run.settingsWarning("queue") };
-  const { declared: former } = saved;
+  const { flowControlKey, declared: former } = saved;
   const operations = operationsFor(saved, former, declared);
   if (operations.length === 0 && isDeepStrictEqual(former, declared)) return { changes: false, notices: [] };
-  const lines = operations.length > 0 ? [describe(operations, saved)] : [];
-  if (saved.paused && former.paused !== undefined && declared.paused === undefined) {
-    lines.push("stays paused, because paused is no longer declared");
-  }
-  const notice = `${nameOf(saved.flowControlKey)}: ${lines.join(", ")}.${counterNotice(operations)}`;
-  return { changes: true, notices: [...(lines.length > 0 ? [{ text: notice }] : []), ...run.settingsWarning("queue")] };
+  const isLeftPaused = saved.paused && former.paused !== undefined && declared.paused === undefined;
+  const lines = [
+    ...(operations.length > 0 ? [describe(operations, saved)] : []),
+    ...(isLeftPaused ? ["stays paused, because paused is no longer declared"] : []),
+  ];
+  const text = `${nameOf(flowControlKey)}: ${lines.join(", ")}.${counterNotice(operations)}`;
+  return { changes: true, notices: [...(lines.length > 0 ? [{ text }] : []), ...run.settingsWarning("queue")] };
 }
 
 /**
@@ -240,7 +239,7 @@ async function adopt(
 async function remove(saved: FlowControlLimitsOutputs, run: Run): Promise<Notice[]> {
   const { flowControlKey, declared } = saved;
   const { flowControl } = run.platform;
-  const name = nameOf(saved.flowControlKey);
+  const name = nameOf(flowControlKey);
   // After a rename or a replacement, the engine removes the former resource last: what the program declares stays.
   const kept = declaredLimits(run).get(flowControlKey);
   const shown = shownBy(await flowControl.get(flowControlKey));

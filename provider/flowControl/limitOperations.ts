@@ -15,8 +15,7 @@ export interface Shown extends Limits {
   readonly paused: boolean;
 }
 
-export function shownBy(key: FlowControlKey): Shown {
-  const { isPinnedParallelism, isPinnedRate, isPaused = false } = key;
+export function shownBy({ isPinnedParallelism, isPinnedRate, isPaused = false, ...key }: FlowControlKey): Shown {
   const { parallelismMax = 0, rateMax = 0, ratePeriod = 1 } = key;
   return {
     ...(isPinnedParallelism && { parallelism: parallelismMax }),

@@ -61,34 +61,6 @@ export function databasesProblems(inputs: FleetInputs): InputProblem[] {
   });
 }
 
-/** What an `up` would do. */
-export function planFleet(saved: FleetOutputs | undefined, inputs: FleetInputs, run: Run): Planned {
-  if (!isObject(inputs.databases)) {
-    const text = "Passwords of the databases: may be reset: databases is not known yet.";
-    return { changes: true, notices: [{ text }, ...run.settingsWarning(databasePassword.service)] };
-  }
-  const members = plannedMembers(saved, inputs, run);
-  const said = members.flatMap(({ name, subject, plan, state, desired }) =>
-    saidOf(subject, plan, state, desired, run, saved !== undefined).map((one): SaidOfOne => {
-      // Plans that differ only in their times have the same reason.
-      return { name, reason: one.text.replace(/\d[\d:.TZ-]*/g, ""), said: one };
-    }),
-  );
-  // Names, databases that were removed, or what was an error.
-  const isRewritten =
-    !saved ||
-    Object.values(saved.states).some(({ error }) => error !== undefined) ||
-    !isDeepStrictEqual(idsIn({ databases: saved.states }), idsIn(inputs));
-  return {
-    changes: isRewritten || members.some(({ plan }) => plan.kind !== "keep"),
-    changing: isRewritten ? undefined : changingIn(members),
-    notices: [
-      ...fleetNotices(said, run),
-      ...members.flatMap(({ subject, plan }) => settingsNotice(subject, plan, run)),
-    ],
-  };
-}
-
 /** One database, with what was saved of it, what is desired, and what would be done. */
 export interface PlannedMember extends Member {
   readonly desired: Desired;
@@ -130,6 +102,34 @@ function combined(fleet: Trigger, own: Trigger): Trigger {
   return { version, triggers: Object.fromEntries([...of("fleet", fleet), ...of("own", own), ["version", ownVersion]]) };
 }
 
+/** What an `up` would do. */
+export function planFleet(saved: FleetOutputs | undefined, inputs: FleetInputs, run: Run): Planned {
+  if (!isObject(inputs.databases)) {
+    const text = "Passwords of the databases: may be reset: databases is not known yet.";
+    return { changes: true, notices: [{ text }, ...run.settingsWarning(databasePassword.service)] };
+  }
+  const members = plannedMembers(saved, inputs, run);
+  const said = members.flatMap(({ name, subject, plan, state, desired }) =>
+    saidOf(subject, plan, state, desired, run, saved !== undefined).map((one): SaidOfOne => {
+      // Plans that differ only in their times have the same reason.
+      return { name, reason: one.text.replace(/\d[\d:.TZ-]*/g, ""), said: one };
+    }),
+  );
+  // Names, databases that were removed, or what was an error.
+  const isRewritten =
+    !saved ||
+    Object.values(saved.states).some(({ error }) => error !== undefined) ||
+    !isDeepStrictEqual(idsIn({ databases: saved.states }), idsIn(inputs));
+  return {
+    changes: isRewritten || members.some(({ plan }) => plan.kind !== "keep"),
+    changing: isRewritten ? undefined : changingIn(members),
+    notices: [
+      ...fleetNotices(said, run),
+      ...members.flatMap(({ subject, plan }) => settingsNotice(subject, plan, run)),
+    ],
+  };
+}
+
 /** The outputs that the plans may change; undefined for all. */
 function changingIn(members: readonly PlannedMember[]): string[] | undefined {
   const all = ["credentials", "connectionUrls", "encryptedCredentials", "nextRotationAt", "access", "memory"];
@@ -151,14 +151,9 @@ interface SaidOfOne {
 
 /** One line for each reason, with the resets counted. */
 export function fleetNotices(all: readonly SaidOfOne[], run: Run): Notice[] {
-  const groups = new Map<string, [SaidOfOne, ...SaidOfOne[]]>();
-  for (const one of all) {
-    const group = groups.get(one.reason);
-    if (group) group.push(one);
-    else groups.set(one.reason, [one]);
-  }
-  return [...groups.values()].flatMap((group) => {
-    const [{ name, said }] = group;
+  const isFirst = ({ reason }: SaidOfOne, index: number) => all.findIndex((one) => one.reason === reason) === index;
+  return all.filter(isFirst).flatMap(({ name, reason, said }) => {
+    const group = all.filter((one) => one.reason === reason);
     const isAlike = group.every((one) => one.said.text === said.text);
     const details = isAlike ? "" : ` The details are those of ${JSON.stringify(name)}.`;
     const secrets = said.secrets && group.flatMap((one) => one.said.secrets ?? []);

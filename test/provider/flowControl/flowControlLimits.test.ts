@@ -91,9 +91,10 @@ describe("FlowControlLimits: the check", () => {
   });
 
   it("accepts periods as durations and seconds, and what is not known yet", () => {
-    const periods = ["30s", "PT1H", "7d", 604_800];
-    for (const period of periods) assert.deepEqual(limits.check({ ...key, rate: 1, period }), []);
-    assert.deepEqual(limits.check({ ...key, period: 1, rate: unknown as never }), []);
+    const rows = ["30s", "PT1H", "7d", 604_800].map((period) => ({ period, rate: 1 }));
+    for (const inputs of [...rows, { period: 1, rate: unknown as never }]) {
+      assert.deepEqual(limits.check({ ...key, ...inputs }), []);
+    }
   });
 
   it("claims the key", () => {
@@ -246,16 +247,6 @@ describe("FlowControlLimits", () => {
 
   describe("when it is removed", () => {
     const keeps = /"orders" keeps its limits/;
-
-    it("unpins what is declared, even if it was pinned elsewhere, and leaves a paused key paused", async () => {
-      const saved = await up({ ...key, rate: 5, paused: true });
-      nextRun();
-      const said = await limits.remove({ ...saved, parallelism: 7 }, run);
-      assert.deepEqual(changes().slice(2), ["unpin?rate=true"]);
-      assert.match(said ?? "", /stays paused.*\/v2\/flowControl\/orders\/resume/);
-      assert.match((await limits.remove(saved, run)) ?? "", /stays paused/);
-      assert.equal(changes().length, 3);
-    });
 
     it("unpins what a destroy only checks before it", async () => {
       const saved = await up(whole);
