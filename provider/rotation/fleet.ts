@@ -6,7 +6,7 @@ import { isUnknown } from "../records/properties";
 import { type Resource, type Result } from "../resource";
 import { type Run } from "../run";
 import { accessOf, urlsOf } from "./access";
-import { type Finding, told } from "./findings";
+import { type Rotated, told } from "./findings";
 import {
   fleetFailure,
   fleetId,
@@ -82,10 +82,7 @@ export const passwordRotationFleet: Resource<FleetInputs, FleetOutputs> = {
 };
 
 /** What was done for one database. */
-interface Done extends Member {
-  readonly findings: readonly Finding[];
-  readonly failure?: RekeyError | undefined;
-}
+type Done = Member & Omit<Rotated, "state">;
 
 /** Milliseconds after which a fleet shows again how many of its databases are done. */
 const progressMs = 5_000;

@@ -41,23 +41,6 @@ export interface FleetRecord {
   readonly exactIntegers?: Readonly<Record<string, string>> | undefined;
 }
 
-/** The saved outputs of a fleet, by the names of its databases. */
-export interface FleetOutputs {
-  readonly fleet: string;
-  readonly states: Readonly<Record<string, FleetDatabase>>;
-  readonly credentials: Readonly<Record<string, FleetCredentials>>;
-  readonly connectionUrls: Readonly<Record<string, string>>;
-  readonly records: Readonly<Record<string, FleetRecord>>;
-  readonly encryptedCredentials: Readonly<Record<string, string>>;
-  readonly failed: readonly string[];
-  readonly lastRotated?: string | undefined;
-  readonly nextRotationAt?: string | undefined;
-  /** JSON text of an `Access` for each name. */
-  readonly access: string;
-  /** JSON text of a `Memory` for each id of a database: another name changes nothing. */
-  readonly memory: string;
-}
-
 /** The id of each fleet. */
 export const fleetId = "fleet";
 
@@ -92,6 +75,9 @@ export function readFleet(outputs: FleetOutputs): Map<string, Member> {
   return new Map(members);
 }
 
+/** The saved outputs of a fleet. */
+export type FleetOutputs = ReturnType<typeof writeFleet>;
+
 /** A database with what programs use that follows from its state. */
 export interface SavedMember extends Member {
   readonly connectionUrl?: string | undefined;
@@ -99,8 +85,8 @@ export interface SavedMember extends Member {
   readonly access: object;
 }
 
-/** The outputs to save, in the same order whatever the order in the program is. */
-export function writeFleet(members: readonly SavedMember[], withRecords: boolean): FleetOutputs {
+/** The outputs to save, by name, in the same order whatever the order in the program is. */
+export function writeFleet(members: readonly SavedMember[], withRecords: boolean) {
   const sorted = members.toSorted((a, b) => (a.name < b.name ? -1 : 1));
   // What is undefined is not saved.
   const byName = <T>(valueOf: (member: SavedMember) => T | undefined) =>
@@ -109,6 +95,7 @@ export function writeFleet(members: readonly SavedMember[], withRecords: boolean
   const due = states.flatMap(({ memory: { rotatedAt, declared } }) =>
     declared.rotateEvery === undefined ? [] : dueAt(rotatedAt, declared.rotateEvery).toISOString(),
   );
+  // By id: another name changes nothing.
   const memories = sorted.map(({ subject, state }) => [subject.id, state && sealed(state.memory)] as const);
   return {
     fleet: fleetId,

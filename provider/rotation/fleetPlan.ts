@@ -11,12 +11,13 @@ import { contextOf, type Desired, type Plan, planRotation } from "./plan";
 import { changingOutputs, settingsNotice } from "./rotation";
 import { type Trigger } from "./trigger";
 
-/** A database of a fleet: its id, or its id and its own trigger. In a preview, any may be unknown. */
-type GivenMember = string | ({ readonly databaseId: string } & Trigger);
+/** A database of a program, with its own trigger. In a preview, any of it may be unknown. */
+type MemberInputs = { readonly databaseId: string } & Trigger;
 
 /** The inputs of a fleet. */
 export interface FleetInputs extends Desired {
-  readonly databases: Readonly<Record<string, GivenMember>>;
+  /** By name: an id is a database without a trigger of its own. */
+  readonly databases: Readonly<Record<string, string | MemberInputs>>;
   readonly concurrency?: number | null | undefined;
   readonly maxFailures?: number | null | undefined;
   readonly includeRecords?: boolean | null | undefined;
@@ -27,29 +28,26 @@ const memberInputs: TableOf = ({ id, trigger }) => ({
   schemas: { databaseId: id, ...trigger },
 });
 
-function asObject(given: GivenMember): Exclude<GivenMember, string> {
-  return isObject(given) ? (given as Exclude<GivenMember, string>) : { databaseId: given as string };
-}
-
 /** The databases by their names; none while all of them are unknown. */
-function membersIn({ databases }: Pick<FleetInputs, "databases">): [name: string, GivenMember][] {
-  return Object.entries(isObject(databases) ? databases : {});
+function membersIn({ databases }: Pick<FleetInputs, "databases">): [name: string, MemberInputs][] {
+  const all = Object.entries(isObject(databases) ? databases : {});
+  return all.map(([name, given]) => [name, (isObject(given) ? given : { databaseId: given }) as MemberInputs]);
 }
 
 /** The ids of the databases by their names. */
 export function idsIn(inputs: Pick<FleetInputs, "databases">): Record<string, string> {
-  return Object.fromEntries(membersIn(inputs).map(([name, given]) => [name, asObject(given).databaseId]));
+  return Object.fromEntries(membersIn(inputs).map(([name, { databaseId }]) => [name, databaseId]));
 }
 
 /** What is wrong with the databases, as far as they are known. */
 export function databasesProblems(inputs: FleetInputs): InputProblem[] {
   const names = new Map<string, string>();
-  return membersIn(inputs).flatMap(([name, given]) => {
+  return membersIn(inputs).flatMap(([name, member]) => {
+    const given = inputs.databases[name];
     // In a list, the id is the name, too, and may be an address with a password in it.
     const of = name === given ? "databases" : `databases[${JSON.stringify(name)}]`;
-    const member = asObject(given);
     const problems = schemaProblems(memberInputs, { ...member }).map(({ property, problem }) => {
-      return { property: isObject(given) ? `${of}.${property}` : of, problem };
+      return { property: member === given ? `${of}.${property}` : of, problem };
     });
     const { databaseId } = member;
     if (problems.length > 0 || isUnknown(databaseId)) return problems;
@@ -82,8 +80,7 @@ export function plannedMembers(saved: FleetOutputs | undefined, inputs: FleetInp
     throw new InputError("databases", reason);
   }
   const context = contextOf({ kind: databasePassword }, run);
-  return all.map(([name, given]) => {
-    const { databaseId: id, ...own } = asObject(given);
+  return all.map(([name, { databaseId: id, ...own }]) => {
     const state = before?.get(id)?.state;
     const desired = { ...inputs, ...combined(inputs, own) };
     const plan: Plan =
