@@ -23,7 +23,6 @@ import {
   counterNotice,
   describe,
   type Limits,
-  missingFrom,
   operationsFor,
   type Shown,
   shownBy,
@@ -112,7 +111,7 @@ function plan(saved: FlowControlLimitsOutputs | undefined, inputs: FlowControlLi
   declaredLimits(run).set(inputs.flowControlKey, declared);
   if (saved === undefined) return { changes: true, notices: run.settingsWarning("queue") };
   const { flowControlKey, declared: former } = saved;
-  const operations = operationsFor(saved, former, declared);
+  const operations = operationsFor([saved], former, declared);
   if (operations.length === 0 && isDeepStrictEqual(former, declared)) return { changes: false, notices: [] };
   const isLeftPaused = saved.paused && former.paused !== undefined && declared.paused === undefined;
   const lines = [
@@ -124,8 +123,8 @@ function plan(saved: FlowControlLimitsOutputs | undefined, inputs: FlowControlLi
 }
 
 /**
- * Sends only what differs from what the platform shows: a pin resets the key's counters. A diff has announced what
- * differs from the saved state, and a create announces all that is declared.
+ * Sends only what a diff or a create has announced, as far as the platform does not show it: a pin resets the key's
+ * counters, and someone may have paused the key during an outage.
  */
 async function apply(
   saved: FlowControlLimitsOutputs | undefined,
@@ -137,22 +136,11 @@ async function apply(
   declaredLimits(run).set(flowControlKey, declared);
   const before = shownBy(await run.platform.flowControl.get(flowControlKey));
   const former = saved?.declared ?? {};
-  // Someone may have paused the key during an outage: only an announced resume starts the delivery.
-  const mayResume = saved?.paused ?? true;
-  const missingIn = (shown: Shown) =>
-    operationsFor(shown, former, declared).filter(({ action }) => action !== "resume" || mayResume);
-  const unannounced = saved ? missingFrom(operationsFor(saved, former, declared), missingIn(before)) : [];
-  if (unannounced.length > 0) {
-    run.options.log(
-      `${nameOf(flowControlKey)} differs from the saved state: ${describe(unannounced, before)}.${counterNotice(unannounced)}`,
-    );
-  }
+  const missingIn = (shown: Shown) => operationsFor(saved ? [shown, saved] : [shown], former, declared);
   const { shown, failure } = await send(flowControlKey, run, before, missingIn);
-  const notices: Notice[] = [];
-  if (!mayResume && declared.paused === false && shown.paused) {
-    const text = `${nameOf(flowControlKey)} was paused elsewhere, and was not resumed, because no preview announced that. The next \`up\` resumes it. To keep it paused, set paused to true.`;
-    notices.push({ text, isWarning: true });
-  }
+  const left = failure ? [] : operationsFor([shown], {}, declared);
+  const text = `${nameOf(flowControlKey)} differs from the saved state. No preview has announced that, so the next \`up\` changes it: ${describe(left, shown)}. To keep it as it is, change the program.`;
+  const notices = left.length > 0 ? [{ text, isWarning: true }] : [];
   // After a failure, what may have been sent is owned, and so is what is not unpinned yet.
   const owned = failure ? { ...former, ...declared } : declared;
   return { outputs: { flowControlKey, ...shown, declared: owned }, failure, notices };
@@ -243,7 +231,7 @@ async function remove(saved: FlowControlLimitsOutputs, run: Run): Promise<Notice
   // After a rename or a replacement, the engine removes the former resource last: what the program declares stays.
   const kept = declaredLimits(run).get(flowControlKey);
   const shown = shownBy(await flowControl.get(flowControlKey));
-  const unpin = operationsFor(shown, declared, kept ?? {}).find(({ action }) => action === "unpin");
+  const unpin = operationsFor([shown], declared, kept ?? {}).find(({ action }) => action === "unpin");
   if (unpin) await flowControl.change(flowControlKey, unpin, consequencesOf([], [unpin]));
   if (kept) return [{ text: `${name} keeps its limits: the program still declares them.` }];
   if (!shown.paused) return [];

@@ -28,32 +28,27 @@ export function shownBy({ isPinnedParallelism, isPinnedRate, isPaused = false, .
  * The requests that bring a key to what is declared. In this order, a failure in between leaves the key stricter, not
  * looser.
  *
+ * @param views what the platform shows, and what is saved: only what is missing in all of them is sent
  * @param former what was declared before
  */
-export function operationsFor(shown: Shown, former: Limits, declared: Limits): KeyOperation[] {
+export function operationsFor(views: readonly Shown[], former: Limits, declared: Limits): KeyOperation[] {
   const { parallelism, rate, period, paused } = declared;
-  const isOtherRate = rate !== undefined && (rate !== shown.rate || period !== shown.period);
+  const isMissing = (...names: (keyof Limits)[]) =>
+    views.every((shown) => names.some((name) => shown[name] !== declared[name]));
   const pinned = {
-    ...(parallelism !== undefined && parallelism !== shown.parallelism && { parallelism: String(parallelism) }),
-    ...(isOtherRate && { rate: String(rate), period: String(period) }),
+    ...(parallelism !== undefined && isMissing("parallelism") && { parallelism: String(parallelism) }),
+    ...(rate !== undefined && isMissing("rate", "period") && { rate: String(rate), period: String(period) }),
   };
   const unpinned = (["parallelism", "rate"] as const).filter(
-    (name) => former[name] !== undefined && declared[name] === undefined && shown[name] !== undefined,
+    (name) => former[name] !== undefined && declared[name] === undefined && isMissing(name),
   );
   const operations: readonly (readonly [isDue: boolean, KeyOperation])[] = [
-    [paused === true && !shown.paused, { action: "pause", query: {} }],
+    [paused === true && isMissing("paused"), { action: "pause", query: {} }],
     [Object.keys(pinned).length > 0, { action: "pin", query: pinned }],
     [unpinned.length > 0, { action: "unpin", query: Object.fromEntries(unpinned.map((name) => [name, "true"])) }],
-    [paused === false && shown.paused, { action: "resume", query: {} }],
+    [paused === false && isMissing("paused"), { action: "resume", query: {} }],
   ];
   return operations.flatMap(([isDue, operation]) => (isDue ? operation : []));
-}
-
-/** The operations that are not among the announced ones, not even as a part of one. */
-export function missingFrom(announced: readonly KeyOperation[], operations: readonly KeyOperation[]): KeyOperation[] {
-  const includes = (other: KeyOperation, { action, query }: KeyOperation) =>
-    other.action === action && Object.entries(query).every(([name, value]) => other.query[name] === value);
-  return operations.filter((operation) => !announced.some((other) => includes(other, operation)));
 }
 
 /** What a key has after an operation that the platform confirmed. */
