@@ -17,16 +17,7 @@ import { isUnknown } from "../records/properties";
 import { savedKeyAdvice } from "../rotation/findings";
 import { readInterval } from "../rotation/schedule";
 import { keyProblems, nameOf } from "./flowControlReset";
-import {
-  after,
-  consequencesOf,
-  counterNotice,
-  describe,
-  type Limits,
-  operationsFor,
-  type Shown,
-  shownBy,
-} from "./limitOperations";
+import { after, consequencesOf, describe, type Limits, operationsFor, type Shown, shownBy } from "./limitOperations";
 
 /** What a FlowControlLimits saves: what the platform shows, and what is declared. */
 export interface FlowControlLimitsOutputs extends Shown {
@@ -118,7 +109,8 @@ function plan(saved: FlowControlLimitsOutputs | undefined, inputs: FlowControlLi
     ...(operations.length > 0 ? [describe(operations, saved)] : []),
     ...(isLeftPaused ? ["stays paused, because paused is no longer declared"] : []),
   ];
-  const text = `${nameOf(flowControlKey)}: ${lines.join(", ")}.${counterNotice(operations)}`;
+  const counters = operations.some(({ action }) => action === "pin") ? " A pin resets the counters of the key." : "";
+  const text = `${nameOf(flowControlKey)}: ${lines.join(", ")}.${counters}`;
   return { changes: true, notices: [...(lines.length > 0 ? [{ text }] : []), ...run.settingsWarning("queue")] };
 }
 

@@ -75,11 +75,6 @@ export function describe(operations: readonly KeyOperation[], shown: Shown): str
   return described.join(", ");
 }
 
-/** A sentence for the notice of operations, with a space before it. */
-export function counterNotice(operations: readonly KeyOperation[]): string {
-  return operations.some(({ action }) => action === "pin") ? " A pin resets the counters of the key." : "";
-}
-
 /**
  * What the failure of an operation means for the key.
  *
