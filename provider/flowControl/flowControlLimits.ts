@@ -4,7 +4,6 @@ import { type KeyOperation } from "../platform/flowControl";
 import { poll, type Run } from "../run";
 import {
   type Adopted,
-  type Claim,
   type InputProblem,
   type Notice,
   type Planned,
@@ -16,18 +15,8 @@ import { isSet } from "../records/fields";
 import { isUnknown } from "../records/properties";
 import { savedKeyAdvice } from "../rotation/findings";
 import { readInterval } from "../rotation/schedule";
-import { keyProblems, nameOf } from "./keyNames";
-import {
-  after,
-  consequencesOf,
-  counterNotice,
-  describe,
-  type Limits,
-  missingFrom,
-  operationsFor,
-  type Shown,
-  shownBy,
-} from "./limitOperations";
+import { keyProblems, nameOf } from "./flowControlReset";
+import { after, consequencesOf, describe, type Limits, operationsFor, type Shown, shownBy } from "./limitOperations";
 
 /** What a FlowControlLimits saves: what the platform shows, and what is declared. */
 export interface FlowControlLimitsOutputs extends Shown {
@@ -67,7 +56,11 @@ export const flowControlLimits: Resource<FlowControlLimitsInputs, FlowControlLim
     },
   }),
   check,
-  claims: ({ flowControlKey }) => (isUnknown(flowControlKey) ? [] : [claimOf(flowControlKey)]),
+  claims: ({ flowControlKey }) => {
+    const subject = `flow-control key ${JSON.stringify(flowControlKey)}`;
+    const why = "each `up` would replace the limits of the other. Remove one of them.";
+    return isUnknown(flowControlKey) ? [] : [{ subject, code: "REKEY_DUPLICATE_KEY", why }];
+  },
   plan,
   apply,
   refresh,
@@ -94,11 +87,6 @@ function check({ flowControlKey, rate, period }: FlowControlLimitsInputs, run: R
   return isSet(period) && !isSet(rate) ? [...problems, { property: "period", problem: "needs a rate" }] : problems;
 }
 
-function claimOf(flowControlKey: string): Claim {
-  const why = "each `up` would replace the limits of the other. Remove one of them.";
-  return { subject: `flow-control key ${JSON.stringify(flowControlKey)}`, code: "REKEY_DUPLICATE_KEY", why };
-}
-
 /**
  * What the program declares, by key: of each resource that this run compares, creates or updates. A check alone does
  * not count, because a destroy that runs the program checks what it then removes.
@@ -112,20 +100,22 @@ function plan(saved: FlowControlLimitsOutputs | undefined, inputs: FlowControlLi
   const declared = declaredIn(inputs);
   declaredLimits(run).set(inputs.flowControlKey, declared);
   if (saved === undefined) return { changes: true, notices: run.settingsWarning("queue") };
-  const { declared: former } = saved;
-  const operations = operationsFor(saved, former, declared);
+  const { flowControlKey, declared: former } = saved;
+  const operations = operationsFor([saved], former, declared);
   if (operations.length === 0 && isDeepStrictEqual(former, declared)) return { changes: false, notices: [] };
-  const lines = operations.length > 0 ? [describe(operations, saved)] : [];
-  if (saved.paused && former.paused !== undefined && declared.paused === undefined) {
-    lines.push("stays paused, because paused is no longer declared");
-  }
-  const notice = `${nameOf(saved.flowControlKey)}: ${lines.join(", ")}.${counterNotice(operations)}`;
-  return { changes: true, notices: [...(lines.length > 0 ? [{ text: notice }] : []), ...run.settingsWarning("queue")] };
+  const isLeftPaused = saved.paused && former.paused !== undefined && declared.paused === undefined;
+  const lines = [
+    ...(operations.length > 0 ? [describe(operations, saved)] : []),
+    ...(isLeftPaused ? ["stays paused, because paused is no longer declared"] : []),
+  ];
+  const counters = operations.some(({ action }) => action === "pin") ? " A pin resets the counters of the key." : "";
+  const text = `${nameOf(flowControlKey)}: ${lines.join(", ")}.${counters}`;
+  return { changes: true, notices: [...(lines.length > 0 ? [{ text }] : []), ...run.settingsWarning("queue")] };
 }
 
 /**
- * Sends only what differs from what the platform shows: a pin resets the key's counters. A diff has announced what
- * differs from the saved state, and a create announces all that is declared.
+ * Sends only what a diff or a create has announced, as far as the platform does not show it: a pin resets the key's
+ * counters, and someone may have paused the key during an outage.
  */
 async function apply(
   saved: FlowControlLimitsOutputs | undefined,
@@ -137,22 +127,11 @@ async function apply(
   declaredLimits(run).set(flowControlKey, declared);
   const before = shownBy(await run.platform.flowControl.get(flowControlKey));
   const former = saved?.declared ?? {};
-  // Someone may have paused the key during an outage: only an announced resume starts the delivery.
-  const mayResume = saved?.paused ?? true;
-  const missingIn = (shown: Shown) =>
-    operationsFor(shown, former, declared).filter(({ action }) => action !== "resume" || mayResume);
-  const unannounced = saved ? missingFrom(operationsFor(saved, former, declared), missingIn(before)) : [];
-  if (unannounced.length > 0) {
-    run.options.log(
-      `${nameOf(flowControlKey)} differs from the saved state: ${describe(unannounced, before)}.${counterNotice(unannounced)}`,
-    );
-  }
+  const missingIn = (shown: Shown) => operationsFor(saved ? [shown, saved] : [shown], former, declared);
   const { shown, failure } = await send(flowControlKey, run, before, missingIn);
-  const notices: Notice[] = [];
-  if (!mayResume && declared.paused === false && shown.paused) {
-    const text = `${nameOf(flowControlKey)} was paused elsewhere, and was not resumed, because no preview announced that. The next \`up\` resumes it. To keep it paused, set paused to true.`;
-    notices.push({ text, isWarning: true });
-  }
+  const left = failure ? [] : operationsFor([shown], {}, declared);
+  const text = `${nameOf(flowControlKey)} differs from the saved state. No preview has announced that, so the next \`up\` changes it: ${describe(left, shown)}. To keep it as it is, change the program.`;
+  const notices = left.length > 0 ? [{ text, isWarning: true }] : [];
   // After a failure, what may have been sent is owned, and so is what is not unpinned yet.
   const owned = failure ? { ...former, ...declared } : declared;
   return { outputs: { flowControlKey, ...shown, declared: owned }, failure, notices };
@@ -218,12 +197,9 @@ async function refresh(saved: FlowControlLimitsOutputs, run: Run): Promise<Resul
     const shown = shownBy(await run.platform.flowControl.get(flowControlKey));
     return { outputs: { flowControlKey, ...shown, declared }, notices: [] };
   } catch (error) {
-    const why =
-      error instanceof RekeyError ? error.text : `Could not read flow-control key ${JSON.stringify(flowControlKey)}.`;
-    return {
-      outputs: saved,
-      notices: [{ text: `${why}${savedKeyAdvice("queue", error)} The saved state stays.`, isWarning: true }],
-    };
+    if (!(error instanceof RekeyError)) throw error;
+    const text = `${error.text}${savedKeyAdvice("queue", error)} The saved state stays.`;
+    return { outputs: saved, notices: [{ text, isWarning: true }] };
   }
 }
 
@@ -242,11 +218,11 @@ async function adopt(
 async function remove(saved: FlowControlLimitsOutputs, run: Run): Promise<Notice[]> {
   const { flowControlKey, declared } = saved;
   const { flowControl } = run.platform;
-  const name = nameOf(saved.flowControlKey);
+  const name = nameOf(flowControlKey);
   // After a rename or a replacement, the engine removes the former resource last: what the program declares stays.
   const kept = declaredLimits(run).get(flowControlKey);
   const shown = shownBy(await flowControl.get(flowControlKey));
-  const unpin = operationsFor(shown, declared, kept ?? {}).find(({ action }) => action === "unpin");
+  const unpin = operationsFor([shown], declared, kept ?? {}).find(({ action }) => action === "unpin");
   if (unpin) await flowControl.change(flowControlKey, unpin, consequencesOf([], [unpin]));
   if (kept) return [{ text: `${name} keeps its limits: the program still declares them.` }];
   if (!shown.paused) return [];

@@ -1,16 +1,15 @@
 import { type FlowControlKey } from "../records/flowControl";
 import { newSalt } from "../rotation/memory";
 import { isNoTrigger, type Trigger, triggerMark } from "../rotation/trigger";
-import { type Planned, type Resource, type Result } from "../resource";
+import { type InputProblem, type Planned, type Resource, type Result } from "../resource";
 import { isUnknown } from "../records/properties";
 import { type Run } from "../run";
-import { keyProblems, nameOf } from "./keyNames";
 
 /** What a FlowControlReset saves. */
 export interface FlowControlResetOutputs {
   readonly flowControlKey: string;
-  readonly before?: FlowControlKey;
-  readonly after?: FlowControlKey;
+  readonly before?: FlowControlKey | undefined;
+  readonly after?: FlowControlKey | undefined;
   /** Time of the last reset (ISO 8601, UTC); undefined if there was none. */
   readonly resetAt?: string;
   readonly resetCount: number;
@@ -42,26 +41,34 @@ export const flowControlReset: Resource<FlowControlResetInputs, FlowControlReset
   apply,
 };
 
-function plan(saved: FlowControlResetOutputs | undefined, inputs: FlowControlResetInputs, run: Run): Planned {
-  if (saved && !isUnknown(inputs) && !needsReset(saved, inputs)) return { changes: false, notices: [] };
-  const text = announcement(saved, inputs);
-  return { changes: true, notices: [...(text === undefined ? [] : [{ text }]), ...run.settingsWarning("queue")] };
+/** A key at the beginning of a message. */
+export function nameOf(flowControlKey: string): string {
+  return `Flow-control key ${JSON.stringify(flowControlKey)}`;
 }
 
-function announcement(
-  saved: FlowControlResetOutputs | undefined,
-  { flowControlKey, version, triggers, initialReset }: FlowControlResetInputs,
-): string | undefined {
-  if (!saved && initialReset === false) return undefined;
+/** Refuses a key that the platform does not accept, so that a preview shows it. */
+export function keyProblems(flowControlKey: string, run: Run): InputProblem[] {
+  const accepted = run.options.settings.preset?.flowControlKey;
+  if (accepted === undefined || isUnknown(flowControlKey) || accepted.pattern.test(flowControlKey)) return [];
+  const problem = `must contain ${accepted.of} only: the platform accepts no others`;
+  return [{ property: "flowControlKey", problem }];
+}
+
+function plan(saved: FlowControlResetOutputs | undefined, inputs: FlowControlResetInputs, run: Run): Planned {
+  if (saved && !isUnknown(inputs) && !needsReset(saved, inputs)) return { changes: false, notices: [] };
+  const notices = run.settingsWarning("queue");
+  const { flowControlKey, version, triggers, initialReset } = inputs;
+  if (!saved && initialReset === false) return { changes: true, notices };
   const counters = `${isUnknown(flowControlKey) ? "A flow-control key" : nameOf(flowControlKey)}: its counters`;
-  const deciding = saved ? { flowControlKey, version, triggers } : { initialReset };
-  const names = Object.entries(deciding).flatMap(([name, value]) => (isUnknown(value) ? [name] : []));
-  if (names.length > 0) {
-    return `${counters} may be reset: ${names.join(" and ")} ${names.length > 1 ? "are" : "is"} not known yet.`;
-  }
+  const deciding = Object.entries(saved ? { flowControlKey, version, triggers } : { initialReset });
+  const names = deciding.flatMap(([name, value]) => (isUnknown(value) ? [name] : []));
   const isNew =
     "the resource is new. To keep them, set `initialReset: false`. If it was only renamed, use the option `aliases`.";
-  return `${counters} will be reset, because ${saved ? "version or triggers have changed." : isNew}`;
+  const text =
+    names.length > 0
+      ? `${counters} may be reset: ${names.join(" and ")} ${names.length > 1 ? "are" : "is"} not known yet.`
+      : `${counters} will be reset, because ${saved ? "version or triggers have changed." : isNew}`;
+  return { changes: true, notices: [{ text }, ...notices] };
 }
 
 /**
@@ -88,30 +95,17 @@ async function apply(
   if (!saved && initialReset === false) {
     return { outputs: { flowControlKey, resetCount: 0, appliedTrigger }, notices: [] };
   }
-  const before = await readIfPossible();
+  // The reads only show the effect of the reset: one that fails must not fail the reset.
+  const read = () => flowControl.get(flowControlKey).catch(() => undefined);
+  const before = await read();
   const action = await flowControl.reset(flowControlKey, before?.exists === true);
   const resetAt = run.options.clock.now().toISOString();
-  const after = await readIfPossible();
+  const after = await read();
+  const resetCount = (saved?.resetCount ?? 0) + 1;
   return {
     notices: [{ text: `${nameOf(flowControlKey)} was reset by ${describeAction(action)}.` }],
-    outputs: {
-      flowControlKey,
-      ...(before && { before }),
-      ...(after && { after }),
-      resetAt,
-      resetCount: (saved?.resetCount ?? 0) + 1,
-      appliedTrigger,
-    },
+    outputs: { flowControlKey, before, after, resetAt, resetCount, appliedTrigger },
   };
-
-  /** The reads only show the effect of the reset: a read that fails must not fail the reset. */
-  async function readIfPossible(): Promise<FlowControlKey | undefined> {
-    try {
-      return await flowControl.get(flowControlKey);
-    } catch {
-      return undefined;
-    }
-  }
 }
 
 /** The action that reset a key, and which counters it clears. */

@@ -15,8 +15,7 @@ export interface Shown extends Limits {
   readonly paused: boolean;
 }
 
-export function shownBy(key: FlowControlKey): Shown {
-  const { isPinnedParallelism, isPinnedRate, isPaused = false } = key;
+export function shownBy({ isPinnedParallelism, isPinnedRate, isPaused = false, ...key }: FlowControlKey): Shown {
   const { parallelismMax = 0, rateMax = 0, ratePeriod = 1 } = key;
   return {
     ...(isPinnedParallelism && { parallelism: parallelismMax }),
@@ -29,34 +28,27 @@ export function shownBy(key: FlowControlKey): Shown {
  * The requests that bring a key to what is declared. In this order, a failure in between leaves the key stricter, not
  * looser.
  *
+ * @param views what the platform shows, and what is saved: only what is missing in all of them is sent
  * @param former what was declared before
  */
-export function operationsFor(shown: Shown, former: Limits, declared: Limits): KeyOperation[] {
+export function operationsFor(views: readonly Shown[], former: Limits, declared: Limits): KeyOperation[] {
   const { parallelism, rate, period, paused } = declared;
-  const pinned: Record<string, string> = {};
-  if (parallelism !== undefined && parallelism !== shown.parallelism) pinned["parallelism"] = String(parallelism);
-  if (rate !== undefined && (rate !== shown.rate || period !== shown.period)) {
-    Object.assign(pinned, { rate: String(rate), period: String(period) });
-  }
-  const unpinned: Record<string, string> = {};
-  for (const name of ["parallelism", "rate"] as const) {
-    if (former[name] !== undefined && declared[name] === undefined && shown[name] !== undefined) {
-      unpinned[name] = "true";
-    }
-  }
-  return [
-    ...(paused === true && !shown.paused ? [{ action: "pause" as const, query: {} }] : []),
-    ...(Object.keys(pinned).length > 0 ? [{ action: "pin" as const, query: pinned }] : []),
-    ...(Object.keys(unpinned).length > 0 ? [{ action: "unpin" as const, query: unpinned }] : []),
-    ...(paused === false && shown.paused ? [{ action: "resume" as const, query: {} }] : []),
+  const isMissing = (...names: (keyof Limits)[]) =>
+    views.every((shown) => names.some((name) => shown[name] !== declared[name]));
+  const pinned = {
+    ...(parallelism !== undefined && isMissing("parallelism") && { parallelism: String(parallelism) }),
+    ...(rate !== undefined && isMissing("rate", "period") && { rate: String(rate), period: String(period) }),
+  };
+  const unpinned = (["parallelism", "rate"] as const).filter(
+    (name) => former[name] !== undefined && declared[name] === undefined && isMissing(name),
+  );
+  const operations: readonly (readonly [isDue: boolean, KeyOperation])[] = [
+    [paused === true && isMissing("paused"), { action: "pause", query: {} }],
+    [Object.keys(pinned).length > 0, { action: "pin", query: pinned }],
+    [unpinned.length > 0, { action: "unpin", query: Object.fromEntries(unpinned.map((name) => [name, "true"])) }],
+    [paused === false && isMissing("paused"), { action: "resume", query: {} }],
   ];
-}
-
-/** The operations that are not among the announced ones, not even as a part of one. */
-export function missingFrom(announced: readonly KeyOperation[], operations: readonly KeyOperation[]): KeyOperation[] {
-  const includes = (other: KeyOperation, { action, query }: KeyOperation) =>
-    other.action === action && Object.entries(query).every(([name, value]) => other.query[name] === value);
-  return operations.filter((operation) => !announced.some((other) => includes(other, operation)));
+  return operations.flatMap(([isDue, operation]) => (isDue ? operation : []));
 }
 
 /** What a key has after an operation that the platform confirmed. */
@@ -70,25 +62,17 @@ export function after(shown: Shown, { action, query }: KeyOperation): Shown {
 
 /** `pin rate 100 per 60 s (now 50 per 1 s), resume` */
 export function describe(operations: readonly KeyOperation[], shown: Shown): string {
-  return operations.map((operation) => describeOne(operation, shown)).join(", ");
-}
-
-function describeOne({ action, query }: KeyOperation, shown: Shown): string {
-  if (action === "pause" || action === "resume") return action;
-  if (action === "unpin") return `unpin ${Object.keys(query).join(" and ")}`;
-  const rateOf = (rate: unknown, period: unknown) => `${String(rate)} per ${String(period)} s`;
-  const { parallelism, rate, period } = query;
-  const shownRate = shown.rate === undefined ? "not pinned" : rateOf(shown.rate, shown.period);
-  const parts = [
-    ...(parallelism === undefined ? [] : [`parallelism ${parallelism} (now ${shown.parallelism ?? "not pinned"})`]),
-    ...(rate === undefined ? [] : [`rate ${rateOf(rate, period)} (now ${shownRate})`]),
-  ];
-  return `pin ${parts.join(" and ")}`;
-}
-
-/** A sentence for the notice of operations, with a space before it. */
-export function counterNotice(operations: readonly KeyOperation[]): string {
-  return operations.some(({ action }) => action === "pin") ? " A pin resets the counters of the key." : "";
+  const now = shown.rate === undefined ? "not pinned" : `${shown.rate} per ${shown.period} s`;
+  const described = operations.map(({ action, query }) => {
+    const { parallelism, rate, period } = query;
+    if (action !== "pin") return `${action} ${Object.keys(query).join(" and ")}`.trim();
+    const limits = [
+      parallelism && `parallelism ${parallelism} (now ${shown.parallelism ?? "not pinned"})`,
+      rate && `rate ${rate} per ${period} s (now ${now})`,
+    ];
+    return `pin ${limits.filter(Boolean).join(" and ")}`;
+  });
+  return described.join(", ");
 }
 
 /**

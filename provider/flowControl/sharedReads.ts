@@ -9,11 +9,9 @@ import { pathPartProblem } from "../records/fields";
  */
 export const maxSingleReads = 8;
 
-/** The reads that are started in one turn of the event loop. */
+/** The reads that are started in one turn of the event loop, by what is read. */
 interface Turn {
   readonly end: Promise<void>;
-  readonly keys: Set<string>;
-  /** By what is read. */
   readonly reads: Map<string, Promise<unknown>>;
 }
 
@@ -31,11 +29,10 @@ export class SharedReads {
   /** As `FlowControl.get`: the same key once, and many keys by one list. */
   get(key: string): Promise<FlowControlKey> {
     const turn = this.#currentTurn();
-    turn.keys.add(key);
     return once(turn, `key ${key}`, async () => {
       // A list that is read anyway contains the key too.
-      const worthwhile = turn.keys.size > maxSingleReads || turn.reads.has(everything);
-      const listed = worthwhile ? await once(turn, "list by key", () => this.#listed(turn)) : undefined;
+      const worthwhile = turn.reads.size > maxSingleReads || turn.reads.has(everything);
+      const listed = worthwhile ? await once(turn, "list by key", () => this.#byKey(turn)) : undefined;
       return listed?.get(key) ?? this.flowControl.get(key);
     });
   }
@@ -50,15 +47,21 @@ export class SharedReads {
     return once(this.#currentTurn(), "global parallelism", () => this.flowControl.globalParallelism());
   }
 
-  /** The records of the list by key; empty if the list could not be read. */
-  async #listed(turn: Turn): Promise<ReadonlyMap<string, FlowControlKey | undefined>> {
+  /**
+   * The records of the list; undefined for a key that is listed twice, or that a single read would refuse. Empty if the
+   * list could not be read: the single reads report the failure for each key.
+   */
+  async #byKey(turn: Turn): Promise<ReadonlyMap<string, FlowControlKey | undefined>> {
+    const found = new Map<string, FlowControlKey | undefined>();
     try {
-      return byKey(await this.#list(turn));
+      for (const entry of await this.#list(turn)) {
+        const { flowControlKey: key } = entry;
+        found.set(key, found.has(key) || pathPartProblem(key) !== undefined ? undefined : entry);
+      }
     } catch (error) {
-      // The single reads report the failure for each key.
-      if (error instanceof RequestError) return new Map();
-      throw error;
+      if (!(error instanceof RequestError)) throw error;
     }
+    return found;
   }
 
   #list(turn: Turn, search?: string): Promise<FlowControlKey[]> {
@@ -68,7 +71,7 @@ export class SharedReads {
 
   #currentTurn(): Turn {
     const end = () => new Promise<void>((resolve) => setImmediate(() => resolve((this.#turn = undefined))));
-    return (this.#turn ??= { end: end(), keys: new Set(), reads: new Map() });
+    return (this.#turn ??= { end: end(), reads: new Map() });
   }
 }
 
@@ -76,15 +79,4 @@ function once<T>({ end, reads }: Turn, name: string, read: () => Promise<T>): Pr
   const result = (reads.get(name) as Promise<T> | undefined) ?? end.then(read);
   reads.set(name, result);
   return result;
-}
-
-/** The records by key; undefined for a key that is listed twice, or that a single read would refuse. */
-function byKey(entries: readonly FlowControlKey[]): ReadonlyMap<string, FlowControlKey | undefined> {
-  const found = new Map<string, FlowControlKey | undefined>();
-  for (const entry of entries) {
-    const { flowControlKey: key } = entry;
-    const usable = !found.has(key) && pathPartProblem(key) === undefined;
-    found.set(key, usable ? entry : undefined);
-  }
-  return found;
 }

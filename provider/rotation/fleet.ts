@@ -5,23 +5,31 @@ import { engineMessage } from "../records/engineMessage";
 import { isUnknown } from "../records/properties";
 import { type Resource, type Result } from "../resource";
 import { type Run } from "../run";
-import { type Finding, told } from "./findings";
-import { fleetFailure, type FleetOutputs, notAttempted } from "./fleetOutputs";
+import { accessOf, urlsOf } from "./access";
+import { type Rotated, told } from "./findings";
 import {
-  announcedIn,
-  changingIn,
+  fleetFailure,
+  fleetId,
+  type FleetOutputs,
+  type Member,
+  notAttempted,
+  readFleet,
+  type SavedMember,
+  writeFleet,
+} from "./fleetOutputs";
+import {
   databasesProblems,
   type FleetInputs,
   fleetNotices,
-  isRewritten,
-  membersOf,
+  idsIn,
   type PlannedMember,
   plannedMembers,
+  planFleet,
 } from "./fleetPlan";
-import { fleetId, readFleet, type SavedMember, subjectOf, writeFleet } from "./fleetState";
+import { refreshedIn } from "./messages";
 import { refresh } from "./reads";
 import { rotate } from "./rotate";
-import { claimOf, connectionInput, refreshedIn, rotationInputs, rotationProblems } from "./rotation";
+import { claimOf, connectionInput, rotationInputs, rotationProblems } from "./rotation";
 
 /** Rotates the passwords of many databases, each by the same rules as a single one. */
 export const passwordRotationFleet: Resource<FleetInputs, FleetOutputs> = {
@@ -51,31 +59,17 @@ export const passwordRotationFleet: Resource<FleetInputs, FleetOutputs> = {
   },
   check: (inputs, run) => [...databasesProblems(inputs), ...rotationProblems(inputs, databasePassword, run)],
   claims: (inputs) => {
-    const ids = new Set(membersOf(inputs).map(({ databaseId }) => databaseId));
-    return [...ids].flatMap((databaseId) => (isUnknown(databaseId) ? [] : claimOf(subjectOf({ databaseId }))));
+    const ids = [...new Set(Object.values(idsIn(inputs)))];
+    return ids.flatMap((id) => (isUnknown(id) ? [] : claimOf({ kind: databasePassword, id })));
   },
-  plan(saved, inputs, run) {
-    const before = saved && readFleet(saved);
-    if (!isObject(inputs.databases)) {
-      const text = "Passwords of the databases: may be reset: databases is not known yet.";
-      return { changes: true, notices: [{ text }, ...run.settingsWarning(databasePassword.service)] };
-    }
-    const members = plannedMembers(before, inputs, run);
-    const isOther = before === undefined || isRewritten(before, members);
-    return {
-      changes: isOther || members.some(({ plan }) => plan.kind !== "keep"),
-      changing: isOther ? undefined : changingIn(members),
-      notices: announcedIn(members, before !== undefined, run),
-    };
-  },
+  plan: planFleet,
   async apply(saved, inputs, run) {
-    const members = plannedMembers(saved && readFleet(saved), inputs, run);
+    const members = plannedMembers(saved, inputs, run);
     return result(await rotateAll(members, inputs, run), inputs.includeRecords === true, run);
   },
   async refresh(saved, run) {
     try {
-      const members = [...readFleet(saved).values()];
-      const done = await Promise.all(members.map((member) => refreshOne(member, run)));
+      const done = await Promise.all([...readFleet(saved).values()].map((member) => refreshOne(member, run)));
       const { outputs, notices } = result(done, Object.keys(saved.records).length > 0, run);
       return { outputs, notices };
     } catch (error) {
@@ -86,10 +80,7 @@ export const passwordRotationFleet: Resource<FleetInputs, FleetOutputs> = {
 };
 
 /** What was done for one database. */
-interface Done extends SavedMember {
-  readonly findings: readonly Finding[];
-  readonly failure?: RekeyError | undefined;
-}
+type Done = Member & Omit<Rotated, "state">;
 
 /** Milliseconds after which a fleet shows again how many of its databases are done. */
 const progressMs = 5_000;
@@ -105,15 +96,14 @@ async function rotateAll(
   run: Run,
 ): Promise<Done[]> {
   const isIdle = ({ plan }: PlannedMember) => plan.kind === "keep" || plan.kind === "save";
-  if (members.every(isIdle)) return Promise.all(members.map((one) => rotateOne(one, run)));
-  run.platform.operations(databasePassword);
+  if (!members.every(isIdle)) run.platform.operations(databasePassword);
   const queue = run.platform.queueWithin(concurrency ?? undefined);
   const { clock, log } = run.options;
   let shownAtMs = clock.elapsedMs();
   let done = 0;
   let failed = 0;
   const rotateInTurn = async (one: PlannedMember): Promise<Done> => {
-    if (!isIdle(one) && failed >= (maxFailures ?? Infinity)) return { ...asSaved(one), error: notAttempted };
+    if (!isIdle(one) && failed >= (maxFailures ?? Infinity)) return { ...one, error: notAttempted, findings: [] };
     const rotated = await rotateOne(one, run);
     done++;
     // A refusal of Rekey is not a failure of the platform.
@@ -129,38 +119,39 @@ async function rotateAll(
 
 /** A failure is saved with its database: an error could not carry the results of the others. */
 async function rotateOne(one: PlannedMember, run: Run): Promise<Done> {
-  const { subject, before, desired } = one;
+  const { subject, state, desired } = one;
   try {
-    return { ...asSaved(one), ...(await rotate(subject, before?.state, desired, run)) };
+    return { ...one, ...(await rotate(subject, state, desired, run)) };
   } catch (error) {
     const secret = { secret: secretOf(subject), word: subject.kind.word };
-    return { ...asSaved(one), failure: error instanceof RekeyError ? error : new InternalError(secret, error) };
+    return { ...one, findings: [], failure: error instanceof RekeyError ? error : new InternalError(secret, error) };
   }
 }
 
-/** The database as it was saved, with its present name. */
-function asSaved({ name, subject, before }: PlannedMember): Done {
-  return { name, databaseId: subject.id, state: before?.state, findings: [] };
-}
-
 /** A failure stays until the next `up`. */
-async function refreshOne(member: SavedMember, run: Run): Promise<Done> {
-  if (member.state === undefined) return { ...member, findings: [] };
-  const subject = subjectOf(member);
+async function refreshOne(member: Member, run: Run): Promise<Done> {
+  const { subject, state } = member;
+  if (!state) return { ...member, findings: [] };
   refreshedIn(run).add(secretOf(subject));
-  return { ...member, ...(await refresh(subject, member.state, run)) };
+  return { ...member, ...(await refresh(subject, state, run)) };
 }
 
 /** Characters of an error that is saved: a thousand of them are part of the state. */
 const maxErrorChars = 1_000;
 
 function result(done: readonly Done[], withRecords: boolean, run: Run): Result<FleetOutputs> {
-  const members = done.map(({ failure, ...one }) =>
-    failure ? { ...one, error: engineMessage(run.shown(failure.message), maxErrorChars) } : one,
-  );
+  const members = done.map(({ failure, ...one }): SavedMember => {
+    const { subject, state } = one;
+    return {
+      ...one,
+      ...(failure && { error: engineMessage(run.shown(failure.message), maxErrorChars) }),
+      connectionUrl: state && urlsOf(subject, state, run).connectionUrl,
+      access: (state && accessOf(subject, state, run)) ?? { id: subject.id, of: subject.kind.noun, count: 0 },
+    };
+  });
   const said = done.flatMap(({ name, findings }) =>
     findings.map((finding) => ({ name, reason: finding.kind, said: told(finding, databasePassword) })),
   );
-  const outputs = writeFleet(members, withRecords, run);
+  const outputs = writeFleet(members, withRecords);
   return { outputs, failure: fleetFailure(outputs.states), isPartial: true, notices: fleetNotices(said, run) };
 }

@@ -1,8 +1,12 @@
-import { outputsAreFormer, RekeyError } from "../platform/errors";
+import { outputsAreFormer, RekeyError, StateError } from "../platform/errors";
+import { type Subject, databasePassword } from "../platform/secretKind";
 import { type Credentials } from "../records/credentials";
 import { type DatabaseRecord } from "../records/database";
-import { type ResetReason } from "./memory";
-import { type Outcome, type State } from "./state";
+import { isObject } from "../records/fields";
+import { jsonText } from "../records/properties";
+import { parsed, type ResetReason, sealed, unsealed } from "./memory";
+import { dueAt } from "./schedule";
+import { credentialsIn, type Outcome, type State, stateIn } from "./state";
 
 /** What a fleet shows of one database. */
 export interface FleetDatabase extends Pick<State, "rotatedAt" | "adoptedAt"> {
@@ -36,21 +40,98 @@ export interface FleetRecord {
   readonly exactIntegers?: Readonly<Record<string, string>> | undefined;
 }
 
-/** The saved outputs of a fleet, by the names of its databases. */
-export interface FleetOutputs {
-  readonly fleet: string;
-  readonly states: Readonly<Record<string, FleetDatabase>>;
-  readonly credentials: Readonly<Record<string, FleetCredentials>>;
-  readonly connectionUrls: Readonly<Record<string, string>>;
-  readonly records: Readonly<Record<string, FleetRecord>>;
-  readonly encryptedCredentials: Readonly<Record<string, string>>;
-  readonly failed: readonly string[];
-  readonly lastRotated?: string | undefined;
-  readonly nextRotationAt?: string | undefined;
-  /** JSON text of an `Access` for each name. */
-  readonly access: string;
-  /** JSON text of a `Memory` for each id of a database: another name changes nothing. */
-  readonly memory: string;
+/** The id of each fleet. */
+export const fleetId = "fleet";
+
+/** One database of a fleet. */
+export interface Member {
+  readonly name: string;
+  readonly subject: Subject;
+  /** Undefined if it was never reset or adopted. */
+  readonly state?: State | undefined;
+  /** Why the last `up` failed for it. */
+  readonly error?: string | undefined;
+}
+
+/**
+ * The saved databases by their ids.
+ *
+ * @throws StateError if the outputs are damaged: a database that is lost would be a new one, and be reset
+ */
+export function readFleet(outputs: FleetOutputs): Map<string, Member> {
+  const { states, credentials, records, encryptedCredentials } = outputs;
+  const [memories, accesses] = [parsed(outputs.memory), parsed(outputs.access)];
+  if (!isObject(states) || !isObject(memories) || !isObject(accesses)) {
+    const advice = "Restore it from an earlier export of the state.";
+    throw new StateError({ output: isObject(states) ? "memory" : "states", reason: "is not a map", advice });
+  }
+  const members = Object.entries(states).map(([name, { databaseId: id, error, ...shown }]): [string, Member] => {
+    const member = { name, subject: { kind: databasePassword, id }, error };
+    if (shown.outcome === "pending") return [id, member];
+    // Where clients connect is known without the whole record.
+    const record = (accesses[name] as Partial<FleetRecord> | undefined)?.record;
+    const own = { ...shown, ...credentials[name], record, ...records[name] };
+    const state = { ...own, encryptedCredentials: encryptedCredentials[name] };
+    return [id, { ...member, state: stateIn(state, unsealed(memories[id])) }];
+  });
+  return new Map(members);
+}
+
+/** The saved outputs of a fleet. */
+export type FleetOutputs = ReturnType<typeof writeFleet>;
+
+/** A database with what programs use that follows from its state. */
+export interface SavedMember extends Member {
+  readonly connectionUrl?: string | undefined;
+  /** An `Access`. */
+  readonly access: object;
+}
+
+/** The outputs to save, by name, in the same order whatever the order in the program is. */
+export function writeFleet(members: readonly SavedMember[], withRecords: boolean) {
+  const sorted = members.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  // What is undefined is not saved.
+  const byName = <T>(valueOf: (member: SavedMember) => T | undefined) =>
+    Object.fromEntries(sorted.map((one) => [one.name, valueOf(one)])) as Record<string, T>;
+  const states = sorted.flatMap(({ state }) => state ?? []);
+  const due = states.flatMap(({ memory: { rotatedAt, declared } }) =>
+    declared.rotateEvery === undefined ? [] : dueAt(rotatedAt, declared.rotateEvery).toISOString(),
+  );
+  // By id: another name changes nothing.
+  const memories = sorted.map(({ subject, state }) => [subject.id, state && sealed(state.memory)] as const);
+  return {
+    fleet: fleetId,
+    states: byName(shownOf),
+    credentials: byName(({ state }) => state && credentialsOf(state)),
+    connectionUrls: byName(({ connectionUrl }) => connectionUrl),
+    records: withRecords ? byName(({ state }) => state && recordOf(state)) : {},
+    encryptedCredentials: byName(({ state }) => state?.encryptedCredentials),
+    failed: sorted.flatMap(({ name, error }) => (error === undefined ? [] : name)),
+    lastRotated: states
+      .flatMap(({ rotatedAt }) => rotatedAt ?? [])
+      .toSorted()
+      .at(-1),
+    nextRotationAt: due.toSorted()[0],
+    access: jsonText(byName(({ access }) => access)),
+    memory: JSON.stringify(Object.fromEntries(memories)),
+  };
+}
+
+function shownOf({ subject, state, error }: Member): FleetDatabase {
+  if (!state) return { databaseId: subject.id, outcome: "pending", rotationCount: 0, error };
+  const { outcome, rotatedAt, adoptedAt, rotationCount, rotationReason } = state;
+  // An empty list of each of a thousand databases takes time.
+  const problems = state.problems?.length === 0 ? undefined : state.problems;
+  return { databaseId: subject.id, outcome, rotatedAt, adoptedAt, rotationCount, rotationReason, problems, error };
+}
+
+function credentialsOf(state: State): FleetCredentials | undefined {
+  const values = { ...credentialsIn(state), ...(state.otherFields && { otherFields: state.otherFields }) };
+  return Object.keys(values).length > 0 ? values : undefined;
+}
+
+function recordOf({ record, exactIntegers }: State): FleetRecord | undefined {
+  return record && { record, exactIntegers };
 }
 
 /** What is saved of a database that was not attempted. */

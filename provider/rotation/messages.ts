@@ -1,8 +1,18 @@
 import { type SecretKind, secretOf, type Subject } from "../platform/secretKind";
-import { unknownValue } from "../records/properties";
+import { isUnknown } from "../records/properties";
 import { type Notice } from "../resource";
+import { type Run } from "../run";
 import { type Memory } from "./memory";
-import { type Context, type Desired, isElsewhere, isReadFirst, type Plan, type Reset, whyElsewhere } from "./plan";
+import {
+  type Context,
+  contextOf,
+  type Desired,
+  isElsewhere,
+  isReadFirst,
+  type Plan,
+  type Reset,
+  whyElsewhere,
+} from "./plan";
 import { isFuture } from "./schedule";
 import { type State } from "./state";
 
@@ -10,12 +20,14 @@ import { type State } from "./state";
 export interface Said {
   readonly text: string;
   readonly isWarning?: boolean | undefined;
+  /** The secrets whose reset it announces. */
+  readonly secrets?: readonly (string | symbol)[] | undefined;
 }
 
 /** A notice about one secret: `Password of database "a": was reset.` */
 export function noticeAbout(subject: Subject, { text, isWarning }: Said): Notice {
   const { noun, word, onlyId } = subject.kind;
-  const secret = subject.id === unknownValue && onlyId === undefined ? `${word} of the ${noun}` : secretOf(subject);
+  const secret = isUnknown(subject.id) && onlyId === undefined ? `${word} of the ${noun}` : secretOf(subject);
   return { text: `${secret.slice(0, 1).toUpperCase()}${secret.slice(1)}: ${text}`, isWarning };
 }
 
@@ -24,31 +36,45 @@ export function resetOrRolled({ minInterval }: SecretKind): string {
   return minInterval === undefined ? "reset" : "rolled";
 }
 
+/** The secrets that this run has refreshed. All are in the state: a new resource for one of them is likely renamed. */
+export function refreshedIn(run: Run): Set<string> {
+  return run.shared(refreshedIn, () => new Set<string>());
+}
+
 /**
  * What is said of a plan before it is carried out, and what may be wrong with the saved memory.
  *
  * @param isAdded whether it is new in a fleet that has others
  */
 export function saidOf(
+  subject: Subject,
   plan: Plan,
   saved: State | undefined,
   desired: Desired,
-  context: Context,
+  run: Run,
   isAdded = false,
 ): Said[] {
+  const context = contextOf(subject, run);
   const readsFirst = saved !== undefined && isReadFirst(saved, plan, context);
-  const announcement = announced(plan, context.kind, desired, readsFirst, isAdded);
-  return [...(announcement ? [announcement] : []), ...(saved ? concerns(saved.memory, plan, desired, context) : [])];
+  const announcement = announced(subject, plan, desired, readsFirst, isAdded);
+  const isRenamed = plan.kind === "reset" && saved === undefined && refreshedIn(run).has(secretOf(subject));
+  const renamed = { text: "is in the state already. Renamed? Then use the option `aliases`.", isWarning: true };
+  return [
+    ...(announcement ? [announcement] : []),
+    ...(isRenamed ? [renamed] : []),
+    ...(saved ? concerns(saved.memory, plan, desired, context) : []),
+  ];
 }
 
 /** @param readsFirst whether the secret is read before it is reset, and the read may be enough */
 function announced(
+  subject: Subject,
   plan: Plan,
-  kind: SecretKind,
   desired: Desired,
   readsFirst: boolean,
   isAdded: boolean,
 ): Said | undefined {
+  const { kind } = subject;
   const did = resetOrRolled(kind);
   const why = (due: Reset) => `because ${reasonOf(due, kind, desired, isAdded)}`;
   const first = readsFirst
@@ -78,8 +104,11 @@ function announced(
         text: readsFirst ? `will be read first, and may then be ${did}. If that changes nothing, it ${text}` : text,
       };
     }
-    case "reset":
-      return { text: `will be ${did}, ${why(plan)}${first}` };
+    case "reset": {
+      // Each secret whose id is not known yet is another one.
+      const secret = isUnknown(subject.id) ? Symbol() : secretOf(subject);
+      return { text: `will be ${did}, ${why(plan)}${first}`, secrets: [secret] };
+    }
   }
 }
 
@@ -111,14 +140,17 @@ function reasonOf(
   }
 }
 
-/** Adds how many resets this run has announced. Those above its limit will be refused. */
-export function withCount(
-  said: Said,
-  { count, limit }: { readonly count: number; readonly limit: number | undefined },
-): Said {
+/**
+ * Adds how many resets this run has announced. Those above its limit will be refused. Nothing is left of what was
+ * announced before: a replacement is announced once, by its diff.
+ */
+export function counted(said: Said, run: Run): Said[] {
+  const counts = said.secrets && run.announce(said.secrets);
+  if (!counts) return said.secrets ? [] : [said];
+  const { count, limit } = counts;
   const text = `${said.text} So far ${count}${limit === undefined ? "" : ` of ${limit}`} in this run`;
-  if (limit === undefined || count <= limit) return { ...said, text: `${text}.` };
-  return { text: `${text}: those above rekey:maxResetsPerRun will be refused.`, isWarning: true };
+  if (limit === undefined || count <= limit) return [{ ...said, text: `${text}.` }];
+  return [{ text: `${text}: those above rekey:maxResetsPerRun will be refused.`, isWarning: true }];
 }
 
 function concerns(memory: Memory, plan: Plan, { rotateEvery }: Desired, context: Context): Said[] {

@@ -1,7 +1,7 @@
 import { InputError, RekeyError } from "../platform/errors";
 import { ownerOf, type SecretKind, secretOf, type Subject, databasePassword } from "../platform/secretKind";
 import { idProblem, isSet } from "../records/fields";
-import { isUnknown, jsonText, unknownValue } from "../records/properties";
+import { isUnknown, jsonText } from "../records/properties";
 import {
   type Adopted,
   type Claim,
@@ -18,7 +18,7 @@ import { accessOf, connectionProblem, urlsOf } from "./access";
 import { recipientsProblem } from "./encryption";
 import { type Rotated, told } from "./findings";
 import { writeMemory } from "./memory";
-import { noticeAbout, type Said, saidOf, withCount } from "./messages";
+import { counted, noticeAbout, refreshedIn, saidOf } from "./messages";
 import { changedIn, contextOf, type Desired, type Plan, planRotation } from "./plan";
 import { refresh } from "./reads";
 import { rotate } from "./rotate";
@@ -71,7 +71,12 @@ export function rotationOf(kind: SecretKind): Resource<Desired, RotationOutputs>
       return {
         changes: plan.kind !== "keep",
         changing: state && changingOutputs(Object.keys(outputs), plan, state, inputs),
-        notices: noticesOf(subject, plan, state, inputs, run),
+        notices: [
+          ...saidOf(subject, plan, state, inputs, run)
+            .flatMap((said) => counted(said, run))
+            .map((said) => noticeAbout(subject, said)),
+          ...settingsNotice(subject, plan, run),
+        ],
       };
     },
     async apply(saved, inputs, run) {
@@ -153,45 +158,16 @@ export function changingOutputs(
   const changing = [
     "memory",
     ...(isMore ? all.filter((name) => !outputsOfReset.includes(name)) : []),
-    ...(changed.includes("connection") ? ["connectionUrl", "restUrl", "access"] : []),
+    ...(changed.includes("connection") ? ["connectionUrl", "connectionUrls", "restUrl", "access"] : []),
     ...(changed.includes("rotateEvery") ? ["nextRotationAt"] : []),
   ];
   return all.filter((name) => changing.includes(name));
 }
 
-/** What is said of a new resource for a secret that the run's state has. */
-export const renamed: Said = {
-  text: "is in the state already. Renamed? Then use the option `aliases`.",
-  isWarning: true,
-};
-
-/** What is said of a plan, before it is carried out, with the resets of the run counted. */
-function noticesOf(subject: Subject, plan: Plan, saved: State | undefined, desired: Desired, run: Run): Notice[] {
-  const said = saidOf(plan, saved, desired, contextOf(subject, run));
-  if (plan.kind === "reset") {
-    const [first] = said;
-    // Each secret whose id is not known yet is another one.
-    const counted = run.announce([subject.id === unknownValue ? Symbol() : secretOf(subject)]);
-    // A replacement is announced once, by its diff.
-    said.splice(0, 1, ...(first && counted ? [withCount(first, counted)] : []));
-    if (saved === undefined && refreshedIn(run).has(secretOf(subject))) said.push(renamed);
-  }
-  return [...said.map((one) => noticeAbout(subject, one)), ...settingsNotice(subject, plan, run)];
-}
-
-/** The secrets that this run has refreshed. All are in the state: a new resource for one of them is likely renamed. */
-export function refreshedIn(run: Run): Set<string> {
-  return run.shared(refreshedIn, () => new Set<string>());
-}
-
 /** Says once in a run that an `up` will fail for a missing setting: previews pass without credentials. */
 export function settingsNotice({ kind }: Subject, plan: Plan, run: Run): Notice[] {
-  return needsPlatform(plan) ? run.settingsWarning(kind.service) : [];
-}
-
-/** Whether carrying out a plan may send requests to the platform. */
-function needsPlatform({ kind }: Plan): boolean {
-  return kind !== "keep" && kind !== "save" && kind !== "refuse";
+  const sendsNothing = plan.kind === "keep" || plan.kind === "save" || plan.kind === "refuse";
+  return sendsNothing ? [] : run.settingsWarning(kind.service);
 }
 
 /** The inputs of each rotation. */

@@ -1,20 +1,25 @@
 import { randomBytes } from "node:crypto";
-import { type Credential, nameOf, shownEndpoint } from "../platform/endpoint";
-import { RequestError } from "../platform/errors";
-import { type ProbeRequest } from "../platform/probe";
+import { type Credential, nameOf, shownEndpoint, type ProbeEndpoint } from "../platform/endpoint";
+import { RequestError, InputError, SettingsError } from "../platform/errors";
 import { type RequestQueue } from "../platform/http";
-import { ownerOf } from "../platform/secretKind";
-import { type AccessCredential } from "../rotation/access";
+import { ownerOf, type Subject } from "../platform/secretKind";
+import { type AccessCredential, type Access, endpointOf } from "../rotation/access";
 import { poll, type Run } from "../run";
-import { endpointFor, type Failure, isSameCredential, type Target } from "./targets";
+import { saltedMark } from "../rotation/memory";
 
-/** What the secrets of a call are verified with. */
-export interface Tools {
-  readonly run: Run;
-  /** Limits the secrets that are tried at the same time. */
-  readonly queue: RequestQueue;
-  /** Time of the run's clock after which nothing is repeated. Each secret gets at least one attempt. */
-  readonly endsAtMs: number;
+/** One secret to verify. */
+export interface Target extends Access {
+  readonly subject: Subject;
+  /** Its name in messages: that of the program, if it belongs to a fleet. */
+  readonly name: string;
+  /** The user of a password, if the program sets one: without a name, it is the default one. */
+  readonly username: string | undefined;
+}
+
+/** Why a secret is not verified. */
+export interface Failure {
+  readonly reason: string;
+  readonly advice: string;
 }
 
 /** Milliseconds of one request, and of one that begins after the end of the verification. */
@@ -27,6 +32,8 @@ const lateRequestMs = 1_000;
  *
  * @param current is read first, if it is not saved
  * @param formers have the same name
+ * @param queue limits the secrets that are tried at the same time
+ * @param endsAtMs time of the run's clock after which nothing is repeated: each secret gets at least one attempt
  * @returns undefined if all of it holds
  * @throws RequestError if the engine is gone
  */
@@ -34,7 +41,7 @@ export async function verify(
   target: Target,
   current: AccessCredential,
   formers: readonly Credential[],
-  { run, queue, endsAtMs }: Tools,
+  { run, queue, endsAtMs }: { readonly run: Run; readonly queue: RequestQueue; readonly endsAtMs: number },
 ): Promise<Failure | undefined> {
   const { clock, settings } = run.options;
   const endpoint = endpointFor(target, run);
@@ -49,7 +56,7 @@ export async function verify(
     const credential = known ?? (await read(target, current, timeoutMs, run));
     if ("reason" in credential) return credential;
     known = credential;
-    return tryAll(target, { endpoint, timeoutMs, credential }, formers, run);
+    return tryAll(target, endpoint, known, formers, timeoutMs, run);
   };
   return poll(run, {
     act: () => queue.run(attempt),
@@ -57,6 +64,28 @@ export async function verify(
     firstWaitMs: 200,
     endsAtMs,
   });
+}
+
+/** Where the current credential is tried, or why that is not known. */
+function endpointFor(target: Target, { options }: Run): ProbeEndpoint | Failure {
+  const { id, subject, record, connection = {}, restUrl, current } = target;
+  const { probe } = subject.kind;
+  try {
+    if (!probe) {
+      // The REST interface has the port of HTTPS.
+      const at = current?.name === "restToken" ? { port: 443, tls: true, ...connection } : connection;
+      return endpointOf({ databaseId: id, record }, at, options.settings.databaseHost);
+    }
+    if (probe.service === "queue") return { ...probe, baseUrl: options.settings.require("queueUrl") };
+    if (restUrl !== undefined) return { ...probe, baseUrl: restUrl.replace(/\/$/, "") };
+    const reason = `the platform's record of ${ownerOf(subject)} has no endpoint that can be used`;
+    return { reason, advice: "Remove this verification." };
+  } catch (error) {
+    if (error instanceof SettingsError) return { reason: error.problem, advice: error.advice };
+    if (!(error instanceof InputError)) throw error;
+    const advice = "Set connection on the rotation, the fleet or this verification.";
+    return { reason: `${error.property} ${error.reason}`, advice };
+  }
 }
 
 function notKnown(current: AccessCredential, why: string, advice: string): Failure {
@@ -83,48 +112,11 @@ async function read(
   }
 }
 
-/** The current credential must be accepted, and a wrong one and the former ones refused. */
-async function tryAll(
-  { subject }: Target,
-  { credential, ...request }: Pick<ProbeRequest, "endpoint" | "timeoutMs" | "credential">,
-  formers: readonly Credential[],
-  run: Run,
-): Promise<Failure | undefined> {
-  const service = subject.kind.probe?.service ?? "database";
-  const [what, server] = [nameOf(credential), service === "queue" ? service : subject.kind.noun];
-  const wrong = { ...credential, value: randomBytes(24).toString("base64url") };
-  const tries = [
-    { which: "the new", tried: credential, must: "accepted", otherwise: `the new ${what} is refused` },
-    {
-      which: "a wrong",
-      tried: wrong,
-      must: "refused",
-      otherwise: `the ${server} is open to everyone: it accepts any ${what}`,
-    },
-    ...formers.map((tried) => {
-      return { which: "a former", tried, must: "refused", otherwise: `a former ${what} is still accepted` };
-    }),
-  ];
-  run.platform.secrets.add(tries.map(({ tried }) => tried.value));
-  const at = `(${shownEndpoint(request.endpoint, credential)})`;
-  for (const { which, tried, must, otherwise } of tries) {
-    const owner = ownerOf(subject);
-    const result = await run.platform.probe({ ...request, owner, credential: tried });
-    if (result.kind === must) continue;
-    const address = addresses[service];
-    if (result.kind === "unknown") {
-      const reason = `${which} ${what} could not be tried: ${result.why} ${at}`;
-      const check = `Check ${address}, rekey:proxy and rekey:caFile, and whether the ${server} is active.`;
-      return { reason, advice: `${check} ${moreTime}` };
-    }
-    const words = result.kind === "refused" ? `: ${result.words}` : "";
-    const check = tried === wrong ? `it requires a ${what}` : "the reset was applied";
-    return {
-      reason: `${otherwise}${words} ${at}`,
-      advice: `Check at the platform whether ${check}, and check ${address}. ${moreTime}`,
-    };
-  }
-  return undefined;
+/** Whether two credentials of a secret are the same, even if one or both are known by their marks only. */
+export function isSameCredential(a: AccessCredential, b: AccessCredential): boolean {
+  if (a.name !== b.name) return false;
+  if ("mark" in a) return "mark" in b ? a.mark === b.mark : isSameCredential(b, a);
+  return "mark" in b ? saltedMark(b.salt, a.value) === b.mark : a.value === b.value;
 }
 
 /** The source of the address at which a credential is tried. */
@@ -134,4 +126,40 @@ const addresses = {
   queue: "rekey:queueUrl (the address of its region)",
 } as const;
 
-const moreTime = "Raise withinSeconds if the platform needs longer.";
+/** The current credential must be accepted, and a wrong one and the former ones refused. */
+async function tryAll(
+  { subject }: Target,
+  endpoint: ProbeEndpoint,
+  current: Credential,
+  formers: readonly Credential[],
+  timeoutMs: number,
+  run: Run,
+): Promise<Failure | undefined> {
+  const service = subject.kind.probe?.service ?? "database";
+  const [what, server] = [nameOf(current), service === "queue" ? service : subject.kind.noun];
+  const at = `(${shownEndpoint(endpoint, current)})`;
+  const moreTime = "Raise withinSeconds if the platform needs longer.";
+  const wrong = { ...current, value: randomBytes(24).toString("base64url") };
+  const all = [current, wrong, ...formers];
+  const request = { owner: ownerOf(subject), endpoint, timeoutMs };
+  run.platform.secrets.add(all.map(({ value }) => value));
+  for (const credential of all) {
+    const result = await run.platform.probe({ ...request, credential });
+    if (result.kind === (credential === current ? "accepted" : "refused")) continue;
+    if (result.kind === "unknown") {
+      const which = credential === current ? "the new" : credential === wrong ? "a wrong" : "a former";
+      const check = `Check ${addresses[service]}, rekey:proxy and rekey:caFile, and whether the ${server} is active.`;
+      return { reason: `${which} ${what} could not be tried: ${result.why} ${at}`, advice: `${check} ${moreTime}` };
+    }
+    const otherwise =
+      result.kind === "refused"
+        ? `the new ${what} is refused: ${result.words}`
+        : credential === wrong
+          ? `the ${server} is open to everyone: it accepts any ${what}`
+          : `a former ${what} is still accepted`;
+    const check = credential === wrong ? `it requires a ${what}` : "the reset was applied";
+    const advice = `Check at the platform whether ${check}, and check ${addresses[service]}. ${moreTime}`;
+    return { reason: `${otherwise} ${at}`, advice };
+  }
+  return undefined;
+}

@@ -1,17 +1,16 @@
-import { nameOf } from "../platform/endpoint";
+import { nameOf, type Credential } from "../platform/endpoint";
 import { VerificationError } from "../platform/errors";
-import { keyOf } from "../platform/secretKind";
+import { keyOf, ownerOf, kinds } from "../platform/secretKind";
 import { isObject, isSet } from "../records/fields";
 import { isUnknown } from "../records/properties";
-import { type Notice, type Planned, type Resource, type Result } from "../resource";
-import { type AccessCredential } from "../rotation/access";
-import { parsed } from "../rotation/memory";
+import { type Planned, type Resource, type Result } from "../resource";
+import { type Access, type AccessCredential, usernameFor } from "../rotation/access";
+import { type Connection, parsed } from "../rotation/memory";
 import { type Desired } from "../rotation/plan";
 import { formerIn } from "../rotation/rotate";
 import { connectionInput } from "../rotation/rotation";
 import { type Run } from "../run";
-import { type Tools, verify } from "./attempts";
-import { accessProblem, type Failure, isSameCredential, type Target, targetsIn } from "./targets";
+import { type Failure, isSameCredential, type Target, verify } from "./attempts";
 
 export interface CredentialVerificationInputs extends Pick<Desired, "connection"> {
   /** JSON text of one `Access`, or of a map of names to them. */
@@ -54,29 +53,54 @@ interface Verified {
 }
 
 const defaultWithinSeconds = 30;
-/** Secrets that are named in one message. */
-const maxNamed = 20;
 
 export const credentialVerification: Resource<CredentialVerificationInputs, CredentialVerificationOutputs> = {
   idInput: "subject",
   onlyId: "verification",
   outputs: { subject: "plain", verified: "plain", verifiedAt: "plain", formerRefused: "plain", memory: "secret" },
-  inputs: (schemas) => ({
-    required: ["access"],
-    schemas: {
-      access: schemas.z.unknown().superRefine(schemas.refuse(accessProblem)),
-      ...connectionInput(schemas),
-      withinSeconds: schemas.z.unknown().superRefine(schemas.refuse(secondsProblem)),
-    },
-  }),
+  inputs: (schemas) => {
+    const access = schemas.z.unknown().superRefine(schemas.refuse(accessProblem));
+    const seconds = "must be a number of seconds above 0";
+    const withinSeconds = schemas.z.number(seconds).positive(seconds);
+    return { required: ["access"], schemas: { access, ...connectionInput(schemas), withinSeconds } };
+  },
   plan,
   apply,
 };
 
-/** Why a value of `withinSeconds` cannot be used, if it cannot. */
-function secondsProblem(value: unknown): string | undefined {
-  const isUsable = typeof value === "number" && Number.isFinite(value) && value > 0;
-  return isUsable ? undefined : "must be a number of seconds above 0";
+/** What is wrong with an input `access`. It is a secret, so nothing of it is shown. */
+function accessProblem(given: unknown): string | undefined {
+  try {
+    targetsIn(given as string);
+    return undefined;
+  } catch {
+    return "must be the output `access` of a rotation or a fleet";
+  }
+}
+
+/**
+ * The secrets of the output `access` of a rotation or a fleet.
+ *
+ * @param own takes precedence over the connection of the rotation
+ * @throws Error if the text is something else
+ */
+function targetsIn(text: string, own: Connection = {}): Target[] {
+  const given: unknown = JSON.parse(text);
+  if (!isObject(given)) throw new Error("it is not an object");
+  if (typeof given["id"] === "string") return [targetOf(given, own)];
+  return Object.entries(given).map(([name, access]) => ({ ...targetOf(access, own), name: JSON.stringify(name) }));
+}
+
+function targetOf(given: unknown, own: Connection): Target {
+  const access = (given ?? {}) as Access;
+  const { id, of, count, current } = access;
+  const kind = Object.values(kinds).find(({ noun }) => noun === of);
+  if (!kind || typeof id !== "string" || typeof count !== "number") throw new Error("it is of no secret");
+  const subject = { kind, id };
+  const connection: Connection = { ...access.connection, ...own };
+  const isNamed = current?.name === "password" && connection.username !== undefined;
+  const username = isNamed ? usernameFor({ databaseId: id }, connection) : undefined;
+  return { ...access, connection, subject, name: ownerOf(subject), username };
 }
 
 function plan(saved: CredentialVerificationOutputs | undefined, { access }: CredentialVerificationInputs): Planned {
@@ -108,16 +132,15 @@ async function apply(
   const tools = { run, endsAtMs, queue: run.platform.queueWithin() };
   const own = Object.entries(connection ?? {}).filter(([, value]) => isSet(value));
   const targets = targetsIn(access, Object.fromEntries(own));
-  const due = targets.filter((target) => isDue(target, before));
   const results = await Promise.all(
     targets.map(async (target): Promise<Verified> => {
       const entry = before.get(keyOf(target.subject));
-      return entry && !due.includes(target) ? { target, entry } : verifyTarget(target, entry, tools);
+      return entry && !isDue(target, before) ? { target, entry } : verifyTarget(target, entry, tools);
     }),
   );
   const failure = failureOf(results);
-  const open = targets.filter(({ current }) => current === undefined);
-  const isVerified = failure === undefined && due.some(({ current }) => current !== undefined);
+  const open = targets.flatMap(({ current, name }) => (current ? [] : name));
+  const isVerified = !failure && targets.some((target) => target.current && isDue(target, before));
   const refused = results.map(({ entry }) => entry.formerRefused);
   const outputs: CredentialVerificationOutputs = {
     subject: "verification",
@@ -126,19 +149,27 @@ async function apply(
     formerRefused: failure || !refused.includes(true) || refused.includes(false) ? undefined : true,
     memory: JSON.stringify(Object.fromEntries(results.map(({ target, entry }) => [keyOf(target.subject), entry]))),
   };
-  return { outputs, failure, notices: open.length === 0 ? [] : [notVerified(open)] };
+  // For example after a reset that was not confirmed.
+  const text = `Not verified, because no current credential is known: ${named(open).join(", ")}.`;
+  return { outputs, failure, notices: open.length > 0 ? [{ text, isWarning: true }] : [] };
 }
 
 /** Verifies one secret, and returns what to remember of it. */
-async function verifyTarget(target: Target, entry: Entry | undefined, tools: Tools): Promise<Verified> {
-  const { count, current, username } = target;
+async function verifyTarget(
+  target: Target,
+  entry: Entry | undefined,
+  tools: Parameters<typeof verify>[3],
+): Promise<Verified> {
+  const { subject, count, current, username } = target;
   const former = entry?.accepted ?? entry?.former;
   if (!current) return { target, entry: { count, former } };
+  const { name } = current;
   const isSame = former !== undefined && isSameCredential(former, current);
-  const others = former && !isSame ? [former] : [];
-  const tries = [...formerInRun(target, current, tools.run), ...others].flatMap((one) => {
-    return "value" in one && one.name === current.name && !isSameCredential(one, current) ? [one] : [];
-  });
+  // What resets of this run have replaced, if it is not saved: no later run can try it.
+  const replaced = "value" in current ? [] : formerIn(subject, tools.run).flatMap(({ [name]: value }) => value ?? []);
+  const others = [...new Set(replaced)].map((value): Credential => ({ name, value, username }));
+  if (former && "value" in former && former.name === name) others.push(former);
+  const tries = others.filter((one) => !isSameCredential(one, current));
   const failure =
     isSame && former.count < count ? returnedAgain(target, current) : await verify(target, current, tries, tools);
   // A value that the rotation does not save any more is forgotten.
@@ -146,17 +177,9 @@ async function verifyTarget(target: Target, entry: Entry | undefined, tools: Too
   if (failure) return { target, entry: { count, former: kept }, failure };
   // A reset that was not verified has replaced one that is not known here.
   const isGap = entry !== undefined && ![0, 1].includes(count - (former?.count ?? NaN));
-  const isTried = others.every((one) => tries.some((other) => isSameCredential(one, other)));
+  const isTried = !former || isSame || tries.some((one) => isSameCredential(former, one));
   const formerRefused = isGap || !isTried ? false : tries.length > 0 || undefined;
   return { target, entry: { count, accepted: { ...current, count, username }, formerRefused } };
-}
-
-/** What resets of this run have replaced, if it is not saved: no later run can try it. */
-function formerInRun({ subject, username, count }: Target, current: AccessCredential, run: Run): Tried[] {
-  if ("value" in current) return [];
-  const { name } = current;
-  const values = new Set(formerIn(subject, run).flatMap((credentials) => credentials[name] ?? []));
-  return [...values].map((value) => ({ name, value, count: count - 1, username }));
 }
 
 function returnedAgain({ subject }: Target, current: AccessCredential): Failure {
@@ -179,11 +202,8 @@ function failureOf(results: readonly Verified[]): VerificationError | undefined 
   return new VerificationError({ happened: `Not verified:\n  ${lines.join("\n  ")}`, advice });
 }
 
-/** For secrets without a known credential, for example after a reset that was not confirmed. */
-function notVerified(open: readonly Target[]): Notice {
-  const names = named(open.map(({ name }) => name)).join(", ");
-  return { text: `Not verified, because no current credential is known: ${names}.`, isWarning: true };
-}
+/** Secrets that are named in one message. */
+const maxNamed = 20;
 
 function named(lines: readonly string[]): readonly string[] {
   return lines.length > maxNamed ? [...lines.slice(0, maxNamed), `and ${lines.length - maxNamed} more`] : lines;
