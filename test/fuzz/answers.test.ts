@@ -4,10 +4,14 @@ import { providerTexts } from "../support/host";
 import { rotatedOutputs } from "../support/savedRotation";
 import { isSecret, type Properties } from "../support/wire";
 import { type Answer, answer, databaseId } from "./answers";
-import { assertCarried, assertCredentialsKept, assertNothingPolluted } from "./assertions";
-import { assertNothingShown, isUsable } from "./assertions";
-import { InProcessAdapter } from "./adapter";
-import { fuzz, timeoutFor } from "./settings";
+import {
+  assertCarried,
+  assertCredentialsKept,
+  assertNothingPolluted,
+  assertNothingShown,
+  isUsable,
+} from "./assertions";
+import { fuzz, InProcessAdapter, timeoutFor } from "./fuzz";
 
 const __provider = providerTexts.passwordRotation;
 const former = { password: "former-password", restToken: "former-token" };
