@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
+import { join } from "node:path";
+import * as ts from "typescript";
 import { parse } from "yaml";
 import schema from "../../schema.json";
-import { typeErrors } from "./types";
+import { projectRoot } from "../support/host";
 import { type Block, pages, readPage } from "./page";
-import { describeBlocks } from "./runBlocks";
-import { isProgram, isScript } from "./session";
+import { isProgram, isScript, Session } from "./session";
 
 /** Languages that a test can run, or compare with what was printed. */
 const kinds = ["ts", "js", "sh", "text"];
@@ -47,9 +48,69 @@ describe("The code blocks of README and docs/", () => {
     for (const name of Object.keys(outputs)) assert.ok(name in properties, name);
   });
 
-  describeBlocks(written);
+  // They are run in their order, or named with the reason why not.
+  for (const { path, blocks } of written.filter((page) => page.blocks.some((block) => !block.notRun))) {
+    describe(path, function () {
+      let session: Session;
+      let printed: string | undefined;
+      before(async () => void (session = await Session.start()));
+      after(() => session.end());
+
+      for (const block of blocks) {
+        const title = `${block.place} (${block.language || "no language"})`;
+        if (block.notRun) {
+          it(`${title}: not run: ${block.notRun}`);
+        } else if (block.language === "text") {
+          it(`${title} is what the block before prints`, () => {
+            assert.ok(printed !== undefined, "there is no block before it that was run");
+            // `…` is anything.
+            const parts = block.code.trim().split("…");
+            const literal = parts.map((part) => part.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&"));
+            assert.match(printed.trim(), new RegExp(`^${literal.join("[^]*")}$`));
+          });
+        } else {
+          it(title, async () => {
+            const before = session.resets;
+            printed = undefined;
+            printed = await session.run(block);
+            if (block.resets !== undefined) assert.equal(session.resets - before, block.resets, "password resets");
+          });
+        }
+      }
+    });
+  }
 });
 
 function isCode({ language }: Block): boolean {
   return language === "ts" || language === "js";
+}
+
+/** The type errors of blocks, each with its place; all are checked by one program, as files that are on no disk. */
+function typeErrors(blocks: readonly Block[]): string[] {
+  const files = new Map(
+    blocks.map((block, index) => {
+      // A script waits at its top level, which an ES module alone may.
+      const name = join(projectRoot, "docs", `block-${index}.${isScript(block) ? "mts" : "ts"}`);
+      return [name, block] as const;
+    }),
+  );
+  const options: ts.CompilerOptions = {
+    strict: true,
+    noEmit: true,
+    skipLibCheck: true,
+    module: ts.ModuleKind.NodeNext,
+    target: ts.ScriptTarget.ES2022,
+    types: ["node"],
+  };
+  const host = ts.createCompilerHost(options);
+  const disk = { ...host };
+  host.fileExists = (name) => files.has(name) || disk.fileExists(name);
+  host.readFile = (name) => files.get(name)?.code ?? disk.readFile(name);
+  host.getCurrentDirectory = () => projectRoot;
+  const checked = ts.createProgram([...files.keys()], options, host);
+  return ts.getPreEmitDiagnostics(checked).map(({ file, start, messageText }) => {
+    const text = ts.flattenDiagnosticMessageText(messageText, "\n");
+    const line = file && start !== undefined ? file.getLineAndCharacterOfPosition(start).line + 1 : 0;
+    return `${(file && files.get(file.fileName)?.place) ?? file?.fileName}, its line ${line}: ${text}`;
+  });
 }

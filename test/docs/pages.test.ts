@@ -39,16 +39,6 @@ describe("README and docs/", () => {
     assert.deepEqual(broken, []);
   });
 
-  it("have an index with every page, which README links to", () => {
-    const index = readPage("docs/README.md");
-    const linked = linksOf(index).map((link) => resolve(index, link).path);
-    const missing = pages
-      .map(({ path }) => path)
-      .filter((path) => path.startsWith("docs/") && path !== index.path && !linked.includes(path));
-    assert.deepEqual(missing, []);
-    assert.ok(linksOf(readPage("README.md")).includes("docs/README.md"));
-  });
-
   it("name only error codes and variables that exist, and docs/errors.md each code", () => {
     const known = [...errorCodes, ...settingNames.map(environmentName), "REKEY_SEED"];
     const unknown = all.flatMap(({ path, text }) =>

@@ -37,23 +37,23 @@ onEngineByAdapter("Each resource", (adapter) => {
       },
     );
     const { platform } = stack;
-    const posts = () => platform.requests.filter(({ method }) => method === "POST").length;
+    const posts = () => platform.requests.filter(({ method }) => method === "POST").map(({ path }) => path);
     for (version of [1, 2]) {
       const before = posts();
       await succeeds(stack.preview());
       await succeeds(stack.refresh());
-      assert.equal(posts(), before);
+      assert.deepEqual(posts(), before);
       const { outputs } = await succeeds(stack.up());
       const { password } = platform.database("db-single");
       assert.deepEqual(outputs["password"], { value: password, secret: true });
       assert.equal(outputs["verified"]?.value, true);
       assert.equal(outputs["credentials"]?.secret, true);
       assert.deepEqual(Object.keys((await succeeds(stack.up())).changes), ["same"]);
-      assert.equal(posts(), version * 8);
+      assert.equal(posts().length, version * 8);
     }
-    const before = platform.resetCount;
+    const { length } = posts();
     await succeeds(stack.destroy());
-    assert.equal(platform.resetCount, before);
+    assert.deepEqual(posts().slice(length), ["/v2/flowControl/orders/unpin?rate=true"]);
   });
 });
 
@@ -123,27 +123,25 @@ onEngine("A program of the Automation API with a mistake", () => {
   const rotate = ({ PasswordRotation }: Rekey, name: string, databaseId: pulumi.Input<string>) =>
     new PasswordRotation(name, { databaseId }).password;
 
-  for (const [what, id, resets] of [
-    ["a second resource for a database", () => "sessions", 0],
-    [
-      "one whose id is known after the reset of the first",
-      (first: pulumi.Output<unknown>) => first.apply(() => "sessions"),
-      1,
-    ],
-  ] as const) {
-    it(`ends, and sends no second reset: ${what}`, async () => {
-      const stack = await EngineStack.start(
-        (rekey) => {
-          const first = rotate(rekey, "a", "sessions");
-          return { first, second: rotate(rekey, "b", id(first)) };
-        },
-        { platform },
-      );
-      const expected = /database "sessions" already belongs to PasswordRotation "a".*REKEY_DUPLICATE_SECRET/s;
-      await fails(stack.up(), expected);
-      assert.equal(stack.platform.resetCount, resets);
-    });
-  }
+  it("ends, and sends no second reset: a second resource whose id is known after the reset of the first", async () => {
+    const stack = await EngineStack.start(
+      (rekey) => {
+        const first = rotate(rekey, "a", "sessions");
+        return {
+          first,
+          second: rotate(
+            rekey,
+            "b",
+            first.apply(() => "sessions"),
+          ),
+        };
+      },
+      { platform },
+    );
+    const expected = /database "sessions" already belongs to PasswordRotation "a".*REKEY_DUPLICATE_SECRET/s;
+    await fails(stack.up(), expected);
+    assert.equal(stack.platform.resetCount, 1);
+  });
 
   it("ends: a wrong argument of a data source", async () => {
     const stack = await EngineStack.start(

@@ -67,6 +67,18 @@ onEngine("Pulumi's options and commands", () => {
     assert.equal(await resetsAfter({ replace: [urn] }), 3);
   });
 
+  it("do not reset with another name and `aliases`, or another version and `ignoreChanges`", async () => {
+    let declared: readonly [name: string, version: number, options?: pulumi.CustomResourceOptions] = ["caches", 1];
+    const stack = await start(({ PasswordRotationFleet }) => {
+      const [name, version, options] = declared;
+      new PasswordRotationFleet(name, { databases: ["sessions"], version }, options);
+    }, "sessions");
+    await succeeds(stack.up());
+    declared = ["renamed", 2, { aliases: [{ name: "caches" }], ignoreChanges: ["version"] }];
+    await succeeds(stack.up());
+    assert.equal(stack.platform.resetCount, 1);
+  });
+
   it("do not reset by replaceOnChanges, except after an unconfirmed reset", async () => {
     let args: object = { version: 1, connection: { host: "localhost" }, rotateEvery: "30d" };
     const stack = await start((rekey) => declare(rekey, args, { replaceOnChanges: ["*"] }), "sessions");

@@ -37,7 +37,7 @@ export class Fixture {
   server!: HttpServer;
   host!: Host;
   deadlineSeconds = 60;
-  #settings!: Settings;
+  #values!: SettingValues;
   #flowControl: FlowControl | undefined;
   readonly #open: { close(): unknown }[] = [];
 
@@ -48,7 +48,7 @@ export class Fixture {
     this.deadlineSeconds = deadlineSeconds;
     this.server = this.closes(await HttpServer.start(options.server));
     const { url } = this.server;
-    const settings: SettingValues = {
+    this.#values = {
       baseUrl: url,
       queueUrl: url,
       ...credentials,
@@ -57,10 +57,8 @@ export class Fixture {
       ...(await options.settings?.(this.server, this)),
     };
     const preload = [options.preload, options.lookup && preloadOf(options.lookup)].filter(Boolean).join("\n");
-    this.host = await this.startHost({ config: configuration(settings), preload });
+    this.host = await this.startHost({ config: configuration(this.#values), preload });
     if (options.lookup && this.adapter === "dynamic") this.closes({ close: patchLookup(options.lookup) });
-    const lookup = (name: string) => (settings[name] === undefined ? undefined : String(settings[name]));
-    this.#settings = new Settings(lookup);
     return this;
   }
 
@@ -71,10 +69,15 @@ export class Fixture {
     return host;
   }
 
+  /** Starts the process of the next run, without `preload`. */
+  nextRun(): Promise<Host> {
+    return this.startHost({ config: configuration(this.#values) });
+  }
+
   /** Reads a flow-control key: the dynamic adapter has no functions, so a program reads in its own process. */
   read(key: string): Promise<Result> {
     if (this.adapter === "plugin") return this.host.invoke("getFlowControlKey", { flowControlKey: key });
-    this.#flowControl ??= new PlatformClient(this.#settings).flowControl;
+    this.#flowControl ??= new PlatformClient(new Settings((name) => this.#values[name]?.toString())).flowControl;
     return this.#flowControl.get(key).then(
       (read): Result => ({ kind: "done", id: "", outs: { ...read } }),
       (error: Error): Result => ({ kind: "failed", message: error.message }),

@@ -18,16 +18,9 @@ const outsOf = (result: Result): Properties => {
 };
 const assertSent = (server: Fixture["server"], count: number) => assert.equal(server.requests.length, count);
 
-/** Starts the process of a later run, of another stack, or with other settings. */
+/** Starts a process with other settings. */
 const another = (fixture: Fixture, settings: Record<string, string>, provider?: string): Promise<Host> =>
   fixture.startHost({ provider, config: configuration(settings) });
-const laterRun = (fixture: Fixture) =>
-  another(fixture, {
-    baseUrl: `http://127.0.0.1:${fixture.server.port}`,
-    username: "owner@example.com",
-    password: "p",
-  });
-
 /** Tests a row without particular settings. */
 const testRun = (title: Titled, test: (fixture: Fixture) => Promise<void>): void =>
   testRow(title, async (fixture) => test(await fixture.start()));
@@ -84,7 +77,7 @@ describe("faults: what runs share and repeat", () => {
   testRun([47, "update is called again in a later run", "update", "kept; 1 sent in all"], async (fixture) => {
     const { host } = fixture;
     const outs = outsOf(await host.create(version1));
-    const kept = expectKind("done", await (await laterRun(fixture)).update(id, outs, version1));
+    const kept = expectKind("done", await (await fixture.nextRun()).update(id, outs, version1));
     assert.deepEqual(revealed(kept.outs), outs);
     assertSent(fixture.server, 1);
   });
@@ -95,15 +88,15 @@ describe("faults: what runs share and repeat", () => {
     server.behave("POST", id, resetting);
     let outs = outsOf(await host.create(version1));
     for (const sent of [2, 3]) {
-      outs = outsOf(expectKind("init error", await (await laterRun(fixture)).update(id, outs, version1)));
+      outs = outsOf(expectKind("init error", await (await fixture.nextRun()).update(id, outs, version1)));
       assertSent(server, sent);
     }
-    const { message } = expectKind("failed", await (await laterRun(fixture)).update(id, outs, version1));
+    const { message } = expectKind("failed", await (await fixture.nextRun()).update(id, outs, version1));
     assert.match(message, /no reset was sent.*new version/s);
     assertSent(server, 3);
     server.behave("POST", id, responding(200));
     const version2 = rotation(id, { version: "2" });
-    const done = expectKind("done", await (await laterRun(fixture)).update(id, outs, version2));
+    const done = expectKind("done", await (await fixture.nextRun()).update(id, outs, version2));
     assert.equal(readMemory(revealed(done.outs).memory).pending, undefined);
   });
 

@@ -4,7 +4,7 @@ import { leaksOf } from "../support/canaries";
 import { type Host } from "../support/host";
 import { type Behaviour, resetting, responding } from "../support/httpServer";
 import { databaseText } from "../support/platformBodies";
-import { configurationFor, databasePath } from "../support/resources";
+import { databasePath } from "../support/resources";
 import { hostCalls, Stack } from "../support/stack";
 import { type Properties, withoutSecrets } from "../support/wire";
 import { InitError } from "../../provider/engine/adapter";
@@ -82,13 +82,6 @@ class Database {
     return said;
   }
 
-  /** Another process of the adapter, in which encryption works: the next run. */
-  nextRun(): Promise<Host> {
-    const { url } = this.fixture.server;
-    const account = { url, username: "owner@example.com", password: canaries["management password"], queueToken: "" };
-    return this.fixture.startHost({ config: configurationFor(account) });
-  }
-
   meet(behaviour: Behaviour): void {
     this.fixture.server.behave("POST", id, behaviour);
   }
@@ -139,7 +132,7 @@ describe("faults: credentials that are not saved", () => {
     await database.assertEncrypted(team, former);
     database.assertSent(3);
     database.meet(responding(200));
-    await database.up(3, "done", await database.nextRun());
+    await database.up(3, "done", await database.fixture.nextRun());
     await database.assertEncrypted(team);
     database.assertSent(4);
   });
@@ -153,7 +146,7 @@ describe("faults: credentials that are not saved", () => {
         assert.match(message, /could not be encrypted.*The next `up` tries again/s);
         const { saved, credentials } = database;
         assert.deepEqual({ ...saved, ...credentials, outcome: "reset", rotationCount: version }, saved);
-        const host = await database.nextRun();
+        const host = await database.fixture.nextRun();
         assert.equal(await database.up(version, "done", host), "update");
         await database.assertEncrypted(team);
         assert.equal(await database.up(version, "done", host), "same");
@@ -169,7 +162,7 @@ describe("faults: credentials that are not saved", () => {
       const notSent = /nothing can be encrypted for one of encryptFor.*REKEY_NOT_ENCRYPTED/s;
       assert.match(await database.up(1, "failed"), notSent);
       database.assertSent(0);
-      await database.up(1, "done", await database.nextRun());
+      await database.up(1, "done", await database.fixture.nextRun());
       assert.match(await database.up(2, "failed"), notSent);
       await database.assertEncrypted(team);
       database.assertSent(1);

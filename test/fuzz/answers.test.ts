@@ -11,8 +11,7 @@ import {
   assertNothingShown,
   isUsable,
 } from "./assertions";
-import { InProcessAdapter } from "./adapter";
-import { fuzz, timeoutFor } from "./settings";
+import { InProcessAdapter, fuzz, timeoutFor } from "./fuzz";
 
 const __provider = providerTexts.passwordRotation;
 const former = { password: "former-password", restToken: "former-token" };

@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { providerTexts } from "../support/host";
-import { InProcessAdapter } from "./adapter";
 import { tryParse } from "./answers";
 import { asTheHostReads, assertCarried, assertNothingPolluted } from "./assertions";
 import { hostileNames, smallValue } from "./hostile";
-import { fuzz, timeoutFor } from "./settings";
+import { fuzz, InProcessAdapter, timeoutFor } from "./fuzz";
 
 const resource = fc.constantFrom(...(Object.keys(providerTexts) as (keyof typeof providerTexts)[]));
 const names = "databaseId databases version triggers rotateEvery rotatedSince encryptFor connection access rate".split(

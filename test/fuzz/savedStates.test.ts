@@ -1,18 +1,15 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { StateError } from "../../provider/platform/errors";
 import { begin } from "../../provider/rotation/evidence";
-import { readMemory } from "../../provider/rotation/memory";
 import { type State } from "../../provider/rotation/state";
 import { FakeRun } from "../support/fakeRun";
 import { providerTexts } from "../support/host";
 import { contextAt, savedOutputs, stateAfterReset } from "../support/savedRotation";
 import { type Properties } from "../support/wire";
-import { InProcessAdapter } from "./adapter";
 import { databaseId, tryParse } from "./answers";
 import { asTheHostReads, assertCarried, assertNothingPolluted } from "./assertions";
 import { hostileNames, smallValue } from "./hostile";
-import { fuzz, timeoutFor } from "./settings";
+import { fuzz, InProcessAdapter, timeoutFor } from "./fuzz";
 
 const version = "7";
 const __provider = providerTexts.passwordRotation;
@@ -43,37 +40,13 @@ const damageOf = (names: readonly string[]): fc.Arbitrary<(all: Properties) => P
     });
 
 const names = [...new Set(states.flatMap(({ outputs }) => Object.keys(outputs)))];
-const memoryNames = [...new Set(states.flatMap(({ outputs }) => Object.keys(readMemory(outputs["memory"]))))];
-const inMemory = damageOf(memoryNames).map((damage) => ({ memory, ...others }: Properties) => {
-  const fields = typeof memory === "string" ? tryParse(memory) : undefined;
-  const isObject = typeof fields === "object" && fields !== null;
-  return { ...others, memory: isObject ? JSON.stringify(damage(fields as Properties)) : (memory ?? null) };
-});
-/** A state whose memory is unchanged, or cannot be read: one that can be read is that of another history. */
-const damaged = fc
-  .tuple(
-    fc.constantFrom(...states),
-    fc.array(fc.oneof(damageOf(names.filter((name) => name !== "__provider")), inMemory), {
-      minLength: 1,
-      maxLength: 3,
-    }),
-  )
-  .map(([{ outputs, version: desired }, damages]) => ({
-    desired,
-    memory: outputs["memory"],
-    olds: asTheHostReads(damages.reduce((all, one) => one(all), outputs)),
-  }))
-  .filter(({ olds, memory }) => olds["memory"] === memory || !isReadable(olds["memory"]));
-
-function isReadable(memory: unknown): boolean {
-  try {
-    readMemory(memory);
-    return true;
-  } catch (error) {
-    assert.ok(error instanceof StateError);
-    return false;
-  }
-}
+/** That any change within a memory is refused: memory.test.ts. */
+const damages = fc.array(damageOf(names.filter((name) => name !== "__provider")), { minLength: 1, maxLength: 3 });
+const damaged = fc.tuple(fc.constantFrom(...states), damages).map(([{ outputs, version: desired }, all]) => ({
+  desired,
+  memory: outputs["memory"],
+  olds: asTheHostReads(all.reduce((damaged, one) => one(damaged), outputs)),
+}));
 
 describe("fuzz: damaged saved states", () => {
   const platform = new InProcessAdapter();

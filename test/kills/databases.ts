@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type Done, type InterruptedStack } from "./interruptedStack";
+import { type Done, type InterruptedStack, type Seen } from "./interruptedStack";
 import { type Kill, type Subject } from "./subject";
 
 /** A database, at the platform and in the state. */
@@ -24,22 +24,25 @@ interface Database {
 export type Databases = ReadonlyMap<string, Database>;
 
 /** Both sides of every database. The state must load. */
-export async function see(
-  interrupted: InterruptedStack,
-  { ids, resourceOf, databasesIn }: Subject,
-): Promise<Databases> {
+export async function see(interrupted: InterruptedStack, { ids, isFleet }: Subject): Promise<Databases> {
   const { resources, pending } = await interrupted.see();
   return new Map(
     ids.map((id) => {
       const { resets, password } = interrupted.stack.platform.database(id);
-      const resource = resourceOf(id);
+      const resource = isFleet ? "caches" : id;
       const { initError = false, outputs } = resources[resource] ?? {};
-      const found = outputs && databasesIn(outputs).find(({ databaseId }) => databaseId === id);
+      const found = (isFleet ? memberIn(outputs, id) : outputs) as Partial<Database["saved"]>;
       const { rotationCount = 0, outcome, password: savedPassword = "" } = found ?? {};
       const saved = found && { rotationCount, outcome, password: savedPassword, initError };
       return [id, { resource, resets, password, saved, pending: pending[resource] ?? [] }];
     }),
   );
+}
+
+/** What the outputs of a fleet have of a database. */
+function memberIn({ states, credentials }: Seen["outputs"] = {}, id: string): object | undefined {
+  const [state, values] = [states, credentials].map((all) => (all as Record<string, object> | undefined)?.[id]);
+  return state && { ...state, ...values };
 }
 
 /**

@@ -1,20 +1,20 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { onEngine } from "../support/engineStack";
+import { onEngine, type Rekey } from "../support/engineStack";
 import { itInPairs, seed } from "../support/suite";
 import { assertAfterKill, assertAfterNextUp, see } from "./databases";
 import { InterruptedStack, type Strike } from "./interruptedStack";
-import { describeKill, type Kill, killsOf, type Subject, subjects, usualRuns } from "./subject";
+import { declare, describeKill, type Kill, killsOf, type Subject, subjects, usualRuns } from "./subject";
 
 const counts = { struck: 0, saved: 0, repeated: 0 };
 
 /** An `up` with a kill, and an undisturbed one, on a separate stack. */
 async function killAndRepeat(subject: Subject, kill: Kill): Promise<void> {
-  const { ids, adapter, reads } = subject;
+  const { ids, adapter, reads = false } = subject;
   const received = new Map<string, string>();
   let version = 1;
   const receive = (id: string, password?: string) => void (password !== undefined && received.set(id, password));
-  const program = (rekey: Parameters<Subject["declare"]>[0]) => subject.declare(rekey, version, receive);
+  const program = (rekey: Rekey) => declare(rekey, subject, version, receive);
   const interrupted = await InterruptedStack.start(ids, program, { adapter, reads });
   const up = (next: number, strike?: Strike) => {
     version = next;

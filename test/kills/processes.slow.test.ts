@@ -17,22 +17,6 @@ function killEngine(stack: EngineStack): readonly Process[] {
 
 // docs/internals/architecture.md, "If the engine is killed".
 onEngineByAdapter("The provider of a killed engine", (adapter) => {
-  it("ends once the request in flight is finished, and sends nothing that was queued", async () => {
-    const databases = ["held", "queued-1", "queued-2"];
-    const stack = await EngineStack.start(
-      ({ PasswordRotation }) =>
-        databases.forEach((databaseId) => void new PasswordRotation(databaseId, { databaseId })),
-      { adapter, platform: { databases }, config: { "rekey:maxConcurrency": "1" } },
-    );
-    stack.platform.failNext({ method: "POST", delayMs: 1_000 });
-    const up = stack.up();
-    await until(() => stack.platform.requests.length === 1);
-    await ended(killEngine(stack));
-    await up;
-    assert.equal(stack.platform.resetCount, 1);
-    assert.equal(stack.platform.requests.length, 1);
-  });
-
   it("ends while it reads a database after a reset", async () => {
     const stack = await EngineStack.start(
       ({ PasswordRotation }) => void new PasswordRotation("sessions", { databaseId: "sessions" }),

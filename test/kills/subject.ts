@@ -4,68 +4,44 @@ import { type Adapter } from "../support/host";
 import { type Point } from "./gate";
 import { type Strike } from "./interruptedStack";
 
-/** What a state contains of a database. */
-interface SavedDatabase {
-  readonly databaseId: string;
-  readonly rotationCount?: number;
-  readonly outcome?: string;
-  readonly password?: string;
-}
-
-/** A program that is interrupted, and how the state contains its databases. */
+/** A program that is interrupted. */
 export interface Subject {
   readonly title: string;
   readonly adapter: Adapter;
   readonly ids: readonly string[];
+  /** Whether one fleet has all of them. Otherwise each has a resource with its id as its name. */
+  readonly isFleet?: true;
   /** Whether credentials have to be read. */
-  readonly reads: boolean;
-  /** Declares the resources of `ids`, and calls `receive` with the passwords that the program gets. */
-  readonly declare: (rekey: Rekey, version: number, receive: (id: string, password?: string) => void) => void;
-  /** The name of the resource that contains a database. */
-  readonly resourceOf: (id: string) => string;
-  /** The databases in the outputs of such a resource, secrets in plain. */
-  readonly databasesIn: (outputs: Readonly<Record<string, unknown>>) => readonly SavedDatabase[];
+  readonly reads?: true;
 }
 
 const idsOf = (count: number): string[] => Array.from({ length: count }, (_, index) => `db-${index}`);
 
-const single = idsOf(50);
-const rotations = {
-  ids: single,
-  declare({ PasswordRotation }, version, receive) {
-    for (const databaseId of single) {
-      const { password } = new PasswordRotation(databaseId, { databaseId, version });
-      password.apply((known) => receive(databaseId, known));
-    }
-  },
-  resourceOf: (id) => id,
-  databasesIn: (outputs) => [outputs as unknown as SavedDatabase],
-} satisfies Partial<Subject>;
+export const subjects: readonly Subject[] = [
+  { title: "50 resources", adapter: "dynamic", ids: idsOf(50) },
+  { title: "50 resources of the plugin whose passwords are read", adapter: "plugin", ids: idsOf(50), reads: true },
+  { title: "a fleet of 200 of the plugin", adapter: "plugin", ids: idsOf(200), isFleet: true },
+];
 
-const members = idsOf(200);
-const fleet = {
-  ids: members,
-  declare({ PasswordRotationFleet }, version, receive) {
-    const databases = Object.fromEntries(members.map((databaseId) => [databaseId, { databaseId }]));
+/** Declares the resources of a subject, and calls `receive` with the passwords that the program gets. */
+export function declare(
+  { PasswordRotation, PasswordRotationFleet }: Rekey,
+  { ids, isFleet }: Subject,
+  version: number,
+  receive: (id: string, password?: string) => void,
+): void {
+  if (isFleet) {
+    const databases = Object.fromEntries(ids.map((databaseId) => [databaseId, { databaseId }]));
     new PasswordRotationFleet("caches", { databases, version }).credentials.apply((all) =>
       Object.entries(all ?? {}).forEach(([id, { password }]) => receive(id, password)),
     );
-  },
-  resourceOf: () => "caches",
-  databasesIn({ states = {}, credentials = {} }) {
-    const all = credentials as Readonly<Record<string, object>>;
-    return Object.entries(states as Readonly<Record<string, SavedDatabase>>).map(([name, one]) => ({
-      ...one,
-      ...all[name],
-    }));
-  },
-} satisfies Partial<Subject>;
-
-export const subjects: readonly Subject[] = [
-  { title: "50 resources", adapter: "dynamic", reads: false, ...rotations },
-  { title: "50 resources of the plugin whose passwords are read", adapter: "plugin", reads: true, ...rotations },
-  { title: "a fleet of 200 of the plugin", adapter: "plugin", reads: false, ...fleet },
-];
+    return;
+  }
+  for (const databaseId of ids) {
+    const { password } = new PasswordRotation(databaseId, { databaseId, version });
+    password.apply((known) => receive(databaseId, known));
+  }
+}
 
 /** How many kills of each subject, unless REKEY_KILLS is set. */
 export const usualRuns = 6;

@@ -82,28 +82,6 @@ describe("MemoryStack", () => {
     assert.deepEqual(stack.resources, []);
   });
 
-  it("saves the outputs of an init error with the old inputs, and updates in the next up", async () => {
-    const stack = one();
-    await stack.up();
-    const { update } = provider;
-    const properties = { size: 2, made: 7, __provider: text };
-    provider.update = async (id) => {
-      throw Object.assign(new Error("no"), { id, properties, reasons: ["slow"] });
-    };
-    size = 2;
-    assert.deepEqual((await failureOf(stack.up())).errors, [`${type} (a): slow`]);
-    assert.deepEqual(stack.resources.at(-1), {
-      urn: `urn:pulumi:dev::test::${type}::a`,
-      id: "id-1",
-      outputs: properties,
-    });
-    provider.update = update!;
-    calls = [];
-    assert.deepEqual((await stack.up()).changes, { same: 1, update: 1 });
-    assert.deepEqual(calls, ["check 1 2", "update id-1 7 2"]);
-    assert.deepEqual((await stack.up()).changes, { same: 2 });
-  });
-
   it("ends a run whose resource failed, without what depends on it, and keeps the stack's outputs", async () => {
     let applied = 0;
     const stack = new MemoryStack(async () => {

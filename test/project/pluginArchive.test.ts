@@ -1,25 +1,19 @@
 import assert from "node:assert/strict";
-import { spawn, spawnSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { readFileSync, symlinkSync } from "node:fs";
 import { homedir } from "node:os";
 import { basename, join } from "node:path";
-import { ResourceProviderService as calls } from "@pulumi/pulumi/proto/provider_grpc_pb";
-import { CreateRequest, GetSchemaRequest } from "@pulumi/pulumi/proto/provider_pb";
 import { extract, list } from "tar";
-import { startPlatform } from "../../local/platform/index";
 import { Folder } from "../support/folder";
 import { projectRoot } from "../support/host";
 import { writePluginArchives } from "../support/pluginArchive";
-import { EngineListener } from "../support/engineListener";
-import { argsFor } from "../support/plugin";
-import { ProviderClient } from "../support/providerClient";
-import { defaultProvider, Empty, fromStruct, toStruct, urnOf } from "../support/wire";
 import { packageVersion } from "../../provider/platform/installedPackage";
 
 const maxBytes = 5 * 1024 * 1024;
 const systems = ["linux-amd64", "linux-arm64", "darwin-amd64", "darwin-arm64", "windows-amd64", "windows-arm64"];
 
+// That it serves the engine: test/e2e/plugin.slow.test.ts, "The native plugin, installed".
 describe("The plugin's archives", function () {
   const folder = new Folder();
   const shell = process.platform === "win32";
@@ -87,29 +81,5 @@ describe("The plugin's archives", function () {
     assert.deepEqual(missing, []);
     const granted = /Permission is hereby granted|Permission to use, copy|Redistribution and use|Apache License/;
     for (const license of licenses) assert.match(license, granted);
-  });
-
-  it("serve the engine outside of the repository", async () => {
-    const platform = await startPlatform({ databases: ["db-quickstart"] });
-    const engine = await EngineListener.start();
-    const child = spawn(executable, [engine.address], { shell });
-    const plugin = await ProviderClient.of(child);
-    try {
-      const info = await plugin.call(calls.getPluginInfo, new Empty());
-      assert.equal(info.getVersion(), packageVersion());
-      const schema = await plugin.call(calls.getSchema, new GetSchemaRequest());
-      assert.equal((JSON.parse(schema.getSchema()) as { name: string }).name, "rekey");
-      await plugin.configure(defaultProvider, argsFor(platform));
-      const inputs = toStruct({ databaseId: "db-quickstart" });
-      const create = new CreateRequest().setUrn(urnOf("PasswordRotation")).setProperties(inputs);
-      const created = await plugin.call(calls.create, create);
-      assert.equal(fromStruct(created.getProperties())["outcome"], "reset");
-      assert.equal(platform.resetCount, 1);
-    } finally {
-      plugin.close();
-      child.kill();
-      await engine.close();
-      await platform.close();
-    }
   });
 });

@@ -30,14 +30,6 @@ describe("Local platform: flow control", () => {
   const get = async (path: string) => (await queue(platform, "GET", path)).body;
   const post = async (path: string) => assert.equal((await queue(platform, "POST", path)).status, 200);
 
-  it("lists the keys as an array, and reads one", async () => {
-    const emails = { ...orders, flowControlKey: "emails" };
-    await start(orders, emails);
-    const { status, body } = await queue(platform, "GET", "/flowControl");
-    assert.deepEqual({ status, body }, { status: 200, body: [sent(orders), sent(emails)] });
-    assert.deepEqual(await get("/flowControl/orders"), sent(orders));
-  });
-
   it("has every field of section 2.2 for a key that is only named", async () => {
     await start("orders");
     const names = [...fields.flowControl.map(({ name }) => name), ...Object.keys(flags)];

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { type Platform, startPlatform } from "../../../local/platform/index";
+import fields from "../../fixtures/interface-fields.json";
 import { databasePath } from "../../support/resources";
-import { basic, bearer, send } from "./client";
+import { basic, bearer, readDatabase, send } from "./client";
 
 /** Every operation: how clients authenticate, its method, and its path. */
 const operations = `
@@ -75,6 +76,18 @@ describe("Local platform: each operation", () => {
       assert.notEqual((await send(platform, method, path, own)).status, 401);
     });
   }
+
+  it("that reads a database shows every field of section 2.1, of the specified type", async () => {
+    const record = (await readDatabase(platform, name)).body as Record<string, unknown>;
+    assert.deepEqual(Object.keys(record).sort(), fields.database.map(({ name }) => name).sort());
+    for (const { name, type, values } of fields.database as { name: string; type: string; values?: string[] }[]) {
+      const value = record[name];
+      if (values !== undefined) assert.ok(values.includes(String(value)), name);
+      if (type.startsWith("int")) assert.ok(Number.isSafeInteger(value), name);
+      else if (type === "string[]") assert.ok(Array.isArray(value), name);
+      else assert.equal(typeof value, type.replace(" enum", ""), name);
+    }
+  });
 
   it("does not exist at other paths, or with another method", async () => {
     const { status, error } = await send(platform, "GET", "/v2/nope", bearer(platform));

@@ -73,8 +73,4 @@ describe("Local platform: seed files", () => {
       assert.throws(() => readSeed(folder.write("seed.yaml", text)), expected);
     });
   }
-
-  it("are refused by name if they are missing", () => {
-    assert.throws(() => readSeed(folder.path("none.yaml")), /none\.yaml: ENOENT/);
-  });
 });

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect } from "node:net";
-import { Redis } from "ioredis";
 import { type Platform, type PlatformOptions, startPlatform } from "../../../local/platform/index";
 import { databaseReply, redisCommand } from "../../support/redis";
 import { resetPassword } from "./client";
@@ -22,18 +21,6 @@ describe("Local platform: the listener for the Redis protocol", () => {
     assert.equal(await reply(["auth", "default", password], ["ping", "é\r\n"]), "+OK\r\n$4\r\né\r\n\r\n");
     const other = await databaseReply(database("db-sessions").record, ["AUTH", password]);
     assert.equal(other, "+OK\r\n", "one port for all");
-  });
-
-  it("serves a real client, at the address in the record", async () => {
-    await start({ credentials: "always" });
-    const { endpoint, port, tls, password } = (await resetPassword(platform)).body as Record<string, unknown>;
-    assert.deepEqual({ endpoint, tls }, { endpoint: "127.0.0.1", tls: false });
-    const options = { host: String(endpoint), port: Number(port), password: String(password) };
-    // It begins with HELLO, and falls back to AUTH.
-    const client = new Redis({ ...options, enableReadyCheck: false, lazyConnect: true, retryStrategy: () => null });
-    await client.connect();
-    assert.equal(await client.ping(), "PONG");
-    client.disconnect();
   });
 
   it("refuses other passwords, users and commands", async () => {
