@@ -1,5 +1,5 @@
 import { keyOf, pluralOf, type Subject } from "../platform/secretKind";
-import { orUndefined } from "../rotation/access";
+import { orUndefined } from "../records/fields";
 import { clockToleranceMs, isWholeTime } from "../rotation/schedule";
 import { Settings } from "../settings/settings";
 import { type ListedSecret, type Unlisted } from "./account";

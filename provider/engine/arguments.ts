@@ -1,6 +1,5 @@
 import { InputError } from "../platform/errors";
-import { isObject, isSet, kindOf } from "../records/fields";
-import { didYouMean } from "../records/spelling";
+import { didYouMean, isObject, isSet, kindOf } from "../records/fields";
 
 /**
  * Refuses arguments of a data source that do not exist. Undefined and null count as not set.

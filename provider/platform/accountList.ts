@@ -1,5 +1,5 @@
-import { camelCase, isObject, pathPartProblem, readRecord, sentTwice } from "../records/fields";
-import { credentialsIn, tryReadJson } from "../records/response";
+import { camelCase, isObject, pathPartProblem } from "../records/fields";
+import { credentialsIn, readRecord, sentTwice, tryReadJson } from "../records/response";
 import { unusable } from "./failures";
 import { type Requester } from "./http";
 import { pluralOf, type SecretKind } from "./secretKind";

@@ -1,4 +1,4 @@
-import { type Fields, type RecordOf, readRecord, isObject } from "../records/fields";
+import { type Fields, isObject, type RecordOf } from "../records/fields";
 import {
   flowControlFields,
   type FlowControlKey,
@@ -6,7 +6,7 @@ import {
   type GlobalParallelism,
   globalParallelismFields,
 } from "../records/flowControl";
-import { tryReadJson } from "../records/response";
+import { readRecord, tryReadJson } from "../records/response";
 import { type RequestFacts } from "./errors";
 import { isNotFound, isRejected, unusable } from "./failures";
 import { type ApiRequest, type ApiResponse, type Requester, fillPath } from "./http";

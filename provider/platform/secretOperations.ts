@@ -1,4 +1,4 @@
-import { valuesOf } from "../records/credentials";
+import { valuesOf } from "../records/fields";
 import { readSecretResponse, type SecretResponse, tryReadJson } from "../records/response";
 import { unusable } from "./failures";
 import { type ApiResponse, type Requester, fillPath } from "./http";

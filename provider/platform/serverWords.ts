@@ -1,4 +1,4 @@
-import { wireNamesOfCredentials } from "../records/credentials";
+import { wireNamesOfCredentials } from "../records/fields";
 import { type KnownSecrets } from "./redact";
 
 /** Shown in place of a server's text that contains a secret. */

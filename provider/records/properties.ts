@@ -12,11 +12,6 @@ const reserved: ReadonlySet<string> = new Set([
   "dd056dcd-154b-4c76-9bd3-c8f88648b5ff",
 ]);
 
-/** Whether a text is one of Pulumi's markers for unknown values. */
-export function isReserved(text: string): boolean {
-  return reserved.has(text);
-}
-
 const signature = "4dabf18193072939515e22adb298388d";
 const secretSignature = "1b47061264138c4ac30d75fd1eb44270";
 
@@ -30,12 +25,9 @@ export function isSecret(value: object): value is { readonly value: unknown } {
   return signature in value && value[signature] === secretSignature;
 }
 
-/**
- * Whether Pulumi saves a text unchanged: it has no unpaired surrogate, lost no character when the response was decoded,
- * and is not a marker for an unknown value.
- */
+/** Whether Pulumi saves a text unchanged: it has no unpaired surrogate, and is not a marker for an unknown value. */
 export function isFaithful(text: string): boolean {
-  return text.isWellFormed() && !text.includes("\uFFFD") && !isReserved(text);
+  return text.isWellFormed() && !reserved.has(text);
 }
 
 /** Values between the engine and the host. */

@@ -2,9 +2,9 @@ import { addressOf, type ClientEndpoint } from "../platform/address";
 import { type Credential } from "../platform/credential";
 import { InputError } from "../platform/errors";
 import { type Subject } from "../platform/secretKind";
-import { type Credentials } from "../records/credentials";
 import { type DatabaseRecord } from "../records/database";
 import {
+  type Credentials,
   hostInUrl,
   hostProblem,
   hostTemplateProblem,
@@ -13,6 +13,7 @@ import {
   isObject,
   isSet,
   kindOf,
+  orUndefined,
   portProblem,
 } from "../records/fields";
 import { type Run } from "../run";
@@ -81,7 +82,10 @@ export function urlsOf({ kind, id }: Subject, { record = {}, memory, ...values }
   return { connectionUrl: undefined, restUrl: kind.restUrl?.(record, options.settings.preset?.indexHost) };
 }
 
-/** The URL for clients of Redis, and that of the REST interface, which has the port of HTTPS. Both are secret. */
+/**
+ * The URL for clients of Redis, and that of the REST interface, which has the port of HTTPS. Both are secret. Nothing
+ * throws: a reset must not be lost because of a URL.
+ */
 export function databaseUrls(
   database: LocatedDatabase,
   connection: Connection = {},
@@ -98,15 +102,6 @@ export function databaseUrls(
     connectionUrl: endpoint && connectionUrl(endpoint, usernameFor(database, connection), password ?? ""),
     restUrl: rest && `https://${hostInUrl(rest.host)}`,
   };
-}
-
-/** What a function returns; undefined if it throws. A reset must not be lost because of a URL. */
-export function orUndefined<T>(find: () => T): T | undefined {
-  try {
-    return find();
-  } catch {
-    return undefined;
-  }
 }
 
 /** The URL with which a client of Redis connects and authenticates. */

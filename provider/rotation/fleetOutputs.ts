@@ -1,5 +1,5 @@
 import { outputsAreFormer, RekeyError } from "../platform/errors";
-import { type Credentials } from "../records/credentials";
+import { type Credentials } from "../records/fields";
 import { type DatabaseRecord } from "../records/database";
 import { type ResetReason } from "./memory";
 import { type Outcome, type State } from "./state";

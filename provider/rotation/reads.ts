@@ -1,7 +1,7 @@
 import { type InternalError, RekeyError, RequestError } from "../platform/errors";
 import { ownerOf, type Subject } from "../platform/secretKind";
 import { poll, untilEnd } from "../poll";
-import { valuesOf } from "../records/credentials";
+import { valuesOf } from "../records/fields";
 import { type SecretResponse } from "../records/response";
 import { type Run } from "../run";
 import { judge, learn } from "./evidence";

@@ -1,4 +1,4 @@
-import { didYouMean } from "../records/spelling";
+import { didYouMean } from "../records/fields";
 import { environmentName, nameOf, type SettingName, settingNames } from "./table";
 
 /**

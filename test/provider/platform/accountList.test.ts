@@ -90,7 +90,6 @@ describe("platform: the list of an account", () => {
       /contains the same databaseId twice \(entries 1 and 3\)/,
     ],
     "an entry with two ids": ['[{"database_id":"db-1","database_id":"db-2"}]', /databaseId: sent twice/],
-    "an entry with two spellings of its id": [[{ database_id: "a", databaseId: "b" }], /databaseId: sent twice/],
     "a field of another type": [[{ ...one, state: { is: canary } }], /state: expected a string/],
     "a time that loses digits": [
       '[{"database_id":"a","creation_time":9223372036854775808}]',

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { queueToken } from "../../../provider/platform/queueToken";
-import { type Credentials } from "../../../provider/records/credentials";
+import { type Credentials } from "../../../provider/records/fields";
 import { type SecretResponse } from "../../../provider/records/response";
 import { type Resource } from "../../../provider/resource";
 import { signingKeys } from "../../../provider/rotation/kinds/signingKeys";
