@@ -28,8 +28,7 @@ export {
   getGlobalParallelism,
   getGlobalParallelismOutput,
 } from "./flowControlReads";
-export { type IndexRecord } from "../provider/records/indexRecord";
-export { type QueueUserRecord } from "../provider/records/queueUser";
+export { type IndexRecord, type QueueUserRecord } from "../provider/records/otherSecrets";
 export { QueueTokenRotation, type QueueTokenRotationArgs } from "./queueTokenRotation";
 export { type Rotation, type RotationArgs } from "./rotation";
 export { SigningKeyRotation, type SigningKeyRotationArgs } from "./signingKeyRotation";

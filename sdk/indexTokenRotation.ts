@@ -1,5 +1,5 @@
 import type * as pulumi from "@pulumi/pulumi";
-import { type IndexRecord } from "../provider/records/indexRecord";
+import { type IndexRecord } from "../provider/records/otherSecrets";
 import { type RotationArgs, RotationWithRecord } from "./rotation";
 
 /** What the rotations of indexes have in common. */

@@ -1,5 +1,5 @@
 import type * as pulumi from "@pulumi/pulumi";
-import { type QueueUserRecord } from "../provider/records/queueUser";
+import { type QueueUserRecord } from "../provider/records/otherSecrets";
 import { type RotationArgs, RotationWithRecord } from "./rotation";
 
 /** The arguments of `QueueTokenRotation`. */

@@ -1,6 +1,5 @@
 import { RekeyError, withCode } from "../platform/errors";
-import { engineMessage } from "../records/engineMessage";
-import { type Properties } from "../records/properties";
+import { engineMessage, type Properties } from "../records/properties";
 
 /** An error with which the engine saves the properties nevertheless. */
 export class InitError extends Error {

@@ -1,4 +1,4 @@
-import { queueUserTable } from "../records/queueUser";
+import { queueUserTable } from "../records/otherSecrets";
 import { type SecretKind } from "./secretKind";
 
 /** The tokens of a queue user. */

@@ -1,5 +1,5 @@
 import { RekeyError, RequestError, type RequestFacts } from "../../platform/errors";
-import { type Properties, unknownValue, wrap } from "../../records/properties";
+import { type Properties, reveal, secretNames, unknownValue, wrap } from "../../records/properties";
 import {
   type AnyResource,
   applyResource,
@@ -17,7 +17,6 @@ import { environmentOfProvider } from "../../settings/explicitProvider";
 import { mistypedVariables } from "../../settings/warnings";
 import { fitsInError, InitError } from "../engineErrors";
 import { callFunction } from "../functions";
-import { reveal, secretNames } from "./secrets";
 import { isDefaultProvider, nameIn, resourceIn } from "./urn";
 
 /** What the service needs of the engine that started it. */

@@ -1,4 +1,4 @@
-import { indexTable, indexUrl } from "../../records/indexRecord";
+import { indexTable, indexUrl } from "../../records/otherSecrets";
 import { type SecretKind } from "../../platform/secretKind";
 
 /** The response to the reset has no record: a read shows the new tokens. */

@@ -1,4 +1,4 @@
-import { signingKeyTable } from "../../records/signingKeys";
+import { signingKeyTable } from "../../records/otherSecrets";
 import { type SecretKind } from "../../platform/secretKind";
 
 /** The keys that sign the queue's messages. A reset makes the next one the current one. */

@@ -1,8 +1,15 @@
 import assert from "node:assert/strict";
 import * as rpc from "@pulumi/pulumi/runtime/rpc";
-import { secretNames } from "../../../provider/engine/plugin/secrets";
-import { engineMessage } from "../../../provider/records/engineMessage";
-import { isFaithful, isSecret, isUnknown, secret, unknownValue, wrap } from "../../../provider/records/properties";
+import {
+  engineMessage,
+  isFaithful,
+  isSecret,
+  isUnknown,
+  secret,
+  secretNames,
+  unknownValue,
+  wrap,
+} from "../../../provider/records/properties";
 
 describe("values between engine and host", () => {
   it("have every secret marked by Pulumi's signature, nothing else, and no undefined and no bigint at any depth", () => {

@@ -52,3 +52,43 @@ function isSafe(url: string): boolean {
   if (hostProblem(hostname) !== undefined) return false;
   return protocol === "https:" || (protocol === "http:" && isLoopback(hostname));
 }
+
+/**
+ * The record of a user of the queue, one for each region. Further limits of its plan are in `otherFields`.
+ *
+ * @see docs/interface.md#other-secrets-of-the-account
+ */
+const queueUserFields = {
+  /** Id of the user. */
+  id: text,
+  /** Region. */
+  region: text,
+  /** State of the user. */
+  state: text,
+  /** Unix time (seconds) at which the user was created. */
+  creationTime: int64,
+  /** Owner: an email address, or one scoped to a marketplace. */
+  customerId: text,
+  /** Messages that may run at the same time, for one flow-control key or queue. */
+  maxParallelism: int64,
+  /** Messages that may run at the same time, over all keys. */
+  maxGlobalParallelism: int64,
+  /** Requests per second. */
+  maxRequestsPerSecond: int64,
+};
+
+/** The record of a user of the queue, each value as the platform returned it. */
+export interface QueueUserRecord extends RecordOf<typeof queueUserFields> {}
+
+export const queueUserTable = {
+  fields: queueUserFields,
+  id: "id",
+  listed: { id: queueUserFields.id, region: queueUserFields.region, creationTime: queueUserFields.creationTime },
+  credentials: { token: "token", readOnlyToken: "readOnlyToken" },
+} as const satisfies RecordTable;
+
+/** The response with the keys that sign messages: it has nothing else. */
+export const signingKeyTable = {
+  fields: {},
+  credentials: { current: "currentKey", next: "nextKey" },
+} as const satisfies RecordTable;
