@@ -64,8 +64,8 @@ export class PlatformClient {
     const { settings } = this;
     const requester = kind.service === "management" ? this.#toManagement : this.#toQueue;
     const paths = kind.paths ?? {
-      reset: settings.getOrDefault("resetPasswordPath"),
-      read: settings.getOrDefault("databasePath"),
+      reset: settings.get("resetPasswordPath"),
+      read: settings.get("databasePath"),
     };
     return new SecretOperations(requester, kind, paths);
   }
@@ -81,7 +81,7 @@ export class PlatformClient {
     const isOfPreset = settings.find("flowControlResetAction")?.source === "preset";
     const requester = this.#toQueue;
     shared.queue ??= {
-      resetAction: settings.getOrDefault("flowControlResetAction"),
+      resetAction: settings.get("flowControlResetAction"),
       otherAction: isOfPreset ? "resetRate" : undefined,
     };
     return new FlowControl(requester, shared.queue);
@@ -115,7 +115,7 @@ export class PlatformClient {
    * concurrency is never higher, so that nothing waits in both.
    */
   queueWithin(concurrency = Infinity): RequestQueue {
-    const maxConcurrency = Math.min(concurrency, this.settings.getOrDefault("maxConcurrency"));
+    const maxConcurrency = Math.min(concurrency, this.settings.get("maxConcurrency"));
     return new RequestQueue({ maxConcurrency });
   }
 
@@ -135,7 +135,7 @@ export class PlatformClient {
     const proxy = settings.proxyFor(service.baseUrl);
     const { queue, connections } = (shared.requests ??= {
       queue: new RequestQueue({
-        maxConcurrency: settings.getOrDefault("maxConcurrency"),
+        maxConcurrency: settings.get("maxConcurrency"),
         requestsPerSecond: settings.get("requestsPerSecond"),
       }),
       connections: new Connections({ proxy, extraCertificates: settings.get("caFile") }),

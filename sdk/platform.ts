@@ -1,8 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 import { type PlatformClient } from "../provider/platformClient";
 import { Settings } from "../provider/settings/settings";
-import { plainText, unknownSettings } from "../provider/settings/warnings";
-import { isCredential, nameOf, settingNames } from "../provider/settings/table";
+import { isCredential, nameOf, plainText, settingNames, unknownSettings } from "../provider/settings/table";
 import { perRun } from "./program";
 import { isConfigSecret } from "./pulumiInternals";
 

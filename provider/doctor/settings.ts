@@ -1,7 +1,15 @@
 import { SettingsError } from "../platform/errors";
 import { accounts, Settings } from "../settings/settings";
-import { type FoundSetting, isCredential, nameOf, type SettingName, settingNames, settingOf } from "../settings/table";
-import { plainText, unknownSettings } from "../settings/warnings";
+import {
+  type FoundSetting,
+  isCredential,
+  nameOf,
+  plainText,
+  type SettingName,
+  settingNames,
+  settingOf,
+  unknownSettings,
+} from "../settings/table";
 import { type Check, ok, unchecked, wrong } from "./check";
 import { type StackSettings } from "./stack";
 

@@ -46,7 +46,7 @@ export function contextOf({ kind }: Pick<Subject, "kind">, { options }: Run): Co
     now: options.clock.now(),
     place: options.place(kind),
     canRead: settings.canRead(kind),
-    isScheduleOn: settings.getOrDefault("scheduledResets") === "on",
+    isScheduleOn: settings.get("scheduledResets") === "on",
     ...(ownToken && { ownToken }),
   };
 }

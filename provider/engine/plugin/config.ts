@@ -1,7 +1,6 @@
 import { withCode } from "../../platform/errors";
 import { type Properties, secret } from "../../records/properties";
-import { isCredential, type SettingName, settingNames } from "../../settings/table";
-import { notASetting } from "../../settings/warnings";
+import { isCredential, notASetting, type SettingName, settingNames } from "../../settings/table";
 
 /** What the engine itself adds to the settings of a provider. */
 const engineInputs = ["version", "pluginDownloadURL", "pluginChecksums", "__internal"];

@@ -13,8 +13,8 @@ import {
   secretOutputsOf,
 } from "../../resource";
 import { type Run, startRun } from "../../run";
-import { environmentOfProvider } from "../../settings/explicitProvider";
-import { mistypedVariables } from "../../settings/warnings";
+import { environmentOfProvider } from "../../settings/settings";
+import { unknownSettings } from "../../settings/table";
 import { fitsInError, InitError } from "../engineErrors";
 import { callFunction } from "../functions";
 import { isDefaultProvider, nameIn, resourceIn } from "./urn";
@@ -68,7 +68,7 @@ export class PluginService {
       end: this.#runEnd.signal,
     });
     if (!isDefault) return;
-    for (const text of mistypedVariables(process.env)) void this.engine.show({ text, isWarning: true }, urn);
+    for (const text of unknownSettings([], process.env)) void this.engine.show({ text, isWarning: true }, urn);
   }
 
   /** @returns what is wrong with the inputs; they always have the id, so that no refresh is taken for an import */
