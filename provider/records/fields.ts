@@ -15,9 +15,7 @@ export interface Field<T> {
 
 export type Fields = Readonly<Record<string, Field<unknown>>>;
 export type FieldValue<F> = F extends Field<infer T> ? T : never;
-/**
- * A record in a program. A field is undefined if the platform did not send it, or if it could not be read.
- */
+/** A record in a program. A field is undefined if the platform did not send it, or if it could not be read. */
 export type RecordOf<F extends Fields> = { readonly [K in keyof F]?: FieldValue<F[K]> };
 
 export const int64: Field<number> = { kind: "integer" };
@@ -169,14 +167,12 @@ export function kindOf(value: unknown): string {
 
 /** Asks about a mistyped name: the known one that differs by the fewest letters, at most two; empty if none does. */
 export function didYouMean(name: string, known: readonly string[]): string {
-  const differences = known.map((one) => {
-    const [a, b] = [name.toLowerCase(), one.toLowerCase()];
-    return { one, letters: lettersOnlyIn(a, b) + lettersOnlyIn(b, a) };
-  });
-  const [closest] = differences.filter(({ letters }) => letters <= 2).toSorted((a, b) => a.letters - b.letters);
-  return closest ? `did you mean ${closest.one}?` : "";
+  const differences = (one: string) => lettersOnlyIn(name, one) + lettersOnlyIn(one, name);
+  const close = known.filter((one) => differences(one) <= 2);
+  const [closest] = close.toSorted((a, b) => differences(a) - differences(b));
+  return closest === undefined ? "" : `did you mean ${closest}?`;
 }
 
 function lettersOnlyIn(text: string, other: string): number {
-  return [...other].reduce((rest, letter) => rest.replace(letter, ""), text).length;
+  return [...other.toLowerCase()].reduce((rest, letter) => rest.replace(letter, ""), text.toLowerCase()).length;
 }
