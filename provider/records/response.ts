@@ -152,8 +152,12 @@ const kinds: Readonly<Record<Kind, readonly [what: string, isOne: (value: unknow
   text: ["a string", isText],
   flag: ["true or false", (value) => typeof value === "boolean"],
   texts: ["a list of strings", (value) => Array.isArray(value) && value.every(isText)],
-  object: ["an object", (value) => isObject(value) && !(value instanceof LosslessNumber)],
+  object: ["an object", isJsonObject],
 };
+
+function isJsonObject(value: unknown): value is Record<string, unknown> {
+  return isObject(value) && !(value instanceof LosslessNumber);
+}
 
 function problemOf(kind: Kind, value: unknown): string | undefined {
   const [what, isOne] = kinds[kind];
@@ -198,5 +202,5 @@ function parseNumber(digits: string): number | LosslessNumber {
 /** The object in a text; undefined if it has none. */
 export function tryReadObject(jsonText: string): Record<string, unknown> | undefined {
   const value = tryReadJson(jsonText)?.value;
-  return isObject(value) ? value : undefined;
+  return isJsonObject(value) ? value : undefined;
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { LosslessNumber } from "lossless-json";
 import { databaseTable } from "../../../provider/records/database";
-import { credentialsIn, readSecretResponse, tryReadJson } from "../../../provider/records/response";
+import { credentialsIn, readSecretResponse, tryReadJson, tryReadObject } from "../../../provider/records/response";
 
 const nested = (depth: number, innermost: string) => '{"a":'.repeat(depth) + innermost + "}".repeat(depth);
 
@@ -22,6 +22,7 @@ describe("records: JSON", () => {
     for (const digits of ["1e999", "0.12345678901234567890", ...large]) {
       const kept = valueOf(digits);
       assert.ok(kept instanceof LosslessNumber && kept.value === digits, digits);
+      assert.equal(tryReadObject(digits), undefined);
     }
   });
 
