@@ -28,22 +28,15 @@ describe("records: JSON", () => {
 
   it("with any nesting keeps the record and the credentials of a response, and reports what it leaves out", () => {
     const problem = "something in the response: nested too deeply, and left out";
-    for (const [depth, isKept] of [
-      [100, true],
-      [1_000, true],
-      [5_000, undefined],
-      [60_000, false],
-      [170_000, false],
-    ] as const) {
+    for (const depth of [1_000, 5_000, 60_000]) {
       for (const leaf of ["1", "9007199254740993"]) {
-        const later = nested(depth, leaf);
-        const sent = `{"password":"p","later":${later},"database_id":"db"}`;
+        const sent = `{"password":"p","later":${nested(depth, leaf)},"database_id":"db"}`;
         const response = readSecretResponse(databaseTable, sent) ?? assert.fail();
-        assert.deepEqual([response.record, response.credentials], [{ databaseId: "db" }, { password: "p" }]);
-        const { otherFields, problems } = response;
-        assert.deepEqual(otherFields === undefined ? problems : [], otherFields === undefined ? [problem] : problems);
-        assert.ok(otherFields === undefined || otherFields === `{"later":${later}}`);
-        assert.ok(isKept === undefined || isKept === (otherFields !== undefined), `${depth} levels`);
+        const { record, credentials, otherFields, problems } = response;
+        assert.deepEqual([record, credentials], [{ databaseId: "db" }, { password: "p" }]);
+        assert.deepEqual(problems, otherFields === undefined ? [problem] : []);
+        assert.ok(otherFields === undefined || otherFields === `{"later":${nested(depth, leaf)}}`);
+        if (depth !== 5_000) assert.equal(otherFields !== undefined, depth < 5_000, `${depth} levels`);
       }
     }
     const inKnownField = `{"port":${nested(60_000, "1")},"password":"p","later":9007199254740993}`;
