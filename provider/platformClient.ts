@@ -64,8 +64,8 @@ export class PlatformClient {
     const { settings } = this;
     const requester = kind.service === "management" ? this.#toManagement : this.#toQueue;
     const paths = kind.paths ?? {
-      reset: settings.getOrDefault("resetPasswordPath"),
-      read: settings.getOrDefault("databasePath"),
+      reset: settings.get("resetPasswordPath"),
+      read: settings.get("databasePath"),
     };
     return new SecretOperations(requester, kind, paths);
   }
@@ -81,7 +81,7 @@ export class PlatformClient {
     const isOfPreset = settings.find("flowControlResetAction")?.source === "preset";
     const requester = this.#toQueue;
     shared.queue ??= {
-      resetAction: settings.getOrDefault("flowControlResetAction"),
+      resetAction: settings.get("flowControlResetAction"),
       otherAction: isOfPreset ? "resetRate" : undefined,
     };
     return new FlowControl(requester, shared.queue);
@@ -117,7 +117,7 @@ export class PlatformClient {
    * concurrency is never higher, so that nothing waits in both.
    */
   queueWithin(concurrency = Infinity): RequestQueue {
-    return new RequestQueue(Math.min(concurrency, this.settings.getOrDefault("maxConcurrency")));
+    return new RequestQueue(Math.min(concurrency, this.settings.get("maxConcurrency")));
   }
 
   probe(request: ProbeRequest): Promise<ProbeResult> {
@@ -135,7 +135,7 @@ export class PlatformClient {
     const { permission, limitMs = Infinity } = this.call;
     const proxy = settings.proxyFor(service.baseUrl);
     const { queue, connections } = (shared.requests ??= {
-      queue: new RequestQueue(settings.getOrDefault("maxConcurrency"), settings.get("requestsPerSecond")),
+      queue: new RequestQueue(settings.get("maxConcurrency"), settings.get("requestsPerSecond")),
       connections: new Connections({ proxy, extraCertificates: settings.get("caFile") }),
     });
     return new HttpRequester(service, connections, queue, {

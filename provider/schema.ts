@@ -1,6 +1,5 @@
 import { z } from "zod";
-import { idProblem, isObject, isSet, kindOf, pathPartProblem } from "./records/fields";
-import { didYouMean } from "./records/spelling";
+import { didYouMean, idProblem, isObject, isSet, kindOf, pathPartProblem } from "./records/fields";
 import { isUnknown } from "./records/properties";
 
 export { z };

@@ -9,8 +9,7 @@ export {
 export { type Delivery } from "../provider/platform/retry";
 export { type DatabaseRecord, type ListedDatabase } from "../provider/records/database";
 export { type FlowControlKey, type GlobalParallelism } from "../provider/records/flowControl";
-export { type IndexRecord } from "../provider/records/indexRecord";
-export { type QueueUserRecord } from "../provider/records/queueUser";
+export { type IndexRecord, type QueueUserRecord } from "../provider/records/otherSecrets";
 export { type FleetCredentials, type FleetDatabase, type FleetRecord } from "../provider/rotation/fleetOutputs";
 export { type ResetReason } from "../provider/rotation/memory";
 export { type Outcome } from "../provider/rotation/state";

@@ -1,8 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 import { type ErrorCode, RekeyError } from "../provider/platform/errors";
 import { Settings } from "../provider/settings/settings";
-import { isCredential, nameOf, settingNames } from "../provider/settings/table";
-import { plainText, unknownSettings } from "../provider/settings/warnings";
+import { isCredential, nameOf, settingNames, plainText, unknownSettings } from "../provider/settings/table";
 
 /**
  * Keeps one value for each run of a Pulumi program. With the Automation API's inline programs and in tests, several

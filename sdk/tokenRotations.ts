@@ -1,6 +1,5 @@
 import type * as pulumi from "@pulumi/pulumi";
-import { type IndexRecord } from "../provider/records/indexRecord";
-import { type QueueUserRecord } from "../provider/records/queueUser";
+import { type IndexRecord, type QueueUserRecord } from "../provider/records/otherSecrets";
 import { type RotationArgs, RotationWithRecord } from "./rotation";
 
 /** What the rotations of tokens have in common. */

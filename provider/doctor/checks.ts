@@ -7,8 +7,15 @@ import { installedFrom, manifestIn, oldestPulumi, howToInstall, isOlder } from "
 import { PlatformClient } from "../platformClient";
 import { databasePassword } from "../platform/secretKind";
 import { accounts, type Settings } from "../settings/settings";
-import { isCredential, nameOf, type SettingName, settingNames, settingOf } from "../settings/table";
-import { plainText, unknownSettings } from "../settings/warnings";
+import {
+  isCredential,
+  nameOf,
+  type SettingName,
+  settingNames,
+  settingOf,
+  plainText,
+  unknownSettings,
+} from "../settings/table";
 import { type Project, type Stack } from "./project";
 
 /** The result of one check. */

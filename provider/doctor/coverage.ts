@@ -1,9 +1,9 @@
 import { RequestError, SettingsError } from "../platform/errors";
 import { queueToken, keyOf, ownerOf, pluralOf, type SecretKind, type Subject, kinds } from "../platform/secretKind";
 import { PlatformClient } from "../platformClient";
-import { orUndefined } from "../rotation/access";
+import { orUndefined } from "../records/fields";
 import { clockToleranceMs, readDate } from "../rotation/schedule";
-import { type Settings } from "../settings/settings";
+import { Settings } from "../settings/settings";
 import { type Stack } from "./project";
 import { type RotatedSecret } from "./stackState";
 

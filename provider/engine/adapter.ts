@@ -1,6 +1,5 @@
 import { RekeyError, StateError, withCode } from "../platform/errors";
-import { engineMessage } from "../records/engineMessage";
-import { type Properties } from "../records/properties";
+import { engineMessage, type Properties } from "../records/properties";
 import { type Adopted, type AnyResource, type Notice, type Planned, type Result, schemaProblems } from "../resource";
 import { type Run } from "../run";
 

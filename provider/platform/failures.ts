@@ -1,5 +1,5 @@
-import { type Fields, isObject, readRecord, type RecordOf } from "../records/fields";
-import { credentialsIn, tryReadJson, tryReadObject } from "../records/response";
+import { type Fields, isObject, type RecordOf } from "../records/fields";
+import { readRecord, credentialsIn, tryReadJson, tryReadObject } from "../records/response";
 import { RequestError, type RequestFacts, type RequestProblem } from "./errors";
 import { type KnownSecrets, quote } from "./redact";
 import { type Failure } from "./retry";

@@ -1,3 +1,4 @@
+import { isObject } from "../records/fields";
 import {
   flowControlFields,
   type FlowControlKey,
@@ -5,7 +6,6 @@ import {
   type GlobalParallelism,
   globalParallelismFields,
 } from "../records/flowControl";
-import { isObject } from "../records/fields";
 import { RequestError, type RequestFacts } from "./errors";
 import { jsonIn, listIn, recordIn, unusable } from "./failures";
 import { type ApiRequest, type ApiResponse, type Requester, fillPath } from "./http";

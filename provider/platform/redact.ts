@@ -1,4 +1,4 @@
-import { wireNamesOfCredentials } from "../records/credentials";
+import { wireNamesOfCredentials } from "../records/fields";
 
 /** Characters by which secrets are compared: they must not have many lengths. */
 const maxComparedChars = 32;

@@ -1,8 +1,6 @@
 import { databaseTable } from "../records/database";
 import { type RecordTable } from "../records/fields";
-import { indexTable } from "../records/indexRecord";
-import { queueUserTable } from "../records/queueUser";
-import { signingKeyTable } from "../records/signingKeys";
+import { indexTable, queueUserTable, signingKeyTable } from "../records/otherSecrets";
 import { indexUrl } from "./endpoint";
 
 /** A kind of secret that can be reset. */

@@ -1,5 +1,4 @@
-import { valuesOf } from "../records/credentials";
-import { isObject } from "../records/fields";
+import { valuesOf, isObject } from "../records/fields";
 import { credentialsIn, readSecretResponse, type SecretResponse, tryReadJson } from "../records/response";
 import { jsonIn, listIn, recordIn, unusable } from "./failures";
 import { type ApiResponse, fillPath, type Requester } from "./http";

@@ -1,8 +1,5 @@
-import { type CredentialName } from "./credentials";
-import { isReserved } from "./properties";
-
 /** The kinds of values in the platform's records. */
-type Kind = "integer" | "text" | "flag" | "texts" | "object";
+export type Kind = "integer" | "text" | "flag" | "texts" | "object";
 
 /** One field of a record: its kind in JSON, and its type in a program. */
 export interface Field<T> {
@@ -16,9 +13,7 @@ export interface Field<T> {
 
 export type Fields = Readonly<Record<string, Field<unknown>>>;
 export type FieldValue<F> = F extends Field<infer T> ? T : never;
-/**
- * A record in a program. A field is undefined if the platform did not send it, or if it could not be read.
- */
+/** A record in a program. A field is undefined if the platform did not send it, or if it could not be read. */
 export type RecordOf<F extends Fields> = { readonly [K in keyof F]?: FieldValue<F[K]> };
 
 export const int64: Field<number> = { kind: "integer" };
@@ -33,6 +28,48 @@ export function oneOf<const V extends string>(...values: V[]): Field<V | (string
 
 export function object<F extends Fields>(fields: F): Field<RecordOf<F>> {
   return { kind: "object", fields };
+}
+
+/** Credentials that a platform may show. All are secrets. */
+export interface Credentials {
+  /** The password of a database. */
+  readonly password?: string;
+  /** Token of a database's REST interface. It may be the password itself. */
+  readonly restToken?: string;
+  /** Read-only token of a database's REST interface. */
+  readonly readOnlyRestToken?: string;
+  /** Token of an index. */
+  readonly token?: string;
+  /** Read-only token of an index. */
+  readonly readOnlyToken?: string;
+  /** Key that signs messages. */
+  readonly currentKey?: string;
+  /** Key that signs messages after the next roll. */
+  readonly nextKey?: string;
+}
+
+export type CredentialName = keyof Credentials;
+
+/**
+ * The names of all credentials, the best first: a record is judged by the first one that it shows. Append only: in
+ * another order, saved memories would be judged otherwise.
+ */
+export const credentialNames = [
+  "password",
+  "restToken",
+  "readOnlyRestToken",
+  "token",
+  "readOnlyToken",
+  "currentKey",
+  "nextKey",
+] as const satisfies readonly CredentialName[];
+
+/** The names of credentials in JSON, as a regular expression without regard to case. */
+export const wireNamesOfCredentials = "(password|(read_?only_?)?(rest_?)?token|current|next)";
+
+/** The credentials themselves. */
+export function valuesOf(credentials: Credentials = {}): string[] {
+  return Object.values(credentials as Readonly<Record<string, string>>);
 }
 
 /** What a record consists of. */
@@ -58,88 +95,6 @@ export function camelCase(wireName: string): string {
   return name;
 }
 
-/**
- * The readable part of a record. Nothing here throws: a reset that was applied must be saved.
- */
-export interface ReadResult<F extends Fields> {
-  readonly record: RecordOf<F>;
-  /** The digits of integers that a number cannot represent exactly, by field. */
-  readonly exactIntegers: Readonly<Record<string, string>>;
-  /** Known fields that were sent and could not be read, one line each. Never contains a value. */
-  readonly problems: readonly string[];
-  /** Fields that are not in the table, by their names in JSON. */
-  readonly others: Readonly<Record<string, unknown>>;
-}
-
-/** A value of a field, what is wrong with it, or both. */
-interface ReadValue {
-  readonly value?: unknown;
-  readonly problem?: string;
-}
-
-const isText = (value: unknown): value is string => typeof value === "string";
-const expected = (what: string): ReadValue => ({ problem: `expected ${what}` });
-
-/** Not zod, for speed: a record has forty fields, and a fleet a thousand records. */
-const readers: Readonly<Record<Exclude<Kind, "object">, (value: unknown) => ReadValue>> = {
-  integer: (value) => {
-    if (typeof value !== "bigint") return Number.isSafeInteger(value) ? { value } : expected("an integer");
-    return Number.isFinite(Number(value)) ? { value: Number(value) } : { problem: "too large" };
-  },
-  text: (value) => (isText(value) ? readText(value) : expected("a string")),
-  flag: (value) => (typeof value === "boolean" ? { value } : expected("true or false")),
-  texts: (value) => {
-    if (!Array.isArray(value) || !value.every(isText)) return expected("a list of strings");
-    const read = value.map(readText);
-    const reserved = read.find(({ value: text }) => text === undefined);
-    return reserved ?? { ...read.find(({ problem }) => problem), value: read.map(({ value: text }) => text) };
-  },
-};
-
-function readText(text: string): ReadValue {
-  if (isReserved(text)) return { problem: "a value that Pulumi reserves" };
-  if (text.isWellFormed()) return { value: text };
-  return { value: text.toWellFormed(), problem: "not well-formed Unicode; the invalid characters were replaced" };
-}
-
-export function sentTwice(name: string): string {
-  return `${name}: sent twice, the last value counts`;
-}
-
-/** Reads the fields of the table from a JSON object, and reports those that could not be read. */
-export function readRecord<F extends Fields>(fields: F, sent: Record<string, unknown>): ReadResult<F> {
-  const record: Record<string, unknown> = {};
-  const exactIntegers: Record<string, string> = {};
-  const problems: string[] = [];
-  const others: [string, unknown][] = [];
-  const wire = new Map<string, unknown>();
-  for (const [wireName, value] of Object.entries(sent)) {
-    const name = camelCase(wireName);
-    if (!Object.hasOwn(fields, name)) others.push([wireName, value]);
-    else {
-      // Sent under two spellings of its name.
-      if ((wire.get(name) ?? value) !== value) problems.push(sentTwice(name));
-      wire.set(name, value);
-    }
-  }
-  for (const [name, { kind, fields: inner = {} }] of Object.entries(fields)) {
-    const given = wire.get(name);
-    if (given === undefined) continue;
-    if (kind !== "object") {
-      const { value, problem } = readers[kind](given);
-      if (problem !== undefined) problems.push(`${name}: ${problem}`);
-      if (value !== undefined) record[name] = value;
-      if (value !== undefined && typeof given === "bigint") exactIntegers[name] = given.toString();
-    } else if (isObject(given)) {
-      const read = readRecord(inner, given);
-      record[name] = read.record;
-      problems.push(...read.problems.map((problem) => `${name}.${problem}`));
-      if (Object.keys(read.others).length > 0) others.push([name, read.others]);
-    } else problems.push(`${name}: expected an object`);
-  }
-  return { record: record as RecordOf<F>, exactIntegers, problems, others: Object.fromEntries(others) };
-}
-
 /** Whether a value is a JSON object (neither null nor an array). */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
@@ -148,6 +103,15 @@ export function isObject(value: unknown): value is Record<string, unknown> {
 /** Whether an optional value is set: null counts as not set. */
 export function isSet<T>(value: T): value is NonNullable<T> {
   return value !== undefined && value !== null;
+}
+
+/** What a function returns; undefined if it throws. */
+export function orUndefined<T>(call: () => T): T | undefined {
+  try {
+    return call();
+  } catch {
+    return undefined;
+  }
 }
 
 /** Why a text cannot be a part of a path, if it cannot. */
@@ -175,4 +139,16 @@ export function kindOf(value: unknown): string {
   if (Array.isArray(value)) return "a list";
   if (typeof value === "number" && !Number.isFinite(value)) return "a number that is not finite";
   return typeof value === "object" ? "an object" : `a ${typeof value}`;
+}
+
+/** Asks about a mistyped name: the known one that differs by the fewest letters, at most two; empty if none does. */
+export function didYouMean(name: string, known: readonly string[]): string {
+  const differences = (one: string) => lettersOnlyIn(name, one) + lettersOnlyIn(one, name);
+  const close = known.filter((one) => differences(one) <= 2);
+  const [closest] = close.toSorted((a, b) => differences(a) - differences(b));
+  return closest === undefined ? "" : `did you mean ${closest}?`;
+}
+
+function lettersOnlyIn(text: string, other: string): number {
+  return [...other.toLowerCase()].reduce((rest, letter) => rest.replace(letter, ""), text.toLowerCase()).length;
 }

@@ -1,6 +1,15 @@
 import { isSafeNumber, LosslessNumber, parse, stringify } from "lossless-json";
-import { type Credentials, wireNamesOfCredentials } from "./credentials";
-import { camelCase, readRecord, type RecordTable, sentTwice, isObject } from "./fields";
+import {
+  camelCase,
+  type Credentials,
+  type Fields,
+  isObject,
+  type Kind,
+  orUndefined,
+  type RecordOf,
+  type RecordTable,
+  wireNamesOfCredentials,
+} from "./fields";
 import { isFaithful } from "./properties";
 
 /** Known fields that make an object a record if it has neither an id nor a credential. */
@@ -32,15 +41,15 @@ export function readSecretResponse(table: RecordTable, jsonText: string): Secret
   // Other objects, such as errors, may share a field or two with a record.
   const isNamed = (table.id !== undefined && table.id in record) || Object.keys(credentials).length > 0;
   if (!isNamed && Object.keys(record).length < fewestFields) return undefined;
-  const otherFields = Object.keys(unclaimed).length > 0 ? stringify(unclaimed) : undefined;
+  const otherFields = json.isInexact ? undefined : orUndefined(() => stringify(unclaimed));
   return {
     record,
     credentials,
     exactIntegers,
-    ...(otherFields !== undefined && { otherFields }),
+    ...(otherFields !== undefined && otherFields !== "{}" && { otherFields }),
     problems: [
       ...new Set(json.duplicates.map((name) => duplicateProblem(table, name))),
-      ...(json.tooDeep ? ["something in the response: nested too deeply, and left out"] : []),
+      ...(otherFields === undefined ? ["something in the response: nested too deeply, and left out"] : []),
       ...credentialProblems,
       ...problems,
     ],
@@ -52,6 +61,10 @@ function duplicateProblem({ fields, credentials }: RecordTable, wireName: string
   const name = camelCase(wireName);
   const known = Object.hasOwn(fields, name) || Object.hasOwn(credentials, name);
   return sentTwice(known ? name : "a field that Rekey does not know");
+}
+
+export function sentTwice(name: string): string {
+  return `${name}: sent twice, the last value counts`;
 }
 
 /** Characters with which platforms mask a credential; the last one means several. */
@@ -72,11 +85,11 @@ function takeCredentials(table: RecordTable, fields: Readonly<Record<string, unk
     const known = camelCase(wireName);
     const name = Object.hasOwn(table.credentials, known) ? table.credentials[known] : undefined;
     if (name === undefined) unclaimed.push([wireName, value]);
-    else if (value === null || (typeof value === "string" && isMasked(value))) continue;
-    else if (typeof value !== "string") credentialProblems.push(`${name}: expected a string`);
-    else if (!isFaithful(value)) {
-      credentialProblems.push(`${name}: contains characters that Pulumi cannot save unchanged`);
-    } else {
+    else if (value === null || (isText(value) && isMasked(value))) continue;
+    else if (!isText(value)) credentialProblems.push(`${name}: expected a string`);
+    // Decoding puts that character in the place of others.
+    else if (!isFaithful(value) || value.includes("\uFFFD")) credentialProblems.push(`${name}: ${cannotBeSaved}`);
+    else {
       // Sent under two spellings of its name.
       if ((credentials[name] ?? value) !== value) credentialProblems.push(sentTwice(name));
       credentials[name] = value;
@@ -87,99 +100,107 @@ function takeCredentials(table: RecordTable, fields: Readonly<Record<string, unk
 
 const nameOfCredential = new RegExp(`^${wireNamesOfCredentials}$`, "i");
 
-/** The credentials in a value, however deep. */
-export function* credentialsIn(value: unknown, name = ""): Iterable<string> {
-  if (typeof value === "string" && nameOfCredential.test(name) && !isMasked(value)) yield value;
-  if (typeof value !== "object" || value === null) return;
-  for (const [inner, one] of Object.entries(value)) yield* credentialsIn(one, inner);
+/** The credentials in a value, however deep: it may be nested too deeply for a recursive function. */
+export function credentialsIn(value: unknown): string[] {
+  const found: string[] = [];
+  const entries: [name: string, value: unknown][] = [["", value]];
+  // It grows while it is read.
+  for (const [name, inner] of entries) {
+    if (isText(inner) && nameOfCredential.test(name) && !isMasked(inner)) found.push(inner);
+    if (typeof inner !== "object" || inner === null) continue;
+    for (const entry of Object.entries(inner)) entries.push(entry);
+  }
+  return found;
+}
+
+/** Reads the fields of the table from a JSON object. Nothing here throws: a reset that was applied must be saved. */
+export function readRecord<F extends Fields>(fields: F, sent: Record<string, unknown>) {
+  const record: Record<string, unknown> = {};
+  // The digits of integers that a number cannot represent exactly.
+  const exactIntegers: Record<string, string> = {};
+  // Known fields that could not be read, one line each, without their values.
+  const problems: string[] = [];
+  // Other fields, by their names in JSON.
+  const others: [string, unknown][] = [];
+  for (const [wireName, value] of Object.entries(sent)) {
+    const name = camelCase(wireName);
+    const field = Object.hasOwn(fields, name) ? fields[name] : undefined;
+    const problem = field && problemOf(field.kind, value);
+    if (field === undefined) others.push([wireName, value]);
+    else if (problem !== undefined) problems.push(`${name}: ${problem}`);
+    else if (value instanceof LosslessNumber) {
+      record[name] = Number(value.value);
+      exactIntegers[name] = value.value;
+    } else if (isObject(value)) {
+      const inner = readRecord(field.fields ?? {}, value);
+      record[name] = inner.record;
+      problems.push(...inner.problems.map((one) => `${name}.${one}`));
+      if (Object.keys(inner.others).length > 0) others.push([name, inner.others]);
+    } else record[name] = value;
+  }
+  return { record: record as RecordOf<F>, exactIntegers, problems, others: Object.fromEntries(others) };
+}
+
+const isText = (value: unknown): value is string => typeof value === "string";
+/** At most as long as the largest number. */
+const isLarge = (value: unknown) => value instanceof LosslessNumber && /^-?\d{1,308}$/.test(value.value);
+const cannotBeSaved = "a value that Pulumi cannot save unchanged";
+
+/** The values of each kind. Not zod, for speed: a record has forty fields, and a fleet a thousand records. */
+const kinds: Readonly<Record<Kind, readonly [what: string, isOne: (value: unknown) => boolean]>> = {
+  integer: ["an integer", (value) => Number.isSafeInteger(value) || isLarge(value)],
+  text: ["a string", isText],
+  flag: ["true or false", (value) => typeof value === "boolean"],
+  texts: ["a list of strings", (value) => Array.isArray(value) && value.every(isText)],
+  object: ["an object", isJsonObject],
+};
+
+function isJsonObject(value: unknown): value is Record<string, unknown> {
+  return isObject(value) && !(value instanceof LosslessNumber);
+}
+
+function problemOf(kind: Kind, value: unknown): string | undefined {
+  const [what, isOne] = kinds[kind];
+  if (!isOne(value)) return `expected ${what}`;
+  return [value].flat().every((one) => !isText(one) || isFaithful(one)) ? undefined : cannotBeSaved;
 }
 
 /** The value of a JSON text, and its anomalies. */
 export interface ReadJson {
+  /** A number that JavaScript cannot hold is a `LosslessNumber`. */
   readonly value: unknown;
   /** Names that appear twice in one object with different values; the last value counts. Each is listed once. */
   readonly duplicates: readonly string[];
-  /** Whether something was nested too deeply, and replaced by an empty object. */
-  readonly tooDeep: boolean;
+  /** Whether numbers may have lost digits, because something is nested too deeply for the exact reader. */
+  readonly isInexact?: boolean;
 }
 
-/** Levels that are read. Readers that meet many more overflow the stack, or take minutes. */
-const maxLevels = 100;
-/** Digits of the longest integer that is read. Converting longer ones is slow. */
-const maxDigits = 400;
-
-/**
- * Reads JSON without losing digits: an integer beyond 2^53 becomes a bigint, and any other number that JavaScript
- * cannot hold a `LosslessNumber`.
- *
- * @returns undefined for a text that is not JSON
- */
+/** @returns undefined for a text that is not JSON */
 export function tryReadJson(jsonText: string): ReadJson | undefined {
-  try {
-    const readable = withoutDepth(jsonText);
-    return { ...(readPlain(readable) ?? read(readable)), tooDeep: readable !== jsonText };
-  } catch {
-    return undefined;
-  }
+  return (
+    orUndefined(() => readExactly(jsonText)) ??
+    // The stack overflows at some thousand levels. That of `JSON.parse` does not.
+    orUndefined(() => ({ value: JSON.parse(jsonText) as unknown, duplicates: [], isInexact: true }))
+  );
+}
+
+function readExactly(jsonText: string): ReadJson {
+  const duplicates = new Set<string>();
+  const onDuplicateKey = ({ key, newValue }: Readonly<{ key: string; newValue: unknown }>) => {
+    duplicates.add(key);
+    return newValue;
+  };
+  return { value: parse(jsonText, undefined, { parseNumber, onDuplicateKey }), duplicates: [...duplicates] };
+}
+
+function parseNumber(digits: string): number | LosslessNumber {
+  const number = Number(digits);
+  const isExact = Number.isInteger(number) ? Number.isSafeInteger(number) : isSafeNumber(digits);
+  return isExact ? number : new LosslessNumber(digits);
 }
 
 /** The object in a text; undefined if it has none. */
 export function tryReadObject(jsonText: string): Record<string, unknown> | undefined {
   const value = tryReadJson(jsonText)?.value;
-  return isObject(value) ? value : undefined;
-}
-
-/**
- * Much faster, and enough for most texts: a value that is the same when it is written again had no duplicate name and
- * lost no digit. Undefined for texts with integers that may exceed 2^53.
- */
-function readPlain(jsonText: string): Omit<ReadJson, "tooDeep"> | undefined {
-  if (/\d{16}|\de\+/.test(jsonText)) return undefined;
-  const value: unknown = JSON.parse(jsonText);
-  return JSON.stringify(value) === jsonText ? { value, duplicates: [] } : undefined;
-}
-
-function read(jsonText: string): Omit<ReadJson, "tooDeep"> {
-  const duplicates = new Set<string>();
-  const value = parse(jsonText, undefined, {
-    parseNumber: exactNumber,
-    onDuplicateKey: ({ key, newValue }) => {
-      duplicates.add(key);
-      return newValue;
-    },
-  });
-  return { value, duplicates: [...duplicates] };
-}
-
-function exactNumber(digits: string): number | bigint | LosslessNumber {
-  const number = Number(digits);
-  if (Number.isSafeInteger(number)) return number;
-  if (/^-?\d+$/.test(digits) && digits.length <= maxDigits) return BigInt(digits);
-  return isSafeNumber(digits) ? number : new LosslessNumber(digits);
-}
-
-/** The JSON text with each value that is nested too deeply replaced by `{}`. What is replaced need not be JSON. */
-function withoutDepth(jsonText: string): string {
-  const kept: string[] = [];
-  let depth = 0;
-  let keptFrom = 0;
-  for (let at = 0; at < jsonText.length; at++) {
-    const character = jsonText[at];
-    if (character === '"') at = endOfString(jsonText, at);
-    else if (character === "[" || character === "{") {
-      if (depth++ === maxLevels) {
-        kept.push(jsonText.slice(keptFrom, at), "{}");
-        keptFrom = jsonText.length;
-      }
-    } else if (character === "]" || character === "}") {
-      if (--depth === maxLevels) keptFrom = at + 1;
-    }
-  }
-  return kept.join("") + jsonText.slice(keptFrom);
-}
-
-function endOfString(jsonText: string, start: number): number {
-  let at = start + 1;
-  while (at < jsonText.length && jsonText[at] !== '"') at += jsonText[at] === "\\" ? 2 : 1;
-  return at;
+  return isJsonObject(value) ? value : undefined;
 }

@@ -10,10 +10,9 @@ import {
   portProblem,
 } from "../platform/endpoint";
 import { InputError } from "../platform/errors";
-import { type Subject, databasePassword } from "../platform/secretKind";
-import { type Credentials } from "../records/credentials";
+import { databasePassword, type Subject } from "../platform/secretKind";
 import { type DatabaseRecord } from "../records/database";
-import { isObject, isSet, kindOf } from "../records/fields";
+import { type Credentials, isObject, isSet, kindOf, orUndefined } from "../records/fields";
 import { type Run } from "../run";
 import { type FoundSetting } from "../settings/table";
 import { type Connection, knownIn } from "./memory";
@@ -82,7 +81,10 @@ export function urlsOf({ kind, id }: Subject, { record = {}, memory, ...values }
   return { connectionUrl: undefined, restUrl: kind.restUrl?.(record, options.settings.preset?.indexHost) };
 }
 
-/** The URL for clients of Redis, and that of the REST interface, which has the port of HTTPS. Both are secret. */
+/**
+ * The URL for clients of Redis, and that of the REST interface, which has the port of HTTPS. Both are secret. Nothing
+ * throws: a reset must not be lost because of a URL.
+ */
 export function databaseUrls(
   database: LocatedDatabase,
   connection: Connection = {},
@@ -99,15 +101,6 @@ export function databaseUrls(
     connectionUrl: endpoint && connectionUrl(endpoint, usernameFor(database, connection), password ?? ""),
     restUrl: rest && `https://${hostInUrl(rest.host)}`,
   };
-}
-
-/** What a function returns; undefined if it throws. A reset must not be lost because of a URL. */
-export function orUndefined<T>(find: () => T): T | undefined {
-  try {
-    return find();
-  } catch {
-    return undefined;
-  }
 }
 
 /** The URL with which a client of Redis connects and authenticates. */

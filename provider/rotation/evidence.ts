@@ -1,4 +1,4 @@
-import { type CredentialName, credentialNames } from "../records/credentials";
+import { type CredentialName, credentialNames } from "../records/fields";
 import { type SecretResponse } from "../records/response";
 import { type Finding, type Learned } from "./findings";
 import {

@@ -1,8 +1,7 @@
 import { InternalError, RefusedError, RekeyError } from "../platform/errors";
 import { secretOf, databasePassword } from "../platform/secretKind";
 import { isObject } from "../records/fields";
-import { engineMessage } from "../records/engineMessage";
-import { isUnknown } from "../records/properties";
+import { engineMessage, isUnknown } from "../records/properties";
 import { type Resource, type Result } from "../resource";
 import { type Run } from "../run";
 import { accessOf, urlsOf } from "./access";

@@ -1,8 +1,7 @@
 import { outputsAreFormer, RekeyError, StateError } from "../platform/errors";
 import { type Subject, databasePassword } from "../platform/secretKind";
-import { type Credentials } from "../records/credentials";
+import { type Credentials, isObject } from "../records/fields";
 import { type DatabaseRecord } from "../records/database";
-import { isObject } from "../records/fields";
 import { jsonText } from "../records/properties";
 import { parsed, type ResetReason, sealed, unsealed } from "./memory";
 import { dueAt } from "./schedule";

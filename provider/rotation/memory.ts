@@ -1,8 +1,7 @@
 import { createHmac, randomBytes } from "node:crypto";
 import { StateError } from "../platform/errors";
 import { type Place, type SecretKind } from "../platform/secretKind";
-import { type CredentialName, credentialNames, type Credentials } from "../records/credentials";
-import { isObject } from "../records/fields";
+import { type CredentialName, credentialNames, type Credentials, isObject } from "../records/fields";
 
 /**
  * What Rekey remembers of one secret. It is saved as one secret output, and whether a reset is due depends on nothing

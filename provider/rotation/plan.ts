@@ -1,8 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { type RefusedError } from "../platform/errors";
 import { type Place, pluralOf, type SecretKind, type Subject } from "../platform/secretKind";
-import { type Credentials } from "../records/credentials";
-import { isSet } from "../records/fields";
+import { type Credentials, isSet } from "../records/fields";
 import { isUnknown } from "../records/properties";
 import { type Run } from "../run";
 import { type Connection, type Declared, type Memory, missingIn, type ResetReason, saltedMark } from "./memory";
@@ -47,7 +46,7 @@ export function contextOf({ kind }: Pick<Subject, "kind">, { options }: Run): Co
     now: options.clock.now(),
     place: options.place(kind),
     canRead: settings.canRead(kind),
-    isScheduleOn: settings.getOrDefault("scheduledResets") === "on",
+    isScheduleOn: settings.get("scheduledResets") === "on",
     ...(ownToken && { ownToken }),
   };
 }

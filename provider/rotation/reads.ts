@@ -1,8 +1,8 @@
 import { type InternalError, RekeyError, RequestError } from "../platform/errors";
 import { ownerOf, type Subject } from "../platform/secretKind";
-import { valuesOf } from "../records/credentials";
+import { valuesOf } from "../records/fields";
+import { poll, untilEnd, type Run } from "../run";
 import { type SecretResponse } from "../records/response";
-import { poll, type Run, untilEnd } from "../run";
 import { judge, learn } from "./evidence";
 import { type Learned, type Rotated, savedKeyAdvice, unknownFailure } from "./findings";
 import { marksOf } from "./memory";

@@ -1,6 +1,6 @@
 import { InternalError, RefusedError, RekeyError, RequestError } from "../platform/errors";
 import { keyOf, secretOf, type Subject } from "../platform/secretKind";
-import { type CredentialName, type Credentials, valuesOf } from "../records/credentials";
+import { type CredentialName, type Credentials, valuesOf } from "../records/fields";
 import { type SecretResponse } from "../records/response";
 import { type Run } from "../run";
 import { adopt } from "./adoption";

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { NotEncryptedError, RefusedError } from "../platform/errors";
 import { keyOf, secretOf, type Subject } from "../platform/secretKind";
-import { type CredentialName, credentialNames, type Credentials } from "../records/credentials";
+import { type CredentialName, credentialNames, type Credentials } from "../records/fields";
 import { jsonText } from "../records/properties";
 import { type Run } from "../run";
 import { urlsOf } from "./access";

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { type CredentialName, credentialNames, type Credentials } from "../records/credentials";
+import { type CredentialName, credentialNames, type Credentials } from "../records/fields";
 import { type SecretResponse } from "../records/response";
 import { jsonText } from "../records/properties";
 import { type Memory, readMemory, type ResetReason } from "./memory";

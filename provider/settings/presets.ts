@@ -11,11 +11,7 @@ export interface Preset {
   /** The platform's usual environment variables, which are read after Rekey's own. */
   readonly variables: Variables;
   /** The variables of its regions, which one more variable chooses, as for the platform's own client. */
-  readonly regions: {
-    readonly variable: string;
-    readonly names: readonly string[];
-    readonly of: readonly SettingName[];
-  };
+  readonly regions: { readonly variable: string; readonly of: readonly SettingName[] };
   /** Headers of a response with 429 that say when requests are accepted again, in Unix seconds, by precedence. */
   readonly resetHeaders: readonly string[];
 }
@@ -43,28 +39,19 @@ export const presets: Readonly<Record<(typeof presetNames)[number], Preset>> = {
       queueToken: "QSTASH_TOKEN",
       queueUrl: "QSTASH_URL",
     },
-    regions: { variable: "QSTASH_REGION", names: ["EU_CENTRAL_1", "US_EAST_1"], of: ["queueUrl", "queueToken"] },
+    regions: { variable: "QSTASH_REGION", of: ["queueUrl", "queueToken"] },
     // Of a second, and of a day. Elsewhere, the second one may have another unit.
     resetHeaders: ["burst-ratelimit-reset", "ratelimit-reset"],
   },
 };
 
-/** The variables of one region: `US_EAST_1_QSTASH_TOKEN`. */
-function ofRegion({ variables, regions }: Preset, region: string): Variables {
-  return Object.fromEntries(regions.of.map((name) => [name, `${region}_${variables[name]}`]));
-}
-
-/** The usual variables that count: those of the region that an environment chooses, if all of them are set. */
-export function usualVariables(preset: Preset, environment: NodeJS.ProcessEnv): Variables {
-  const chosen = environment[preset.regions.variable]?.replaceAll("-", "_").toUpperCase();
-  const region = preset.regions.names.find((name) => name === chosen);
-  const variables = region === undefined ? {} : ofRegion(preset, region);
-  const isComplete = Object.values(variables).every((variable) => environment[variable]);
-  return isComplete ? { ...preset.variables, ...variables } : preset.variables;
-}
-
-/** All variables that a setting may come from. */
-export function allVariables(preset: Preset, name: SettingName): string[] {
-  const all = [preset.variables, ...preset.regions.names.map((region) => ofRegion(preset, region))];
-  return all.flatMap((variables) => variables[name] ?? []);
+/**
+ * The usual variables that count: those of the region that an environment chooses, such as `US_EAST_1_QSTASH_TOKEN`, if
+ * all of them are set.
+ */
+export function usualVariables({ variables, regions }: Preset, environment: NodeJS.ProcessEnv): Variables {
+  const region = environment[regions.variable]?.replaceAll("-", "_").toUpperCase();
+  const ofRegion = Object.fromEntries(regions.of.map((name) => [name, `${region}_${variables[name]}`]));
+  const isComplete = Object.values(ofRegion).every((variable) => environment[variable]);
+  return isComplete ? { ...variables, ...ofRegion } : variables;
 }

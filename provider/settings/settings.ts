@@ -1,12 +1,12 @@
 import { SettingsError } from "../platform/errors";
 import { type SecretKind } from "../platform/secretKind";
 import { isLoopback } from "../platform/endpoint";
-import { invalid, missing } from "./advice";
-import { allVariables, type Preset, presets, usualVariables } from "./presets";
+import { type Preset, presets, usualVariables } from "./presets";
 import {
   environmentName,
   type FoundSetting,
   nameOf,
+  presetNames,
   type SettingName,
   settingNames,
   settingOf,
@@ -16,8 +16,10 @@ import {
 /** Returns a setting of the configuration by its short name (`baseUrl`), or undefined if it is not set. */
 export type Lookup = (name: SettingName) => string | undefined;
 
+type ServiceName = SecretKind["service"];
+
 /** The settings of each service, its address first: a credential is sent only to the address that it belongs to. */
-export const accounts: Readonly<Record<SecretKind["service"], readonly SettingName[]>> = {
+export const accounts: Readonly<Record<ServiceName, readonly SettingName[]>> = {
   management: ["baseUrl", "username", "password"],
   queue: ["queueUrl", "queueToken"],
 };
@@ -30,7 +32,7 @@ export const accounts: Readonly<Record<SecretKind["service"], readonly SettingNa
 export class Settings {
   /** What must never be shown: the secret settings and the proxy's password as they are written, used or not. */
   readonly secrets: readonly string[];
-  /** The values that were read and can be used, and undefined for those that are not set: each reset needs some. */
+  /** The values that were read and can be used, and the defaults of those that are not set: each reset needs some. */
   readonly #values = new Map<SettingName, unknown>();
 
   /** @param provider the explicit provider whose arguments are the configuration, if they are not a stack's */
@@ -39,46 +41,47 @@ export class Settings {
     private readonly environment: NodeJS.ProcessEnv = {},
     readonly provider?: string,
   ) {
-    const { preset } = this;
     const found = settingNames
       .filter((name) => settingOf(name).secret)
       .flatMap((name) => {
-        const usual = preset === undefined ? [] : allVariables(preset, name);
-        return [this.#findOwn(name)?.value, ...usual.map((variable) => environment[variable])];
+        const usual = [this.preset?.variables[name], this.#usualVariable(name)];
+        return [this.#findOwn(name), ...usual.map((variable) => this.#findVariable(variable))];
       });
     const proxy = this.find("proxy")?.value ?? "";
     const ofProxy = URL.canParse(proxy) ? new URL(proxy).password : "";
     // Pulumi passes its own token on to providers.
-    this.secrets = [...found, ofProxy, environment["PULUMI_ACCESS_TOKEN"]].flatMap((secret) => secret || []);
+    const all = new Set([...found.map((one) => one?.value), ofProxy, environment["PULUMI_ACCESS_TOKEN"]]);
+    this.secrets = [...all].flatMap((secret) => secret || []);
   }
 
-  /** @throws SettingsError if its value cannot be used. */
-  get<N extends SettingName>(name: N): SettingValue<N> | undefined {
-    if (this.#values.has(name)) return this.#values.get(name) as SettingValue<N> | undefined;
+  /** The value of a setting, or its default. @throws SettingsError if its value cannot be used. */
+  get<N extends SettingName>(name: N): SettingValue<N> {
+    if (this.#values.has(name)) return this.#values.get(name) as SettingValue<N>;
+    const { default: byDefault, schema } = settingOf(name);
     const written = this.find(name)?.value;
     // The platform may have a value for it: an unknown one is an error.
     if (written === undefined && name !== "platform") this.get("platform");
-    const read = written === undefined ? undefined : settingOf(name).schema().safeParse(written);
-    if (read?.error) throw invalid(name, read.error.issues[0]?.message, this);
-    this.#values.set(name, read?.data);
-    return read?.data as SettingValue<N> | undefined;
-  }
-
-  /** As `get`, or else the default. @throws SettingsError if its value cannot be used. */
-  getOrDefault<N extends SettingName>(name: N): SettingValue<N> {
-    return this.get(name) ?? (settingOf(name).default as SettingValue<N>);
+    const read = written === undefined ? undefined : schema().safeParse(written);
+    if (read?.error) {
+      // Without the value: by mistake, any setting may hold a credential.
+      const problem = `${nameOf(name)} ${read.error.issues[0]?.message}`;
+      throw new SettingsError("REKEY_SETTING_INVALID", { problem, advice: this.#howToSet(name) });
+    }
+    const value = read ? read.data : byDefault;
+    this.#values.set(name, value);
+    return value as SettingValue<N>;
   }
 
   /** As `get`. @throws SettingsError that explains how to set it. */
-  require<N extends SettingName>(name: N): SettingValue<N> {
+  require<N extends SettingName>(name: N): NonNullable<SettingValue<N>> {
     const value = this.get(name);
-    if (value === undefined) throw missing(this.#missingWith(name), this);
+    if (value === undefined || value === null) throw this.#missing(name);
     return value;
   }
 
   /** A setting as it is written, usable or not, and where it comes from. */
   find(name: SettingName): FoundSetting | undefined {
-    const usual = this.whyWithheld(name) === undefined ? this.#findVariable(this.usualVariable(name)) : undefined;
+    const usual = this.#whyWithheld(name) === undefined ? this.#findVariable(this.#usualVariable(name)) : undefined;
     const preset = this.preset?.values[name];
     return this.#findOwn(name) ?? usual ?? (preset === undefined ? undefined : { value: preset, source: "preset" });
   }
@@ -91,21 +94,22 @@ export class Settings {
 
   /** The host of databases and where it comes from, if it is set. @throws SettingsError if it cannot be used. */
   get databaseHost(): FoundSetting | undefined {
-    return this.get("databaseHost") === undefined ? undefined : this.find("databaseHost");
+    this.get("databaseHost");
+    return this.find("databaseHost");
   }
 
   /** Milliseconds that one request may take, including its retries. */
   get deadlineMs(): number {
-    return this.getOrDefault("deadlineSeconds") * 1000;
+    return this.get("deadlineSeconds") * 1000;
   }
 
   /** Whether the platform has an operation that reads such a secret. @throws SettingsError for a wrong setting */
   canRead({ paths }: Pick<SecretKind, "paths">): boolean {
-    return paths !== undefined || this.getOrDefault("databasePath") !== "none";
+    return paths !== undefined || this.get("databasePath") !== "none";
   }
 
   /** Why requests to a service would fail before they are sent; undefined if its settings can be used. */
-  errorFor(service: SecretKind["service"]): SettingsError | undefined {
+  errorFor(service: ServiceName): SettingsError | undefined {
     try {
       for (const name of this.#neededFor(service)) this.require(name);
       return undefined;
@@ -130,7 +134,7 @@ export class Settings {
   }
 
   /** With `rekey:queueUserId`, the token of the queue is read with the management credentials. */
-  #neededFor(service: SecretKind["service"]): readonly SettingName[] {
+  #neededFor(service: ServiceName): readonly SettingName[] {
     const isRead = service === "queue" && this.find("queueUserId") !== undefined;
     return isRead ? ["queueUrl", ...accounts.management] : accounts[service];
   }
@@ -140,40 +144,79 @@ export class Settings {
     return value === undefined ? this.#findVariable(environmentName(name)) : { value, source: "configuration" };
   }
 
-  /** The platform's own variable for a setting. */
-  usualVariable(name: SettingName): string | undefined {
-    const { preset } = this;
-    return preset && usualVariables(preset, this.environment)[name];
-  }
-
   #findVariable(variable: string | undefined): FoundSetting | undefined {
     const value = variable && this.environment[variable];
     return value ? { value, source: "environment", variable } : undefined;
+  }
+
+  /** The platform's own variable for a setting. */
+  #usualVariable(name: SettingName): string | undefined {
+    return this.preset && usualVariables(this.preset, this.environment)[name];
   }
 
   /**
    * Why the platform's usual variable is not used for a credential: it must be sent only to the platform's own address,
    * or to the one that comes from a variable of the platform, too. Undefined if it may be used.
    */
-  whyWithheld(name: SettingName): string | undefined {
-    const usual = this.usualVariable(name);
+  #whyWithheld(name: SettingName): string | undefined {
+    const usual = this.#usualVariable(name);
     const [address] = Object.values(accounts).find((settings) => settings.includes(name)) ?? [];
     const own = address && this.preset?.values[address];
     if (usual === undefined || address === undefined || name === address) return undefined;
     const found = this.find(address);
-    const variable = this.usualVariable(address);
+    const variable = this.#usualVariable(address);
     if (originOf(found?.value) === own || (variable !== undefined && found?.variable === variable)) return undefined;
     const orFrom = variable === undefined ? "" : ` or comes from ${variable}`;
     return `${usual} is used only if ${nameOf(address)} is ${own}${orFrom}`;
   }
 
-  /** What the same service needs, too, and is not set: each run would report only one. */
-  #missingWith(name: SettingName): readonly SettingName[] {
+  /** The error for a setting that is not set. It names all that the same service needs: each run would report one. */
+  #missing(name: SettingName): SettingsError {
     const service = (["management", "queue"] as const).find((one) => accounts[one].includes(name));
-    return service ? this.#neededFor(service).filter((one) => this.find(one) === undefined) : [name];
+    const needed = service ? this.#neededFor(service).filter((one) => this.find(one) === undefined) : [name];
+    const why = new Set(needed.flatMap((one) => this.#whyWithheld(one) ?? []));
+    const all = new Intl.ListFormat("en").format(needed.map(nameOf));
+    const problem = `${all} ${needed.length === 1 ? "is" : "are"} not set${why.size === 0 ? "" : `: ${[...why].join("; ")}`}`;
+    const advice = [...this.#presetAdvice(needed), ...needed.map((one) => this.#howToSet(one))].join(" ");
+    return new SettingsError("REKEY_SETTING_MISSING", { problem, advice });
+  }
+
+  /** The preset comes first, if it has one of the settings. */
+  #presetAdvice(names: readonly SettingName[]): string[] {
+    const preset = presetNames.find((one) => names.some((name) => presets[one].values[name] !== undefined));
+    if (preset === undefined || this.find("platform") !== undefined) return [];
+    const how =
+      this.provider === undefined ? `run \`pulumi config set rekey:platform ${preset}\`` : `set platform to ${preset}`;
+    return [`For ${preset}, ${how}, which sets addresses and paths.`];
+  }
+
+  #howToSet(name: SettingName): string {
+    const { provider } = this;
+    if (provider !== undefined) return `Set ${name} in the arguments of the provider ${JSON.stringify(provider)}.`;
+    const usual = this.#whyWithheld(name) === undefined ? this.#usualVariable(name) : undefined;
+    const variable = this.find(name)?.variable ?? usual ?? environmentName(name);
+    const secret = settingOf(name).secret ? "--secret " : "";
+    return `Run \`pulumi config set ${secret}${nameOf(name)} …\`, or set ${variable} in the environment.`;
   }
 }
 
 function originOf(url = ""): string | undefined {
   return URL.canParse(url) ? new URL(url).origin : undefined;
+}
+
+/**
+ * The variables that an explicit provider may use. Once its arguments set an address or a credential of a service, all
+ * of them come from the arguments: the variables may belong to another account.
+ */
+export function environmentOfProvider(args: Lookup, environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const isSet = (name: SettingName) => args(name) !== undefined;
+  const own = Object.values(accounts).flatMap((settings) => {
+    const all: readonly SettingName[] = [...settings, "queueUserId"];
+    return isSet("platform") || all.some(isSet) ? all : [];
+  });
+  if (own.length === 0) return environment;
+  const usual = Object.values(presets).flatMap((preset) => [preset.variables, usualVariables(preset, environment)]);
+  const withheld = own.flatMap((name) => [environmentName(name), ...usual.map((variables) => variables[name])]);
+  const all = [environmentName("platform"), ...withheld];
+  return Object.fromEntries(Object.entries(environment).filter(([variable]) => !all.includes(variable)));
 }

@@ -1,7 +1,8 @@
+import { X509Certificate } from "node:crypto";
+import { readFileSync, statSync } from "node:fs";
 import type * as zod from "zod";
 import { hostTemplateProblem, isLoopback } from "../platform/endpoint";
-import { pathPartProblem } from "../records/fields";
-import type * as certificates from "./certificates";
+import { pathPartProblem, didYouMean, orUndefined } from "../records/fields";
 
 /** One setting. Its checks, the schema, docs/reference.md and the doctor derive from this. */
 interface Setting {
@@ -38,11 +39,11 @@ const settingTable = {
   },
   baseUrl: {
     description: "Address of the management interface: https, or http on a loopback address.",
-    schema: () => readBy(addressIn),
+    schema: () => address(),
   },
   queueUrl: {
     description: "Address of the message queue: https, or http on a loopback address.",
-    schema: () => readBy(addressIn),
+    schema: () => address(),
   },
   username: {
     description: "User name for the management interface, without a colon.",
@@ -132,12 +133,15 @@ const settingTable = {
   },
   caFile: {
     description: "File with certificates (PEM) to trust in addition to those that Node trusts.",
-    schema: () => readBy((file) => (require("./certificates") as typeof certificates).certificatesIn(file)),
+    schema: () => z().string().transform(certificatesIn),
   },
 } as const satisfies Readonly<Record<string, Setting>>;
 
 export type SettingName = keyof typeof settingTable;
-export type SettingValue<N extends SettingName> = zod.infer<ReturnType<(typeof settingTable)[N]["schema"]>>;
+/** The value that is read, or the default; undefined if it has none and is not set. */
+export type SettingValue<N extends SettingName> =
+  | zod.infer<ReturnType<(typeof settingTable)[N]["schema"]>>
+  | ((typeof settingTable)[N] extends { default: unknown } ? never : undefined);
 
 export const settingNames = Object.keys(settingTable) as SettingName[];
 
@@ -167,30 +171,14 @@ const databasePath = () =>
     .refine((path) => path.split("{id}").length === 2, "must contain {id} once");
 const headerSafe = () => filled().regex(/^[^\r\n\0]*$/, "must not contain line breaks");
 
-/** A text that a function reads. @param read throws an error if the text cannot be used */
-function readBy<T>(read: (text: string) => T) {
-  return z()
-    .string()
-    .transform((text, context) => {
-      try {
-        return read(text);
-      } catch (error) {
-        context.addIssue({ code: "custom", message: (error as Error).message });
-        return z().NEVER;
-      }
-    });
-}
-
 /** A text, by a function that returns why it cannot be used, if it cannot. */
 function checked(problemOf: (text: string) => string | undefined) {
-  return readBy((text) => {
-    refuse(problemOf(text));
-    return text;
-  });
-}
-
-function refuse(problem: string | undefined): void {
-  if (problem !== undefined) throw new Error(problem);
+  return z()
+    .string()
+    .superRefine((text, context) => {
+      const problem = problemOf(text);
+      if (problem !== undefined) context.addIssue(problem);
+    });
 }
 
 /** A number of some kind. JavaScript reads an empty text as 0. */
@@ -198,15 +186,16 @@ function number<T extends zod.ZodNumber>(kind: T, message = "must be a number") 
   return z().string().regex(/\S/, message).pipe(z().coerce.number(message)).pipe(kind);
 }
 
-function addressIn(written: string): string {
-  refuse(URL.canParse(written) ? undefined : "is not a URL");
-  const url = new URL(written);
-  refuse(addressProblem(url));
-  // Normalized: as written, it may contain spaces or end in a question mark.
-  return `${url.origin}${url.pathname}`.replace(/\/+$/, "");
-}
+/** Normalized: as written, it may contain spaces or end in a question mark. */
+const address = () =>
+  checked(addressProblem).transform((written) => {
+    const { origin, pathname } = new URL(written);
+    return `${origin}${pathname}`.replace(/\/+$/, "");
+  });
 
-function addressProblem(url: URL): string | undefined {
+function addressProblem(written: string): string | undefined {
+  if (!URL.canParse(written)) return "is not a URL";
+  const url = new URL(written);
   if (url.protocol !== "https:" && url.protocol !== "http:") return "must begin with https://";
   if (url.protocol === "http:" && !isLoopback(url.hostname)) {
     return "must begin with https://, because credentials would be sent in plain text (http is allowed for this machine only)";
@@ -218,4 +207,50 @@ function addressProblem(url: URL): string | undefined {
 
 function proxyProblem(url: string): string | undefined {
   return URL.canParse(url) && /^https?:/i.test(url.trim()) ? undefined : "must be an http or https URL";
+}
+
+function certificatesIn(file: string, context: zod.RefinementCtx): string {
+  try {
+    // Reading a pipe or a device may never end.
+    const text = statSync(file).isFile() ? readFileSync(file, "utf8") : undefined;
+    if (text !== undefined && orUndefined(() => new X509Certificate(text))) return text;
+    context.addIssue(text === undefined ? "is not a file" : "contains no PEM certificate");
+  } catch (error) {
+    context.addIssue(`cannot be read (${(error as NodeJS.ErrnoException).code})`);
+  }
+  return z().NEVER;
+}
+
+/**
+ * The words for a name that is not one of the settings, with the closest one.
+ *
+ * @param known the names of the settings, in the same form
+ */
+export function notASetting(name: string, known: readonly string[]): string {
+  const question = didYouMean(name, known);
+  return `${name} is not a setting of pulumi-rekey${question && ` (${question})`}`;
+}
+
+/** Warnings about settings that do not exist: without them, a mistyped limit is silently off. */
+export function unknownSettings(configurationKeys: readonly string[], environment: NodeJS.ProcessEnv): string[] {
+  const [keys, variables] = [settingNames.map(nameOf), settingNames.map(environmentName)];
+  const unknownKeys = configurationKeys.filter((key) => key.startsWith("rekey:") && !keys.includes(key));
+  // Others may have variables with the same beginning, so only those count that are close to one of Rekey's.
+  const unknownVariables = Object.keys(environment).filter(
+    (name) => name.startsWith("REKEY_") && !variables.includes(name) && didYouMean(name, variables) !== "",
+  );
+  const isUnused = "and has no effect. Correct its name, or";
+  return [
+    ...unknownKeys.map((key) => `${notASetting(key, keys)}, ${isUnused} run \`pulumi config rm ${key}\`.`),
+    ...unknownVariables.map((name) => `${notASetting(name, variables)}, ${isUnused} unset it.`),
+  ];
+}
+
+/** What is said of a credential that the stack's configuration has in plain text. */
+export function plainText(name: SettingName): [problem: string, fix: string] {
+  const key = nameOf(name);
+  return [
+    `${key} is stored in plain text in the stack's configuration.`,
+    `Run \`pulumi config set --secret ${key}\`. If others can read the file, replace the credential at its issuer.`,
+  ];
 }

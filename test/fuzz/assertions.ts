@@ -54,7 +54,10 @@ function isFaithful(text: unknown): boolean {
 /** Each credential of the response is in the outputs byte for byte and secret, or is named in `problems`. */
 export function assertCredentialsKept(answer: Answer, outs: Properties): void {
   const problems = (outs["problems"] ?? []) as string[];
-  for (const [wireName, value] of answer.credentials) {
+  // Of what is nested so deeply, the last of two values with one name is read, and the name is not reported.
+  const isTooDeep = problems.some((problem) => problem.includes("nested too deeply"));
+  for (const [index, [wireName, value]] of answer.credentials.entries()) {
+    if (isTooDeep && answer.credentials.slice(index + 1).some(([later]) => later === wireName)) continue;
     const name = credentialNames[wireName as keyof typeof credentialNames];
     const output = outs[name];
     if (isMasked(value) && output === undefined) continue;

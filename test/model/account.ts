@@ -1,4 +1,4 @@
-import { type Credentials } from "../../provider/records/credentials";
+import { type Credentials } from "../../provider/records/fields";
 import { type SecretResponse } from "../../provider/records/response";
 import { notSent, rejected, unconfirmed } from "../support/fakeRun";
 

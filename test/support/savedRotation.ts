@@ -1,4 +1,4 @@
-import { type Credentials } from "../../provider/records/credentials";
+import { type Credentials } from "../../provider/records/fields";
 import { begin, confirm } from "../../provider/rotation/evidence";
 import { databasePassword } from "../../provider/platform/secretKind";
 import { type Context, type Desired } from "../../provider/rotation/plan";

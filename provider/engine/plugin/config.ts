@@ -1,9 +1,7 @@
 import { withCode } from "../../platform/errors";
 import { type Properties, secret } from "../../records/properties";
-import { environmentOfProvider } from "../../settings/explicitProvider";
-import { Settings } from "../../settings/settings";
-import { isCredential, type SettingName, settingNames } from "../../settings/table";
-import { notASetting } from "../../settings/warnings";
+import { environmentOfProvider, Settings } from "../../settings/settings";
+import { isCredential, type SettingName, settingNames, notASetting } from "../../settings/table";
 
 /** What the engine itself adds to the settings of a provider. */
 const engineInputs = ["version", "pluginDownloadURL", "pluginChecksums", "__internal"];

@@ -1,13 +1,12 @@
 import { RequestError, type RequestFacts } from "../../platform/errors";
-import { type Properties, unknownValue, wrap } from "../../records/properties";
+import { type Properties, unknownValue, wrap, reveal, secretNames } from "../../records/properties";
 import { type AnyResource, type Notice, type Planned, secretOutputsOf } from "../../resource";
 import { type Run, startRun } from "../../run";
-import { mistypedVariables } from "../../settings/warnings";
+import { unknownSettings } from "../../settings/table";
 import { fitsInError, InitError, ResourceHandler, type Saved } from "../adapter";
 import { callFunction } from "../functions";
 import { resourceOf } from "../resources";
 import { settingsOf } from "./config";
-import { reveal, secretNames } from "./secrets";
 
 /** What the service needs of the engine that started it. */
 export interface EngineLink {
@@ -48,7 +47,7 @@ export class PluginService {
       end: this.#runEnd.signal,
     });
     if (settings.provider !== undefined) return;
-    for (const text of mistypedVariables(process.env)) void this.engine.show("WARNING", text, urn);
+    for (const text of unknownSettings([], process.env)) void this.engine.show("WARNING", text, urn);
   }
 
   /** @returns what is wrong with the inputs; they always have the id, so that no refresh is taken for an import */

@@ -85,7 +85,6 @@ describe("platform: the list of an account", () => {
       [one, { database_id: "db-2" }, { ...one, state: canary }],
       /\(entry 3: it has the same databaseId as another one\)/,
     ],
-    "an entry with two spellings of its id": [[{ database_id: "a", databaseId: "b" }], /databaseId: sent twice/],
     "a field of another type": [[{ ...one, state: { is: canary } }], /state: expected a string/],
     "a time that loses digits": [
       '[{"database_id":"a","creation_time":9223372036854775808}]',

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type Credentials } from "../../../provider/records/credentials";
+import { type Credentials } from "../../../provider/records/fields";
 import { type SecretResponse } from "../../../provider/records/response";
 import { adopt } from "../../../provider/rotation/adoption";
 import { begin, confirm, judge, learn, type Verdict } from "../../../provider/rotation/evidence";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type Credentials } from "../../../provider/records/credentials";
+import { type Credentials } from "../../../provider/records/fields";
 import { unknownValue } from "../../../provider/records/properties";
 import { adopt } from "../../../provider/rotation/adoption";
 import { begin } from "../../../provider/rotation/evidence";

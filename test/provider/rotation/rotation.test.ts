@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { queueToken, signingKeys } from "../../../provider/platform/secretKind";
-import { type Credentials } from "../../../provider/records/credentials";
+import { type Credentials } from "../../../provider/records/fields";
 import { type SecretResponse } from "../../../provider/records/response";
 import { type Resource } from "../../../provider/resource";
 import { readMemory } from "../../../provider/rotation/memory";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type Credentials } from "../../../provider/records/credentials";
+import { type Credentials } from "../../../provider/records/fields";
 import { databasePassword } from "../../../provider/platform/secretKind";
 import { type Declared } from "../../../provider/rotation/memory";
 import { save, shownIn } from "../../../provider/rotation/save";

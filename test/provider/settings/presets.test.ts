@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { SettingsError } from "../../../provider/platform/errors";
-import { environmentOfProvider } from "../../../provider/settings/explicitProvider";
-import { Settings } from "../../../provider/settings/settings";
+import { environmentOfProvider, Settings } from "../../../provider/settings/settings";
 import { type SettingName } from "../../../provider/settings/table";
 
 type Written = Partial<Record<SettingName, string>>;
@@ -106,7 +105,7 @@ describe("rekey:platform", () => {
     assert.deepEqual(none.secrets, []);
   });
 
-  it("redacts the usual secrets, of all regions, even if they are not used", () => {
+  it("redacts the usual secrets, including that of the region, even if they are not used", () => {
     const { secrets } = upstash({ password: "own", queueToken: "own-token", baseUrl: "https://a.test" }, regions);
     assert.deepEqual([...secrets].sort(), ["canary-east", "canary-key", "canary-token", "own", "own-token"]);
   });
