@@ -11,7 +11,7 @@ export { type DatabaseRecord, type ListedDatabase } from "../provider/records/da
 export { type FlowControlKey, type GlobalParallelism } from "../provider/records/flowControl";
 export { type FleetCredentials, type FleetDatabase, type FleetRecord } from "../provider/rotation/fleetOutputs";
 export { type ResetReason } from "../provider/rotation/memory";
-export { type Outcome } from "../provider/rotation/state";
+export { type Outcome } from "../provider/rotation/memory";
 export { type ConnectionArgs } from "./connection";
 export { getDatabases, getDatabasesOutput, type GetDatabasesResult } from "./databases";
 export { type DataSourceOptions, type InputsOf } from "./dataSource";

@@ -1,26 +1,34 @@
 import { type CredentialName, credentialNames } from "../records/credentials";
 import { type SecretResponse } from "../records/response";
-import { type Finding, type Learned } from "./findings";
+import { withCreation } from "./adoption";
 import {
   bestMark,
   bestOf,
   better,
-  emptyMemory,
   knownIn,
-  type Made,
   type Marks,
   marksOf,
-  maxFormer,
-  type Memory,
   missingIn,
   onlyKnown,
-  type ResetReason,
+  triggerMark,
   unknownMarks,
+} from "./marks";
+import {
+  credentialsIn,
+  emptyMemory,
+  isSame,
+  type Made,
+  maxFormer,
+  type Memory,
+  picked,
+  type ResetReason,
+  type State,
+  withoutValues,
+  withRecord,
 } from "./memory";
+import { type Finding, type Learned } from "./messages";
 import { type Context, declaredIn, type Desired, isElsewhere, maySettle } from "./plan";
-import { isFuture, readDate } from "./schedule";
-import { credentialsIn, isSame, picked, type State, withoutValues, withRecord } from "./state";
-import { triggerMark } from "./trigger";
+import { readDate } from "./schedule";
 
 /**
  * What a record proves, as a whole, because a reset replaces all credentials:
@@ -95,10 +103,9 @@ export function begin(
   const before = isShown ? shown : isKnown ? onlyKnown(current) : {};
   // Of several in a row, the first one may be the one that was applied. Clocks may have been set back.
   const { at, since } = madeNow(desired, now);
-  const empty: State = { rotationCount: saved?.rotationCount ?? 0, outcome: "unknown", memory };
+  const empty: State = { rotationCount: saved?.rotationCount ?? 0, memory };
   return {
     ...(known ?? (read ? withRecord(empty, read) : empty)),
-    outcome: "unknown",
     memory: {
       ...memory,
       applied: memory.applied ?? "",
@@ -179,8 +186,6 @@ export function confirm(
   const current = marksOf(memory, credentialsIn(state));
   return {
     ...state,
-    outcome: "reset",
-    adoptedAt: undefined,
     rotatedAt: made.at,
     rotationCount: unconfirmed.rotationCount + 1,
     rotationReason: reason,
@@ -210,11 +215,7 @@ export function learn(saved: State, read: SecretResponse, context: Context): Lea
   if (verdict === "foreign") {
     // Someone else has rolled the keys: the doubt ends, and the pending roll was not applied.
     const { state } = changed({ ...here, memory: settled }, read, shown, "new", context);
-    const ended: Partial<State> =
-      saved.rotatedAt === undefined
-        ? { outcome: "adopted", adoptedAt: saved.adoptedAt ?? memory.rotatedAt }
-        : { outcome: "reset" };
-    return { state: { ...state, ...ended }, findings: [{ kind: "overtaken" }] };
+    return { state, findings: [{ kind: "overtaken" }] };
   }
   if (verdict !== "new" || !maySettle(here.memory, context)) return { state: here, findings: [] };
   // It is not newer than the read. Clocks may have been set back.
@@ -286,17 +287,4 @@ function skipped(before: Marks, { currentKey }: Marks): string[] {
 /** The newest marks, each once. */
 function latest(marks: readonly string[]): string[] {
   return [...new Set(marks.toReversed())].toReversed().slice(-maxFormer);
-}
-
-/**
- * Takes the `creationTime` of a record, if it is not in the future, for the time when its secret was generated: nothing
- * better is known of an adopted one.
- */
-export function withCreation(state: State, { kind, now }: Context): State {
-  const { record, outcome, memory } = state;
-  const seconds = record?.["creationTime"];
-  if (outcome !== "adopted" || kind.minInterval !== undefined || typeof seconds !== "number") return state;
-  const at = new Date(seconds * 1000);
-  if (Number.isNaN(at.getTime()) || isFuture(at.toISOString(), now)) return state;
-  return { ...state, memory: { ...memory, made: [{ ...memory.made[0], at: at.toISOString() }] } };
 }

@@ -5,7 +5,7 @@ import { engineMessage } from "../records/engineMessage";
 import { isUnknown } from "../records/properties";
 import { type Resource, type Result } from "../resource";
 import { type Run } from "../run";
-import { type Finding, told } from "./findings";
+import { type Finding, told } from "./messages";
 import { fleetFailure, type FleetOutputs, notAttempted } from "./fleetOutputs";
 import {
   announcedIn,
@@ -20,8 +20,7 @@ import {
 } from "./fleetPlan";
 import { fleetId, hasRecords, readFleet, type SavedMember, subjectOf, writeFleet } from "./fleetState";
 import { databasePassword } from "./kinds/databasePassword";
-import { refresh } from "./reads";
-import { rotate } from "./rotate";
+import { refresh, rotate } from "./rotate";
 import { claimOf, connectionInput, refreshedIn, rotationInputs, rotationProblems } from "./rotation";
 
 /** Rotates the passwords of many databases, each by the same rules as a single one. */

@@ -1,11 +1,10 @@
 import { outputsAreFormer, RekeyError } from "../platform/errors";
 import { type Credentials } from "../records/credentials";
 import { type DatabaseRecord } from "../records/database";
-import { type ResetReason } from "./memory";
-import { type Outcome, type State } from "./state";
+import { type Outcome, type Progress, type ResetReason, type State } from "./memory";
 
 /** What a fleet shows of one database. */
-export interface FleetDatabase extends Pick<State, "rotatedAt" | "adoptedAt"> {
+export interface FleetDatabase extends Pick<State, "rotatedAt">, Pick<Progress, "adoptedAt"> {
   /** Id of the database. */
   readonly databaseId: string;
   /**

@@ -9,7 +9,7 @@ import { databasePassword } from "./kinds/databasePassword";
 import { type Said, saidOf, withCount } from "./messages";
 import { contextOf, type Desired, type Plan, planRotation } from "./plan";
 import { changingOutputs, refreshedIn, renamed, settingsNotice } from "./rotation";
-import { type Trigger } from "./trigger";
+import { type Trigger } from "./marks";
 
 /** A database of a fleet: its id, or its id and its own trigger. In a preview, any may be unknown. */
 type FleetMember = string | ({ readonly databaseId: string } & Trigger);

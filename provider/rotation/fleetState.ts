@@ -7,9 +7,8 @@ import { type Run } from "../run";
 import { type Access, accessOf, urlsOf } from "./access";
 import { type FleetCredentials, type FleetDatabase, type FleetOutputs, type FleetRecord } from "./fleetOutputs";
 import { databasePassword } from "./kinds/databasePassword";
-import { parsed, sealed, unsealed } from "./memory";
+import { credentialsIn, parsed, progressOf, sealed, type State, stateIn, unsealed } from "./memory";
 import { dueAt } from "./schedule";
-import { credentialsIn, type State, stateIn } from "./state";
 
 /** The id of each fleet. */
 export const fleetId = "fleet";
@@ -83,8 +82,8 @@ export function writeFleet(members: readonly SavedMember[], withRecords: boolean
 
 function shownOf({ databaseId, state, error }: SavedMember): FleetDatabase {
   if (!state) return { databaseId, outcome: "pending", rotationCount: 0, error };
-  const { outcome, rotatedAt, adoptedAt, rotationCount, rotationReason, problems } = state;
-  return { databaseId, outcome, rotatedAt, adoptedAt, rotationCount, rotationReason, problems, error };
+  const { rotatedAt, rotationCount, rotationReason, problems } = state;
+  return { databaseId, ...progressOf(state), rotatedAt, rotationCount, rotationReason, problems, error };
 }
 
 function credentialsOf(state: State): FleetCredentials | undefined {

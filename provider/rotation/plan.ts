@@ -5,10 +5,9 @@ import { type Credentials } from "../records/credentials";
 import { isSet } from "../records/fields";
 import { isUnknown } from "../records/properties";
 import { type Run } from "../run";
-import { type Connection, type Declared, type Memory, missingIn, type ResetReason, saltedMark } from "./memory";
+import { type Connection, credentialsIn, type Declared, type Memory, type ResetReason, type State } from "./memory";
+import { bestOf, better, missingIn, saltedMark, type Trigger, triggerMark } from "./marks";
 import { dueAt, dueFrom, isFuture, readDate } from "./schedule";
-import { credentialsIn, type State } from "./state";
-import { type Trigger, triggerMark } from "./trigger";
 
 /** The inputs of a rotation, in addition to the id. In a preview, any may be unknown. */
 export interface Desired extends Trigger {
@@ -151,9 +150,16 @@ function gated(memory: Memory | undefined, plan: Plan, desired: Desired, context
       return { kind: "refuse", code: "REKEY_ROLLED_RECENTLY", why };
     }
   }
-  if (!kind.authorizesQueue || ownToken === undefined) return plan;
-  // What is known of a user in another account says nothing about the one here.
+  // What is known of a secret at another place says nothing about the one here.
   const known = memory && !isElsewhere(memory, context) ? memory : undefined;
+  const read = context.canRead ? shown : {};
+  if (read && isUnsaved(declaredIn(desired))) {
+    const best = better(known?.best, bestOf({ ...known?.current, ...read }));
+    const why =
+      "the platform does not show it, so the new one would be lost with saveCredentials: false. Set encryptFor, or remove saveCredentials";
+    if (best === undefined || read[best] === undefined) return { kind: "refuse", code: "REKEY_NOT_ENCRYPTED", why };
+  }
+  if (!kind.authorizesQueue || ownToken === undefined) return plan;
   const isOwn =
     shown?.token === ownToken || (known && Object.values(known.current).includes(saltedMark(known.salt, ownToken)));
   // Before it was read, and if a read hides it, it is not known.
@@ -172,6 +178,11 @@ export function declaredIn({ saveCredentials, encryptFor, rotateEvery, connectio
     ...(given.length > 0 && { connection: Object.fromEntries(given) }),
     ...(isSet(rotateEvery) && { rotateEvery }),
   };
+}
+
+/** Whether the program wants credentials to be at the platform alone. */
+export function isUnsaved({ saveCredentials, encryptFor }: Declared): boolean {
+  return saveCredentials === false && encryptFor === undefined;
 }
 
 /** What the program says otherwise than before, or is not known yet. */

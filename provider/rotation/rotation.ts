@@ -1,6 +1,6 @@
 import { InputError, RekeyError } from "../platform/errors";
 import { ownerOf, type SecretKind, secretOf, type Subject } from "../platform/secretKind";
-import { idProblem, isSet } from "../records/fields";
+import { hostTemplateProblem, idProblem, isObject, portProblem } from "../records/fields";
 import { isUnknown, jsonText, unknownValue } from "../records/properties";
 import {
   type Adopted,
@@ -13,18 +13,14 @@ import {
   type Schemas,
 } from "../resource";
 import { type Run } from "../run";
-import { adoptSecret } from "./adoption";
-import { accessOf, connectionProblem, urlsOf } from "./access";
-import { recipientsProblem } from "./encryption";
-import { type Rotated, told } from "./findings";
+import { refresh, rotate } from "./rotate";
+import { accessOf, plainTextProblem, urlsOf } from "./access";
+import { recipientsProblem } from "./save";
+import { noticeAbout, type Rotated, type Said, saidOf, told, withCount } from "./messages";
 import { databasePassword } from "./kinds/databasePassword";
-import { writeMemory } from "./memory";
-import { noticeAbout, type Said, saidOf, withCount } from "./messages";
+import { type Connection, progressOf, type State, stateIn, writeMemory } from "./memory";
 import { changedIn, contextOf, type Desired, type Plan, planRotation } from "./plan";
-import { refresh } from "./reads";
-import { rotate } from "./rotate";
 import { dueAt, isFuture, readDate, readInterval } from "./schedule";
-import { type State, stateIn } from "./state";
 
 /** The saved outputs of a rotation. */
 export type RotationOutputs = Readonly<Record<string, unknown>>;
@@ -93,7 +89,11 @@ export function rotationOf(kind: SecretKind): Resource<Desired, RotationOutputs>
       const wrong = onlyId === undefined ? idProblem(id) : id === onlyId ? undefined : `must be ${onlyId}`;
       if (wrong !== undefined) throw new InputError("id", wrong);
       const subject: Subject = { kind, id };
-      const { notices, outputs: adopted } = resultOf(subject, await adoptSecret(subject, run), run);
+      // It does not know the program, so no value is saved that a read can show.
+      const rotated = await rotate(subject, undefined, { initialRotation: false, saveCredentials: false }, run);
+      const { state } = rotated;
+      const imported = { ...rotated, state: { ...state, memory: { ...state.memory, applied: undefined } } };
+      const { notices, outputs: adopted } = resultOf(subject, imported, run);
       const inputs = { [idInput]: id, initialRotation: false };
       return { inputs, outputs: adopted, notices: notices.filter(({ isWarning }) => isWarning) };
     },
@@ -131,6 +131,7 @@ function outputsOf(subject: Subject, state: State, names: readonly string[], run
   const access = accessOf(subject, state, run);
   const all: RotationOutputs = {
     ...state,
+    ...progressOf(state),
     ...urlsOf(subject, state, run),
     [subject.kind.idInput]: subject.id,
     nextRotationAt: rotateEvery ? dueAt(memory.rotatedAt, rotateEvery).toISOString() : undefined,
@@ -209,8 +210,16 @@ export function rotationInputs(schemas: Schemas) {
 }
 
 /** The input of databases that says where clients connect. */
-export function connectionInput({ z, refuse }: Schemas) {
-  return { connection: z.unknown().superRefine(refuse(connectionProblem)) };
+export function connectionInput({ z, refuse, expected, flag, checkTable }: Schemas) {
+  const text = z.string(expected("a string"));
+  const host = text.superRefine(refuse(hostTemplateProblem));
+  const port = z.number(expected("a number")).superRefine(refuse(portProblem));
+  const schemas = { host, port, tls: flag, username: text } satisfies Record<keyof Connection, unknown>;
+  const problemOf = (given: object) => {
+    const [wrong] = checkTable({ required: [], schemas }, { ...given });
+    return wrong && `has a ${wrong.property} that ${wrong.problem}`;
+  };
+  return { connection: z.custom<object>(isObject, expected("an object")).superRefine(refuse(problemOf)) };
 }
 
 function intervalOf({ z, attempt, expected }: Schemas, orZero: boolean) {
@@ -228,8 +237,8 @@ export function rotationProblems(
   if (kind === databasePassword) {
     // A wrong setting is reported before anything is sent.
     const setting = run.options.settings.databaseHost;
-    const problem = isSet(connection) && !isUnknown(connection) ? connectionProblem(connection, setting) : undefined;
-    if (problem !== undefined) problems.push({ property: "connection", problem });
+    const problem = plainTextProblem(connection ?? {}, setting);
+    if (problem !== undefined) problems.push({ property: "connection", problem: `has a tls that ${problem}` });
   }
   const now = run.options.clock.now();
   if (rotatedSince && !isUnknown(rotatedSince) && isFuture(readDate(rotatedSince).toISOString(), now)) {

@@ -4,7 +4,8 @@ import { ownerOf, type Subject } from "../platform/secretKind";
 import { isObject } from "../records/fields";
 import { type Access, type AccessCredential, endpointOf, usernameFor } from "../rotation/access";
 import { kinds } from "../rotation/kinds/kinds";
-import { type Connection, saltedMark } from "../rotation/memory";
+import { type Connection } from "../rotation/memory";
+import { saltedMark } from "../rotation/marks";
 import { type Run } from "../run";
 
 /** One secret to verify. */

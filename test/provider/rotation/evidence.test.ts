@@ -1,14 +1,13 @@
 import assert from "node:assert/strict";
 import { type Credentials } from "../../../provider/records/credentials";
 import { type SecretResponse } from "../../../provider/records/response";
-import { adopt } from "../../../provider/rotation/adoption";
+import { adopt, claimedRoll } from "../../../provider/rotation/adoption";
 import { begin, confirm, judge, learn, type Verdict } from "../../../provider/rotation/evidence";
-import { type Learned } from "../../../provider/rotation/findings";
+import { type Learned } from "../../../provider/rotation/messages";
 import { signingKeys } from "../../../provider/rotation/kinds/signingKeys";
-import { bestOf, marksOf, missingIn } from "../../../provider/rotation/memory";
+import { bestOf, marksOf, missingIn } from "../../../provider/rotation/marks";
 import { type Context, type Plan } from "../../../provider/rotation/plan";
-import { claimedRoll } from "../../../provider/rotation/rolls";
-import { credentialsIn, type State } from "../../../provider/rotation/state";
+import { credentialsIn, progressOf, type State } from "../../../provider/rotation/memory";
 import { contextAt } from "../../support/savedRotation";
 
 const at = (hours: number) => new Date(Date.UTC(2026, 0, 1) + hours * 3_600_000);
@@ -78,7 +77,8 @@ describe("evidence: a reset whose response is lost", () => {
   it("is applied if a read shows other credentials than before it", () => {
     const found = learn(lost(all(2)), shows(all(3)), context(2));
     assert.deepEqual(kinds(found), ["settled"]);
-    const { outcome, rotationCount, rotatedAt, memory, ...rest } = found.state;
+    const { rotationCount, rotatedAt, memory, ...rest } = found.state;
+    const { outcome } = progressOf(found.state);
     assert.deepEqual(
       { outcome, rotationCount, rotatedAt },
       { outcome: "reset", rotationCount: 2, rotatedAt: at(1).toISOString() },
@@ -270,8 +270,8 @@ describe("evidence: signing keys", () => {
     const found = learn(before, shows(keys(8)), ofKeys(6));
     assert.deepEqual(kinds(found), ["overtaken"]);
     assert.deepEqual(credentialsIn(found.state), keys(8));
-    const { memory, outcome } = found.state;
-    assert.equal(outcome, "reset");
+    const { memory } = found.state;
+    assert.equal(progressOf(found.state).outcome, "reset");
     assert.equal(memory.pending, undefined);
     assert.equal(memory.applied, before.memory.applied);
     assert.equal(memory.rolledAt, at(6).toISOString());

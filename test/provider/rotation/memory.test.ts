@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { StateError } from "../../../provider/platform/errors";
-import { marksOf, readMemory, writeMemory } from "../../../provider/rotation/memory";
-import { triggerMark } from "../../../provider/rotation/trigger";
+import { marksOf, triggerMark } from "../../../provider/rotation/marks";
+import { readMemory, writeMemory } from "../../../provider/rotation/memory";
 import { contextAt, stateAfterReset } from "../../support/savedRotation";
 
 const { memory } = stateAfterReset({ version: 1, rotateEvery: "30d" }, { password: "secret-1" }, contextAt(new Date()));

@@ -5,9 +5,8 @@ import { adopt } from "../../../provider/rotation/adoption";
 import { begin } from "../../../provider/rotation/evidence";
 import { databasePassword } from "../../../provider/rotation/kinds/databasePassword";
 import { signingKeys } from "../../../provider/rotation/kinds/signingKeys";
-import { type Memory } from "../../../provider/rotation/memory";
+import { type Memory, type State } from "../../../provider/rotation/memory";
 import { type Context, type Desired, planRotation } from "../../../provider/rotation/plan";
-import { type State } from "../../../provider/rotation/state";
 import { queueToken } from "../../../provider/platform/queueToken";
 import { contextAt, stateAfterReset } from "../../support/savedRotation";
 
@@ -63,7 +62,7 @@ const rows: Readonly<Record<string, Row>> = {
   "another version": { state: saved(), desired: { version: 2 }, plan: "reset: trigger" },
   "a version that is not known yet": { state: saved(), desired: { version: unknownValue }, plan: "maybe: version" },
   "after an import": {
-    state: adopt(undefined, undefined, context(0)).state,
+    state: remembering({ applied: undefined }, adopt({ saveCredentials: false }, undefined, context(0)).state),
     desired: { version: 7, rotatedSince: "2026-01-01", rotateEvery: "1h" },
     context: context(1000),
     plan: "read",

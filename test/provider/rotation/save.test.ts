@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { type Credentials } from "../../../provider/records/credentials";
 import { databasePassword } from "../../../provider/rotation/kinds/databasePassword";
-import { type Declared } from "../../../provider/rotation/memory";
+import { credentialsIn, type Declared, type State } from "../../../provider/rotation/memory";
 import { save, shownIn } from "../../../provider/rotation/save";
-import { credentialsIn, type State } from "../../../provider/rotation/state";
 import { contextAt, stateAfterReset } from "../../support/savedRotation";
 import { FakeRun } from "../../support/fakeRun";
 import { Team } from "../../support/age";
