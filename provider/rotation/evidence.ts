@@ -49,9 +49,8 @@ export function judge(memory: Memory, shown: Marks, context: Context): Verdict {
   const { before } = pending ?? {};
   const all = Object.values(shown);
   const known = [...former, ...replacedByOthers, ...Object.values(current), ...Object.values(before ?? {})];
-  if (isElsewhere(memory, context) && !known.some((mark) => mark !== "" && all.includes(mark))) return "elsewhere";
-  const by = better(better(best, bestOf(current)), bestOf(before ?? {})) ?? bestOf(shown);
-  if (by === undefined) return "hidden";
+  if (isElsewhere(memory, context) && !known.some((mark) => all.includes(mark))) return "elsewhere";
+  const by = better(better(best, bestOf(current)), bestOf(before ?? {})) ?? bestOf(shown) ?? "password";
   const mark = shown[by];
   // The record is as old as its best credential, although another one may repeat a former one.
   const isStale = (mark === undefined ? all : [mark]).some((one) => former.includes(one)) && isRecent(memory, context);
@@ -94,7 +93,7 @@ export function begin(
   const isAgain = last !== undefined && (trigger === "" || trigger === last.trigger);
   const shown = read ? marksOf(memory, read.credentials) : {};
   // Whatever a pending reset has done: unless it is stale or hidden, a read shows what is current now.
-  const verdict = read ? judge({ ...memory, pending: undefined }, shown, context) : "hidden";
+  const verdict = read && judge({ ...memory, pending: undefined }, shown, context);
   const isShown = verdict === "new" || verdict === "same";
   const marked = knownIn(current).filter((name) => shown[name] !== undefined);
   const isConsistent = marked.length > 0 && marked.every((name) => shown[name] === current[name]);
@@ -165,8 +164,7 @@ export function confirm(
     made: [...memory.made.slice(1), made],
   };
   // A roll makes the next key the current one, although nothing may show it.
-  const isRolled = context.kind.minInterval !== undefined && everything.nextKey;
-  const rolled: Marks = isRolled ? { currentKey: everything.nextKey } : {};
+  const rolled: Marks = everything.nextKey ? { currentKey: everything.nextKey } : {};
   const currentKey = rolled.currentKey === memory.current.nextKey ? unconfirmed.nextKey : undefined;
   let state: State = { ...withoutValues(unconfirmed), ...(currentKey && { currentKey }), problems: [] };
   let delivered: Marks | undefined;
@@ -228,7 +226,7 @@ export function learn(saved: State, read: SecretResponse, context: Context): Lea
 /** What was changed outside of Rekey, or was not known, if no reset is pending. */
 function changed(saved: State, read: SecretResponse, shown: Marks, verdict: Verdict, context: Context): Learned {
   const { memory, record = {} } = saved;
-  const { current, best, replacedByOthers } = memory;
+  const { current, replacedByOthers } = memory;
   const known = knownIn(current);
   const lost = known.filter((name) => shown[name] === undefined);
   const different = known.filter((name) => shown[name] !== undefined && shown[name] !== current[name]);
@@ -254,7 +252,6 @@ function changed(saved: State, read: SecretResponse, shown: Marks, verdict: Verd
     memory: {
       ...memory,
       current: { ...(isOther ? unknownMarks(lost) : onlyKnown(current)), ...shown },
-      best: former.length > 0 ? better(best, by) : best,
       // It may return: what is current again is not a former one.
       replacedByOthers: latest([...replacedByOthers, ...former, ...(isRolled ? skipped(current, shown) : [])]).filter(
         (mark) => !Object.values(shown).includes(mark),

@@ -169,12 +169,8 @@ export interface Rotated extends Learned {
   readonly failure?: RekeyError | undefined;
 }
 
-interface Details {
-  readonly kind: SecretKind;
-  /** Both may be empty. */
-  readonly names: string;
-  readonly why: string;
-}
+/** What texts depend on. `names` and `why` may be empty. */
+type Details = Readonly<{ kind: SecretKind; names: string; why: string }>;
 
 const newVersion = "If it lasts, set a new version, which resets it once more.";
 

@@ -40,14 +40,13 @@ export interface Context {
 export function contextOf({ kind }: Pick<Subject, "kind">, { options }: Run): Context {
   const { settings } = options;
   const isRead = settings.find("queueUserId") !== undefined;
-  const ownToken = kind.authorizesQueue && !isRead && settings.find("queueToken")?.value;
   return {
     kind,
     now: options.clock.now(),
     place: options.place(kind),
     canRead: settings.canRead(kind),
     isScheduleOn: settings.getOrDefault("scheduledResets") === "on",
-    ...(ownToken && { ownToken }),
+    ownToken: kind.authorizesQueue && !isRead ? settings.find("queueToken")?.value : undefined,
   };
 }
 
@@ -161,7 +160,7 @@ function gated(memory: Memory | undefined, plan: Plan, desired: Desired, context
   }
   if (!kind.authorizesQueue || ownToken === undefined) return plan;
   const isOwn =
-    shown?.token === ownToken || (known && Object.values(known.current).includes(saltedMark(known.salt, ownToken)));
+    shown?.token === ownToken || (known && known.current.token === saltedMark(known.salt, ownToken));
   // Before it was read, and if a read hides it, it is not known.
   if (!isOwn && !(shown && !shown.token && !known?.current.token)) return plan;
   const why = `it ${isOwn ? "is" : "is not shown, and may be"} rekey:queueToken, which other processes of this run use, too. Set rekey:queueUserId instead, so that each of them reads the token when it needs it, or reset it in a stack without rekey:queueToken`;

@@ -188,12 +188,7 @@ export function refreshedIn(run: Run): Set<string> {
 
 /** Says once in a run that an `up` will fail for a missing setting: previews pass without credentials. */
 export function settingsNotice({ kind }: Subject, plan: Plan, run: Run): Notice[] {
-  return needsPlatform(plan) ? run.settingsWarning(kind.service) : [];
-}
-
-/** Whether carrying out a plan may send requests to the platform. */
-function needsPlatform({ kind }: Plan): boolean {
-  return kind !== "keep" && kind !== "save" && kind !== "refuse";
+  return ["keep", "save", "refuse"].includes(plan.kind) ? [] : run.settingsWarning(kind.service);
 }
 
 /** The inputs of each rotation. */
