@@ -7,8 +7,8 @@ import { hostInUrl, hostProblem, hostWithoutBrackets, isLoopback, portProblem } 
 import { type Run } from "../run";
 import { type FoundSetting } from "../settings/table";
 import { databasePassword } from "./kinds/databasePassword";
-import { type Connection, type State } from "./memory";
 import { knownIn } from "./marks";
+import { type Connection, type State } from "./memory";
 
 /**
  * How the current credential of one secret is tried: the output `access` of its rotation, as JSON text, and the input

@@ -29,7 +29,7 @@ export function noticeAbout(subject: Subject, { text, isWarning }: Said): Notice
 }
 
 /** What happens to a secret of a kind: `reset`, or `rolled` for keys. */
-export function resetOrRolled({ minInterval }: SecretKind): string {
+function resetOrRolled({ minInterval }: SecretKind): string {
   return minInterval === undefined ? "reset" : "rolled";
 }
 

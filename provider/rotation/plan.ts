@@ -5,8 +5,8 @@ import { type Credentials } from "../records/credentials";
 import { isSet } from "../records/fields";
 import { isUnknown } from "../records/properties";
 import { type Run } from "../run";
-import { type Connection, credentialsIn, type Declared, type Memory, type ResetReason, type State } from "./memory";
 import { bestOf, better, missingIn, saltedMark, type Trigger, triggerMark } from "./marks";
+import { type Connection, credentialsIn, type Declared, type Memory, type ResetReason, type State } from "./memory";
 import { dueAt, dueFrom, isFuture, readDate } from "./schedule";
 
 /** The inputs of a rotation, in addition to the id. In a preview, any may be unknown. */
@@ -159,8 +159,7 @@ function gated(memory: Memory | undefined, plan: Plan, desired: Desired, context
     if (best === undefined || read[best] === undefined) return { kind: "refuse", code: "REKEY_NOT_ENCRYPTED", why };
   }
   if (!kind.authorizesQueue || ownToken === undefined) return plan;
-  const isOwn =
-    shown?.token === ownToken || (known && known.current.token === saltedMark(known.salt, ownToken));
+  const isOwn = shown?.token === ownToken || (known && known.current.token === saltedMark(known.salt, ownToken));
   // Before it was read, and if a read hides it, it is not known.
   if (!isOwn && !(shown && !shown.token && !known?.current.token)) return plan;
   const why = `it ${isOwn ? "is" : "is not shown, and may be"} rekey:queueToken, which other processes of this run use, too. Set rekey:queueUserId instead, so that each of them reads the token when it needs it, or reset it in a stack without rekey:queueToken`;

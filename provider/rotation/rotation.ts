@@ -13,13 +13,13 @@ import {
   type Schemas,
 } from "../resource";
 import { type Run } from "../run";
-import { refresh, rotate } from "./rotate";
 import { accessOf, plainTextProblem, urlsOf } from "./access";
-import { recipientsProblem } from "./save";
-import { noticeAbout, type Rotated, type Said, saidOf, told, withCount } from "./messages";
 import { databasePassword } from "./kinds/databasePassword";
 import { type Connection, progressOf, type State, stateIn, writeMemory } from "./memory";
+import { noticeAbout, type Rotated, type Said, saidOf, told, withCount } from "./messages";
 import { changedIn, contextOf, type Desired, type Plan, planRotation } from "./plan";
+import { refresh, rotate } from "./rotate";
+import { recipientsProblem } from "./save";
 import { dueAt, isFuture, readDate, readInterval } from "./schedule";
 
 /** The saved outputs of a rotation. */
@@ -149,7 +149,8 @@ export function changingOutputs(
   { memory }: State,
   desired: Desired,
 ): string[] | undefined {
-  if (kind !== "read" && kind !== "save") return undefined;
+  // A read may settle a reset that was not confirmed.
+  if ((kind !== "read" && kind !== "save") || memory.pending) return undefined;
   const changed = changedIn(desired, memory);
   const isMore = kind === "read" || changed.includes("saveCredentials") || changed.includes("encryptFor");
   const changing = [

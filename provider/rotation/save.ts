@@ -6,9 +6,9 @@ import { kindOf } from "../records/fields";
 import { jsonText } from "../records/properties";
 import { type Run } from "../run";
 import { urlsOf } from "./access";
-import { type Finding, type Rotated } from "./messages";
-import { credentialsIn, type Declared, type Memory, type State, withoutValues } from "./memory";
 import { knownIn, marksOf } from "./marks";
+import { credentialsIn, type Declared, type Memory, type State, withoutValues } from "./memory";
+import { type Finding, type Rotated } from "./messages";
 import { isUnsaved } from "./plan";
 
 /** The credentials that reads of this run have shown. What the platform shows may leave the state. */
