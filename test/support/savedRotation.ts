@@ -24,7 +24,9 @@ export function stateAfterReset(
 
 /** The outputs of a state, without those that follow from them. */
 export function savedOutputs(state: State): Properties {
-  return JSON.parse(JSON.stringify({ ...state, ...progressOf(state), memory: writeMemory(state.memory) })) as Properties;
+  return JSON.parse(
+    JSON.stringify({ ...state, ...progressOf(state), memory: writeMemory(state.memory) }),
+  ) as Properties;
 }
 
 /** The outputs of a database's rotation after three resets, the last of them for this version, secrets in plain. */
