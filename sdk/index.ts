@@ -11,8 +11,7 @@ export { type DatabaseRecord, type ListedDatabase } from "../provider/records/da
 export { type FlowControlKey, type GlobalParallelism } from "../provider/records/flowControl";
 export { type IndexRecord, type QueueUserRecord } from "../provider/records/otherSecrets";
 export { type FleetCredentials, type FleetDatabase, type FleetRecord } from "../provider/rotation/fleetOutputs";
-export { type ResetReason } from "../provider/rotation/memory";
-export { type Outcome } from "../provider/rotation/state";
+export { type ResetReason, type Outcome } from "../provider/rotation/memory";
 export { type ConnectionArgs, type Rotation, type RotationArgs, type TriggerArgs } from "./rotation";
 // These export only what is public.
 export * from "./credentialVerification";

@@ -2,8 +2,7 @@ import * as pulumi from "@pulumi/pulumi";
 import { resourceOf } from "../provider/engine/resources";
 import { outputsAreFormer } from "../provider/platform/errors";
 import { secretOutputsOf } from "../provider/resource";
-import { type ResetReason } from "../provider/rotation/memory";
-import { type Outcome } from "../provider/rotation/state";
+import { type Outcome, type ResetReason } from "../provider/rotation/memory";
 import { DynamicResource, nameOf } from "./dynamicResource";
 import { runError } from "./program";
 

@@ -13,7 +13,7 @@ import {
 } from "../resource";
 import { isSet } from "../records/fields";
 import { isUnknown } from "../records/properties";
-import { savedKeyAdvice } from "../rotation/findings";
+import { savedKeyAdvice } from "../rotation/messages";
 import { readInterval } from "../rotation/schedule";
 import { keyProblems, nameOf } from "./flowControlReset";
 import { after, consequencesOf, describe, type Limits, operationsFor, type Shown, shownBy } from "./limitOperations";

@@ -1,6 +1,5 @@
 import { type FlowControlKey } from "../records/flowControl";
-import { newSalt } from "../rotation/memory";
-import { isNoTrigger, type Trigger, triggerMark } from "../rotation/trigger";
+import { newSalt, isNoTrigger, type Trigger, triggerMark } from "../rotation/marks";
 import { type InputProblem, type Planned, type Resource, type Result } from "../resource";
 import { isUnknown } from "../records/properties";
 import { type Run } from "../run";

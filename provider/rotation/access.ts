@@ -4,7 +4,6 @@ import {
   type Credential,
   hostInUrl,
   hostProblem,
-  hostTemplateProblem,
   hostWithoutBrackets,
   isLoopback,
   portProblem,
@@ -12,11 +11,11 @@ import {
 import { InputError } from "../platform/errors";
 import { databasePassword, type Subject } from "../platform/secretKind";
 import { type DatabaseRecord } from "../records/database";
-import { type Credentials, isObject, isSet, kindOf, orUndefined } from "../records/fields";
+import { orUndefined } from "../records/fields";
 import { type Run } from "../run";
 import { type FoundSetting } from "../settings/table";
-import { type Connection, knownIn } from "./memory";
-import { type State } from "./state";
+import { type Connection, type State } from "./memory";
+import { knownIn } from "./marks";
 
 /**
  * How the current credential of one secret is tried: the output `access` of its rotation, as JSON text, and the input
@@ -55,7 +54,7 @@ const triable = ["password", "restToken", "token"] as const;
 export function accessOf(subject: Subject, state: State, run: Run): Access | undefined {
   const { kind, id } = subject;
   if (kind !== databasePassword && kind.probe === undefined) return undefined;
-  const { outcome, memory, rotationCount, record } = state;
+  const { memory, rotationCount, record } = state;
   const { endpoint, port, tls } = record ?? {};
   const isDatabase = kind === databasePassword;
   const located = isDatabase && {
@@ -65,40 +64,29 @@ export function accessOf(subject: Subject, state: State, run: Run): Access | und
   const access: Access = { id, of: kind.noun, count: rotationCount, ...located };
   const name = triable.find((one) => knownIn(memory.current).includes(one));
   // Those of an unconfirmed reset are the former ones, which may be invalid.
-  if (name === undefined || outcome === "unknown") return access;
+  if (name === undefined || memory.pending) return access;
   const value = state[name];
   const current: AccessCredential =
     value === undefined ? { name, mark: memory.current[name] ?? "", salt: memory.salt } : { name, value };
   return isDatabase ? { ...access, current } : { ...access, current, restUrl: urlsOf(subject, state, run).restUrl };
 }
 
-/** The URLs with which the credentials of a state are used, as far as they are known. */
-export function urlsOf({ kind, id }: Subject, { record = {}, memory, ...values }: State, { options }: Run) {
-  if (kind === databasePassword) {
-    const database = { databaseId: id, record: record as DatabaseRecord };
-    return databaseUrls(database, memory.declared.connection, values, () => options.settings.databaseHost);
-  }
-  return { connectionUrl: undefined, restUrl: kind.restUrl?.(record, options.settings.preset?.indexHost) };
-}
-
 /**
- * The URL for clients of Redis, and that of the REST interface, which has the port of HTTPS. Both are secret. Nothing
- * throws: a reset must not be lost because of a URL.
+ * The URLs with which the credentials of a state are used, as far as they are known. Those of a database are secret:
+ * the one for clients of Redis, and that of the REST interface, which has the port of HTTPS.
  */
-export function databaseUrls(
-  database: LocatedDatabase,
-  connection: Connection = {},
-  { password, restToken }: Credentials,
-  setting: () => FoundSetting | undefined,
-) {
-  const { host } = connection;
-  const endpoint = password === undefined ? undefined : orUndefined(() => endpointOf(database, connection, setting()));
-  const rest =
-    restToken === undefined
-      ? undefined
-      : orUndefined(() => endpointOf(database, { host, port: 443, tls: true }, setting()));
+export function urlsOf({ kind, id }: Subject, { record = {}, memory, password, restToken }: State, { options }: Run) {
+  const { settings } = options;
+  if (kind !== databasePassword) {
+    return { connectionUrl: undefined, restUrl: kind.restUrl?.(record, settings.preset?.indexHost) };
+  }
+  const { connection = {} } = memory.declared;
+  const at = (given: Connection) =>
+    orUndefined(() => endpointOf({ databaseId: id, record }, given, settings.databaseHost));
+  const endpoint = password === undefined ? undefined : at(connection);
+  const rest = restToken === undefined ? undefined : at({ host: connection.host, port: 443, tls: true });
   return {
-    connectionUrl: endpoint && connectionUrl(endpoint, usernameFor(database, connection), password ?? ""),
+    connectionUrl: endpoint && connectionUrl(endpoint, usernameFor({ databaseId: id }, connection), password ?? ""),
     restUrl: rest && `https://${hostInUrl(rest.host)}`,
   };
 }
@@ -161,36 +149,18 @@ function tlsProblem(host: string, tls: unknown): string | undefined {
   return "must not be false unless host is this machine: the password would be sent in plain text";
 }
 
-const isText = (value: unknown) => (typeof value === "string" ? undefined : "must be a string");
-const isFlag = (value: unknown) => (typeof value === "boolean" ? undefined : "must be true or false");
-
-const problemsOf: Readonly<Record<keyof Connection, (value: never) => string | undefined>> = {
-  host: hostTemplateProblem,
-  port: portProblem,
-  tls: isFlag,
-  username: isText,
-};
-
-export const connectionNames = Object.keys(problemsOf) as (keyof Connection)[];
-
 /**
- * What is wrong with a connection, as far as that is known without the database.
+ * Why a connection would be without TLS, as far as that is known without the database.
  *
  * @param setting that counts if the connection has no host
  */
-export function connectionProblem(given: unknown, setting?: FoundSetting): string | undefined {
-  if (!isObject(given)) return `must be an object, not ${kindOf(given)}`;
-  for (const [name, value] of Object.entries(given)) {
-    const known = connectionNames.find((one) => one === name);
-    if (!known) return `has no ${JSON.stringify(name)} (known: ${connectionNames.join(", ")})`;
-    const problem = isSet(value) ? problemsOf[known](value as never) : undefined;
-    if (problem !== undefined) return `has a ${name} that ${problem}`;
-  }
-  const { host, tls } = given;
+export function plainTextProblem(
+  { host, tls }: { readonly [K in keyof Connection]: unknown },
+  setting: FoundSetting | undefined,
+): string | undefined {
   // A preset completes a short slug only: the host of the record may be this machine.
   const template = host ?? (setting?.source === "preset" ? undefined : setting?.value);
-  const problem = typeof template === "string" && !canBeLoopback(template) ? tlsProblem(template, tls) : undefined;
-  return problem && `has a tls that ${problem}`;
+  return typeof template === "string" && !canBeLoopback(template) ? tlsProblem(template, tls) : undefined;
 }
 
 /** Whether a host with `{endpoint}` or `{id}` in it can be this machine. */

@@ -1,34 +1,22 @@
-import { type Subject } from "../platform/secretKind";
 import { type SecretResponse } from "../records/response";
-import { type Run } from "../run";
-import { withCreation } from "./evidence";
-import { type Learned, type Rotated } from "./findings";
-import { bestOf, emptyMemory, marksOf } from "./memory";
-import { type Context, contextOf, declaredIn, type Desired } from "./plan";
-import { readBefore } from "./reads";
-import { save } from "./save";
-import { type State, withRecord } from "./state";
-import { triggerMark } from "./trigger";
+import { bestOf, marksOf, triggerMark } from "./marks";
+import { emptyMemory, type Memory, progressOf, type State, withRecord } from "./memory";
+import { type Learned } from "./messages";
+import { type Context, declaredIn, type Desired, type Plan } from "./plan";
+import { isFuture } from "./schedule";
 
-/**
- * The state of a secret that is adopted without a reset.
- *
- * @param desired undefined for an import, which does not know the program
- */
-export function adopt(desired: Desired | undefined, read: SecretResponse | undefined, context: Context): Learned {
+/** The state of a secret that is adopted without a reset. */
+export function adopt(desired: Desired, read: SecretResponse | undefined, context: Context): Learned {
   const memory = emptyMemory(context);
   const { credentials = {} } = read ?? {};
-  const current = marksOf(memory, credentials);
   const adopted: State = {
     ...credentials,
-    outcome: "adopted",
-    adoptedAt: memory.rotatedAt,
     rotationCount: 0,
     memory: {
       ...memory,
-      applied: desired && triggerMark(memory, desired),
-      current,
-      declared: desired ? declaredIn(desired) : { saveCredentials: false },
+      applied: triggerMark(memory, desired),
+      current: marksOf(memory, credentials),
+      declared: declaredIn(desired),
     },
   };
   const why = read
@@ -36,19 +24,40 @@ export function adopt(desired: Desired | undefined, read: SecretResponse | undef
     : "nothing was contacted, because rekey:databasePath is not set, so this platform cannot be read";
   return {
     state: read ? withCreation(withRecord(adopted, read), context) : adopted,
-    findings: bestOf(current) ? [] : [{ kind: "adopted", why }],
+    findings: bestOf(credentials) ? [] : [{ kind: "adopted", why }],
   };
 }
 
 /**
- * Adopts a secret for an import, which does not know the program, so values are not saved if a read can show them.
- *
- * @throws RekeyError if it could not be read
+ * Takes the `creationTime` of a record, if it is not in the future, for the time when its secret was generated: nothing
+ * better is known of an adopted one.
  */
-export async function adoptSecret(subject: Subject, run: Run): Promise<Rotated> {
-  const context = contextOf(subject, run);
-  run.platform.operations(subject.kind);
-  const read = context.canRead ? await readBefore(subject, "adopted", run) : undefined;
-  const adopted = adopt(undefined, read, context);
-  return save(subject, undefined, adopted, adopted.state.memory.declared, run);
+export function withCreation(state: State, { kind, now }: Context): State {
+  const { record, memory } = state;
+  const seconds = record?.["creationTime"];
+  const isAdopted = progressOf(state).outcome === "adopted" && kind.minInterval === undefined;
+  if (!isAdopted || typeof seconds !== "number") return state;
+  const at = new Date(seconds * 1000);
+  if (Number.isNaN(at.getTime()) || isFuture(at.toISOString(), now)) return state;
+  return { ...state, memory: { ...memory, made: [{ ...memory.made[0], at: at.toISOString() }] } };
+}
+
+/**
+ * The state in which a roll that a read has noticed counts as that of the new version: a run that was killed before it
+ * could save it has made it, or someone else. Undefined unless exactly one was made since the memory.
+ */
+export function claimedRoll(plan: Plan, before: Memory, noticed: State, desired: Desired): Learned | undefined {
+  const { memory, rotationCount } = noticed;
+  const { currentKey, nextKey } = before.current;
+  const isNewVersion = plan.kind === "reset" && plan.reason === "trigger" && plan.isAgain !== true;
+  if (!isNewVersion || !nextKey || nextKey === currentKey || memory.current.currentKey !== nextKey) return undefined;
+  const rotatedAt = memory.rolledAt ?? memory.rotatedAt;
+  const state: State = {
+    ...noticed,
+    rotatedAt,
+    rotationCount: rotationCount + 1,
+    rotationReason: "trigger",
+    memory: { ...memory, applied: triggerMark(memory, desired), rotatedAt },
+  };
+  return { state, findings: [{ kind: "claimed" }] };
 }

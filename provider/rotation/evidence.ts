@@ -1,26 +1,34 @@
 import { type CredentialName, credentialNames } from "../records/fields";
 import { type SecretResponse } from "../records/response";
-import { type Finding, type Learned } from "./findings";
+import { withCreation } from "./adoption";
 import {
   bestMark,
   bestOf,
   better,
-  emptyMemory,
   knownIn,
-  type Made,
   type Marks,
   marksOf,
-  maxFormer,
-  type Memory,
   missingIn,
   onlyKnown,
-  type ResetReason,
+  triggerMark,
   unknownMarks,
+} from "./marks";
+import {
+  credentialsIn,
+  emptyMemory,
+  isSame,
+  type Made,
+  maxFormer,
+  type Memory,
+  picked,
+  type ResetReason,
+  type State,
+  withoutValues,
+  withRecord,
 } from "./memory";
+import { type Finding, type Learned } from "./messages";
 import { type Context, declaredIn, type Desired, isElsewhere, maySettle } from "./plan";
-import { isFuture, readDate } from "./schedule";
-import { credentialsIn, isSame, picked, type State, withoutValues, withRecord } from "./state";
-import { triggerMark } from "./trigger";
+import { readDate } from "./schedule";
 
 /**
  * What a record proves, as a whole, because a reset replaces all credentials:
@@ -41,9 +49,8 @@ export function judge(memory: Memory, shown: Marks, context: Context): Verdict {
   const { before } = pending ?? {};
   const all = Object.values(shown);
   const known = [...former, ...replacedByOthers, ...Object.values(current), ...Object.values(before ?? {})];
-  if (isElsewhere(memory, context) && !known.some((mark) => mark !== "" && all.includes(mark))) return "elsewhere";
-  const by = better(better(best, bestOf(current)), bestOf(before ?? {})) ?? bestOf(shown);
-  if (by === undefined) return "hidden";
+  if (isElsewhere(memory, context) && !known.some((mark) => all.includes(mark))) return "elsewhere";
+  const by = better(better(best, bestOf(current)), bestOf(before ?? {})) ?? bestOf(shown) ?? "password";
   const mark = shown[by];
   // The record is as old as its best credential, although another one may repeat a former one.
   const isStale = (mark === undefined ? all : [mark]).some((one) => former.includes(one)) && isRecent(memory, context);
@@ -86,7 +93,7 @@ export function begin(
   const isAgain = last !== undefined && (trigger === "" || trigger === last.trigger);
   const shown = read ? marksOf(memory, read.credentials) : {};
   // Whatever a pending reset has done: unless it is stale or hidden, a read shows what is current now.
-  const verdict = read ? judge({ ...memory, pending: undefined }, shown, context) : "hidden";
+  const verdict = read && judge({ ...memory, pending: undefined }, shown, context);
   const isShown = verdict === "new" || verdict === "same";
   const marked = knownIn(current).filter((name) => shown[name] !== undefined);
   const isConsistent = marked.length > 0 && marked.every((name) => shown[name] === current[name]);
@@ -95,10 +102,9 @@ export function begin(
   const before = isShown ? shown : isKnown ? onlyKnown(current) : {};
   // Of several in a row, the first one may be the one that was applied. Clocks may have been set back.
   const { at, since } = madeNow(desired, now);
-  const empty: State = { rotationCount: saved?.rotationCount ?? 0, outcome: "unknown", memory };
+  const empty: State = { rotationCount: saved?.rotationCount ?? 0, memory };
   return {
     ...(known ?? (read ? withRecord(empty, read) : empty)),
-    outcome: "unknown",
     memory: {
       ...memory,
       applied: memory.applied ?? "",
@@ -158,8 +164,7 @@ export function confirm(
     made: [...memory.made.slice(1), made],
   };
   // A roll makes the next key the current one, although nothing may show it.
-  const isRolled = context.kind.minInterval !== undefined && everything.nextKey;
-  const rolled: Marks = isRolled ? { currentKey: everything.nextKey } : {};
+  const rolled: Marks = everything.nextKey ? { currentKey: everything.nextKey } : {};
   const currentKey = rolled.currentKey === memory.current.nextKey ? unconfirmed.nextKey : undefined;
   let state: State = { ...withoutValues(unconfirmed), ...(currentKey && { currentKey }), problems: [] };
   let delivered: Marks | undefined;
@@ -179,8 +184,6 @@ export function confirm(
   const current = marksOf(memory, credentialsIn(state));
   return {
     ...state,
-    outcome: "reset",
-    adoptedAt: undefined,
     rotatedAt: made.at,
     rotationCount: unconfirmed.rotationCount + 1,
     rotationReason: reason,
@@ -210,11 +213,7 @@ export function learn(saved: State, read: SecretResponse, context: Context): Lea
   if (verdict === "foreign") {
     // Someone else has rolled the keys: the doubt ends, and the pending roll was not applied.
     const { state } = changed({ ...here, memory: settled }, read, shown, "new", context);
-    const ended: Partial<State> =
-      saved.rotatedAt === undefined
-        ? { outcome: "adopted", adoptedAt: saved.adoptedAt ?? memory.rotatedAt }
-        : { outcome: "reset" };
-    return { state: { ...state, ...ended }, findings: [{ kind: "overtaken" }] };
+    return { state, findings: [{ kind: "overtaken" }] };
   }
   if (verdict !== "new" || !maySettle(here.memory, context)) return { state: here, findings: [] };
   // It is not newer than the read. Clocks may have been set back.
@@ -227,7 +226,7 @@ export function learn(saved: State, read: SecretResponse, context: Context): Lea
 /** What was changed outside of Rekey, or was not known, if no reset is pending. */
 function changed(saved: State, read: SecretResponse, shown: Marks, verdict: Verdict, context: Context): Learned {
   const { memory, record = {} } = saved;
-  const { current, best, replacedByOthers } = memory;
+  const { current, replacedByOthers } = memory;
   const known = knownIn(current);
   const lost = known.filter((name) => shown[name] === undefined);
   const different = known.filter((name) => shown[name] !== undefined && shown[name] !== current[name]);
@@ -253,7 +252,6 @@ function changed(saved: State, read: SecretResponse, shown: Marks, verdict: Verd
     memory: {
       ...memory,
       current: { ...(isOther ? unknownMarks(lost) : onlyKnown(current)), ...shown },
-      best: former.length > 0 ? better(best, by) : best,
       // It may return: what is current again is not a former one.
       replacedByOthers: latest([...replacedByOthers, ...former, ...(isRolled ? skipped(current, shown) : [])]).filter(
         (mark) => !Object.values(shown).includes(mark),
@@ -286,17 +284,4 @@ function skipped(before: Marks, { currentKey }: Marks): string[] {
 /** The newest marks, each once. */
 function latest(marks: readonly string[]): string[] {
   return [...new Set(marks.toReversed())].toReversed().slice(-maxFormer);
-}
-
-/**
- * Takes the `creationTime` of a record, if it is not in the future, for the time when its secret was generated: nothing
- * better is known of an adopted one.
- */
-export function withCreation(state: State, { kind, now }: Context): State {
-  const { record, outcome, memory } = state;
-  const seconds = record?.["creationTime"];
-  if (outcome !== "adopted" || kind.minInterval !== undefined || typeof seconds !== "number") return state;
-  const at = new Date(seconds * 1000);
-  if (Number.isNaN(at.getTime()) || isFuture(at.toISOString(), now)) return state;
-  return { ...state, memory: { ...memory, made: [{ ...memory.made[0], at: at.toISOString() }] } };
 }

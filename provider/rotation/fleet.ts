@@ -5,7 +5,7 @@ import { engineMessage, isUnknown } from "../records/properties";
 import { type Resource, type Result } from "../resource";
 import { type Run } from "../run";
 import { accessOf, urlsOf } from "./access";
-import { type Rotated, told } from "./findings";
+import { type Rotated, told, refreshedIn } from "./messages";
 import {
   fleetFailure,
   fleetId,
@@ -25,9 +25,7 @@ import {
   plannedMembers,
   planFleet,
 } from "./fleetPlan";
-import { refreshedIn } from "./messages";
-import { refresh } from "./reads";
-import { rotate } from "./rotate";
+import { refresh, rotate } from "./rotate";
 import { claimOf, connectionInput, rotationInputs, rotationProblems } from "./rotation";
 
 /** Rotates the passwords of many databases, each by the same rules as a single one. */

@@ -3,12 +3,22 @@ import { type Subject, databasePassword } from "../platform/secretKind";
 import { type Credentials, isObject } from "../records/fields";
 import { type DatabaseRecord } from "../records/database";
 import { jsonText } from "../records/properties";
-import { parsed, type ResetReason, sealed, unsealed } from "./memory";
+import {
+  credentialsIn,
+  parsed,
+  type Progress,
+  progressOf,
+  type ResetReason,
+  sealed,
+  unsealed,
+  type Outcome,
+  type State,
+  stateIn,
+} from "./memory";
 import { dueAt } from "./schedule";
-import { credentialsIn, type Outcome, type State, stateIn } from "./state";
 
 /** What a fleet shows of one database. */
-export interface FleetDatabase extends Pick<State, "rotatedAt" | "adoptedAt"> {
+export interface FleetDatabase extends Pick<State, "rotatedAt">, Pick<Progress, "adoptedAt"> {
   /** Id of the database. */
   readonly databaseId: string;
   /**
@@ -118,10 +128,10 @@ export function writeFleet(members: readonly SavedMember[], withRecords: boolean
 
 function shownOf({ subject, state, error }: Member): FleetDatabase {
   if (!state) return { databaseId: subject.id, outcome: "pending", rotationCount: 0, error };
-  const { outcome, rotatedAt, adoptedAt, rotationCount, rotationReason } = state;
+  const { rotatedAt, rotationCount, rotationReason } = state;
   // An empty list of each of a thousand databases takes time.
   const problems = state.problems?.length === 0 ? undefined : state.problems;
-  return { databaseId: subject.id, outcome, rotatedAt, adoptedAt, rotationCount, rotationReason, problems, error };
+  return { databaseId: subject.id, ...progressOf(state), rotatedAt, rotationCount, rotationReason, problems, error };
 }
 
 function credentialsOf(state: State): FleetCredentials | undefined {

@@ -9,7 +9,7 @@ import { type FleetOutputs, type Member, readFleet } from "./fleetOutputs";
 import { type Said, saidOf, counted } from "./messages";
 import { contextOf, type Desired, type Plan, planRotation } from "./plan";
 import { changingOutputs, settingsNotice } from "./rotation";
-import { type Trigger } from "./trigger";
+import { type Trigger } from "./marks";
 
 /** A database of a program, with its own trigger. In a preview, any of it may be unknown. */
 type MemberInputs = { readonly databaseId: string } & Trigger;

@@ -1,7 +1,10 @@
-import { createHmac, randomBytes } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
 import { StateError } from "../platform/errors";
 import { type Place, type SecretKind } from "../platform/secretKind";
 import { type CredentialName, credentialNames, type Credentials, isObject } from "../records/fields";
+import { jsonText } from "../records/properties";
+import { type SecretResponse } from "../records/response";
+import { type Marks, newSalt, saltedMark } from "./marks";
 
 /**
  * What Rekey remembers of one secret. It is saved as one secret output, and whether a reset is due depends on nothing
@@ -60,9 +63,6 @@ interface Pending {
 /** What asks for a reset. */
 export type ResetReason = "created" | "trigger" | "schedule" | "rotatedSince";
 
-/** Marks of the credentials of one record. Empty for one that is known to exist, but not which it is. */
-export type Marks = Readonly<Partial<Record<CredentialName, string>>>;
-
 /** When a secret, or one of its keys, was generated, as far as that is known. */
 export interface Made {
   readonly at?: string | undefined;
@@ -112,60 +112,6 @@ export function emptyMemory({ kind, now, place }: { kind: SecretKind; now: Date;
   };
 }
 
-/** Marks with the same salt can be compared. */
-export function newSalt(): string {
-  return randomBytes(16).toString("base64url");
-}
-
-/** 96 bits of an HMAC-SHA256: a version may be a short secret, which a plain hash would reveal. */
-export function saltedMark(salt: string, text: string): string {
-  const mac = createHmac("sha256", Buffer.from(salt, "base64url")).update(text).digest();
-  return mac.subarray(0, 12).toString("base64url");
-}
-
-export function marksOf(memory: Pick<Memory, "salt">, credentials: Credentials): Marks {
-  const marked = credentialNames.flatMap((name) => {
-    const value = credentials[name];
-    return value === undefined ? [] : [[name, saltedMark(memory.salt, value)] as const];
-  });
-  return Object.fromEntries(marked);
-}
-
-/** The credentials that are known to exist, but not which they are. */
-export function missingIn({ current }: Pick<Memory, "current">): CredentialName[] {
-  return credentialNames.filter((name) => current[name] === "");
-}
-
-/** The credentials that are known to exist, and which they are. */
-export function knownIn(marks: Marks): CredentialName[] {
-  return credentialNames.filter((name) => marks[name]);
-}
-
-/** Marks for credentials of which only the names are known. */
-export function unknownMarks(names: readonly string[]): Marks {
-  return Object.fromEntries(names.map((name) => [name, ""]));
-}
-
-export function onlyKnown(marks: Marks): Marks {
-  return Object.fromEntries(knownIn(marks).map((name) => [name, marks[name]]));
-}
-
-/** The best credential of a record, by which it is judged. The next key is not yet one that could be former. */
-export function bestOf(record: Credentials | Marks): CredentialName | undefined {
-  return credentialNames.find((name) => name !== "nextKey" && record[name] !== undefined);
-}
-
-/** The mark of the best known credential of a record, in a list; empty if there is none. */
-export function bestMark(record: Marks = {}): string[] {
-  const best = bestOf(onlyKnown(record));
-  return best === undefined ? [] : [record[best] ?? ""];
-}
-
-/** The better one of two credentials. */
-export function better(a: CredentialName | undefined, b: CredentialName | undefined): CredentialName | undefined {
-  return credentialNames.find((name) => name === a || name === b);
-}
-
 /** A memory with its own mark, by which any damage of it is noticed. */
 export function sealed(memory: Memory): object {
   return { ...memory, seal: sealOf(memory) };
@@ -204,4 +150,82 @@ export function parsed(text: unknown): unknown {
   } catch {
     return undefined;
   }
+}
+
+/**
+ * A secret as a rotation saves it: what a program can use, and what Rekey remembers in `memory`. Outputs that follow
+ * from these are added when it is saved: `outputsOf` and, for a fleet, `writeFleet`.
+ */
+export interface State extends Credentials {
+  /** Time of the last confirmed reset (ISO 8601, UTC). */
+  readonly rotatedAt?: string | undefined;
+  /** Confirmed resets. */
+  readonly rotationCount: number;
+  readonly rotationReason?: ResetReason | undefined;
+  readonly record?: Readonly<Record<string, unknown>> | undefined;
+  readonly exactIntegers?: Readonly<Record<string, string>> | undefined;
+  readonly otherFields?: string | undefined;
+  readonly problems?: readonly string[] | undefined;
+  readonly encryptedCredentials?: string | undefined;
+  readonly memory: Memory;
+}
+
+/** The outcome of the last reset; `unknown` if it was not confirmed. */
+export type Outcome = "reset" | "adopted" | "unknown";
+
+/** What a program is told of the last reset. */
+export interface Progress {
+  readonly outcome: Outcome;
+  /** Time of the adoption, until the first reset (ISO 8601, UTC). */
+  readonly adoptedAt?: string | undefined;
+}
+
+export function progressOf({ memory, rotatedAt }: State): Progress {
+  const outcome = memory.pending ? "unknown" : rotatedAt === undefined ? "adopted" : "reset";
+  return { outcome, adoptedAt: outcome === "adopted" ? memory.rotatedAt : undefined };
+}
+
+/** The credentials with some names, as far as they are known. Those that are not text are damaged. */
+export function picked(credentials: Credentials, names: readonly CredentialName[]): Credentials {
+  const known = names.filter((name) => typeof credentials[name] === "string");
+  return Object.fromEntries(known.map((name) => [name, credentials[name]]));
+}
+
+/** The credentials whose values are in a state. */
+export function credentialsIn(state: Credentials | undefined): Credentials {
+  return picked(state ?? {}, credentialNames);
+}
+
+/** A state without the values of some credentials. */
+export function withoutValues(state: State, names: readonly CredentialName[] = credentialNames): State {
+  const rest = Object.entries(state).filter(([name]) => !names.includes(name as CredentialName));
+  return Object.fromEntries(rest) as unknown as State;
+}
+
+/** A state with what a response shows of the record: a field that it leaves out stays. */
+export function withRecord(state: State, { record, exactIntegers, otherFields, problems }: SecretResponse): State {
+  const exact = Object.entries(state.exactIntegers ?? {}).filter(([name]) => !Object.hasOwn(record, name));
+  return {
+    ...state,
+    record: { ...state.record, ...record },
+    exactIntegers: { ...Object.fromEntries(exact), ...exactIntegers },
+    otherFields: otherFields ?? state.otherFields,
+    problems,
+  };
+}
+
+/**
+ * The state of saved outputs. What follows from a state is made again when it is saved.
+ *
+ * @throws StateError if the saved memory is damaged
+ */
+export function stateIn(outputs: Readonly<Record<string, unknown>>, memory = readMemory(outputs["memory"])): State {
+  const saved = { ...outputs, memory } as unknown as State;
+  return { ...withoutValues(saved), ...credentialsIn(saved) };
+}
+
+/** Compares two values as a saved state has them. */
+export function isSame(saved: unknown, read: unknown): boolean {
+  const inState = (value: unknown): unknown => JSON.parse(jsonText({ value }));
+  return isDeepStrictEqual(inState(saved), inState(read));
 }

@@ -1,9 +1,11 @@
+import { outputsAreFormer, RekeyError, RequestError } from "../platform/errors";
 import { type SecretKind, secretOf, type Subject } from "../platform/secretKind";
 import { isUnknown } from "../records/properties";
 import { type Notice } from "../resource";
 import { type Run } from "../run";
-import { type Memory } from "./memory";
+import { type Memory, type State } from "./memory";
 import {
+  accountSettings,
   type Context,
   contextOf,
   type Desired,
@@ -14,7 +16,6 @@ import {
   whyElsewhere,
 } from "./plan";
 import { isFuture } from "./schedule";
-import { type State } from "./state";
 
 /** What is said of one secret, or of all of a fleet of which the same is to be said, after the subject. */
 export interface Said {
@@ -32,7 +33,7 @@ export function noticeAbout(subject: Subject, { text, isWarning }: Said): Notice
 }
 
 /** What happens to a secret of a kind: `reset`, or `rolled` for keys. */
-export function resetOrRolled({ minInterval }: SecretKind): string {
+function resetOrRolled({ minInterval }: SecretKind): string {
   return minInterval === undefined ? "reset" : "rolled";
 }
 
@@ -170,4 +171,104 @@ function concerns(memory: Memory, plan: Plan, { rotateEvery }: Desired, context:
     all.push({ text, isWarning: true });
   }
   return all;
+}
+
+/** What a read or a response has shown, and is worth a line. */
+export interface Finding {
+  readonly kind: keyof typeof texts;
+  /** Credentials, fields or problems. */
+  readonly names?: readonly string[];
+  /** Why, if it depends on the case. */
+  readonly why?: string | undefined;
+}
+
+/** A state after a read or a response, and what is worth telling. */
+export interface Learned {
+  readonly state: State;
+  readonly findings: readonly Finding[];
+}
+
+/** What was done for one secret: what to save, and what to tell. */
+export interface Rotated extends Learned {
+  readonly failure?: RekeyError | undefined;
+}
+
+/** What texts depend on. `names` and `why` may be empty. */
+type Details = Readonly<{ kind: SecretKind; names: string; why: string }>;
+
+const newVersion = "If it lasts, set a new version, which resets it once more.";
+
+/** What is said of each finding. */
+const texts = {
+  /** A read settles a reset that was not confirmed. */
+  settled: ({ kind, why }: Details) =>
+    `was ${resetOrRolled(kind)}: the last reset was not confirmed${why && ` (${why})`}, but a read shows other credentials than before it, so it was applied. What was read is saved.`,
+  claimed: () =>
+    "was rolled once since the last `up`, by a run that was killed or by someone else: this counts as the roll of the new version, and no other one was sent. If someone else rolled it before the version was set, set another one.",
+  overtaken: ({ why }: Details) =>
+    `was not rolled: the last roll was not confirmed${why && ` (${why})`}, and a read shows keys of neither before nor after it, so someone else rolled. What was read is saved.`,
+  drift: ({ names }: Details) => `was changed outside of Rekey (${names}). What was read is saved.`,
+  read: () => "was read, and the credentials are saved.",
+  /** Of new credentials, some are not known: their former values are not kept. */
+  unknown: ({ names, why }: Details) =>
+    `was changed, but ${names || "the new one"} is not known: ${why || "the platform does not show it"}. A refresh reads it again, if the platform can be read. Until then, look in the platform's console. ${newVersion}`,
+  /** A read hides what is saved, or shows others, but not the best one. */
+  unseen: ({ names }: Details) =>
+    `was read, but the platform does not show enough to compare ${names} with the saved state, which stays. If it was changed outside of Rekey, set a new version.`,
+  stale: ({ names }: Details) =>
+    `was read, but the platform still shows former credentials: the saved state stays${names && `, and ${names} is not known`}. ${newVersion}`,
+  adopted: ({ why }: Details) =>
+    `was adopted without credentials: ${why}. Outputs that are not known stay empty until the next reset.`,
+  problems: ({ names }: Details) =>
+    `was changed, but parts of the platform's response could not be read (output problems): ${names}.`,
+  older: () => "is still older than rotatedSince, or of unknown age: a later `up` resets it once more.",
+  removed: () =>
+    "was removed from the state. Older states and backups still have it: set a new version, which resets it.",
+  /** Values that are nowhere else. */
+  kept: ({ names }: Details) =>
+    `stays in the state, as a secret, although saveCredentials is false (${names || "in encryptedCredentials"}): no read shows them, so they would be lost. The next \`up\` reads them again, and removes what it shows. To encrypt them instead, set encryptFor.`,
+  later: () => "is not known by its value: saveCredentials and encryptFor apply to the credentials of the next reset.",
+  /** A read shows nothing that is known, with other settings. */
+  elsewhere: ({ kind }: Details) =>
+    `was read with another ${accountSettings(kind)}, where it may be another one: it was not compared, and the saved state stays.`,
+  failed: ({ why }: Details) => `was not read: ${why || "pulumi-rekey failed."} The saved state stays.`,
+};
+
+const ordinary: readonly Finding["kind"][] = ["settled", "drift", "read", "problems", "later"];
+
+/** Whether a read has not shown what is current. */
+export function isUnread(findings: readonly Finding[]): boolean {
+  return findings.some(({ kind }) => kind === "failed" || kind === "stale" || kind === "elsewhere");
+}
+
+/** What is said of a finding. */
+export function told({ kind: finding, names = [], why = "" }: Finding, kind: SecretKind): Said {
+  return { text: texts[finding]({ kind, names: names.join(", "), why }), isWarning: !ordinary.includes(finding) };
+}
+
+/**
+ * The failure after a reset that was not confirmed, with one advice.
+ *
+ * @param canSettle whether a read can show whether it was applied
+ */
+export function unknownFailure({ kind }: Subject, failed: RekeyError, canSettle: boolean): RekeyError {
+  const { noun, minInterval } = kind;
+  const advice = failed instanceof RequestError ? failed.advice : "";
+  const what = failed.text.endsWith(advice) ? failed.text.slice(0, failed.text.length - advice.length) : failed.text;
+  const when = minInterval === undefined ? "at once" : "once minInterval has passed";
+  const next = canSettle
+    ? `it reads the ${noun} first, and sends one more reset only if the former credentials are still shown.`
+    : "it sends one more reset, which returns new credentials.";
+  const stop = "After three unconfirmed resets in a row it stops, and asks for a new version.";
+  const text = `${what.trim()}
+${outputsAreFormer} Run \`up\` again ${when}: ${next} ${stop}`;
+  return new RekeyError(failed.code, text, "maybe applied");
+}
+
+/** What a refresh says of a key that is rejected, with a space before it: its configuration is a saved one. */
+export function savedKeyAdvice(service: SecretKind["service"], error: unknown): string {
+  if (!(error instanceof RequestError) || error.status !== 401) return "";
+  const [setting, variable] =
+    service === "management" ? ["rekey:password", "REKEY_PASSWORD"] : ["rekey:queueToken", "REKEY_QUEUE_TOKEN"];
+  return ` A refresh uses the configuration that the last \`up\` saved: if ${setting} was changed since then, run \`pulumi up --refresh\` once more, or set ${variable}.`;
 }

@@ -4,10 +4,9 @@ import { type Place, pluralOf, type SecretKind, type Subject } from "../platform
 import { type Credentials, isSet } from "../records/fields";
 import { isUnknown } from "../records/properties";
 import { type Run } from "../run";
-import { type Connection, type Declared, type Memory, missingIn, type ResetReason, saltedMark } from "./memory";
+import { bestOf, better, missingIn, saltedMark, type Trigger, triggerMark } from "./marks";
+import { type Connection, credentialsIn, type Declared, type Memory, type ResetReason, type State } from "./memory";
 import { dueAt, dueFrom, isFuture, readDate } from "./schedule";
-import { credentialsIn, type State } from "./state";
-import { type Trigger, triggerMark } from "./trigger";
 
 /** The inputs of a rotation, in addition to the id. In a preview, any may be unknown. */
 export interface Desired extends Trigger {
@@ -40,14 +39,13 @@ export interface Context {
 export function contextOf({ kind }: Pick<Subject, "kind">, { options }: Run): Context {
   const { settings } = options;
   const isOwn = kind.authorizesQueue && settings.find("queueUserId") === undefined;
-  const ownToken = isOwn && settings.find("queueToken")?.value;
   return {
     kind,
     now: options.clock.now(),
     place: options.place(kind),
     canRead: settings.canRead(kind),
     isScheduleOn: settings.get("scheduledResets") === "on",
-    ...(ownToken && { ownToken }),
+    ownToken: isOwn ? settings.find("queueToken")?.value : undefined,
   };
 }
 
@@ -150,11 +148,17 @@ function gated(memory: Memory | undefined, plan: Plan, desired: Desired, context
       return { kind: "refuse", code: "REKEY_ROLLED_RECENTLY", why };
     }
   }
-  if (!kind.authorizesQueue || ownToken === undefined) return plan;
-  // What is known of a user in another account says nothing about the one here.
+  // What is known of a secret at another place says nothing about the one here.
   const known = memory && !isElsewhere(memory, context) ? memory : undefined;
-  const isOwn =
-    shown?.token === ownToken || (known && Object.values(known.current).includes(saltedMark(known.salt, ownToken)));
+  const read = context.canRead ? shown : {};
+  if (read && isUnsaved(declaredIn(desired))) {
+    const best = better(known?.best, bestOf({ ...known?.current, ...read }));
+    const why =
+      "the platform does not show it, so the new one would be lost with saveCredentials: false. Set encryptFor, or remove saveCredentials";
+    if (best === undefined || read[best] === undefined) return { kind: "refuse", code: "REKEY_NOT_ENCRYPTED", why };
+  }
+  if (!kind.authorizesQueue || ownToken === undefined) return plan;
+  const isOwn = shown?.token === ownToken || (known && known.current.token === saltedMark(known.salt, ownToken));
   // Before it was read, and if a read hides it, it is not known.
   if (!isOwn && !(shown && !shown.token && !known?.current.token)) return plan;
   const why = `it ${isOwn ? "is" : "is not shown, and may be"} rekey:queueToken, which other processes of this run use, too. Set rekey:queueUserId instead, so that each of them reads the token when it needs it, or reset it in a stack without rekey:queueToken`;
@@ -171,6 +175,11 @@ export function declaredIn({ saveCredentials, encryptFor, rotateEvery, connectio
     ...(given.length > 0 && { connection: Object.fromEntries(given) }),
     ...(isSet(rotateEvery) && { rotateEvery }),
   };
+}
+
+/** Whether the program wants credentials to be at the platform alone. */
+export function isUnsaved({ saveCredentials, encryptFor }: Declared): boolean {
+  return saveCredentials === false && encryptFor === undefined;
 }
 
 /** What the program says otherwise than before, or is not known yet. */

@@ -1,18 +1,15 @@
 import { InternalError, RefusedError, RekeyError, RequestError } from "../platform/errors";
-import { keyOf, secretOf, type Subject } from "../platform/secretKind";
+import { keyOf, secretOf, type Subject, ownerOf } from "../platform/secretKind";
 import { type CredentialName, type Credentials, valuesOf } from "../records/fields";
+import { poll, untilEnd, type Run } from "../run";
 import { type SecretResponse } from "../records/response";
-import { type Run } from "../run";
-import { adopt } from "./adoption";
-import { begin, confirm, learn, madeNow } from "./evidence";
-import { isUnread, type Learned, type Rotated } from "./findings";
-import { bestOf, better, knownIn, missingIn } from "./memory";
-import { contextOf, declaredIn, type Desired, isOlder, isReadFirst, type Plan, planRotation } from "./plan";
-import { readBefore, readUntilShown, settleLost, tryRead } from "./reads";
-import { claimedRoll } from "./rolls";
-import { isShown, isUnsaved, save, shownIn, tryRecipients } from "./save";
-import { credentialsIn, type State } from "./state";
-import { canonicalTrigger, triggerMark } from "./trigger";
+import { adopt, claimedRoll } from "./adoption";
+import { begin, confirm, judge, learn, madeNow } from "./evidence";
+import { bestOf, canonicalTrigger, knownIn, marksOf, missingIn, triggerMark } from "./marks";
+import { credentialsIn, type State } from "./memory";
+import { isUnread, type Learned, type Rotated, savedKeyAdvice, unknownFailure } from "./messages";
+import { contextOf, declaredIn, type Desired, isOlder, isReadFirst, isUnsaved, type Plan, planRotation } from "./plan";
+import { isShown, save, shownIn, tryRecipients } from "./save";
 
 /**
  * The former credentials that resets of this run have replaced, as far as they are known. If they are not saved, no
@@ -25,7 +22,7 @@ export function formerIn(subject: Subject, run: Run): Credentials[] {
 /**
  * Makes one secret what the program asks for: reads, plans, reserves, sends, reads until the new one is shown, saves.
  *
- * @param run that of a Create or an Update that is not a preview
+ * @param run that of a Create or an Update that is not a preview; an import, whose run may only read, adopts
  */
 export async function rotate(subject: Subject, saved: State | undefined, desired: Desired, run: Run): Promise<Rotated> {
   const context = contextOf(subject, run);
@@ -45,6 +42,13 @@ export async function rotate(subject: Subject, saved: State | undefined, desired
   await tryRecipients(subject, declared, run);
   const rotated = await once(subject, desired, run, () => adoptOrReset(subject, saved, desired, run));
   return save(subject, saved, rotated, declared, run);
+}
+
+/** Reads a secret for a refresh, and prepares what is saved. It resets nothing and never fails. */
+export async function refresh(subject: Subject, saved: State, run: Run): Promise<Rotated> {
+  const found = await tryRead(subject, saved, run, true);
+  const { failure, ...next } = await save(subject, saved, found, saved.memory.declared, run);
+  return failure ? { state: saved, findings: [{ kind: "failed", why: failure.text }] } : next;
 }
 
 /**
@@ -80,16 +84,14 @@ async function adoptOrReset(subject: Subject, saved: State | undefined, desired:
     const read = context.canRead ? await readBefore(subject, isAdopted ? "adopted" : "reset", run) : undefined;
     const learned = isAdopted ? adopt(desired, read, context) : saved && read && learn(saved, read, context);
     if (learned && (isAdopted || isNews(saved, learned.state))) noticed = learned;
+    const claimed = saved && learned && claimedRoll(first, saved.memory, learned.state, desired);
+    if (claimed) return claimed;
     const from = learned?.state ?? saved;
-    if (saved && learned && kind.minInterval !== undefined) {
-      const claimed = claimedRoll(first, saved.memory, learned.state, desired);
-      if (claimed) return claimed;
-    }
     const plan = planRotation(from, desired, { ...context, shown: read?.credentials });
     if (plan.kind === "refuse") throw refusal(subject, plan);
-    if (plan.kind !== "reset") return learned ?? unexpected(plan);
+    // Without a state, a reset is due.
+    if (plan.kind !== "reset") return learned ?? { state: from as State, findings: [] };
     const unconfirmed = begin(from, desired, plan.reason, read, context);
-    requireShown(subject, unconfirmed, read, run);
     // Not later than the reset, so that a leak after it counts.
     const made = madeNow(desired, run.options.clock.now());
     const sent = await send(subject, run);
@@ -119,24 +121,8 @@ function isNews(saved: State | undefined, { memory }: State): boolean {
   return memory.pending !== saved?.memory.pending || memory.rolledAt !== saved?.memory.rolledAt;
 }
 
-function unexpected({ kind }: Plan): never {
-  throw new Error(`a rotation cannot be ${kind}`);
-}
-
-/** @throws RefusedError if the response would be the only place that has the best credential, because reads hide it */
-function requireShown(
-  subject: Subject,
-  { memory }: State,
-  { credentials = {} }: Partial<SecretResponse> = {},
-  { platform }: Run,
-): void {
-  if (!isUnsaved(memory.declared)) return;
-  platform.secrets.add(valuesOf(credentials));
-  const best = better(memory.best, bestOf({ ...memory.current, ...credentials }));
-  if (best !== undefined && credentials[best] !== undefined) return;
-  const why =
-    "the platform does not show it, so the new one would be lost with saveCredentials: false. Set encryptFor, or remove saveCredentials";
-  throw new RefusedError("REKEY_NOT_ENCRYPTED", { secret: secretOf(subject), why });
+function refusal(subject: Subject, { code, why }: Extract<Plan, { kind: "refuse" }>): RekeyError {
+  return new RefusedError(code, { secret: secretOf(subject), why });
 }
 
 /**
@@ -151,14 +137,13 @@ async function send(subject: Subject, run: Run): Promise<SecretResponse | Reques
   try {
     return await run.platform.operations(kind).reset(id);
   } catch (error) {
-    const isUnchanged = error instanceof RekeyError && (error.delivery === "not sent" || error.delivery === "rejected");
-    if (!isUnchanged) {
-      return error instanceof RequestError
-        ? error
-        : new InternalError({ secret: secretOf(subject), word: kind.word }, error);
+    if (error instanceof RekeyError && (error.delivery === "not sent" || error.delivery === "rejected")) {
+      undo();
+      throw error;
     }
-    undo();
-    throw error;
+    return error instanceof RequestError
+      ? error
+      : new InternalError({ secret: secretOf(subject), word: kind.word }, error);
   }
 }
 
@@ -185,6 +170,106 @@ async function complete(
   return { state, findings: isKnown ? [] : [{ kind: "unknown", names, why: last?.why }] };
 }
 
-function refusal(subject: Subject, { code, why }: Extract<Plan, { kind: "refuse" }>): RekeyError {
-  return new RefusedError(code, { secret: secretOf(subject), why });
+/** The state after a reset whose response was lost: the unconfirmed one of `begin`, unless a read shows the result. */
+async function settleLost(
+  subject: Subject,
+  unconfirmed: State,
+  failed: RequestError | InternalError,
+  run: Run,
+): Promise<Rotated> {
+  const canSettle = unconfirmed.memory.pending?.before !== undefined;
+  const last = canSettle ? await readUntilShown(subject, unconfirmed, run) : undefined;
+  const failure = unknownFailure(subject, failed, canSettle);
+  if (!last?.read) return { state: unconfirmed, failure, findings: [] };
+  // The platform's text may contain the new credentials, which only this read has shown.
+  const why = run.shown(failed instanceof RequestError ? failed.happened : "its result was lost");
+  const { state, findings } = learn(unconfirmed, last.read, contextOf(subject, run));
+  return {
+    state,
+    findings: findings.map((one) => (one.kind === "unknown" ? one : { ...one, why })),
+    ...(state.memory.pending && { failure }),
+  };
+}
+
+async function read(subject: Subject, run: Run): Promise<SecretResponse> {
+  const response = await run.platform.operations(subject.kind).read(subject.id);
+  shownIn(subject, run).push(response.credentials);
+  return response;
+}
+
+/**
+ * Reads a secret before it is reset or adopted.
+ *
+ * @throws RequestError, for which nothing was changed
+ */
+export async function readBefore(subject: Subject, intent: "reset" | "adopted", run: Run): Promise<SecretResponse> {
+  try {
+    return await read(subject, run);
+  } catch (error) {
+    if (!(error instanceof RequestError)) throw error;
+    const { method, url, happened, advice } = error;
+    const [when, unchanged] =
+      intent === "reset"
+        ? ["before its reset", `No reset was sent, and the ${subject.kind.word} was not changed.`]
+        : ["to adopt it", "It was not adopted, and nothing was changed."];
+    const facts = { purpose: `read ${ownerOf(subject)} ${when}`, method, url, consequences: { unchanged } };
+    throw new RequestError("not sent", facts, { happened, advice, code: "REKEY_NOT_READ" });
+  }
+}
+
+/**
+ * Reads a secret without resetting it; `learn` decides what the read changes. It never fails: if the read does, the
+ * saved state stays.
+ *
+ * @param isRefresh whether the configuration is that of the last `up`
+ */
+async function tryRead(subject: Subject, saved: State, run: Run, isRefresh = false): Promise<Learned> {
+  const context = contextOf(subject, run);
+  try {
+    if (!context.canRead) return { state: saved, findings: [] };
+    run.platform.secrets.add(valuesOf(credentialsIn(saved)));
+    return learn(saved, await read(subject, run), context);
+  } catch (error) {
+    const advice = isRefresh ? savedKeyAdvice(subject.kind.service, error) : "";
+    // Only the text of Rekey's own errors is free of secrets.
+    const why = error instanceof RekeyError ? error.text + advice : "";
+    return { state: saved, findings: [{ kind: "failed", why }] };
+  }
+}
+
+/** The last of several reads. */
+interface Last {
+  /** What it has shown, if that is current. */
+  readonly read?: SecretResponse;
+  /** Why it has shown nothing that is current. */
+  readonly why?: string;
+  readonly isFinal: boolean;
+}
+
+/**
+ * Reads until the new credentials are shown, because a platform may apply a reset later than it responds, and a read
+ * may show an older record. What is hidden is not waited for.
+ */
+function readUntilShown(subject: Subject, { memory }: State, run: Run): Promise<Last> {
+  const { clock, end, settings } = run.options;
+  const endsAtMs = clock.elapsedMs() + settings.deadlineMs;
+  const ended: Last = { why: "the run was ended", isFinal: true };
+  const act = async (): Promise<Last> => {
+    if (end.aborted) return ended;
+    const remainingMs = Math.max(1, endsAtMs - clock.elapsedMs());
+    try {
+      const last = await untilEnd(end, read(subject, run.within(remainingMs)));
+      if (last === undefined) return ended;
+      const verdict = judge(memory, marksOf(memory, last.credentials), contextOf(subject, run));
+      if (verdict === "hidden") return { why: "the platform neither returned it nor shows it", isFinal: true };
+      const isOld = verdict === "stale" || (verdict === "same" && memory.pending !== undefined);
+      return isOld
+        ? { why: "the platform still shows the former credentials", isFinal: false }
+        : { read: last, isFinal: true };
+    } catch (error) {
+      const { happened = "pulumi-rekey failed", delivery, status } = error instanceof RequestError ? error : {};
+      return { why: `it could not be read (${happened})`, isFinal: delivery === "rejected" && status !== 429 };
+    }
+  };
+  return poll(run, { act, isDone: ({ isFinal }) => isFinal, firstWaitMs: 250, endsAtMs });
 }

@@ -1,7 +1,8 @@
 import { InputError, RekeyError } from "../platform/errors";
 import { ownerOf, type SecretKind, secretOf, type Subject, databasePassword } from "../platform/secretKind";
-import { idProblem, isSet } from "../records/fields";
+import { idProblem, isObject } from "../records/fields";
 import { isUnknown, jsonText } from "../records/properties";
+import { hostTemplateProblem, portProblem } from "../platform/endpoint";
 import {
   type Adopted,
   type Claim,
@@ -13,17 +14,13 @@ import {
   type Schemas,
 } from "../resource";
 import { type Run } from "../run";
-import { adoptSecret } from "./adoption";
-import { accessOf, connectionProblem, urlsOf } from "./access";
-import { recipientsProblem } from "./encryption";
-import { type Rotated, told } from "./findings";
-import { writeMemory } from "./memory";
-import { counted, noticeAbout, refreshedIn, saidOf } from "./messages";
+import { accessOf, urlsOf, plainTextProblem } from "./access";
+import { recipientsProblem } from "./save";
+import { type Rotated, told, counted, noticeAbout, refreshedIn, saidOf } from "./messages";
+import { writeMemory, type Connection, progressOf, type State, stateIn } from "./memory";
 import { changedIn, contextOf, type Desired, type Plan, planRotation } from "./plan";
-import { refresh } from "./reads";
-import { rotate } from "./rotate";
+import { refresh, rotate } from "./rotate";
 import { dueAt, isFuture, readDate, readInterval } from "./schedule";
-import { type State, stateIn } from "./state";
 
 /** The saved outputs of a rotation. */
 export type RotationOutputs = Readonly<Record<string, unknown>>;
@@ -97,7 +94,11 @@ export function rotationOf(kind: SecretKind): Resource<Desired, RotationOutputs>
       const wrong = onlyId === undefined ? idProblem(id) : id === onlyId ? undefined : `must be ${onlyId}`;
       if (wrong !== undefined) throw new InputError("id", wrong);
       const subject: Subject = { kind, id };
-      const { notices, outputs: adopted } = resultOf(subject, await adoptSecret(subject, run), run);
+      // It does not know the program, so no value is saved that a read can show.
+      const rotated = await rotate(subject, undefined, { initialRotation: false, saveCredentials: false }, run);
+      const { state } = rotated;
+      const imported = { ...rotated, state: { ...state, memory: { ...state.memory, applied: undefined } } };
+      const { notices, outputs: adopted } = resultOf(subject, imported, run);
       const inputs = { [idInput]: id, initialRotation: false };
       return { inputs, outputs: adopted, notices: notices.filter(({ isWarning }) => isWarning) };
     },
@@ -135,6 +136,7 @@ function outputsOf(subject: Subject, state: State, names: readonly string[], run
   const access = accessOf(subject, state, run);
   const all: RotationOutputs = {
     ...state,
+    ...progressOf(state),
     ...urlsOf(subject, state, run),
     [subject.kind.idInput]: subject.id,
     nextRotationAt: rotateEvery ? dueAt(memory.rotatedAt, rotateEvery).toISOString() : undefined,
@@ -152,7 +154,8 @@ export function changingOutputs(
   { memory }: State,
   desired: Desired,
 ): string[] | undefined {
-  if (kind !== "read" && kind !== "save") return undefined;
+  // A read may settle a reset that was not confirmed.
+  if ((kind !== "read" && kind !== "save") || memory.pending) return undefined;
   const changed = changedIn(desired, memory);
   const isMore = kind === "read" || changed.includes("saveCredentials") || changed.includes("encryptFor");
   const changing = [
@@ -166,8 +169,7 @@ export function changingOutputs(
 
 /** Says once in a run that an `up` will fail for a missing setting: previews pass without credentials. */
 export function settingsNotice({ kind }: Subject, plan: Plan, run: Run): Notice[] {
-  const sendsNothing = plan.kind === "keep" || plan.kind === "save" || plan.kind === "refuse";
-  return sendsNothing ? [] : run.settingsWarning(kind.service);
+  return ["keep", "save", "refuse"].includes(plan.kind) ? [] : run.settingsWarning(kind.service);
 }
 
 /** The inputs of each rotation. */
@@ -184,8 +186,16 @@ export function rotationInputs(schemas: Schemas) {
 }
 
 /** The input of databases that says where clients connect. */
-export function connectionInput({ z, refuse }: Schemas) {
-  return { connection: z.unknown().superRefine(refuse(connectionProblem)) };
+export function connectionInput({ z, refuse, expected, flag, checkTable }: Schemas) {
+  const text = z.string(expected("a string"));
+  const host = text.superRefine(refuse(hostTemplateProblem));
+  const port = z.number(expected("a number")).superRefine(refuse(portProblem));
+  const schemas = { host, port, tls: flag, username: text } satisfies Record<keyof Connection, unknown>;
+  const problemOf = (given: object) => {
+    const [wrong] = checkTable({ required: [], schemas }, { ...given });
+    return wrong && `has a ${wrong.property} that ${wrong.problem}`;
+  };
+  return { connection: z.custom<object>(isObject, expected("an object")).superRefine(refuse(problemOf)) };
 }
 
 function intervalOf({ z, attempt, expected }: Schemas, orZero: boolean) {
@@ -203,8 +213,8 @@ export function rotationProblems(
   if (kind === databasePassword) {
     // A wrong setting is reported before anything is sent.
     const setting = run.options.settings.databaseHost;
-    const problem = isSet(connection) && !isUnknown(connection) ? connectionProblem(connection, setting) : undefined;
-    if (problem !== undefined) problems.push({ property: "connection", problem });
+    const problem = plainTextProblem(connection ?? {}, setting);
+    if (problem !== undefined) problems.push({ property: "connection", problem: `has a tls that ${problem}` });
   }
   const now = run.options.clock.now();
   if (rotatedSince && !isUnknown(rotatedSince) && isFuture(readDate(rotatedSince).toISOString(), now)) {

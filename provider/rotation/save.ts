@@ -1,14 +1,14 @@
 import { isDeepStrictEqual } from "node:util";
 import { NotEncryptedError, RefusedError } from "../platform/errors";
 import { keyOf, secretOf, type Subject } from "../platform/secretKind";
-import { type CredentialName, credentialNames, type Credentials } from "../records/fields";
+import { type CredentialName, credentialNames, type Credentials, kindOf } from "../records/fields";
 import { jsonText } from "../records/properties";
 import { type Run } from "../run";
 import { urlsOf } from "./access";
-import { encrypt } from "./encryption";
-import { type Finding, type Rotated } from "./findings";
-import { type Declared, knownIn, marksOf, type Memory } from "./memory";
-import { credentialsIn, type State, withoutValues } from "./state";
+import { knownIn, marksOf } from "./marks";
+import { credentialsIn, type Declared, type Memory, type State, withoutValues } from "./memory";
+import { type Finding, type Rotated } from "./messages";
+import { isUnsaved } from "./plan";
 
 /** The credentials that reads of this run have shown. What the platform shows may leave the state. */
 export function shownIn(subject: Subject, run: Run): Credentials[] {
@@ -70,11 +70,6 @@ function inForm(state: State, shown: readonly Credentials[]): State {
   return withoutValues({ ...rest, memory }, leaving);
 }
 
-/** Whether the program wants credentials to be at the platform alone. */
-export function isUnsaved({ saveCredentials, encryptFor }: Declared): boolean {
-  return saveCredentials === false && encryptFor === undefined;
-}
-
 /** Whether the age file has a current credential, under whatever name: a roll makes the next key the current one. */
 function isInFile({ current, file }: Memory, name: CredentialName): boolean {
   return file !== undefined && Object.values<string | undefined>(file.has).includes(current[name]);
@@ -120,4 +115,40 @@ export async function tryRecipients(subject: Subject, { encryptFor }: Declared, 
     const why = "nothing can be encrypted for one of encryptFor. Check the recipients";
     throw new RefusedError("REKEY_NOT_ENCRYPTED", { secret: secretOf(subject), why });
   }
+}
+
+/** age is loaded with its first use, because most rotations encrypt nothing. */
+function age(): typeof import("age-encryption") {
+  return require("age-encryption") as typeof import("age-encryption");
+}
+
+/** What is wrong with recipients, if anything is. No value is shown: a secret key may be among them, by mistake. */
+export function recipientsProblem(given: readonly unknown[]): string | undefined {
+  if (given.length === 0) return "must contain a recipient of age (age1…)";
+  const problems = given.map((one, index) => {
+    const problem = recipientProblem(one);
+    return problem === undefined ? undefined : `[${index}] ${problem}`;
+  });
+  return problems.find((problem) => problem !== undefined);
+}
+
+function recipientProblem(given: unknown): string | undefined {
+  if (typeof given !== "string") return `must be a recipient of age (age1…), not ${kindOf(given)}`;
+  if (/AGE-SECRET-KEY/i.test(given)) {
+    return "is a secret key: remove it from the program, and use its recipient (age1…), which `age-keygen -y` prints";
+  }
+  try {
+    new (age().Encrypter)().addRecipient(given);
+    return undefined;
+  } catch {
+    return "is not a recipient of age (age1…), or is incomplete";
+  }
+}
+
+/** The text as an ASCII-armored age file for these recipients. */
+export async function encrypt(text: string, recipients: readonly string[]): Promise<string> {
+  const { Encrypter, armor } = age();
+  const encrypter = new Encrypter();
+  for (const recipient of recipients) encrypter.addRecipient(recipient);
+  return armor.encode(await encrypter.encrypt(text));
 }

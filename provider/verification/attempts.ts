@@ -5,7 +5,7 @@ import { type RequestQueue } from "../platform/http";
 import { ownerOf, type Subject } from "../platform/secretKind";
 import { type AccessCredential, type Access, endpointOf } from "../rotation/access";
 import { poll, type Run } from "../run";
-import { saltedMark } from "../rotation/memory";
+import { saltedMark } from "../rotation/marks";
 
 /** One secret to verify. */
 export interface Target extends Access {

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { databaseText } from "../support/platformBodies";
 import { providerTexts, type Result } from "../support/host";
-import { marksOf, missingIn, readMemory } from "../../provider/rotation/memory";
+import { marksOf, missingIn } from "../../provider/rotation/marks";
+import { readMemory } from "../../provider/rotation/memory";
 import { rotation } from "../support/resources";
 import { type Properties, revealed } from "../support/wire";
 import { assertNoSecrets, testRow } from "./describeFaults";

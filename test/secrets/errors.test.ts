@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { type RekeyError } from "../../provider/platform/errors";
 import { PlatformClient } from "../../provider/platformClient";
 import { databasePassword } from "../../provider/platform/secretKind";
-import { readBefore } from "../../provider/rotation/reads";
+import { readBefore } from "../../provider/rotation/rotate";
 import { type Run } from "../../provider/run";
 import { Settings } from "../../provider/settings/settings";
 import { allThatShows, leaksOf } from "../support/canaries";

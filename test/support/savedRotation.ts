@@ -2,8 +2,7 @@ import { type Credentials } from "../../provider/records/fields";
 import { begin, confirm } from "../../provider/rotation/evidence";
 import { databasePassword } from "../../provider/platform/secretKind";
 import { type Context, type Desired } from "../../provider/rotation/plan";
-import { writeMemory } from "../../provider/rotation/memory";
-import { type State } from "../../provider/rotation/state";
+import { progressOf, type State, writeMemory } from "../../provider/rotation/memory";
 import { type Properties } from "./wire";
 
 /** A platform that can be read. */
@@ -24,8 +23,10 @@ export function stateAfterReset(
 }
 
 /** The outputs of a state, without those that follow from them. */
-export function savedOutputs({ memory, ...state }: State): Properties {
-  return JSON.parse(JSON.stringify({ ...state, memory: writeMemory(memory) })) as Properties;
+export function savedOutputs(state: State): Properties {
+  return JSON.parse(
+    JSON.stringify({ ...state, ...progressOf(state), memory: writeMemory(state.memory) }),
+  ) as Properties;
 }
 
 /** The outputs of a database's rotation after three resets, the last of them for this version, secrets in plain. */

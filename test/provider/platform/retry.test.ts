@@ -1,6 +1,12 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { decideRetry, type FailedAttempt, readRetryAfter, type Retry } from "../../../provider/platform/retry";
+import {
+  decideRetry,
+  type FailedAttempt,
+  readRetryAfter,
+  type Retry,
+  deliveryOfFailure,
+} from "../../../provider/platform/retry";
 
 const failure = (given: Partial<FailedAttempt>): FailedAttempt => ({
   idempotent: false,
@@ -116,5 +122,14 @@ describe("platform: Retry-After", () => {
     it(`${JSON.stringify(headers)}${own ? ", on a platform that has them," : ""} is ${expected}`, () => {
       assert.equal(readRetryAfter(headers, now, own && resetHeaders), expected);
     });
+  }
+});
+
+describe("retry: what a status says of a request", () => {
+  for (const status of [300, 301, 307, 400, 401, 404, 409, 429, 499]) {
+    it(`${status}: it was rejected`, () => assert.equal(deliveryOfFailure(status), "rejected"));
+  }
+  for (const status of [100, 299, 303, 408, 500, 501, 503, 599]) {
+    it(`${status}: it may have been applied`, () => assert.equal(deliveryOfFailure(status), "maybe applied"));
   }
 });

@@ -3,20 +3,21 @@ import fc from "fast-check";
 import { InputError } from "../../../provider/platform/errors";
 import { type ClientEndpoint, restAddressOf } from "../../../provider/platform/endpoint";
 import { type Connection } from "../../../provider/rotation/memory";
+import { type Credentials } from "../../../provider/records/fields";
+import { databasePassword } from "../../../provider/platform/secretKind";
+import { type Run } from "../../../provider/run";
+import { contextAt, stateAfterReset } from "../../support/savedRotation";
+import { type Properties } from "../../support/wire";
 import { type FoundSetting } from "../../../provider/settings/table";
-import {
-  connectionProblem,
-  connectionUrl,
-  databaseUrls,
-  endpointOf,
-  usernameFor,
-} from "../../../provider/rotation/access";
+import { connectionUrl, endpointOf, plainTextProblem, urlsOf, usernameFor } from "../../../provider/rotation/access";
 
 const record = { endpoint: "cache.example.com", port: 6379, tls: true };
 const local = { endpoint: "127.0.0.1", port: 6379, tls: false };
 const slug = { endpoint: "merry-cat-1", port: 6379, tls: true };
 const set = (value: string): FoundSetting => ({ value, source: "configuration" });
 const preset: FoundSetting = { value: "{endpoint}.upstash.io", source: "preset" };
+
+const runWith = (databaseHost?: FoundSetting) => ({ options: { settings: { databaseHost } } }) as unknown as Run;
 
 interface Case {
   readonly record?: { endpoint?: string; port?: number; tls?: boolean } | null;
@@ -86,19 +87,23 @@ describe("rotation: the endpoint of a database", () => {
     });
   }
 
-  it("is checked before the database is known, as far as it can be", () => {
-    const wrong = [{ hots: "a" }, { host: "a:1" }, { port: 0 }, { tls: "yes" }, { username: 1 }, "host", [1]];
-    for (const given of wrong) assert.notEqual(connectionProblem(given), undefined, JSON.stringify(given));
-    const right = [{}, { host: null }, { host: "{id}.{endpoint}", port: 1, tls: true, username: "u" }, { tls: false }];
-    for (const given of right) assert.equal(connectionProblem(given), undefined, JSON.stringify(given));
-    assert.match(connectionProblem({ tls: false, host: "db.example.com" }) ?? "", /plain text/);
-    assert.match(connectionProblem({ tls: false, host: "{id}.example.com" }) ?? "", /plain text/);
-    const setting = { value: "{endpoint}.example.com", source: "configuration" } as const;
-    assert.match(connectionProblem({ tls: false }, setting) ?? "", /plain text/);
+  const external: FoundSetting = set("{endpoint}.example.com");
+  const plain: readonly [given: Connection, setting: FoundSetting | undefined, isRefused: boolean][] = [
+    [{}, undefined, false],
+    [{ host: "db.example.com" }, undefined, false],
+    [{ tls: false }, undefined, false],
+    [{ tls: false, host: "{endpoint}" }, external, false],
+    [{ tls: false, host: "db.example.com" }, undefined, true],
+    [{ tls: false, host: "{id}.example.com" }, undefined, true],
+    [{ tls: false }, external, true],
     // A preset completes a short slug only.
-    assert.equal(connectionProblem({ tls: false }, { ...setting, source: "preset" }), undefined);
-    assert.equal(connectionProblem({ tls: false, host: "{endpoint}" }, setting), undefined);
-  });
+    [{ tls: false }, { ...external, source: "preset" }, false],
+  ];
+  for (const [given, setting, isRefused] of plain) {
+    it(`${JSON.stringify([given, setting])} is ${isRefused ? "" : "not "}refused before the database is known`, () => {
+      assert.equal(/plain text/.test(plainTextProblem(given, setting) ?? ""), isRefused);
+    });
+  }
 
   it("is never without TLS on another machine", () => {
     const remote = ["10.0.0.1", "127.evil.test", "127.0.0.1.evil.test", "localhost.evil.test", "db"];
@@ -118,17 +123,15 @@ describe("rotation: the endpoint of a database", () => {
   });
 
   it("has a REST interface over HTTPS, at the port of HTTPS unless another is given", () => {
-    const at = (endpoint: object, host?: string, setting?: FoundSetting) =>
-      databaseUrls({ databaseId: "db-1", record: endpoint }, { host, port: 6380 }, { restToken: "t" }, () => setting)
-        .restUrl;
-    assert.equal(at({ endpoint: "db.example.com" }), "https://db.example.com");
-    assert.equal(at({ endpoint: "merry-cat-1" }, undefined, preset), "https://merry-cat-1.upstash.io");
-    assert.equal(at({ endpoint: "db.example.com" }, "x-{id}"), "https://x-db-1");
-    const none = { connectionUrl: undefined, restUrl: undefined };
-    assert.deepEqual(
-      databaseUrls({ databaseId: "db-1", record }, {}, {}, () => undefined),
-      none,
-    );
+    const at = (endpoint: Properties, credentials: Credentials, host?: string, setting?: FoundSetting) => {
+      const state = stateAfterReset({ connection: { host, port: 6380 } }, credentials, contextAt(new Date()), endpoint);
+      return urlsOf({ kind: databasePassword, id: "db-1" }, state, runWith(setting));
+    };
+    const token = { restToken: "t" };
+    assert.equal(at({ endpoint: "db.example.com" }, token).restUrl, "https://db.example.com");
+    assert.equal(at({ endpoint: "merry-cat-1" }, token, undefined, preset).restUrl, "https://merry-cat-1.upstash.io");
+    assert.equal(at({ endpoint: "db.example.com" }, token, "x-{id}").restUrl, "https://x-db-1");
+    assert.deepEqual(at(record, {}), { connectionUrl: undefined, restUrl: undefined });
     assert.equal(restAddressOf({ host: "::1", port: 8079, tls: false }), "http://[::1]:8079");
     assert.equal(restAddressOf({ ...ofRecord, port: 443 }), "https://cache.example.com:443");
   });

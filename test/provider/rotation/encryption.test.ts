@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { encrypt } from "../../../provider/rotation/encryption";
+import { encrypt } from "../../../provider/rotation/save";
 import { decryptByCommand, Team, whyNoAge } from "../../support/age";
 
 /** What `age-keygen` writes: the identity below comments, one of which has the recipient. */

@@ -1,14 +1,13 @@
 import assert from "node:assert/strict";
 import { type Credentials } from "../../../provider/records/fields";
 import { type SecretResponse } from "../../../provider/records/response";
-import { adopt } from "../../../provider/rotation/adoption";
+import { adopt, claimedRoll } from "../../../provider/rotation/adoption";
 import { begin, confirm, judge, learn, type Verdict } from "../../../provider/rotation/evidence";
-import { type Learned } from "../../../provider/rotation/findings";
+import { type Learned } from "../../../provider/rotation/messages";
 import { signingKeys } from "../../../provider/platform/secretKind";
-import { bestOf, marksOf, missingIn } from "../../../provider/rotation/memory";
+import { bestOf, marksOf, missingIn } from "../../../provider/rotation/marks";
 import { type Context, type Plan } from "../../../provider/rotation/plan";
-import { claimedRoll } from "../../../provider/rotation/rolls";
-import { credentialsIn, type State } from "../../../provider/rotation/state";
+import { credentialsIn, progressOf, type State } from "../../../provider/rotation/memory";
 import { contextAt } from "../../support/savedRotation";
 
 const at = (hours: number) => new Date(Date.UTC(2026, 0, 1) + hours * 3_600_000);
@@ -39,9 +38,38 @@ const unseen = (from = confirmed()): State =>
 describe("evidence: what a record proves", () => {
   const verdictOf = ({ memory }: State, credentials: Credentials, when = context(2)): Verdict =>
     judge(memory, marksOf(memory, credentials), when);
-  const rows: readonly [what: string, state: State, shown: Credentials, verdict: Verdict][] = [
+  const ofKeys = (hours: number) => context(hours, { kind: signingKeys });
+  /** After a roll from the first pair, and before one of which nothing came back. */
+  const keysLost = (read: Credentials): State => {
+    const first = adopt({}, shows(keys(1)), ofKeys(0)).state;
+    const sent = begin(first, { version: 1 }, "trigger", shows(keys(1)), ofKeys(0));
+    const rolled = confirm(sent, [shows(keys(2))], { at: at(0).toISOString() }, ofKeys(0));
+    return begin(rolled, { version: 2 }, "trigger", shows(read), ofKeys(1));
+  };
+  /** After a reset before which only a token was shown. */
+  const tokenBefore = (): State => {
+    const first = adopt({}, shows({ restToken: "r1" }), context()).state;
+    const pending = begin(first, { version: 1 }, "trigger", shows({ restToken: "r1" }), context());
+    return confirm(pending, [shows(all(2))], { at: at(0).toISOString() }, context());
+  };
+  // Each row is made by its test: a state that is made while tests are loaded proves nothing of what made it.
+  const rows = (): readonly [what: string, state: State, shown: Credentials, verdict: Verdict, when?: Context][] => [
     ["what is current", confirmed(), all(2), "same"],
     ["what a reset has replaced", confirmed(), all(1), "stale"],
+    ["what a reset has replaced, days later", confirmed(), all(1), "stale", context(50)],
+    ["a former token alone", tokenBefore(), { restToken: "r1" }, "stale"],
+    ["a former token with a new password", tokenBefore(), { password: "p3", restToken: "r1" }, "new"],
+    ["what only was shown before a lost reset", lost(all(3)), all(3), "same"],
+    [
+      "what was shown before the first of two lost resets",
+      begin(lost(all(3)), { version: 2 }, "trigger", shows(all(4)), context(1)),
+      all(3),
+      "same",
+    ],
+    ["the next keys, if only the current one was shown before", keysLost({ currentKey: "k2" }), keys(3), "new"],
+    ["half of another pair after a lost roll", keysLost(keys(2)), { currentKey: "k8" }, "hidden"],
+    ["another pair after a lost roll", keysLost(keys(2)), keys(8), "foreign"],
+    ["half of another pair", learn(keysLost(keys(2)), shows(keys(3)), ofKeys(2)).state, { currentKey: "k8" }, "hidden"],
     ["a former password with the current token", confirmed(), { ...all(2), ...{ password: "p1" } }, "stale"],
     ["a new password with a former token", confirmed(), { password: "p3", restToken: "r1" }, "new"],
     ["other credentials", confirmed(), all(3), "new"],
@@ -61,9 +89,18 @@ describe("evidence: what a record proves", () => {
     ["others, before which only others were shown", lost({ restToken: "r3" }), all(3), "hidden"],
     ["others, before which a consistent part was shown", lost({ restToken: "r2" }), all(3), "new"],
   ];
-  for (const [what, state, shown, verdict] of rows) {
-    it(`${what}: ${verdict}`, () => assert.equal(verdictOf(state, shown), verdict));
+  for (const [index, [what, , , verdict]] of rows().entries()) {
+    it(`${what}: ${verdict}`, () => {
+      const [, state, shown, , when] = rows()[index] ?? assert.fail();
+      assert.equal(verdictOf(state, shown, when), verdict);
+    });
   }
+
+  it("a former key: stale for less than a day", () => {
+    const { memory } = learn(keysLost(keys(2)), shows(keys(3)), ofKeys(2)).state;
+    const verdicts = [24.9, 25].map((hours) => judge(memory, marksOf(memory, keys(2)), ofKeys(hours)));
+    assert.deepEqual(verdicts, ["stale", "new"]);
+  });
 
   it("another place: elsewhere, unless it shows something that is known", () => {
     const there = context(2, { place: { account: "b" } });
@@ -78,7 +115,8 @@ describe("evidence: a reset whose response is lost", () => {
   it("is applied if a read shows other credentials than before it", () => {
     const found = learn(lost(all(2)), shows(all(3)), context(2));
     assert.deepEqual(kinds(found), ["settled"]);
-    const { outcome, rotationCount, rotatedAt, memory, ...rest } = found.state;
+    const { rotationCount, rotatedAt, memory, ...rest } = found.state;
+    const { outcome } = progressOf(found.state);
     assert.deepEqual(
       { outcome, rotationCount, rotatedAt },
       { outcome: "reset", rotationCount: 2, rotatedAt: at(1).toISOString() },
@@ -126,6 +164,40 @@ describe("evidence: a reset whose response is lost", () => {
     assert.deepEqual({ count, first, since, reason }, expected);
     assert.equal(trigger, once.trigger);
   });
+
+  it("of another version is the first of its own, and a clock that was set back counts", () => {
+    const { memory } = begin(
+      lost(all(2)),
+      { version: 3, rotatedSince: "2026-01-01" },
+      "trigger",
+      undefined,
+      context(0),
+    );
+    const { before, trigger, ...pending } = memory.pending ?? assert.fail();
+    assert.deepEqual(pending, { reason: "trigger", count: 1, at: at(0).toISOString(), since: undefined });
+    assert.notEqual(trigger, lost(all(2)).memory.pending?.trigger);
+    assert.equal(before, undefined);
+    assert.equal(learn(lost(all(2)), shows(all(3)), context(0)).state.rotatedAt, at(0).toISOString());
+  });
+
+  it("remembers what was shown before it, and nothing that is not true", () => {
+    const { memory } = lost({ password: "p2", restToken: "r9" });
+    assert.deepEqual(memory.pending?.before, marksOf(memory, { password: "p2", restToken: "r9" }));
+    assert.deepEqual([memory.replacedByOthers, memory.rolledAt, memory.place], [[], undefined, here]);
+    assert.deepEqual(begin(confirmed(), {}, "trigger", undefined, context(1, { place: undefined })).memory.place, here);
+    const stale = lost(all(1)).memory;
+    assert.deepEqual(stale.pending?.before, stale.current);
+    const again = begin(lost(all(2)), { version: 2 }, "trigger", shows(all(1)), context(1)).memory;
+    assert.equal(again.pending?.before, undefined);
+    const part = lost({ restToken: "r2" }).memory;
+    assert.deepEqual(part.pending?.before, part.current);
+    assert.equal(begin(undefined, {}, "created", undefined, context()).memory.applied, "");
+  });
+
+  it("names what a read that settles it does not show", () => {
+    const { findings } = learn(lost(all(2)), shows({ password: "p3" }), context(2));
+    assert.deepEqual(findings, [{ kind: "settled" }, { kind: "unknown", names: ["restToken"] }]);
+  });
 });
 
 describe("evidence: what is saved of a response", () => {
@@ -138,7 +210,7 @@ describe("evidence: what is saved of a response", () => {
     );
     return { saved: credentialsIn(state), missing: missingIn(state.memory) };
   };
-  const rows = {
+  const rows = () => ({
     "all of it": [after(all(3)), { saved: all(3), missing: [] }],
     "a new password, although the token is repeated": [
       after({ password: "p3", restToken: "r2" }),
@@ -158,8 +230,19 @@ describe("evidence: what is saved of a response", () => {
       { saved: {}, missing: ["password", "restToken"] },
     ],
     "what a read has shown": [after({ password: "p3" }, all(3)), { saved: all(3), missing: [] }],
-  } as const;
-  for (const [what, [seen, expected]] of Object.entries(rows)) it(what, () => assert.deepEqual(seen, expected));
+  });
+  for (const what of Object.keys(rows()) as (keyof ReturnType<typeof rows>)[]) {
+    it(what, () => {
+      const [seen, expected] = rows()[what];
+      assert.deepEqual(seen, expected);
+    });
+  }
+
+  it("what it replaces is former, and nothing else is left of it", () => {
+    const { memory, problems } = confirmed();
+    assert.deepEqual(memory.former, [marksOf(memory, { password: "p1" }).password]);
+    assert.deepEqual([memory.replacedByOthers, memory.made, problems], [[], [{ at: at(0).toISOString() }], []]);
+  });
 });
 
 describe("evidence: what a read shows, if no reset is pending", () => {
@@ -167,6 +250,54 @@ describe("evidence: what a read shows, if no reset is pending", () => {
     const found = learn(confirmed(), shows(all(3)), context(2));
     assert.deepEqual(credentialsIn(found.state), all(3));
     assert.deepEqual(found.findings, [{ kind: "drift", names: ["password", "restToken"] }]);
+  });
+
+  it("each difference is named once, by what it is", () => {
+    const known = { ...confirmed(), record: { port: 1 } };
+    const part = confirm(lost(all(2)), [shows({ password: "p3" })], { at: at(1).toISOString() }, context(1));
+    const rows: readonly [state: State, read: SecretResponse, findings: Learned["findings"]][] = [
+      [known, shows(all(2), { port: 1 }), []],
+      [known, shows(all(2), { port: 2 }), [{ kind: "drift", names: ["port"] }]],
+      [known, shows({ ...all(2), restToken: "r3" }), [{ kind: "drift", names: ["restToken"] }]],
+      [
+        known,
+        shows({}, { port: 2 }),
+        [
+          { kind: "drift", names: ["port"] },
+          { kind: "unseen", names: ["password", "restToken"] },
+        ],
+      ],
+      [known, shows({ password: "p2" }), [{ kind: "unseen", names: ["restToken"] }]],
+      [
+        known,
+        shows({ password: "p3", readOnlyRestToken: "o3" }),
+        [
+          { kind: "drift", names: ["password"] },
+          { kind: "unknown", names: ["restToken"] },
+        ],
+      ],
+      [part, shows(all(3)), [{ kind: "read", names: ["restToken"] }]],
+      [
+        part,
+        shows({}),
+        [
+          { kind: "unknown", names: ["restToken"] },
+          { kind: "unseen", names: ["password"] },
+        ],
+      ],
+    ];
+    for (const [state, read, findings] of rows) assert.deepEqual(learn(state, read, context(2)).findings, findings);
+  });
+
+  it("what they have replaced is remembered, and is not former", () => {
+    const { memory } = learn(confirmed(), shows(all(3)), context(2)).state;
+    const [p1, p2] = ["p1", "p2"].map((password) => marksOf(memory, { password }).password);
+    assert.deepEqual([memory.replacedByOthers, memory.former], [[p2], [p1]]);
+    assert.deepEqual([memory.rolledAt, memory.made], [undefined, confirmed().memory.made]);
+    const token = learn(confirmed(), shows({ ...all(2), restToken: "r3" }), context(2)).state.memory;
+    assert.deepEqual(token.replacedByOthers, []);
+    const back = learn({ ...confirmed(), memory }, shows(all(2)), context(3)).state.memory;
+    assert.deepEqual(back.replacedByOthers, [marksOf(memory, { password: "p3" }).password]);
   });
 
   it("what they have replaced may return", () => {
@@ -236,12 +367,27 @@ describe("evidence: signing keys", () => {
     const part = confirm(blind, [shows({ nextKey: "k4" })], made, ofKeys(5));
     assert.deepEqual(credentialsIn(part), keys(3));
     assert.deepEqual(credentialsIn(confirm(blind, [shows(keys(8))], made, ofKeys(5))), keys(8));
+    // Someone else had skipped it.
+    const other = begin(rolled(), { version: 3 }, "trigger", shows(keys(6)), ofKeys(5));
+    assert.deepEqual(credentialsIn(confirm(other, [shows({})], made, ofKeys(5))), {});
   });
 
   it("a read after a roll that differs from what its response has delivered is older", () => {
     const sent = begin(rolled(), { version: 3 }, "trigger", shows(keys(2)), ofKeys(5));
     const came = [shows({ nextKey: "k5" }), shows(keys(3))];
     assert.equal(confirm(sent, came, { at: at(5).toISOString() }, ofKeys(5)).nextKey, "k5");
+  });
+
+  it("each key is as old as the roll that made it", () => {
+    const [first, second] = [at(1), at(5)].map((time) => time.toISOString());
+    const state = confirm(pending(), [shows(keys(3))], { at: second ?? "" }, ofKeys(5));
+    assert.deepEqual(state.memory.made, [{ at: first }, { at: second }]);
+    const noticed = (read: Credentials) => learn(state, shows(read), ofKeys(9)).state.memory;
+    assert.deepEqual(noticed(keys(4)).made, [{ at: second }, {}]);
+    assert.deepEqual(noticed(keys(8)).made, [{}, {}]);
+    assert.equal(noticed(keys(4)).rolledAt, at(9).toISOString());
+    assert.deepEqual(noticed(keys(4)).replacedByOthers.length, 1);
+    assert.deepEqual(noticed(keys(8)).replacedByOthers.length, 2);
   });
 
   it("a next key that someone else has skipped is a former one after a roll", () => {
@@ -270,8 +416,8 @@ describe("evidence: signing keys", () => {
     const found = learn(before, shows(keys(8)), ofKeys(6));
     assert.deepEqual(kinds(found), ["overtaken"]);
     assert.deepEqual(credentialsIn(found.state), keys(8));
-    const { memory, outcome } = found.state;
-    assert.equal(outcome, "reset");
+    const { memory } = found.state;
+    assert.equal(progressOf(found.state).outcome, "reset");
     assert.equal(memory.pending, undefined);
     assert.equal(memory.applied, before.memory.applied);
     assert.equal(memory.rolledAt, at(6).toISOString());

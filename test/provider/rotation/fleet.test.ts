@@ -446,7 +446,10 @@ describe("fleet: what is refused", () => {
       // As the SDK passes on a list.
       [{ databases: { [`${canary}@host`]: `${canary}@host` } }, /^databases must be an id, for Upstash a UUID/],
       // As a single rotation.
-      [{ databases: of("a"), connection: { hots: 1 } }, /^connection has no "hots"/],
+      [
+        { databases: of("a"), connection: { hots: 1 } },
+        /^connection has a hots that is not an input .* \(did you mean host\?\)/,
+      ],
       [{ databases: of("a"), saveCredentials: false }, /^saveCredentials must not be false without/],
       [{ databases: of("a"), concurrency: 0 }, /^concurrency must be a whole number, at least 1/],
     ] as const) {

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { StateError } from "../../../provider/platform/errors";
-import { marksOf, readMemory, writeMemory } from "../../../provider/rotation/memory";
-import { triggerMark } from "../../../provider/rotation/trigger";
+import { adopt } from "../../../provider/rotation/adoption";
+import { signingKeys } from "../../../provider/platform/secretKind";
+import { marksOf, triggerMark } from "../../../provider/rotation/marks";
+import { emptyMemory, progressOf, readMemory, writeMemory } from "../../../provider/rotation/memory";
 import { contextAt, stateAfterReset } from "../../support/savedRotation";
 
 const { memory } = stateAfterReset({ version: 1, rotateEvery: "30d" }, { password: "secret-1" }, contextAt(new Date()));
@@ -16,7 +18,8 @@ describe("memory: its saved form", () => {
 
   const others = { nothing: undefined, "another type": { memory }, "a list": "[]", "no seal": JSON.stringify(memory) };
   for (const [what, given] of Object.entries(others)) {
-    it(`refuses ${what}`, () => assert.throws(() => readMemory(given), StateError));
+    it(`refuses ${what}`, () =>
+      assert.throws(() => readMemory(given), /Use the version of pulumi-rekey that wrote it/));
   }
 
   it("refuses any damage, instead of deciding from the rest: what is cut off, missing, changed or added", () => {
@@ -32,6 +35,26 @@ describe("memory: its saved form", () => {
     const added = JSON.stringify({ ...Object.fromEntries(parts), later: true });
     assert.throws(() => readMemory(added), StateError);
     assert.throws(() => readMemory(text.replace(/"rotatedAt":"\d{4}/, '"rotatedAt":"2000')), StateError);
+  });
+});
+
+describe("memory: of a secret of which nothing is known", () => {
+  it("has an age for each of its keys", () => {
+    const ofKeys = contextAt(new Date(), { kind: signingKeys });
+    const made = [contextAt(new Date()), ofKeys].map((context) => emptyMemory(context).made);
+    assert.deepEqual(made, [[{}], [{}, {}]]);
+    assert.deepEqual(emptyMemory(ofKeys).replacedByOthers, []);
+  });
+
+  it("is adopted with the trigger of the program, and with what is shown", () => {
+    const context = contextAt(new Date());
+    const { state, findings } = adopt({ version: 1 }, undefined, context);
+    assert.deepEqual(
+      findings.map(({ kind }) => kind),
+      ["adopted"],
+    );
+    assert.equal(state.memory.applied, triggerMark(state.memory, { version: 1 }));
+    assert.deepEqual(progressOf(state), { outcome: "adopted", adoptedAt: context.now.toISOString() });
   });
 });
 

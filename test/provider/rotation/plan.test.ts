@@ -4,9 +4,19 @@ import { unknownValue } from "../../../provider/records/properties";
 import { adopt } from "../../../provider/rotation/adoption";
 import { begin } from "../../../provider/rotation/evidence";
 import { databasePassword, signingKeys, queueToken } from "../../../provider/platform/secretKind";
-import { type Memory } from "../../../provider/rotation/memory";
-import { type Context, type Desired, planRotation } from "../../../provider/rotation/plan";
-import { type State } from "../../../provider/rotation/state";
+import { type Memory, type State, type Declared, withoutValues } from "../../../provider/rotation/memory";
+import {
+  type Context,
+  type Desired,
+  planRotation,
+  contextOf,
+  declaredIn,
+  isReadFirst,
+  type Plan,
+  whyElsewhere,
+} from "../../../provider/rotation/plan";
+import { Settings } from "../../../provider/settings/settings";
+import { FakeRun } from "../../support/fakeRun";
 import { contextAt, stateAfterReset } from "../../support/savedRotation";
 
 const hour = 3_600_000;
@@ -45,10 +55,15 @@ function planOf({ state, desired, context: given = context() }: Omit<Row, "plan"
   return plan.kind;
 }
 
-const inState = saved({ version: 1, rotateEvery: "7d" });
+/** After a reset whose values have left the state. */
+const hidden = (memory: Partial<Memory>, declared: Declared): State =>
+  withoutValues(remembering({ ...memory, declared: { ...declared, saveCredentials: false } }));
+
+const inState = () => saved({ version: 1, rotateEvery: "7d" });
 const elsewhere = context(1, { place: { account: "b" } });
 
-const rows: Readonly<Record<string, Row>> = {
+/** Each row is made by its test: a state that is made while tests are loaded proves nothing of what made it. */
+const rows = (): Readonly<Record<string, Row>> => ({
   "a new resource": { state: undefined, desired: {}, plan: "reset: created" },
   "a new one that is adopted": { state: undefined, desired: { initialRotation: false }, plan: "adopt" },
   "a new one, if that is not known": {
@@ -61,7 +76,7 @@ const rows: Readonly<Record<string, Row>> = {
   "another version": { state: saved(), desired: { version: 2 }, plan: "reset: trigger" },
   "a version that is not known yet": { state: saved(), desired: { version: unknownValue }, plan: "maybe: version" },
   "after an import": {
-    state: adopt(undefined, undefined, context(0)).state,
+    state: remembering({ applied: undefined }, adopt({ saveCredentials: false }, undefined, context(0)).state),
     desired: { version: 7, rotatedSince: "2026-01-01", rotateEvery: "1h" },
     context: context(1000),
     plan: "read",
@@ -95,30 +110,30 @@ const rows: Readonly<Record<string, Row>> = {
     plan: "keep",
   },
   "a week, 61 minutes before its time": {
-    state: inState,
+    state: inState(),
     desired: { rotateEvery: "7d" },
     context: context(167 - 1 / 60),
     plan: "keep",
   },
   "a week, an hour before its time": {
-    state: inState,
+    state: inState(),
     desired: { rotateEvery: "7d" },
     context: context(167),
     plan: "reset: schedule",
   },
   "a schedule while schedules are off": {
-    state: inState,
+    state: inState(),
     desired: { rotateEvery: "7d" },
     context: context(999, { isScheduleOn: false }),
     plan: "keep, waits: schedule",
   },
   "a version while schedules are off": {
-    state: inState,
+    state: inState(),
     desired: { rotateEvery: "7d", version: 2 },
     context: context(999, { isScheduleOn: false }),
     plan: "reset: trigger",
   },
-  "a changed rotateEvery that is not due": { state: inState, desired: { rotateEvery: "30d" }, plan: "save" },
+  "a changed rotateEvery that is not due": { state: inState(), desired: { rotateEvery: "30d" }, plan: "save" },
   "a changed connection": {
     state: saved(),
     desired: { version: 1, connection: { port: 7000 } },
@@ -186,12 +201,108 @@ const rows: Readonly<Record<string, Row>> = {
     context: elsewhere,
     plan: "reset: trigger",
   },
-};
+  "after an import that was adopted with its values, of one that cannot be read": {
+    state: remembering({ applied: undefined }),
+    desired: { version: 1 },
+    context: context(1, { canRead: false }),
+    plan: "save",
+  },
+  "values that have left": {
+    state: hidden({}, {}),
+    desired: { version: 1, saveCredentials: false },
+    plan: "keep",
+  },
+  "an age file that nobody wants any more, because it was the only place": {
+    state: hidden({ file: { for: ["age1"], has: {} } }, {}),
+    desired: { version: 1, saveCredentials: false },
+    plan: "read",
+  },
+  "an age file that is wanted": {
+    state: hidden({ file: { for: ["age1"], has: {} } }, { encryptFor: ["age1"] }),
+    desired: { version: 1, saveCredentials: false, encryptFor: ["age1"] },
+    plan: "keep",
+  },
+  "of an age by a clock that was ahead": {
+    state: remembering({ made: [{ at: new Date(start + 99 * hour).toISOString() }] }),
+    desired: { version: 1, rotatedSince: "2026-01-01" },
+    plan: "reset: rotatedSince",
+  },
+  "an earlier rotatedSince than the one that was applied": {
+    state: remembering({ made: [{ since: "2026-01-02T00:00:00.000Z" }] }),
+    desired: { version: 1, rotatedSince: "2026-01-01" },
+    plan: "keep",
+  },
+  "a later rotatedSince than the one that was applied": {
+    state: remembering({ made: [{ since: "2026-01-02T00:00:00.000Z" }] }),
+    desired: { version: 1, rotatedSince: "2026-01-03" },
+    plan: "reset: rotatedSince",
+  },
+  "credentials that are not saved, which a read before the reset hides": {
+    state: saved(),
+    desired: { version: 2, saveCredentials: false },
+    context: context(1, { shown: {} }),
+    plan: "refuse: REKEY_NOT_ENCRYPTED",
+  },
+  "credentials that are not saved, which a read before the reset shows": {
+    state: saved(),
+    desired: { version: 2, saveCredentials: false },
+    context: context(1, { shown: password }),
+    plan: "reset: trigger",
+  },
+  "credentials that are not saved, of which a read shows another one": {
+    state: saved(),
+    desired: { version: 2, saveCredentials: false },
+    context: context(1, { shown: { restToken: "r1" } }),
+    plan: "refuse: REKEY_NOT_ENCRYPTED",
+  },
+  "credentials that are not saved, before a read": {
+    state: saved(),
+    desired: { version: 2, saveCredentials: false },
+    plan: "reset: trigger",
+  },
+  "credentials that are encrypted and not saved, which a read hides": {
+    state: saved(),
+    desired: { version: 2, saveCredentials: false, encryptFor: ["age1"] },
+    context: context(1, { shown: {} }),
+    plan: "reset: trigger",
+  },
+});
 
 describe("plan: what is due", () => {
-  for (const [what, { plan, ...row }] of Object.entries(rows)) {
-    it(`${what}: ${plan}`, () => assert.equal(planOf(row), plan));
+  for (const [what, { plan }] of Object.entries(rows())) {
+    it(`${what}: ${plan}`, () => assert.equal(planOf(rows()[what] ?? assert.fail()), plan));
   }
+
+  it("a refusal ends with a read only if that may settle it, or show that keys are the same by another address", () => {
+    const other: Plan = { kind: "refuse", code: "REKEY_OTHER_ACCOUNT", why: "" };
+    const open = begin(saved(), { version: 2 }, "trigger", shown, context(1));
+    const ofKeys = (canRead: boolean) => context(1, { kind: signingKeys, canRead });
+    const reads: readonly [first: boolean, isReadFirst: boolean][] = [
+      [isReadFirst(saved(), other, ofKeys(true)), true],
+      [isReadFirst(saved(), other, ofKeys(false)), false],
+      [isReadFirst(saved(), other, context()), false],
+      [isReadFirst(saved(), { ...other, code: "REKEY_ROLLED_RECENTLY" }, ofKeys(true)), false],
+      [isReadFirst(open, { ...other, code: "REKEY_REPEATEDLY_UNCONFIRMED" }, context()), true],
+      [isReadFirst(open, { kind: "keep" }, context()), true],
+      [isReadFirst(open, { kind: "keep" }, context(1, { canRead: false })), false],
+    ];
+    for (const [seen, expected] of reads) assert.equal(seen, expected);
+  });
+
+  it("a refusal at another place names the settings of its own kind", () => {
+    for (const [kind, settings] of [
+      [databasePassword, /rekey:baseUrl or rekey:username\. If the database of/],
+      [signingKeys, /^it belongs to https:\/\/a, .*rekey:queueUrl or rekey:queueUserId, or give/],
+    ] as const) {
+      assert.match(whyElsewhere(saved().memory, { ...elsewhere, kind }), settings);
+    }
+  });
+
+  it("what the program says is remembered as it is written in any order, once, without what is not set", () => {
+    const given = { encryptFor: ["b", "a", "b"], connection: { host: "h", port: null }, rotateEvery: null };
+    assert.deepEqual(declaredIn(given), { encryptFor: ["a", "b"], connection: { host: "h" } });
+    assert.deepEqual(declaredIn({ saveCredentials: true, encryptFor: [], connection: {} }), {});
+  });
 
   it("no change of an unknown input can be missed, and none is decided by its marker", () => {
     for (const name of ["version", "triggers", "rotateEvery", "rotatedSince", "minInterval"]) {
@@ -214,6 +325,13 @@ describe("plan: signing keys", () => {
     assert.equal(version2(ofKeys(1)), "reset: trigger");
     assert.equal(version2(ofKeys(0.9), { minInterval: "PT10M" }), "reset: trigger");
     assert.equal(plan({ version: 1, rotateEvery: "PT30M" }, ofKeys(0.9)), "keep, waits: schedule");
+    const tooOld = { state: rolled(), desired: { version: 1, rotatedSince: "2026-01-02" }, context: ofKeys(0.9) };
+    assert.equal(planOf(tooOld), "keep, waits: rotatedSince");
+    const refused = planRotation(rolled(), { version: 2 }, ofKeys(0.9));
+    assert.match(
+      refused.kind === "refuse" ? refused.why : "",
+      /at 2026-01-01T00:00.* after 2026-01-01T01:00.*minInterval/,
+    );
   });
 
   it("minInterval 0s compares nothing, and a clock that was ahead locks nothing", () => {
@@ -242,6 +360,12 @@ describe("plan: the queue's own token", () => {
 
   it("is not reset while it is a setting of this run, nor if it is not known which one it is", () => {
     assert.equal(plan(saves("own"), ofToken()), "refuse: REKEY_QUEUE_TOKEN_IN_USE");
+    const why = (state: State | undefined, given: Context) => {
+      const refused = planRotation(state, desired, given);
+      return refused.kind === "refuse" ? refused.why : "";
+    };
+    assert.match(why(saves("own"), ofToken()), /^it is rekey:queueToken, which .* Set rekey:queueUserId/);
+    assert.match(why(undefined, ofToken({ shown: {} })), /^it is not shown, and may be rekey:queueToken/);
     assert.equal(plan(saves("other"), ofToken({ shown: { token: "other" } })), "reset: trigger");
     assert.equal(plan(undefined, ofToken({ shown: {} })), "refuse: REKEY_QUEUE_TOKEN_IN_USE");
     // In another account, the memory says nothing of it, and only the read shows it.
@@ -250,5 +374,19 @@ describe("plan: the queue's own token", () => {
     assert.equal(plan(saves("other"), elsewhere({})), "refuse: REKEY_QUEUE_TOKEN_IN_USE");
     assert.equal(plan(saves("own"), elsewhere({ token: "third" })), "reset: trigger");
     assert.equal(plan(saves("own"), contextAt(new Date(start), { kind: databasePassword })), "reset: trigger");
+  });
+
+  it("is known from the settings, unless each process reads it", () => {
+    const fake = new FakeRun();
+    fake.ownToken = "own";
+    const both = { queueToken: "own", queueUserId: "user" } as const;
+    const settings = new Settings((name) => (both as Readonly<Record<string, string>>)[name]);
+    const tokens = [
+      contextOf({ kind: queueToken }, fake.start()),
+      contextOf({ kind: databasePassword }, fake.start()),
+      contextOf({ kind: queueToken }, fake.start({}, { settings })),
+      contextOf({ kind: queueToken }, new FakeRun().start()),
+    ].map(({ ownToken }) => ownToken);
+    assert.deepEqual(tokens, ["own", undefined, undefined, undefined]);
   });
 });

@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { type Credentials } from "../../../provider/records/fields";
 import { databasePassword } from "../../../provider/platform/secretKind";
-import { type Declared } from "../../../provider/rotation/memory";
-import { save, shownIn } from "../../../provider/rotation/save";
-import { credentialsIn, type State } from "../../../provider/rotation/state";
+import { type Declared, type State, credentialsIn } from "../../../provider/rotation/memory";
+import { save, shownIn, isShown, tryRecipients } from "../../../provider/rotation/save";
 import { contextAt, stateAfterReset } from "../../support/savedRotation";
 import { FakeRun } from "../../support/fakeRun";
 import { Team } from "../../support/age";
@@ -98,5 +97,72 @@ describe("save: where values leave a state", () => {
     const { next, kinds } = await saved(from, { saveCredentials: false }, from, all);
     assert.deepEqual(kinds, ["removed"]);
     assert.deepEqual((await saved(next, { saveCredentials: false }, next)).kinds, []);
+  });
+
+  it("each change of the form is told by what it does", async () => {
+    const encryptFor = [team.recipient];
+    const hidden = { saveCredentials: false } as const;
+    const gone = (await saved(fresh(), hidden, undefined, all)).next;
+    const part = { ...gone, password: "p1" };
+    const { next: inFile } = await saved(fresh(), { ...hidden, encryptFor });
+    const other = stateAfterReset({ version: 2 }, { password: "p2", restToken: "r2" }, context);
+    const rows: readonly [
+      state: State,
+      declared: Declared,
+      from: State | undefined,
+      shown: Credentials,
+      kinds: string,
+    ][] = [
+      [gone, {}, gone, {}, "later"],
+      [gone, hidden, gone, {}, ""],
+      [gone, { ...hidden, encryptFor }, gone, {}, "later"],
+      [gone, { ...hidden, rotateEvery: "1d" }, gone, {}, ""],
+      [gone, {}, undefined, {}, ""],
+      [part, {}, gone, {}, "later"],
+      [inFile, { ...hidden, encryptFor, rotateEvery: "1d" }, inFile, {}, ""],
+      [inFile, hidden, inFile, {}, "kept"],
+      [fresh(), { rotateEvery: "1d" }, fresh(), {}, ""],
+      [other, hidden, { ...other, memory: fresh().memory }, { password: "p2", restToken: "r2" }, ""],
+    ];
+    for (const [index, [state, declared, from, shown, kinds]] of rows.entries()) {
+      const { next, kinds: told } = await saved(state, declared, from, shown);
+      assert.equal(told.join(), kinds, `row ${index}`);
+      assert.equal(next.encryptedCredentials === undefined, state.encryptedCredentials === undefined, `row ${index}`);
+    }
+  });
+
+  it("a file stays if one of two is nowhere else", async () => {
+    const { next: before } = await saved(fresh(), { saveCredentials: false, encryptFor: [team.recipient] });
+    const declared = { saveCredentials: false, encryptFor: [other.recipient] } as const;
+    const { next } = await saved({ ...before, password: "p1" }, declared, before);
+    assert.equal(next.encryptedCredentials, before.encryptedCredentials);
+  });
+
+  it("each read of a run counts, for its own secret", () => {
+    const run = new FakeRun().start();
+    assert.deepEqual(shownIn(subject, run), []);
+    shownIn(subject, run).push({}, all);
+    assert.deepEqual(shownIn({ ...subject, id: "other" }, run), []);
+    const { memory } = fresh();
+    assert.equal(isShown(memory, "password", shownIn(subject, run)), true);
+  });
+
+  it("recipients are tried before anything is sent, each list of them once in a run", async () => {
+    const run = new FakeRun().start();
+    await tryRecipients(subject, {}, run);
+    await tryRecipients(subject, { encryptFor: [team.recipient] }, run);
+    await assert.rejects(
+      tryRecipients(subject, { encryptFor: ["age1damaged"] }, run),
+      /password of database "db" was not reset.*nothing can be encrypted for one of encryptFor.*REKEY_NOT_ENCRYPTED/s,
+    );
+  });
+
+  it("if nothing is new that cannot be encrypted, the form that was declared before stays", async () => {
+    const from = (await saved(fresh(), { rotateEvery: "1d" })).next;
+    const { next, failure } = await saved(from, { encryptFor: ["age1damaged"] }, from);
+    assert.deepEqual(next.memory.declared, { rotateEvery: "1d" });
+    const { failure: ofNew } = await saved(fresh(), { encryptFor: ["age1damaged"] }, from);
+    assert.match(ofNew?.message ?? "", /password of database "db"/);
+    assert.notEqual(failure?.message, ofNew?.message);
   });
 });

@@ -3,7 +3,7 @@ import { type Credential } from "../../../provider/platform/endpoint";
 import { type ProbeRequest } from "../../../provider/platform/probe";
 import { VerificationError } from "../../../provider/platform/errors";
 import { databasePassword } from "../../../provider/platform/secretKind";
-import { saltedMark } from "../../../provider/rotation/memory";
+import { saltedMark } from "../../../provider/rotation/marks";
 import { formerIn } from "../../../provider/rotation/rotate";
 import {
   credentialVerification,
