@@ -448,7 +448,7 @@ describe("fleet: what is refused", () => {
       // As a single rotation.
       [
         { databases: of("a"), connection: { hots: 1 } },
-        /^connection has a hots that is not an input .* \(did you mean host\?\)/,
+        /^connection has a hots that is not an input \(did you mean host\?\)/,
       ],
       [{ databases: of("a"), saveCredentials: false }, /^saveCredentials must not be false without/],
       [{ databases: of("a"), concurrency: 0 }, /^concurrency must be a whole number, at least 1/],
