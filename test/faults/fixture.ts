@@ -1,7 +1,7 @@
 import { PlatformClient } from "../../provider/platformClient";
 import { type FlowControl } from "../../provider/platform/flowControl";
 import { Settings } from "../../provider/settings/settings";
-import { type Adapter, configuration, Host, type HostOptions, type Result } from "../support/host";
+import { type Adapter, Host, type HostOptions, type Result } from "../support/host";
 import { type LookupAnswer, patchLookup, preloadOf } from "./network";
 import { HttpServer, type ServerOptions } from "../support/httpServer";
 
@@ -57,7 +57,7 @@ export class Fixture {
       ...(await options.settings?.(this.server, this)),
     };
     const preload = [options.preload, options.lookup && preloadOf(options.lookup)].filter(Boolean).join("\n");
-    this.host = await this.startHost({ config: configuration(settings), preload });
+    this.host = await this.startHost({ settings, preload });
     if (options.lookup && this.adapter === "dynamic") this.closes({ close: patchLookup(options.lookup) });
     const lookup = (name: string) => (settings[name] === undefined ? undefined : String(settings[name]));
     this.#settings = new Settings(lookup);

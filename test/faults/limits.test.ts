@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type Fault, startPlatform } from "../../local/platform/index";
-import { configurationFor, keyLimits } from "../support/resources";
+import { settingsFor, keyLimits } from "../support/resources";
 import { until } from "../support/results";
 import { hostCalls, Stack } from "../support/stack";
 import { revealed } from "../support/wire";
@@ -39,7 +39,7 @@ const rows = [
 describe("faults: limits of a flow-control key", () => {
   const start = async (fixture: Fixture, more: { deadlineSeconds?: number }) => {
     const platform = fixture.closes(await startPlatform({ flowControlKeys: [] }));
-    const host = await fixture.startHost({ config: configurationFor(platform, more) });
+    const host = await fixture.startHost({ settings: settingsFor(platform, more) });
     return { platform, host, posts: () => platform.requests.filter(({ method }) => method === "POST") };
   };
 
@@ -73,7 +73,7 @@ describe("faults: limits of a flow-control key", () => {
     const saved = keyLimits("orders", { ...declared, declared });
     const body = { error: "user not found in this region" };
     platform.failNext({ path: /^\/v2\//, status: 404, body, times: 100 });
-    assert.deepEqual(revealed((await host.read("orders", saved)).outs)["declared"], declared);
+    assert.deepEqual(revealed((await host.read("orders", saved)).outputs)["declared"], declared);
     await until(() => /the region of the token and rekey:queueUrl/s.test(host.stderr + host.engine.received));
     await assert.rejects(
       host.delete("orders", saved),

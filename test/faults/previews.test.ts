@@ -5,9 +5,8 @@ import { type Properties } from "../../provider/records/properties";
 import { type AnyResource } from "../../provider/resource";
 import { startRun } from "../../provider/run";
 import { type providerTexts } from "../support/host";
-import { configurationFor, databasePath } from "../support/resources";
+import { settingsFor, databasePath } from "../support/resources";
 import { hostCalls, Stack } from "../support/stack";
-import { revealed } from "../support/wire";
 import { testRow } from "./describeFaults";
 import { type Fixture } from "./fixture";
 
@@ -64,7 +63,7 @@ const start = (): Promise<Platform> =>
 
 /** A token that is not reset here: Rekey does not reset its own. */
 const settingsOf = (platform: Platform) =>
-  configurationFor(platform, { databasePath, queueUserId: userId, queueToken: undefined });
+  settingsFor(platform, { databasePath, queueUserId: userId, queueToken: undefined });
 
 const posts = ({ requests }: Platform): string[] =>
   requests.filter(({ method }) => method !== "GET").map(({ method, path }) => `${method} ${path}`);
@@ -83,7 +82,7 @@ describe("faults: previews", () => {
 
 async function assertPreviewsOnlyRead(fixture: Fixture, kind: Kind): Promise<void> {
   const platform = fixture.closes(await start());
-  const nextRun = () => fixture.startHost({ config: settingsOf(platform) });
+  const nextRun = () => fixture.startHost({ settings: settingsOf(platform) });
   const host = await nextRun();
   const stack = new Stack(hostCalls(host, kind.provider));
   const inputsOf = (version: number): Properties => ({ ...kind.inputs, ...kind.change(version) });
@@ -125,8 +124,12 @@ describe("the permission to send what changes something", () => {
   after(() => platform.close());
 
   const run = () => {
-    const settings = revealed(settingsOf(platform)) as Readonly<Record<string, string | undefined>>;
-    return startRun({ configuration: (key) => settings[key], environment: {}, log: () => undefined });
+    const settings: Readonly<Record<string, string | number | undefined>> = settingsOf(platform);
+    return startRun({
+      configuration: (key) => settings[key.replace("rekey:", "")]?.toString(),
+      environment: {},
+      log: () => undefined,
+    });
   };
   const refused = /a call of the engine that may not change it.*bug of Rekey.*REKEY_INTERNAL/;
 

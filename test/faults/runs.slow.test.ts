@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { configuration, type Host, type Result } from "../support/host";
+import { type Host, type Result } from "../support/host";
 import { counterReset, rotation } from "../support/resources";
 import { expectKind } from "../support/results";
 import { explicitProvider, type Properties, revealed, unknown } from "../support/wire";
@@ -20,7 +20,7 @@ const assertSent = (server: Fixture["server"], count: number) => assert.equal(se
 
 /** Starts the process of a later run, of another stack, or with other settings. */
 const another = (fixture: Fixture, settings: Record<string, string>, provider?: string): Promise<Host> =>
-  fixture.startHost({ provider, config: configuration(settings) });
+  fixture.startHost({ provider, settings });
 const laterRun = (fixture: Fixture) =>
   another(fixture, {
     baseUrl: `http://127.0.0.1:${fixture.server.port}`,
@@ -39,7 +39,7 @@ describe("faults: what runs share and repeat", () => {
     async (fixture) => {
       const { host, server } = await fixture.start();
       const reasonOf = async (name: string, inputs: Properties) =>
-        (await host.check(inputs, {}, name)).failures[0]?.reason ?? "";
+        (await host.check(inputs, {}, name)).problems[0] ?? "";
       assert.equal(await reasonOf("a", rotation(id)), "");
       assert.match(await reasonOf("b", rotation(id)), /database "db" already belongs to urn:(\S*:)?a\b/);
       assert.equal(await reasonOf("a", rotation(id)), "", "a replacement checks a resource twice");
@@ -56,7 +56,7 @@ describe("faults: what runs share and repeat", () => {
     testRun([row, fault, "diff, update", "kept; 0 sent"], async ({ host, server }) => {
       const former = formerOutputs(id, host.adapter);
       const olds = { ...former, ...more };
-      assert.equal((await host.diff(id, olds, version1)).changes, "none");
+      assert.equal((await host.diff(id, olds, version1)).changes, false);
       const { access, ...kept } = outsOf(await host.update(id, olds, version1));
       assert.deepEqual(kept, former);
       assertSent(server, 0);

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { failingEncryption, Team } from "../support/age";
+import { Team } from "../support/age";
 import { leaksOf } from "../support/canaries";
 import { type Host } from "../support/host";
 import { type Behaviour, resetting, responding } from "../support/httpServer";
 import { databaseText } from "../support/platformBodies";
-import { configurationFor, databasePath } from "../support/resources";
+import { settingsFor, databasePath } from "../support/resources";
 import { hostCalls, Stack } from "../support/stack";
 import { type Properties, withoutSecrets } from "../support/wire";
 import { InitError } from "../../provider/engine/engineErrors";
@@ -86,7 +86,7 @@ class Database {
   nextRun(): Promise<Host> {
     const { url } = this.fixture.server;
     const account = { url, username: "owner@example.com", password: canaries["management password"], queueToken: "" };
-    return this.fixture.startHost({ config: configurationFor(account) });
+    return this.fixture.startHost({ settings: settingsFor(account) });
   }
 
   meet(behaviour: Behaviour): void {
@@ -109,6 +109,16 @@ class Database {
     assert.deepEqual({ password, restToken }, expected);
   }
 }
+
+/** A preload that makes encryption fail in the process of an adapter, of everything or of credentials. */
+const failingEncryption = (what: "everything" | "credentials"): string => `
+import { createRequire } from "node:module";
+const { Encrypter } = createRequire(${JSON.stringify(__filename)})("age-encryption");
+const { encrypt } = Encrypter.prototype;
+Encrypter.prototype.encrypt = async function (text) {
+  if (text !== "" || ${what === "everything"}) throw new Error("cannot encrypt " + text);
+  return encrypt.call(this, text);
+};`;
 
 describe("faults: credentials that are not saved", () => {
   /** Tests a row with credentials that are encrypted for a team. */

@@ -42,7 +42,7 @@ describe("faults: missing or saved settings", () => {
       testRow([54, fault, "preview", "passes, with one warning for the run; 0 sent"], async (fixture) => {
         const { host, server } = await fixture.start({ settings });
         for (const inputs of [one, other ?? one]) {
-          assert.deepEqual((await host.check(inputsOf(inputs))).failures, []);
+          assert.deepEqual((await host.check(inputsOf(inputs))).problems, []);
           if (fixture.adapter === "plugin") expectKind("done", await host.create(inputsOf(inputs), true));
         }
         const warnings = [...seen(host).matchAll(/`up` will fail: (rekey:\w+) is not set/g)].map(([, name]) => name);

@@ -1,20 +1,19 @@
 import assert from "node:assert/strict";
-import { spawn, spawnSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { readFileSync, symlinkSync } from "node:fs";
 import { homedir } from "node:os";
 import { basename, join } from "node:path";
 import { ResourceProviderService as calls } from "@pulumi/pulumi/proto/provider_grpc_pb";
-import { CreateRequest, GetSchemaRequest } from "@pulumi/pulumi/proto/provider_pb";
+import { GetSchemaRequest } from "@pulumi/pulumi/proto/provider_pb";
 import { extract, list } from "tar";
 import { startPlatform } from "../../local/platform/index";
 import { Folder } from "../support/folder";
-import { projectRoot } from "../support/host";
+import { Host, projectRoot } from "../support/host";
 import { writePluginArchives } from "../support/pluginArchive";
-import { EngineListener } from "../support/engineListener";
-import { argsFor } from "../support/plugin";
-import { ProviderClient } from "../support/providerClient";
-import { defaultProvider, Empty, fromStruct, toStruct, urnOf } from "../support/wire";
+import { rotation, settingsFor } from "../support/resources";
+import { expectKind } from "../support/results";
+import { Empty } from "../../provider/engine/plugin/proto";
 import { packageVersion } from "../../provider/platform/version";
 
 const maxBytes = 5 * 1024 * 1024;
@@ -91,24 +90,18 @@ describe("The plugin's archives", function () {
 
   it("serve the engine outside of the repository", async () => {
     const platform = await startPlatform({ databases: ["db-quickstart"] });
-    const engine = await EngineListener.start();
-    const child = spawn(executable, [engine.address], { shell });
-    const plugin = await ProviderClient.of(child);
+    const settings = settingsFor(platform);
+    const plugin = await Host.start({ adapter: "plugin", settings, command: [executable] });
     try {
       const info = await plugin.call(calls.getPluginInfo, new Empty());
       assert.equal(info.getVersion(), packageVersion());
       const schema = await plugin.call(calls.getSchema, new GetSchemaRequest());
       assert.equal((JSON.parse(schema.getSchema()) as { name: string }).name, "rekey");
-      await plugin.configure(defaultProvider, argsFor(platform));
-      const inputs = toStruct({ databaseId: "db-quickstart" });
-      const create = new CreateRequest().setUrn(urnOf("PasswordRotation")).setProperties(inputs);
-      const created = await plugin.call(calls.create, create);
-      assert.equal(fromStruct(created.getProperties())["outcome"], "reset");
+      const { outs } = expectKind("done", await plugin.create(rotation("db-quickstart")));
+      assert.equal(outs["outcome"], "reset");
       assert.equal(platform.resetCount, 1);
     } finally {
-      plugin.close();
-      child.kill();
-      await engine.close();
+      await plugin.stop();
       await platform.close();
     }
   });

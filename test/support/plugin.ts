@@ -1,15 +1,8 @@
 import { type Platform } from "../../local/platform/index";
 import { PluginService } from "../../provider/engine/plugin/service";
-import { servePlugin } from "../../provider/engine/plugin/wire";
-import { EngineListener } from "./engineListener";
-import { ProviderClient } from "./providerClient";
+import { settingsFor } from "./resources";
 import { type EngineCalls } from "./stack";
-import { defaultProvider, type Properties, secret, urnOf } from "./wire";
-
-/** The settings of an account, as a provider gets them: secrets marked. */
-export function argsFor({ url, username, password, queueToken }: Platform): Properties {
-  return { baseUrl: url, queueUrl: url, username, password: secret(password), queueToken: secret(queueToken) };
-}
+import { defaultProvider, type Properties, urnOf } from "./wire";
 
 /** The plugin's service, with an engine that records what it shows the user. */
 export class Plugin extends PluginService {
@@ -32,7 +25,7 @@ export class Plugin extends PluginService {
   /** A service configured for an account, as the default provider unless a URN is given. */
   static for(platform: Platform, more: Properties = {}, urn = defaultProvider): Plugin {
     const plugin = new Plugin();
-    plugin.configure(urn, { ...argsFor(platform), ...more });
+    plugin.configure(urn, { ...settingsFor(platform), ...more });
     return plugin;
   }
 
@@ -55,17 +48,4 @@ export function callsOf(service: PluginService, type: string): EngineCalls {
     read: (id, outputs, inputs) => service.read(urn, { id, outputs }, inputs),
     delete: (_id, olds) => service.delete(urn, olds),
   };
-}
-
-/** The plugin over gRPC, in this process, and the engine that it serves. */
-export async function startPlugin() {
-  const engine = await EngineListener.start();
-  const service = await servePlugin(engine.address, () => undefined);
-  const plugin = new ProviderClient(service.port);
-  const stop = async (): Promise<void> => {
-    plugin.close();
-    service.close();
-    await engine.close();
-  };
-  return { engine, plugin, stop };
 }

@@ -1,5 +1,5 @@
 import { type Platform } from "../../local/platform/index";
-import { configuration, providerTexts } from "./host";
+import { providerTexts } from "./host";
 import { type Properties } from "./wire";
 
 /** Path of the operation that reads a database, which not every platform has. */
@@ -20,10 +20,10 @@ export function keyLimits(flowControlKey: unknown, more: Properties = {}): Prope
   return { flowControlKey, ...more, __provider: providerTexts.flowControlLimits };
 }
 
-/** A stack's configuration for this platform. */
-export function configurationFor(
+/** The settings for a platform, and others. Undefined leaves one out. */
+export function settingsFor(
   { url, username, password, queueToken }: Pick<Platform, "url" | "username" | "password" | "queueToken">,
-  more: Record<string, string | number | undefined> = {},
-): Properties {
-  return configuration({ baseUrl: url, queueUrl: url, username, password, queueToken, ...more });
+  more: Readonly<Record<string, string | number | undefined>> = {},
+) {
+  return { baseUrl: url, queueUrl: url, username, password, queueToken, ...more };
 }

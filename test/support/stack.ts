@@ -94,27 +94,15 @@ export class Stack {
 
 /** The process of an adapter, for a resource that names this provider. */
 export function hostCalls(host: Host, provider: keyof typeof providerTexts): EngineCalls {
-  const __provider = providerTexts[provider];
-  // Pulumi's dynamic provider host gets no marks.
-  const given = (outputs: Properties) => (host.adapter === "plugin" ? outputs : revealed(outputs));
+  const own = (properties: Properties) => ({ ...properties, __provider: providerTexts[provider] });
   return {
     previews: host.adapter === "plugin",
-    check: async (news, olds) => {
-      const { inputs, failures } = await host.check({ ...news, __provider }, olds);
-      return { inputs, problems: failures.map(({ reason }) => reason) };
-    },
-    diff: async (id, olds, inputs) => {
-      const { changes, replaces } = await host.diff(id, given(olds), { ...inputs, __provider });
-      return { changes: changes === "some", replaces };
-    },
-    create: async (inputs, preview) => savedBy(await host.create({ ...inputs, __provider }, preview)),
-    update: async (id, olds, inputs, preview) =>
-      savedBy(await host.update(id, given(olds), { ...inputs, __provider }, preview)),
-    read: async (id, olds, inputs) => {
-      const found = await host.read(id, given(olds), { ...inputs, __provider });
-      return { id: found.id, outputs: found.outs };
-    },
-    delete: (id, olds) => host.delete(id, { ...given(olds), __provider }),
+    check: (inputs, olds) => host.check(own(inputs), olds),
+    diff: (id, olds, inputs) => host.diff(id, olds, own(inputs)),
+    create: async (inputs, preview) => savedBy(await host.create(own(inputs), preview)),
+    update: async (id, olds, inputs, preview) => savedBy(await host.update(id, olds, own(inputs), preview)),
+    read: (id, olds, inputs) => host.read(id, olds, own(inputs)),
+    delete: (id, olds) => host.delete(id, own(olds)),
   };
 }
 
