@@ -6,7 +6,7 @@ import { isSecret, type Properties } from "../support/wire";
 import { type Answer, answer, databaseId } from "./answers";
 import { assertCarried, assertCredentialsKept, assertNothingPolluted } from "./assertions";
 import { assertNothingShown, isUsable } from "./assertions";
-import { InProcessAdapter } from "./adapter";
+import { InProcessAdapter } from "../support/inProcessAdapter";
 import { fuzz, timeoutFor } from "./settings";
 
 const __provider = providerTexts.passwordRotation;

@@ -220,7 +220,7 @@ export class Walk {
     const { __provider, encryptedCredentials, ...outputs } = this.#stack.plain;
     if (encryptedCredentials === undefined) return outputs;
     const files = this.#isFleet ? (encryptedCredentials as Properties) : { it: encryptedCredentials };
-    const decrypted = Object.entries(files).map(async ([name, file]) => [name, await this.team.read(file)] as const);
+    const decrypted = Object.entries(files).map(async ([name, file]) => [name, await this.team.decrypt(file)] as const);
     return { ...outputs, encryptedCredentials: Object.fromEntries(await Promise.all(decrypted)) };
   }
 

@@ -292,7 +292,10 @@ describe("fleet: failures", () => {
   it("of some are saved with each, the others are saved, and the next `up` processes only these", async () => {
     const fleet = fleetOf();
     const { answer } = fleet.fake;
-    fleet.fake.answer = (id) => (id === "b" ? rejected() : id === "d" ? new TypeError("canary") : answer(id));
+    fleet.fake.answer = (id) => {
+      if (id === "d") throw new TypeError("canary");
+      return id === "b" ? rejected() : answer(id);
+    };
     const inputs = { databases: { one: "a", two: "b", three: "c", four: "d" }, version: 1 };
     const { message = "", ...first } = await fleet.up(inputs);
     assert.deepEqual([first.isPartial, first.outputs.failed], [true, ["four", "two"]]);
