@@ -32,7 +32,7 @@ describe("A program with a CredentialVerification", () => {
       { databases: ["cache"], credentials: "always" },
     );
     line = new RedisLine(Number(stack.platform.database("cache").record.port));
-    await line.start();
+    await line.listen();
   });
   afterEach(async () => {
     await line.close();
