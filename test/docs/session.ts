@@ -32,7 +32,7 @@ export const isScript = ({ language, code }: Block): boolean =>
 
 /** The folder in which a reader follows a page: its blocks run in order, against one platform, on a stack in memory. */
 export class Session {
-  readonly #project = new Project("");
+  readonly #project = new Project();
   readonly #stack: MemoryStack;
   #outputs: MemoryResult["outputs"] = {};
 
@@ -52,7 +52,8 @@ export class Session {
   /** Runs a block. @returns what it prints @throws Error if it fails */
   async run(block: Block): Promise<string> {
     if (isScript(block)) return this.#node(block);
-    if (block.file !== undefined || isProgram(block)) this.#project.rewrite(javaScript(block, ts.ModuleKind.CommonJS));
+    const isWritten = block.file !== undefined || isProgram(block);
+    if (isWritten) this.#project.write("index.js", javaScript(block, ts.ModuleKind.CommonJS));
     if (block.file !== undefined) return "";
     if (isProgram(block)) return this.#pulumi("up");
     const isOfPulumi = /^(npx )?pulumi /m.test(block.code);
@@ -99,7 +100,7 @@ export class Session {
 
   /** Runs a script in a new folder: it starts its own platform. */
   async #node(block: Block): Promise<string> {
-    const project = new Project("");
+    const project = new Project();
     try {
       project.write("script.mjs", javaScript(block, ts.ModuleKind.ESNext));
       return await runToEnd(process.execPath, ["script.mjs"], { cwd: project.directory });

@@ -1,16 +1,20 @@
 import assert from "node:assert/strict";
-import { mkdirSync } from "node:fs";
+import { cpSync, mkdirSync } from "node:fs";
 import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { startPlatform } from "../../local/platform/index";
 import { environmentIn } from "../support/engine";
 import { onEngine } from "../support/engineStack";
-import { environmentOf, Project } from "../support/project";
+import { Folder } from "../support/folder";
+import { environmentOf, examples, installPackages } from "../support/project";
 import { runAsync } from "../support/processes";
 
 onEngine("The example automation-api", () => {
   it("rotates now, and not again for the same version", async () => {
     const platform = await startPlatform();
-    const project = new Project({ example: "automation-api" });
+    const project = new Folder();
+    cpSync(join(examples, "automation-api"), project.directory, { recursive: true });
+    installPackages(project.directory);
     mkdirSync(project.path("backend"));
     const env = {
       ...environmentIn(project),

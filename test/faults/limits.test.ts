@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { type Fault, startPlatform } from "../../local/platform/index";
-import { settingsFor, keyLimits } from "../support/resources";
+import { providerTexts } from "../support/host";
+import { settingsFor } from "../support/resources";
 import { until } from "../support/results";
 import { hostCalls, Stack } from "../support/stack";
 import { revealed } from "../support/wire";
@@ -70,11 +71,11 @@ describe("faults: limits of a flow-control key", () => {
   const otherRegion = "404 to every request: a queue of another region";
   testRow([23, otherRegion, "refresh, delete", "fails, state kept; 0 sent"], async (fixture) => {
     const { platform, host, posts } = await start(fixture, {});
-    const saved = keyLimits("orders", { ...declared, declared });
+    const saved = { ...inputs, declared, __provider: providerTexts.flowControlLimits };
     const body = { error: "user not found in this region" };
     platform.failNext({ path: /^\/v2\//, status: 404, body, times: 100 });
     assert.deepEqual(revealed((await host.read("orders", saved)).outputs)["declared"], declared);
-    await until(() => /the region of the token and rekey:queueUrl/s.test(host.stderr + host.engine.received));
+    await until(() => /the region of the token and rekey:queueUrl/s.test(host.said));
     await assert.rejects(
       host.delete("orders", saved),
       /Nothing was changed.*the region of the token and rekey:queueUrl/s,

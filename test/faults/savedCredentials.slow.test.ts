@@ -59,12 +59,6 @@ class Database {
     return this.#stack.plain;
   }
 
-  /** What the process of the adapter printed and logged. */
-  get said(): string {
-    const { stderr, engine } = this.fixture.host;
-    return stderr + engine.received;
-  }
-
   /** Runs `up`, which must end so. @returns what was done, or the message of the failure */
   async up(version: number, kind: "done" | "init error" | "failed" = "done", host?: Host): Promise<string> {
     this.#stack.calls = hostCalls(host ?? this.fixture.host, "passwordRotation");
@@ -77,7 +71,7 @@ class Database {
       },
     );
     assert.equal(ended, kind, said);
-    const shown = JSON.stringify(withoutSecrets(this.#stack.saved?.outputs ?? {})) + said + this.said;
+    const shown = JSON.stringify(withoutSecrets(this.#stack.saved?.outputs ?? {})) + said + this.fixture.host.said;
     assert.deepEqual(leaksOf(shown, { ...canaries, ...this.#issued }), []);
     return said;
   }
@@ -214,7 +208,7 @@ describe("faults: credentials that are not saved, at a platform that can be read
         const { password, restToken } = database.saved;
         const hidden = { ...database.credentials, ...(reading === "hides the token" && { password: undefined }) };
         assert.deepEqual({ password, restToken }, hidden);
-        assert.match(database.said, /no read shows them/);
+        assert.match(database.fixture.host.said, /no read shows them/);
       };
       for (const version of [1, 2]) {
         database.reading = "shows all";

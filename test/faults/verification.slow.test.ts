@@ -100,7 +100,7 @@ async function assertFails({ host, server }: Fixture, place: Place, says: RegExp
   assertOutputs(outs, { verified: false, formerRefused: undefined });
   const usual = [/rotation itself is saved/, /next `up` verifies again/, /(Check|Set|Renew|Require) .*\[REKEY_VERIF/];
   for (const pattern of [says, ...usual]) assert.match(message, pattern);
-  const shown = JSON.stringify(withoutSecrets(result)) + host.stderr + host.engine.received;
+  const shown = JSON.stringify(withoutSecrets(result)) + host.said;
   assert.deepEqual(leaksOf(shown, canaries), []);
   assert.equal(server.requests.length, 0);
 }

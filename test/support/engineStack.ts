@@ -68,30 +68,39 @@ export interface StackOptions {
 export type Victim = "engine" | "provider" | "both";
 
 const open = new Set<EngineStack>();
-let count = 0;
 
 /** A stack of an inline program, with its state in a folder of its own, and configured for a platform of its own. */
 export class EngineStack extends Folder {
-  private constructor(
-    public program: Program,
-    readonly platform: Platform,
-    public adapter: Adapter,
-    private readonly environment: Readonly<Record<string, string>>,
-    readonly name: string,
-  ) {
-    super();
-  }
-
+  static #count = 0;
+  readonly name = `dev-${process.pid}-${++EngineStack.#count}`;
   #stack!: automation.Stack;
 
+  private constructor(
+    readonly platform: Platform,
+    private readonly environment: StackOptions["environment"],
+  ) {
+    super();
+    open.add(this);
+  }
+
   static async start(program: Program, options: StackOptions = {}): Promise<EngineStack> {
-    const { adapter = "dynamic", environment = {}, config = {} } = options;
-    const platform = await startPlatform(options.platform);
-    const stack = new EngineStack(program, platform, adapter, environment, `dev-${process.pid}-${++count}`);
-    open.add(stack);
-    await stack.#create();
-    const settings = Object.entries({ ...settingsOf(platform), ...config }).filter(([, value]) => value !== undefined);
-    await stack.configure(Object.fromEntries(settings));
+    const stack = new EngineStack(await startPlatform(options.platform), options.environment);
+    for (const name of ["backend", "home/bin"]) mkdirSync(stack.path(name), { recursive: true });
+    symlinkSync(join(projectRoot, "node_modules"), stack.path("node_modules"), "junction");
+    symlinkSync(pulumiPath, stack.path("home", "bin", "pulumi"));
+    const rekey = () => require(options.adapter === "plugin" ? "../fixtures/nativeSdk" : "pulumi-rekey") as Rekey;
+    stack.#stack = await automation.LocalWorkspace.createStack(
+      { stackName: stack.name, projectName: "program", program: async () => program(rekey()) },
+      {
+        workDir: stack.directory,
+        // Without `main`, which would be this process's folder: processes run in that of the stack.
+        projectSettings: { name: "program", runtime: "nodejs" },
+        envVars: stack.variables,
+        pulumiCommand: await automation.PulumiCommand.get({ root: stack.path("home") }),
+      },
+    );
+    const settings = Object.entries({ ...settingsOf(stack.platform), ...options.config });
+    await stack.configure(Object.fromEntries(settings.filter(([, value]) => value !== undefined)));
     return stack;
   }
 
@@ -180,23 +189,6 @@ export class EngineStack extends Folder {
   /** The environment of the commands. */
   get variables(): Record<string, string> {
     return { ...environmentIn(this), ...this.environment };
-  }
-
-  async #create(): Promise<void> {
-    for (const name of ["backend", "home/bin"]) mkdirSync(this.path(name), { recursive: true });
-    symlinkSync(join(projectRoot, "node_modules"), this.path("node_modules"), "junction");
-    symlinkSync(pulumiPath, this.path("home", "bin", "pulumi"));
-    const rekey = () => require(this.adapter === "dynamic" ? "pulumi-rekey" : "../fixtures/nativeSdk") as Rekey;
-    this.#stack = await automation.LocalWorkspace.createStack(
-      { stackName: this.name, projectName: "program", program: async () => this.program(rekey()) },
-      {
-        workDir: this.directory,
-        // Without `main`, which would be this process's folder: processes run in that of the stack.
-        projectSettings: { name: "program", runtime: "nodejs" },
-        envVars: this.variables,
-        pulumiCommand: await automation.PulumiCommand.get({ root: this.path("home") }),
-      },
-    );
   }
 
   async #operate(act: Operation): Promise<Result> {

@@ -41,6 +41,7 @@ export const isMadeUp = (secret: string) => /^[\w-]{32}$/.test(secret);
 export class FakeRun {
   /** Ids and keys whose reset was sent, in order. */
   readonly resets: string[] = [];
+  /** Ids and keys that were read, in order. */
   readonly reads: string[] = [];
   /** Messages shown during the run. */
   readonly said: string[] = [];
@@ -52,8 +53,6 @@ export class FakeRun {
   scheduledResets: "on" | "off" = "on";
   /** `rekey:queueToken`. Undefined: the token is read. */
   ownToken: string | undefined;
-  /** The new tokens of queue users that this run uses from now on. */
-  readonly queueTokens: (readonly [userId: string, token: string | undefined])[] = [];
   /** Credentials that were tried, in order. */
   readonly probes: ProbeRequest[] = [];
   /** Milliseconds that were waited, one entry for each wait; nothing really waits. */
@@ -70,8 +69,6 @@ export class FakeRun {
   });
   /** Whether the platform has an operation that reads a database. */
   canRead = false;
-  /** Ids of databases that were read, in order. */
-  readonly databaseReads: string[] = [];
   /** Returns what a read shows, after so many resets; called after the read is recorded. */
   readDatabase: (id: string, resets: number) => Partial<SecretResponse> = (id, resets) => ({
     record: { databaseId: id, port: resets },
@@ -95,7 +92,7 @@ export class FakeRun {
         return { ...empty, ...this.answer(id) };
       },
       read: async (id: string): Promise<SecretResponse> => {
-        this.databaseReads.push(id);
+        this.reads.push(id);
         return { ...empty, ...this.readDatabase(id, this.resets.length) };
       },
     };
@@ -115,7 +112,7 @@ export class FakeRun {
       list: () => assert.fail("nothing is listed here"),
       flowControl: flowControl as unknown as FlowControl,
       secrets: new KnownSecrets([]),
-      useQueueToken: (...token) => void this.queueTokens.push(token),
+      useQueueToken: () => undefined,
       queueWithin: (maxConcurrency = 8) => new RequestQueue({ maxConcurrency }),
       probe: async (request) => {
         this.probes.push(request);

@@ -103,6 +103,11 @@ export class Host {
     return host;
   }
 
+  /** What it wrote to its standard error, and sent to the engine, so far. */
+  get said(): string {
+    return this.stderr + this.engine.received;
+  }
+
   get pid(): number {
     return this.child.pid ?? 0;
   }

@@ -91,20 +91,10 @@ export class HttpServer extends SocketServer {
   }
 }
 
-/** A response, or what a server does instead. */
-export type Scripted = { readonly status?: number; readonly headers?: Headers; readonly body?: string } | Behaviour;
-
-/** Starts a server that sends the scripted responses in turn, then the last of them again and again. */
-export function startServer(...script: readonly Scripted[]): Promise<HttpServer> {
+/** Starts a server that does this in turn, and the last of it again and again. */
+export function startServer(...script: readonly Behaviour[]): Promise<HttpServer> {
   let nth = 0;
-  return HttpServer.start({
-    behaviour(exchange) {
-      const scripted = script[Math.min(nth++, script.length - 1)] ?? {};
-      if (typeof scripted === "function") return scripted(exchange);
-      const { status = 200, headers, body = "{}" } = scripted;
-      return exchange.answer(status, headers, body);
-    },
-  });
+  return HttpServer.start({ behaviour: (exchange) => script[Math.min(nth++, script.length - 1)]?.(exchange) });
 }
 
 /** Sends a complete response. @param body default: the ordinary one */
@@ -112,10 +102,6 @@ export const responding =
   (status: number, body?: string | Uint8Array, headers: Headers = {}): Behaviour =>
   ({ answer }) =>
     answer(status, headers, body);
-
-/** Sends a body that is compressed, or claims to be. */
-export const compressed = (encoding: string, body: Buffer): Behaviour =>
-  responding(200, body, { "content-encoding": encoding });
 
 /** Sends an error as JSON. */
 export const failing = (status: number, error: unknown = "no", headers: Headers = {}): Behaviour =>

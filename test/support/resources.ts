@@ -15,14 +15,12 @@ export function counterReset(flowControlKey: unknown, more: Properties = {}): Pr
   return { flowControlKey, ...more, __provider: providerTexts.flowControlReset };
 }
 
-/** Inputs of a FlowControlLimits, as they reach the host. */
-export function keyLimits(flowControlKey: unknown, more: Properties = {}): Properties {
-  return { flowControlKey, ...more, __provider: providerTexts.flowControlLimits };
-}
+/** Where a platform is, and the credentials of its account. */
+export type Account = Pick<Platform, "url" | "username" | "password" | "queueToken">;
 
 /** The settings for a platform, and others. Undefined leaves one out. */
 export function settingsFor(
-  { url, username, password, queueToken }: Pick<Platform, "url" | "username" | "password" | "queueToken">,
+  { url, username, password, queueToken }: Account,
   more: Readonly<Record<string, string | number | undefined>> = {},
 ) {
   return { baseUrl: url, queueUrl: url, username, password, queueToken, ...more };

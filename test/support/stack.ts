@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import { InitError } from "../../provider/engine/engineErrors";
 import { type Host, providerTexts, type Result } from "./host";
 import { type Properties, revealed } from "./wire";
@@ -14,18 +15,13 @@ export interface EngineCalls {
   /** Whether a preview also asks for the change. */
   readonly previews: boolean;
   /** @returns the inputs for the calls that follow, and what is wrong with them */
-  check(inputs: Properties, olds: Properties): Promise<Checked>;
+  check(inputs: Properties, olds: Properties): Promise<{ inputs: Properties; problems: readonly string[] }>;
   diff(id: string, olds: Properties, inputs: Properties): Promise<{ changes: boolean; replaces: readonly string[] }>;
   create(inputs: Properties, preview: boolean): Promise<Saved>;
   update(id: string, olds: Properties, inputs: Properties, preview: boolean): Promise<Saved>;
   /** An import, without outputs and inputs. */
   read(id: string, olds: Properties, inputs: Properties): Promise<Saved>;
   delete(id: string, olds: Properties): Promise<void>;
-}
-
-interface Checked {
-  readonly inputs: Properties;
-  readonly problems: readonly string[];
 }
 
 /** What an operation did, and the outputs that it saved or planned. */
@@ -56,8 +52,8 @@ export class Stack {
   }
 
   async refresh(): Promise<Properties> {
-    const { id, inputs = {} } = this.saved ?? { id: "" };
-    this.saved = { ...(await this.calls.read(id, this.saved?.outputs ?? {}, inputs)), inputs };
+    const { id, outputs, inputs = {} } = this.saved ?? assert.fail();
+    this.saved = { ...(await this.calls.read(id, outputs, inputs)), inputs };
     return this.plain;
   }
 
@@ -74,15 +70,15 @@ export class Stack {
     const { saved, calls } = this;
     const { inputs, problems } = await calls.check(program, saved?.inputs ?? {});
     if (problems.length > 0) throw new Error(problems.join("\n"));
-    const diff = saved && (await calls.diff(saved.id, saved.outputs, inputs));
-    if (saved && !diff?.changes) return { did: "same", outputs: saved.outputs };
-    const isNew = saved === undefined || (diff !== undefined && diff.replaces.length > 0);
-    const did = saved === undefined ? "create" : isNew ? "replace" : "update";
+    const isNew = { changes: true, replaces: [] };
+    const { changes, replaces } = saved ? await calls.diff(saved.id, saved.outputs, inputs) : isNew;
+    if (saved && !changes) return { did: "same", outputs: saved.outputs };
+    const did = !saved ? "create" : replaces.length > 0 ? "replace" : "update";
     if (preview && !calls.previews) return { did, outputs: {} };
     try {
-      const made = await (isNew
-        ? calls.create(inputs, preview)
-        : calls.update(saved.id, saved.outputs, inputs, preview));
+      const made = await (saved && did === "update"
+        ? calls.update(saved.id, saved.outputs, inputs, preview)
+        : calls.create(inputs, preview));
       if (!preview) this.saved = { ...made, inputs };
       return { did, outputs: made.outputs };
     } catch (error) {

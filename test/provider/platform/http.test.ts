@@ -14,7 +14,7 @@ import {
   type RequesterOptions,
 } from "../../../provider/platform/http";
 import { version } from "../../../package.json";
-import { type HttpServer, responding, type Scripted, startServer } from "../../support/httpServer";
+import { type Behaviour, type HttpServer, responding, startServer } from "../../support/httpServer";
 import { allThatShows } from "../../support/canaries";
 
 const password = 'canary "pass/wörd:"';
@@ -52,14 +52,14 @@ async function failureOf(sending: Promise<unknown>): Promise<RequestError> {
 describe("platform: the requester, over a real socket", () => {
   const { random } = Math;
   let server: HttpServer;
-  const start = async (...script: Scripted[]): Promise<string> => (server = await startServer(...script)).url;
+  const start = async (...script: Behaviour[]): Promise<string> => (server = await startServer(...script)).url;
   afterEach(async () => {
     Math.random = random;
     await server.close();
   });
 
   it("sends a POST with Basic in UTF-8, its own name and no body, once", async () => {
-    const url = await start({ body: '{"é":1}' });
+    const url = await start(responding(200, '{"é":1}'));
     const { status, body, facts } = await requester(url).send(reset);
     assert.deepEqual({ status, body, url: facts.url }, { status: 200, body: '{"é":1}', url: url + reset.path });
     const [{ headers, ...request } = assert.fail(), ...more] = server.requests;
@@ -79,7 +79,7 @@ describe("platform: the requester, over a real socket", () => {
   });
 
   it("sends a GET with Bearer, and its query encoded, which no error shows", async () => {
-    const url = await start({}, { status: 404 });
+    const url = await start(responding(200), responding(404));
     const queue = requester(url, {}, tokenService("queue", url, token));
     await queue.send({ ...reading, query: { search: "a b&c=d/ü+" } });
     const { path = "", headers } = server.requests[0] ?? {};
@@ -103,7 +103,7 @@ describe("platform: the requester, over a real socket", () => {
     it(title, async () => {
       // The shortest wait that is still longer than the other request.
       Math.random = () => 0.2;
-      const url = await start({ status: 429, headers: { ...headers } }, {});
+      const url = await start(responding(429, "{}", { ...headers }), responding(200));
       const one = requester(url, { maxConcurrency: 1 });
       const before = performance.now();
       await Promise.all([one.send(reset), one.send(reading)]);
@@ -113,7 +113,7 @@ describe("platform: the requester, over a real socket", () => {
   }
 
   it("asks before each attempt of a reset, and sends nothing if it must not", async () => {
-    const url = await start({ status: 429 }, {});
+    const url = await start(responding(429), responding(200));
     const asked: string[] = [];
     const asking = requester(url, { beforeSend: async ({ purpose }) => void asked.push(purpose) });
     await asking.send(reset);
@@ -140,15 +140,18 @@ describe("platform: the requester, over a real socket", () => {
 
   it("reads 1 MiB, or up to a limit of its own, decompressed", async () => {
     const size = 1024 * 1024;
-    const compressed = responding(200, gzipSync(" ".repeat(size + 1)), { "content-encoding": "gzip" });
-    for (const [script, expected, maxBytes] of [
-      [{ body: " ".repeat(size) }, size],
-      [{ body: " ".repeat(size + 1) }, "the response was too large"],
-      [compressed, "the response was too large"],
-      [{ body: "0123456789" }, 10, 10],
-      [{ body: "0123456789" }, "the response was too large", 9],
-    ] satisfies readonly (readonly [Scripted, number | string, number?])[]) {
-      const sending = requester(await start(script)).send({ ...reset, ...(maxBytes && { maxBytes }) });
+    const large = " ".repeat(size + 1);
+    for (const [body, expected, maxBytes, headers] of [
+      [" ".repeat(size), size],
+      [large, "the response was too large"],
+      [gzipSync(large), "the response was too large", 0, { "content-encoding": "gzip" }],
+      ["0123456789", 10, 10],
+      ["0123456789", "the response was too large", 9],
+    ] satisfies readonly (readonly [string | Buffer, number | string, number?, Record<string, string>?])[]) {
+      const sending = requester(await start(responding(200, body, headers))).send({
+        ...reset,
+        ...(maxBytes && { maxBytes }),
+      });
       const { delivery, happened } = typeof expected === "string" ? await failureOf(sending) : {};
       if (typeof expected === "number") assert.equal((await sending).body.length, expected);
       else assert.deepEqual({ delivery, happened }, { delivery: "maybe applied", happened: expected });

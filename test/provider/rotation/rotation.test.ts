@@ -345,7 +345,9 @@ describe("rotation: the token of a queue user", () => {
     const fake = new FakeRun();
     fake.answer = () => ({ credentials: { token: "new" } });
     const resource = asShown(rotationOf(queueToken) as Resource<Desired, Record<string, unknown>>);
-    await resource.apply(undefined, { queueUserId: "u" } as Desired, fake.start());
-    assert.deepEqual(fake.queueTokens, [["u", "new"]]);
+    const used: unknown[] = [];
+    const run = fake.start({ useQueueToken: (...token) => void used.push(token) });
+    await resource.apply(undefined, { queueUserId: "u" } as Desired, run);
+    assert.deepEqual(used, [["u", "new"]]);
   });
 });
