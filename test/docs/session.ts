@@ -2,7 +2,7 @@ import { join } from "node:path";
 import * as ts from "typescript";
 import { type MemoryResult, MemoryStack, type Platform, startPlatform } from "../../local/index";
 import { Project, settingsOf } from "../support/project";
-import { runAsync } from "../support/processes";
+import { runToEnd } from "../support/processes";
 import { type Block } from "./page";
 
 /** What a reader of these pages has: databases, keys, and credentials to type in. */
@@ -122,10 +122,4 @@ function refuse(command: string): never {
 function javaScript({ language, code }: Block, kind: ts.ModuleKind): string {
   if (language === "js") return code;
   return ts.transpileModule(code, { compilerOptions: { module: kind, target: ts.ScriptTarget.ES2022 } }).outputText;
-}
-
-async function runToEnd(command: string, args: string[], options: Parameters<typeof runAsync>[2]): Promise<string> {
-  const { code, output } = await runAsync(command, args, options);
-  if (code !== 0) throw new Error(`${command} ended with ${code}:\n${output}`);
-  return output;
 }

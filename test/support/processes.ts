@@ -50,3 +50,10 @@ export function runAsync(
     child.once("error", reject).once("close", (code) => resolve({ code, output }));
   });
 }
+
+/** The same for one that must succeed. @returns what it printed */
+export async function runToEnd(command: string, ...more: [readonly string[], Parameters<typeof runAsync>[2]]) {
+  const { code, output } = await runAsync(command, ...more);
+  if (code !== 0) throw new Error(`${command} ${more[0].join(" ")} ended with ${code}:\n${output}`);
+  return output;
+}
