@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { projectRoot } from "../support/host";
-import { runToEnd } from "../support/processes";
+import { runAsync } from "../support/processes";
 
 describe("npm run quickstart", () => {
   it("makes exactly two resets, releases waiting messages, shows the outputs, and prints what comes next", async function () {
     const script = join(projectRoot, "scripts/quickstart.mjs");
-    const output = await runToEnd(process.execPath, [script], { cwd: projectRoot });
+    const { code, output } = await runAsync(process.execPath, [script], { cwd: projectRoot });
+    assert.equal(code, 0, output);
     assert.match(output, /the platform counted 2 password resets/);
     assert.match(output, /redisUrl *:? +\[secret\]/);
     assert.match(output, /the consumer has received 10 of the 12 messages/);

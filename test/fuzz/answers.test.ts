@@ -22,7 +22,7 @@ describe("fuzz: responses to a reset", () => {
     // A run remembers every result, and no real run asks for so many.
     if (run % 500 === 0) platform.renew();
     platform.answer = () => sent.text;
-    platform.said = [];
+    platform.said.length = 0;
     platform.sent.length = 0;
     const inputs = { databaseId, version: String(run++), __provider };
     const { passwordRotation } = platform.adapter;

@@ -46,19 +46,15 @@ export class FakeRun {
   /** Messages shown during the run. */
   readonly said: string[] = [];
   time = new Date("2026-11-21T12:00:00.000Z");
-  maxResets: number | undefined;
+  /** In addition to those of an account, or instead of them. */
+  settings: Partial<Record<SettingName, string | undefined>> = {};
   /** Where secrets are; undefined if the settings are not known. */
   place: Place | undefined;
-  /** Whether resets are made that only a schedule asks for. */
-  scheduledResets: "on" | "off" = "on";
-  /** `rekey:queueToken`. Undefined: the token is read. */
-  ownToken: string | undefined;
   /** Credentials that were tried, in order. */
   readonly probes: ProbeRequest[] = [];
   /** Milliseconds that were waited, one entry for each wait; nothing really waits. */
   readonly waits: number[] = [];
   elapsedMs = 0;
-  deadlineMs = 60_000;
   /** What a database does with a credential. Default: it refuses only those that a verification made up. */
   probe: (request: ProbeRequest) => ProbeResult | Promise<ProbeResult> = ({ credential }) =>
     isMadeUp(credential.value) ? { kind: "refused", words: "WRONGPASS no" } : { kind: "accepted" };
@@ -82,9 +78,9 @@ export class FakeRun {
   /**
    * A run as a host process has it: it remembers what was done in it.
    *
-   * @param parts of a platform and options in place of the recorded ones
+   * @param parts of a platform in place of the recorded ones
    */
-  start(parts: Partial<Platform> = {}, options: Partial<Run["options"]> = {}): Run {
+  start(parts: Partial<Platform> = {}): Run {
     const empty = { record: {}, credentials: {}, exactIntegers: {}, problems: [] };
     const operations = {
       reset: async (id: string): Promise<SecretResponse> => {
@@ -122,17 +118,15 @@ export class FakeRun {
       permitting: () => platform,
       ...parts,
     };
-    const settings: Partial<Record<SettingName, string | undefined>> = {
+    const settings: typeof this.settings = {
       baseUrl: "https://platform.example.com",
       username: "user",
       password: "management password",
       queueUrl: "https://queue.example.com",
-      queueUserId: this.ownToken === undefined ? "queue-user" : undefined,
-      queueToken: this.ownToken,
+      queueUserId: "queue-user",
       databasePath: this.canRead ? "/database/{id}" : "none",
-      deadlineSeconds: String(Math.max(this.deadlineMs, 0.001) / 1000),
-      maxResetsPerRun: this.maxResets?.toString(),
-      scheduledResets: this.scheduledResets,
+      deadlineSeconds: "60",
+      ...this.settings,
     };
     return new Run({
       platform: () => platform,
@@ -148,7 +142,6 @@ export class FakeRun {
       },
       end: new AbortController().signal,
       log: (line) => this.said.push(line),
-      ...options,
     });
   }
 }

@@ -36,8 +36,6 @@ export interface ServerOptions {
   readonly tls?: TlsOptions;
   /** Takes the connections over: nothing is read of them. */
   readonly accept?: (socket: Socket) => void;
-  /** Called for each TCP connection, before any byte of it is read. */
-  readonly onConnection?: (socket: Socket) => void;
   /** Returns the body of the usual response for a path. Default: that of a platform. */
   readonly bodyOf?: (method: string, path: string) => string;
   /** What requests meet without a behaviour of their own. Default: the usual response. */
@@ -51,9 +49,8 @@ export class HttpServer extends SocketServer {
 
   private constructor(private readonly options: ServerOptions) {
     const serve = (request: IncomingMessage): void => void this.#serve(request).catch(() => undefined);
-    const { accept, tls, onConnection } = options;
+    const { accept, tls } = options;
     super(accept ? createSocketServer(accept) : tls ? createTlsServer(tls, serve) : createServer(serve));
-    if (onConnection) this.server.on("connection", onConnection);
   }
 
   static start(options: ServerOptions = {}): Promise<HttpServer> {

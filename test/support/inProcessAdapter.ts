@@ -12,7 +12,7 @@ export class InProcessAdapter {
   /** The body of the response, whose status is 200. */
   answer: (request: ApiRequest) => string = () => "{}";
   /** What was written to standard error. */
-  said: string[] = [];
+  readonly said: string[] = [];
   readonly #requester = new FakeRequester((request) => ({ body: this.answer(request) }));
   readonly sent = this.#requester.sent;
   adapter = this.#start();
@@ -30,8 +30,8 @@ export class InProcessAdapter {
       flowControl: new FlowControl(requester, { resetAction: "reset" }),
       secrets: requester.secrets,
     };
-    const log = (line: string) => void this.said.push(line);
-    const adapter = createProviders(() => new FakeRun().start(parts, { log }));
+    const fake = Object.assign(new FakeRun(), { said: this.said });
+    const adapter = createProviders(() => fake.start(parts));
     void adapter.passwordRotation.configure({ config: { get: () => undefined } as never });
     return adapter;
   }

@@ -8,7 +8,7 @@ export class SocketServer {
   port = 0;
   readonly #sockets = new Set<Socket>();
 
-  constructor(protected readonly server: Server) {
+  constructor(readonly server: Server) {
     server.on("connection", (socket: Socket) => {
       this.connections++;
       this.keep(socket);

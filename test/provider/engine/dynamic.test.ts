@@ -28,7 +28,7 @@ describe("the dynamic provider", () => {
     const { passwordRotation } = process.adapter;
     const { outs: saved = {} } = await passwordRotation.create({ ...inputs, initialRotation: false });
     const plain = { ...inputs, outcome: saved["outcome"], memory: (saved["memory"] as { value: string }).value };
-    process.said = [];
+    process.said.length = 0;
     const other = { ...inputs, databaseId: "other" };
     await passwordRotation.check(inputs, other);
     assert.deepEqual((await passwordRotation.diff("db", plain, other)).replaces, ["databaseId"]);

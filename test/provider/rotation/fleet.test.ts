@@ -354,7 +354,7 @@ describe("fleet: failures", () => {
     const next = await fleet.up({ databases });
     assert.deepEqual([next.sent.length, next.sent.includes("z")], [10, false]);
     const limited = fleetOf();
-    limited.fake.maxResets = 3;
+    limited.fake.settings.maxResetsPerRun = "3";
     const refused = await limited.up({ databases: many(5), concurrency: 1, maxFailures: 1 });
     assert.deepEqual([refused.sent.length, refused.message?.match(/REKEY_RESET_LIMIT/g)?.length], [3, 2]);
   });
