@@ -127,7 +127,7 @@ describe("faults: what runs share and repeat", () => {
       assert.match(failed.message, /`pulumi config set rekey:baseUrl.*REKEY_BASE_URL/s);
       const counters = expectKind("failed", await unset.create(counterReset("orders")));
       assert.match(counters.message, /rekey:queueUrl.*REKEY_QUEUE_URL/s);
-      assert.equal((await unset.diff(id, former, version1)).changes, "none");
+      assert.equal((await unset.diff(id, former, version1)).changes, false);
       await unset.delete(id, { ...rotation(id), ...former });
     });
   }
