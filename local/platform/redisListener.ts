@@ -110,7 +110,9 @@ const mostWords = 16;
  * The first command of a text: an array of strings, `*2\r\n$4\r\nAUTH\r\n$6\r\nsecret\r\n`. Undefined if it is
  * incomplete. Its size is limited to 16 strings of 9,999 bytes.
  */
-function firstCommand(text: string): { readonly words: string[]; readonly length: number } | "malformed" | undefined {
+export function firstCommand(
+  text: string,
+): { readonly words: string[]; readonly length: number } | "malformed" | undefined {
   let at = 0;
   const number = (mark: "*" | "$"): number | "malformed" | undefined => {
     const line = text.slice(at, at + "$9999\r\n".length);

@@ -3,7 +3,7 @@ import { queueToken, keyOf, ownerOf, pluralOf, type SecretKind, type Subject, ki
 import { PlatformClient } from "../platformClient";
 import { orUndefined } from "../records/fields";
 import { clockToleranceMs, readDate } from "../rotation/schedule";
-import { Settings } from "../settings/settings";
+import { type Settings } from "../settings/settings";
 import { type Stack } from "./project";
 import { type RotatedSecret } from "./stackState";
 

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import * as ts from "typescript";
 import { type MemoryResult, MemoryStack, type Platform, startPlatform } from "../../local/index";
 import { Project, settingsOf } from "../support/project";
-import { runAsync } from "../support/processes";
+import { runToEnd } from "../support/processes";
 import { type Block } from "./page";
 
 /** What a reader of these pages has: databases, keys, and credentials to type in. */
@@ -32,7 +32,7 @@ export const isScript = ({ language, code }: Block): boolean =>
 
 /** The folder in which a reader follows a page: its blocks run in order, against one platform, on a stack in memory. */
 export class Session {
-  readonly #project = new Project("");
+  readonly #project = new Project();
   readonly #stack: MemoryStack;
   #outputs: MemoryResult["outputs"] = {};
 
@@ -52,7 +52,8 @@ export class Session {
   /** Runs a block. @returns what it prints @throws Error if it fails */
   async run(block: Block): Promise<string> {
     if (isScript(block)) return this.#node(block);
-    if (block.file !== undefined || isProgram(block)) this.#project.rewrite(javaScript(block, ts.ModuleKind.CommonJS));
+    const isWritten = block.file !== undefined || isProgram(block);
+    if (isWritten) this.#project.write("index.js", javaScript(block, ts.ModuleKind.CommonJS));
     if (block.file !== undefined) return "";
     if (isProgram(block)) return this.#pulumi("up");
     const isOfPulumi = /^(npx )?pulumi /m.test(block.code);
@@ -99,7 +100,7 @@ export class Session {
 
   /** Runs a script in a new folder: it starts its own platform. */
   async #node(block: Block): Promise<string> {
-    const project = new Project("");
+    const project = new Project();
     try {
       project.write("script.mjs", javaScript(block, ts.ModuleKind.ESNext));
       return await runToEnd(process.execPath, ["script.mjs"], { cwd: project.directory });
@@ -121,10 +122,4 @@ function refuse(command: string): never {
 function javaScript({ language, code }: Block, kind: ts.ModuleKind): string {
   if (language === "js") return code;
   return ts.transpileModule(code, { compilerOptions: { module: kind, target: ts.ScriptTarget.ES2022 } }).outputText;
-}
-
-async function runToEnd(command: string, args: string[], options: Parameters<typeof runAsync>[2]): Promise<string> {
-  const { code, output } = await runAsync(command, args, options);
-  if (code !== 0) throw new Error(`${command} ended with ${code}:\n${output}`);
-  return output;
 }

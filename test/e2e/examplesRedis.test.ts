@@ -7,8 +7,7 @@ import { createInterface } from "node:readline";
 import { loadExample } from "./loadExample";
 import { Folder } from "../support/folder";
 import { closePlatforms, TestStack } from "../support/memory";
-import { withRedis } from "../support/redis";
-import { type RedisServer, startRedisServer } from "../support/redisServer";
+import { type RedisServer, startRedisServer, withRedis } from "../support/redis";
 import { examples } from "../support/project";
 
 withRedis("The example redis-consumer", () => {

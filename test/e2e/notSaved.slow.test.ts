@@ -87,7 +87,7 @@ onEngineByAdapter("Credentials that are not saved", (adapter) => {
         }
       }
       note();
-      seen.push(result.printed, JSON.stringify(await stack.saved(true)));
+      seen.push(result.printed, JSON.stringify(await stack.saved()));
     };
 
     platform.failNext(keepToken);

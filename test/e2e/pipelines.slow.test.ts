@@ -6,7 +6,7 @@ import { parse } from "yaml";
 import { type Platform, startPlatform } from "../../local/index";
 import { passphrase } from "../support/engine";
 import { Folder } from "../support/folder";
-import { runAsync } from "../support/processes";
+import { runToEnd } from "../support/processes";
 import { whyNoPrograms } from "../support/pluginArchive";
 import { environmentOf, examples, installPackages } from "../support/project";
 import { databasePath } from "../support/resources";
@@ -40,7 +40,7 @@ class Repository extends Folder {
    * Runs a script as a pipeline does, in a folder of the repository. Resolves to all that it printed.
    * @throws Error if it fails
    */
-  async run(script: string, environment: Record<string, string>, folder = "."): Promise<string> {
+  run(script: string, environment: Record<string, string>, folder = "."): Promise<string> {
     const env = {
       PULUMI_SKIP_UPDATE_CHECK: "true",
       // `tsc` has checked the types already.
@@ -48,10 +48,7 @@ class Repository extends Folder {
       ...environment,
       PATH: `${this.#bin}${delimiter}${process.env["PATH"]}`,
     };
-    const cwd = this.path(folder);
-    const { code, output } = await runAsync("sh", ["-e", "-c", script], { cwd, env });
-    if (code !== 0) throw new Error(`${script}\nended with ${code}:\n${output}`);
-    return output;
+    return runToEnd("sh", ["-e", "-c", script], { cwd: this.path(folder), env });
   }
 }
 

@@ -90,7 +90,7 @@ onEngineByAdapter("Secrets", (adapter) => {
     note("after the change outside");
     const results = [refused, first, await stack.preview(), await stack.refresh(), await stack.up()];
     assert.match(results[3]?.printed ?? "", /outside of Rekey.*message not shown|message not shown.*outside of Rekey/s);
-    const exported = JSON.stringify(await stack.saved());
+    const exported = (await stack.run("stack", "export")).output;
     results.push(await stack.destroy());
     note("in the end");
     assert.match(processes, adapter === "plugin" ? /plugin\/main\.js/ : /dynamic-provider/);

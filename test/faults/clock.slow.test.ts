@@ -41,10 +41,10 @@ for (const hours of [24, -24]) {
             const memory = writeMemory({ ...readMemory(former["memory"]), rotatedAt, declared: more });
             return (await host.diff("db", { ...former, memory }, inputs)).changes;
           };
-          assert.equal(await changes(100), "none");
-          assert.equal(await changes(29.5, { rotateEvery: "30d" }), hours > 0 ? "some" : "none");
-          assert.equal(await changes(30.5, { rotateEvery: "30d" }), hours > 0 ? "some" : "none");
-          assert.equal(await changes(32, { rotateEvery: "30d" }), "some");
+          assert.equal(await changes(100), false);
+          assert.equal(await changes(29.5, { rotateEvery: "30d" }), hours > 0);
+          assert.equal(await changes(30.5, { rotateEvery: "30d" }), hours > 0);
+          assert.equal(await changes(32, { rotateEvery: "30d" }), true);
         },
       },
     ],

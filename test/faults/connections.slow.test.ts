@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { networkInterfaces } from "node:os";
-import { freePort } from "../support/redisServer";
+import { freePort } from "../support/redis";
 import { caFile, certificate } from "./certificates";
 import { describeFaults, type Fault } from "./describeFaults";
 import { everywhere, type Expected, fails, lost, retriedThenFails, succeeds } from "./expected";

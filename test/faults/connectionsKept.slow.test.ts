@@ -122,14 +122,14 @@ describe("faults: connections that are kept", function () {
   testRow([60, "the server limits connections, and closes those above", "create", passes], async (fixture) => {
     let open = 0;
     let refused = 0;
-    const onConnection = (socket: Socket): void => {
+    await start(fixture, secure);
+    fixture.server.server.on("connection", (socket: Socket) => {
       if (++open > maxConcurrency) {
         refused++;
         socket.destroy();
       }
       socket.once("close", () => open--);
-    };
-    await start(fixture, { ...secure, onConnection });
+    });
     expectAllDone(await resetAll(fixture, 100), fixture);
     assert.equal(refused, 0);
   });

@@ -1,7 +1,7 @@
 import { PlatformClient } from "../../provider/platformClient";
 import { type FlowControl } from "../../provider/platform/flowControl";
 import { Settings } from "../../provider/settings/settings";
-import { type Adapter, configuration, Host, type HostOptions, type Result } from "../support/host";
+import { type Adapter, Host, type HostOptions, type Result } from "../support/host";
 import { type LookupAnswer, patchLookup, preloadOf } from "./network";
 import { HttpServer, type ServerOptions } from "../support/httpServer";
 
@@ -57,7 +57,7 @@ export class Fixture {
       ...(await options.settings?.(this.server, this)),
     };
     const preload = [options.preload, options.lookup && preloadOf(options.lookup)].filter(Boolean).join("\n");
-    this.host = await this.startHost({ config: configuration(this.#values), preload });
+    this.host = await this.startHost({ settings: this.#values, preload });
     if (options.lookup && this.adapter === "dynamic") this.closes({ close: patchLookup(options.lookup) });
     return this;
   }
@@ -71,7 +71,7 @@ export class Fixture {
 
   /** Starts the process of the next run, without `preload`. */
   nextRun(): Promise<Host> {
-    return this.startHost({ config: configuration(this.#values) });
+    return this.startHost({ settings: this.#values });
   }
 
   /** Reads a flow-control key: the dynamic adapter has no functions, so a program reads in its own process. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { setTimeout as wait } from "node:timers/promises";
 import { EngineListener } from "../support/engineListener";
-import { configuration, Host } from "../support/host";
+import { Host } from "../support/host";
 import { type Exchange, HttpServer } from "../support/httpServer";
 import { databaseText } from "../support/platformBodies";
 import { rotation } from "../support/resources";
@@ -55,9 +55,9 @@ describe("faults: the engine is gone when a connection is ready", () => {
 async function assertEnds(fixture: Fixture): Promise<void> {
   const held: Exchange[] = [];
   const server = fixture.closes(await HttpServer.start({ behaviour: (exchange) => void held.push(exchange) }));
-  const config = configuration({ baseUrl: server.url, username: "u", password: "p" });
+  const settings = { baseUrl: server.url, username: "u", password: "p" };
   const ids = ["a", "b", "c", "d", "e"];
-  const host = await Host.start({ adapter: fixture.adapter, config });
+  const host = await Host.start({ adapter: fixture.adapter, settings });
   fixture.closes({ close: () => host.stop() });
   const creating = Promise.allSettled(ids.map((id) => host.create(rotation(id))));
   await until(() => held.length === ids.length);

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { type Fault, startPlatform } from "../../local/platform/index";
-import { configurationFor, keyLimits } from "../support/resources";
+import { providerTexts } from "../support/host";
+import { settingsFor } from "../support/resources";
 import { until } from "../support/results";
 import { hostCalls, Stack } from "../support/stack";
 import { revealed } from "../support/wire";
@@ -39,7 +40,7 @@ const rows = [
 describe("faults: limits of a flow-control key", () => {
   const start = async (fixture: Fixture, more: { deadlineSeconds?: number }) => {
     const platform = fixture.closes(await startPlatform({ flowControlKeys: [] }));
-    const host = await fixture.startHost({ config: configurationFor(platform, more) });
+    const host = await fixture.startHost({ settings: settingsFor(platform, more) });
     return { platform, host, posts: () => platform.requests.filter(({ method }) => method === "POST") };
   };
 
@@ -70,11 +71,11 @@ describe("faults: limits of a flow-control key", () => {
   const otherRegion = "404 to every request: a queue of another region";
   testRow([23, otherRegion, "refresh, delete", "fails, state kept; 0 sent"], async (fixture) => {
     const { platform, host, posts } = await start(fixture, {});
-    const saved = keyLimits("orders", { ...declared, declared });
+    const saved = { ...inputs, declared, __provider: providerTexts.flowControlLimits };
     const body = { error: "user not found in this region" };
     platform.failNext({ path: /^\/v2\//, status: 404, body, times: 100 });
-    assert.deepEqual(revealed((await host.read("orders", saved)).outs)["declared"], declared);
-    await until(() => /the region of the token and rekey:queueUrl/s.test(host.stderr + host.engine.received));
+    assert.deepEqual(revealed((await host.read("orders", saved)).outputs)["declared"], declared);
+    await until(() => /the region of the token and rekey:queueUrl/s.test(host.said));
     await assert.rejects(
       host.delete("orders", saved),
       /Nothing was changed.*the region of the token and rekey:queueUrl/s,

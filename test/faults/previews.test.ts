@@ -5,11 +5,9 @@ import { type Properties } from "../../provider/records/properties";
 import { type AnyResource } from "../../provider/resource";
 import { startRun } from "../../provider/run";
 import { Settings } from "../../provider/settings/settings";
-import { nameOf } from "../../provider/settings/table";
 import { type providerTexts } from "../support/host";
-import { configurationFor, databasePath } from "../support/resources";
+import { settingsFor, databasePath } from "../support/resources";
 import { hostCalls, Stack } from "../support/stack";
-import { revealed } from "../support/wire";
 import { testRow } from "./describeFaults";
 import { type Fixture } from "./fixture";
 
@@ -66,7 +64,7 @@ const start = (): Promise<Platform> =>
 
 /** A token that is not reset here: Rekey does not reset its own. */
 const settingsOf = (platform: Platform) =>
-  configurationFor(platform, { databasePath, queueUserId: userId, queueToken: undefined });
+  settingsFor(platform, { databasePath, queueUserId: userId, queueToken: undefined });
 
 const posts = ({ requests }: Platform): string[] =>
   requests.filter(({ method }) => method !== "GET").map(({ method, path }) => `${method} ${path}`);
@@ -85,7 +83,7 @@ describe("faults: previews", () => {
 
 async function assertPreviewsOnlyRead(fixture: Fixture, kind: Kind): Promise<void> {
   const platform = fixture.closes(await start());
-  const nextRun = () => fixture.startHost({ config: settingsOf(platform) });
+  const nextRun = () => fixture.startHost({ settings: settingsOf(platform) });
   const host = await nextRun();
   const stack = new Stack(hostCalls(host, kind.provider));
   const inputsOf = (version: number): Properties => ({ ...kind.inputs, ...kind.change(version) });
@@ -127,8 +125,8 @@ describe("the permission to send what changes something", () => {
   after(() => platform.close());
 
   const run = () => {
-    const settings = revealed(settingsOf(platform)) as Readonly<Record<string, string | undefined>>;
-    return startRun(new Settings((name) => settings[nameOf(name)]), { log: () => undefined });
+    const settings: Readonly<Record<string, string | number | undefined>> = settingsOf(platform);
+    return startRun(new Settings((name) => settings[name]?.toString()), { log: () => undefined });
   };
   const refused = /a call of the engine that may not change it.*bug of Rekey.*REKEY_INTERNAL/;
 

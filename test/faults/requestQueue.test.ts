@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type Socket } from "node:net";
 import { startPlatform } from "../../local/platform/index";
-import { configurationFor, rotation } from "../support/resources";
+import { settingsFor, rotation } from "../support/resources";
 import { expectKind, until } from "../support/results";
 import { testRow } from "./describeFaults";
 import { act } from "./phases";
@@ -62,8 +62,8 @@ describe("faults: the request queue", () => {
   testRow([25, burst, "create", "the whole queue waits, then passes"], async (fixture) => {
     const keys = Array.from({ length: 12 }, (_, nth) => `key-${nth}`);
     const platform = fixture.closes(await startPlatform({ requestsPerSecond: 4, databases: keys }));
-    const config = configurationFor(platform, { platform: "upstash", databasePath: "none" });
-    const host = await fixture.startHost({ config });
+    const settings = settingsFor(platform, { platform: "upstash", databasePath: "none" });
+    const host = await fixture.startHost({ settings });
     const results = await Promise.all(keys.map((key) => host.create(rotation(key))));
     for (const result of results) expectKind("done", result);
     assert.equal(platform.resetCount, keys.length);

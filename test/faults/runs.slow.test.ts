@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { configuration, type Host, type Result } from "../support/host";
+import { type Host, type Result } from "../support/host";
 import { counterReset, rotation } from "../support/resources";
 import { expectKind } from "../support/results";
 import { explicitProvider, type Properties, revealed, unknown } from "../support/wire";
@@ -20,7 +20,7 @@ const assertSent = (server: Fixture["server"], count: number) => assert.equal(se
 
 /** Starts a process with other settings. */
 const another = (fixture: Fixture, settings: Record<string, string>, provider?: string): Promise<Host> =>
-  fixture.startHost({ provider, config: configuration(settings) });
+  fixture.startHost({ provider, settings });
 /** Tests a row without particular settings. */
 const testRun = (title: Titled, test: (fixture: Fixture) => Promise<void>): void =>
   testRow(title, async (fixture) => test(await fixture.start()));
@@ -32,7 +32,7 @@ describe("faults: what runs share and repeat", () => {
     async (fixture) => {
       const { host, server } = await fixture.start();
       const reasonOf = async (name: string, inputs: Properties) =>
-        (await host.check(inputs, {}, name)).failures[0]?.reason ?? "";
+        (await host.check(inputs, {}, name)).problems[0] ?? "";
       assert.equal(await reasonOf("a", rotation(id)), "");
       assert.match(await reasonOf("b", rotation(id)), /database "db" already belongs to urn:(\S*:)?a\b/);
       assert.equal(await reasonOf("a", rotation(id)), "", "a replacement checks a resource twice");
@@ -49,7 +49,7 @@ describe("faults: what runs share and repeat", () => {
     testRun([row, fault, "diff, update", "kept; 0 sent"], async ({ host, server }) => {
       const former = formerOutputs(id, host.adapter);
       const olds = { ...former, ...more };
-      assert.equal((await host.diff(id, olds, version1)).changes, "none");
+      assert.equal((await host.diff(id, olds, version1)).changes, false);
       const { access, ...kept } = outsOf(await host.update(id, olds, version1));
       assert.deepEqual(kept, former);
       assertSent(server, 0);
@@ -120,7 +120,7 @@ describe("faults: what runs share and repeat", () => {
       assert.match(failed.message, /`pulumi config set rekey:baseUrl.*REKEY_BASE_URL/s);
       const counters = expectKind("failed", await unset.create(counterReset("orders")));
       assert.match(counters.message, /rekey:queueUrl.*REKEY_QUEUE_URL/s);
-      assert.equal((await unset.diff(id, former, version1)).changes, "none");
+      assert.equal((await unset.diff(id, former, version1)).changes, false);
       await unset.delete(id, { ...rotation(id), ...former });
     });
   }

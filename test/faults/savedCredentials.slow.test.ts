@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { failingEncryption, Team } from "../support/age";
+import { Team } from "../support/age";
 import { leaksOf } from "../support/canaries";
 import { type Host } from "../support/host";
 import { type Behaviour, resetting, responding } from "../support/httpServer";
@@ -59,12 +59,6 @@ class Database {
     return this.#stack.plain;
   }
 
-  /** What the process of the adapter printed and logged. */
-  get said(): string {
-    const { stderr, engine } = this.fixture.host;
-    return stderr + engine.received;
-  }
-
   /** Runs `up`, which must end so. @returns what was done, or the message of the failure */
   async up(version: number, kind: "done" | "init error" | "failed" = "done", host?: Host): Promise<string> {
     this.#stack.calls = hostCalls(host ?? this.fixture.host, "passwordRotation");
@@ -77,7 +71,7 @@ class Database {
       },
     );
     assert.equal(ended, kind, said);
-    const shown = JSON.stringify(withoutSecrets(this.#stack.saved?.outputs ?? {})) + said + this.said;
+    const shown = JSON.stringify(withoutSecrets(this.#stack.saved?.outputs ?? {})) + said + this.fixture.host.said;
     assert.deepEqual(leaksOf(shown, { ...canaries, ...this.#issued }), []);
     return said;
   }
@@ -102,6 +96,16 @@ class Database {
     assert.deepEqual({ password, restToken }, expected);
   }
 }
+
+/** A preload that makes encryption fail in the process of an adapter, of everything or of credentials. */
+const failingEncryption = (what: "everything" | "credentials"): string => `
+import { createRequire } from "node:module";
+const { Encrypter } = createRequire(${JSON.stringify(__filename)})("age-encryption");
+const { encrypt } = Encrypter.prototype;
+Encrypter.prototype.encrypt = async function (text) {
+  if (text !== "" || ${what === "everything"}) throw new Error("cannot encrypt " + text);
+  return encrypt.call(this, text);
+};`;
 
 describe("faults: credentials that are not saved", () => {
   /** Tests a row with credentials that are encrypted for a team. */
@@ -197,7 +201,7 @@ describe("faults: credentials that are not saved, at a platform that can be read
         const { password, restToken } = database.saved;
         const hidden = { ...database.credentials, ...(reading === "hides the token" && { password: undefined }) };
         assert.deepEqual({ password, restToken }, hidden);
-        assert.match(database.said, /no read shows them/);
+        assert.match(database.fixture.host.said, /no read shows them/);
       };
       for (const version of [1, 2]) {
         database.reading = "shows all";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type Host, providerTexts } from "../support/host";
+import { providerTexts } from "../support/host";
 import { databasePath } from "../support/resources";
 import { failing } from "../support/httpServer";
 import { expectKind, until } from "../support/results";
@@ -18,8 +18,6 @@ const kinds: Readonly<Record<string, { missing?: string; one: Properties; other?
   queueTokenRotation: { one: { queueUserId: userId }, other: { queueUserId: userId.replace("1", "2") } },
   signingKeyRotation: { missing: "queueToken", one: {} },
 };
-
-const seen = ({ stderr, engine }: Host): string => stderr + engine.received;
 
 describe("faults: missing or saved settings", () => {
   for (const [provider, { missing = "password", one, other }] of Object.entries(kinds)) {
@@ -42,10 +40,10 @@ describe("faults: missing or saved settings", () => {
       testRow([54, fault, "preview", "passes, with one warning for the run; 0 sent"], async (fixture) => {
         const { host, server } = await fixture.start({ settings });
         for (const inputs of [one, other ?? one]) {
-          assert.deepEqual((await host.check(inputsOf(inputs))).failures, []);
+          assert.deepEqual((await host.check(inputsOf(inputs))).problems, []);
           if (fixture.adapter === "plugin") expectKind("done", await host.create(inputsOf(inputs), true));
         }
-        const warnings = [...seen(host).matchAll(/`up` will fail: (rekey:\w+) is not set/g)].map(([, name]) => name);
+        const warnings = [...host.said.matchAll(/`up` will fail: (rekey:\w+) is not set/g)].map(([, name]) => name);
         assert.deepEqual(warnings, [`rekey:${missing}`]);
         assert.equal(server.requests.length, 0);
       });
@@ -55,7 +53,7 @@ describe("faults: missing or saved settings", () => {
   testRow([54, "the platform cannot be read", "adoption", "says that nothing was contacted"], async (fixture) => {
     const { host, server } = await fixture.start();
     expectKind("done", await host.create(inputsOfDatabase()));
-    await until(() => /nothing was contacted.*stay empty until the next reset/.test(seen(host)));
+    await until(() => /nothing was contacted.*stay empty until the next reset/.test(host.said));
     assert.equal(server.requests.length, 0);
   });
 
@@ -73,7 +71,7 @@ describe("faults: missing or saved settings", () => {
     };
     const assertSaid = async (setting: string, variable: string) => {
       const advice = `if ${setting} was changed since then, run \`pulumi up --refresh\` once more, or set ${variable}`;
-      await until(() => seen(host).includes(advice));
+      await until(() => host.said.includes(advice));
     };
     await host.read("db", database);
     await assertSaid("rekey:password", "REKEY_PASSWORD");

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { setTimeout as wait } from "node:timers/promises";
 import { freshnessMs } from "../../provider/engine/liveness";
-import { freePort } from "../support/redisServer";
+import { freePort } from "../support/redis";
 import { providerTexts } from "../support/host";
 import { FakeRedis, type RedisReply } from "../support/fakeRedis";
 import { leaksOf } from "../support/canaries";
@@ -100,7 +100,7 @@ async function assertFails({ host, server }: Fixture, place: Place, says: RegExp
   assertOutputs(outs, { verified: false, formerRefused: undefined });
   const usual = [/rotation itself is saved/, /next `up` verifies again/, /(Check|Set|Renew|Require) .*\[REKEY_VERIF/];
   for (const pattern of [says, ...usual]) assert.match(message, pattern);
-  const shown = JSON.stringify(withoutSecrets(result)) + host.stderr + host.engine.received;
+  const shown = JSON.stringify(withoutSecrets(result)) + host.said;
   assert.deepEqual(leaksOf(shown, canaries), []);
   assert.equal(server.requests.length, 0);
 }
@@ -135,7 +135,7 @@ describe("faults: a verification", () => {
     const [current, wrong, second, ...more] = server.commands;
     assert.deepEqual([current, second, more], [["AUTH", odd], ["AUTH", former], []]);
     assert.match(String(wrong), /^AUTH,[\w-]{32}$/);
-    assert.equal((await host.diff("verification", revealed(outs), inputs)).changes, "none");
+    assert.equal((await host.diff("verification", revealed(outs), inputs)).changes, false);
   });
 
   testRow([74, "TLS with rekey:caFile", "verification", "passes"], async (fixture) => {

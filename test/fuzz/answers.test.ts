@@ -11,7 +11,8 @@ import {
   assertNothingShown,
   isUsable,
 } from "./assertions";
-import { InProcessAdapter, fuzz, timeoutFor } from "./fuzz";
+import { InProcessAdapter } from "../support/inProcessAdapter";
+import { fuzz, timeoutFor } from "./fuzz";
 
 const __provider = providerTexts.passwordRotation;
 const former = { password: "former-password", restToken: "former-token" };
@@ -26,7 +27,7 @@ describe("fuzz: responses to a reset", () => {
     // A run remembers every result, and no real run asks for so many.
     if (run % 500 === 0) platform.renew();
     platform.answer = () => sent.text;
-    platform.said = [];
+    platform.said.length = 0;
     platform.sent.length = 0;
     const inputs = { databaseId, version: String(run++), __provider };
     const { passwordRotation } = platform.adapter;

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
-import { isSecret, type Properties, structs } from "../support/wire";
+import { InvokeRequest } from "@pulumi/pulumi/proto/provider_pb";
+import { properties as received, struct } from "../../provider/engine/plugin/wire";
+import { isSecret, type Properties } from "../support/wire";
 import { hostileValues } from "./hostile";
 import { type Answer, credentialNames, databaseId, tryParse } from "./answers";
 
@@ -20,8 +22,8 @@ export function assertNothingPolluted(): void {
 
 /** Properties as the host passes them on: it reads them from protobuf, and loses a key like `__proto__`. */
 export function asTheHostReads(properties: Properties): Properties {
-  const sent = structs.Struct.fromJavaScript(properties as never).serializeBinary();
-  return structs.Struct.deserializeBinary(sent).toJavaScript();
+  const sent = new InvokeRequest().setArgs(struct(properties)).serializeBinary();
+  return received(InvokeRequest.deserializeBinary(sent).getArgs());
 }
 
 /** Protobuf carries the properties unchanged. */

@@ -1,6 +1,3 @@
-import { type ApiRequest } from "../../provider/platform/http";
-import { FakeRequester } from "../support/fakeRequester";
-import { inProcessProvider } from "../support/inProcessProvider";
 import { seed } from "../support/suite";
 
 /** How many values a property is tried with: `npm test fuzz` tries many, `npm test` a share of them. */
@@ -16,24 +13,4 @@ export function fuzz(runs: number): { numRuns: number; seed: number; timeout: nu
 /** The timeout of the whole property in milliseconds. */
 export function timeoutFor(runs: number): number {
   return 600_000 + runs * scale * 20;
-}
-
-/** The provider as the host calls it, without sockets, which would take hours for so many responses. */
-export class InProcessAdapter {
-  /** The body of the response, whose status is 200. */
-  answer: (request: ApiRequest) => string = () => "{}";
-  /** What was written to standard error. */
-  said: string[] = [];
-  readonly #requester = new FakeRequester((request) => ({ body: this.answer(request) }));
-  readonly sent = this.#requester.sent;
-  adapter = this.#start();
-
-  /** Continues with a new host process, which remembers nothing. */
-  renew(): void {
-    this.adapter = this.#start();
-  }
-
-  #start() {
-    return inProcessProvider(this.#requester, (line) => this.said.push(line));
-  }
 }

@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { providerTexts } from "../support/host";
+import { InProcessAdapter } from "../support/inProcessAdapter";
 import { tryParse } from "./answers";
 import { asTheHostReads, assertCarried, assertNothingPolluted } from "./assertions";
 import { hostileNames, smallValue } from "./hostile";
-import { fuzz, InProcessAdapter, timeoutFor } from "./fuzz";
+import { fuzz, timeoutFor } from "./fuzz";
 
 const resource = fc.constantFrom(...(Object.keys(providerTexts) as (keyof typeof providerTexts)[]));
 const names = "databaseId databases version triggers rotateEvery rotatedSince encryptFor connection access rate".split(

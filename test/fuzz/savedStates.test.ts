@@ -6,10 +6,11 @@ import { FakeRun } from "../support/fakeRun";
 import { providerTexts } from "../support/host";
 import { contextAt, savedOutputs, stateAfterReset } from "../support/savedRotation";
 import { type Properties } from "../support/wire";
+import { InProcessAdapter } from "../support/inProcessAdapter";
 import { databaseId, tryParse } from "./answers";
 import { asTheHostReads, assertCarried, assertNothingPolluted } from "./assertions";
 import { hostileNames, smallValue } from "./hostile";
-import { fuzz, InProcessAdapter, timeoutFor } from "./fuzz";
+import { fuzz, timeoutFor } from "./fuzz";
 
 const version = "7";
 const __provider = providerTexts.passwordRotation;

@@ -2,14 +2,7 @@ import assert from "node:assert/strict";
 import { mkdirSync, readdirSync, rmSync, statSync, watch } from "node:fs";
 import { setTimeout as wait } from "node:timers/promises";
 import { freshnessMs } from "../../provider/engine/liveness";
-import {
-  EngineStack,
-  endAll,
-  plainOutputs,
-  type Program,
-  type StackOptions,
-  type Victim,
-} from "../support/engineStack";
+import { EngineStack, endAll, type Program, type StackOptions, type Victim } from "../support/engineStack";
 import { type Process } from "../support/processes";
 import { databasePath } from "../support/resources";
 import { Gate, type Point } from "./gate";
@@ -105,10 +98,10 @@ export class InterruptedStack {
     resources: Readonly<Record<string, Seen | undefined>>;
     pending: Readonly<Record<string, readonly string[] | undefined>>;
   }> {
-    const { resources, pending } = await this.stack.saved(true);
+    const { resources, pending } = await this.stack.saved();
     const nameOf = (urn: string) => urn.split("::").at(-1) ?? "";
-    const seen = resources.map((one) => {
-      return [nameOf(one.urn), { initError: (one.initErrors ?? []).length > 0, outputs: plainOutputs(one) }] as const;
+    const seen = resources.map(({ urn, outputs = {}, initErrors = [] }) => {
+      return [nameOf(urn), { initError: initErrors.length > 0, outputs }] as const;
     });
     const operations: Record<string, string[]> = {};
     for (const { type, resource } of pending) (operations[nameOf(resource.urn)] ??= []).push(type);

@@ -146,7 +146,7 @@ export class Account {
     this.isSeen = false;
   }
 
-  read(): Partial<SecretResponse> | Error {
+  read(): Partial<SecretResponse> {
     const { reads } = this.#deliveries;
     const { mask, isLate, isFailing } = reads[this.#reads++ % reads.length] ?? honest.reads[0]!;
     if (isFailing) return notSent();
@@ -160,7 +160,7 @@ export class Account {
     return response;
   }
 
-  reset(): Partial<SecretResponse> | Error {
+  reset(): Partial<SecretResponse> {
     const { outcome, response } = this.#deliveries;
     if (outcome === "rejected") return rejected();
     if (outcome === "not sent") return notSent();

@@ -1,9 +1,8 @@
 import { createProviders } from "../../provider/engine/dynamic";
-import { PluginService } from "../../provider/engine/plugin/service";
 import { type Run } from "../../provider/run";
-import { callsOf } from "../support/plugin";
+import { Plugin } from "../support/plugin";
 import { type EngineCalls } from "../support/stack";
-import { type Properties, revealed } from "../support/wire";
+import { explicitProvider, type Properties, revealed } from "../support/wire";
 import { type KindName } from "./account";
 
 const __provider = "exports.handler = …";
@@ -36,15 +35,9 @@ export function dynamicCalls(type: KindName, run: Run): EngineCalls {
 
 /** A process of the plugin. */
 export function pluginCalls(type: KindName, run: Run, said: string[]): EngineCalls {
-  const service = new PluginService(
-    {
-      show: async (severity, text) => void said.push(severity === "INFO" ? text : `${severity.toLowerCase()}: ${text}`),
-      requireEngine: async () => undefined,
-    },
-    () => run,
-  );
-  service.configure("urn:pulumi:test::project::pulumi:providers:rekey::own", {});
-  return callsOf(service, type);
+  const plugin = new Plugin(said, run);
+  plugin.configure(explicitProvider, {});
+  return plugin.calls(type);
 }
 
 /** An engine that repeats each change, as an error hook does. */

@@ -52,7 +52,6 @@ export class Walk {
       this.#isOwnTokenReset ||= this.#settings.isOwnToken && isKnown;
       return this.#accountOf(id).reset();
     };
-    this.#fake.deadlineMs = 2_000;
     this.#stack = new Stack(this.#calls());
   }
 
@@ -220,17 +219,23 @@ export class Walk {
     const { __provider, encryptedCredentials, ...outputs } = this.#stack.plain;
     if (encryptedCredentials === undefined) return outputs;
     const files = this.#isFleet ? (encryptedCredentials as Properties) : { it: encryptedCredentials };
-    const decrypted = Object.entries(files).map(async ([name, file]) => [name, await this.team.read(file)] as const);
+    const decrypted = Object.entries(files).map(async ([name, file]) => [name, await this.team.decrypt(file)] as const);
     return { ...outputs, encryptedCredentials: Object.fromEntries(await Promise.all(decrypted)) };
   }
 
   /** A process of the adapter that was just started. */
   #calls(adapter = this.adapter): EngineCalls {
     const { place, canRead, scheduledResets, maxResets, isOwnToken } = this.#settings;
-    Object.assign(this.#fake, { canRead, scheduledResets, maxResets });
+    const token = isOwnToken ? this.#accountOf(this.#kind.ids[0]).current.token : undefined;
+    this.#fake.canRead = canRead;
+    this.#fake.settings = {
+      deadlineSeconds: "2",
+      scheduledResets,
+      maxResetsPerRun: maxResets?.toString(),
+      ...(token && { queueToken: token, queueUserId: undefined }),
+    };
     const address = `https://${place}`;
     this.#fake.place = this.kindName === "SigningKeyRotation" ? { account: place, address } : { account: place };
-    this.#fake.ownToken = isOwnToken ? this.#accountOf(this.#kind.ids[0]).current.token : undefined;
     const run = this.#fake.start();
     return adapter === "dynamic" ? dynamicCalls(this.kindName, run) : pluginCalls(this.kindName, run, this.#fake.said);
   }

@@ -3,7 +3,7 @@ import { databaseText } from "../support/platformBodies";
 import { encodings, leaksOf } from "../support/canaries";
 import { Host } from "../support/host";
 import { type Behaviour, failing, type HttpServer, responding, startServer } from "../support/httpServer";
-import { configurationFor, counterReset, databasePath, rotation } from "../support/resources";
+import { counterReset, databasePath, rotation, settingsFor } from "../support/resources";
 import { expectKind } from "../support/results";
 import { type Properties, revealed, withoutSecrets } from "../support/wire";
 
@@ -16,7 +16,7 @@ const canaries = {
 };
 /** Its length is not a multiple of three, so that base64 hides nothing of what follows it by chance. */
 const username = "you@example.com";
-const settings = { username, password: canaries["management password"], queueToken: canaries["queue token"] };
+const credentials = { username, password: canaries["management password"], queueToken: canaries["queue token"] };
 
 /** What servers write into their error texts: raw, and escaped as in JSON, URLs and base64. */
 const { version, ...known } = canaries;
@@ -25,7 +25,7 @@ const echoesOf = (canary: string): string[] => [
   ...["in JSON", "percent-encoded", "in base64"].map((name) => encodings[name]?.(canary) ?? assert.fail(name)),
 ];
 /** As HTTP's Basic scheme sends it. */
-const basic = Buffer.from(`${username}:${settings.password}`).toString("base64");
+const basic = Buffer.from(`${username}:${credentials.password}`).toString("base64");
 const echoed = [...Object.values(known).flatMap(echoesOf), basic];
 
 /** Where in a response a server writes them. */
@@ -49,11 +49,11 @@ describe("secrets: a platform that echoes what it was sent", () => {
   let reply: Behaviour = () => undefined;
   let server: HttpServer;
   let host: Host;
+  const account = () => ({ url: server.url, ...credentials });
   let saved: Properties;
   before(async () => {
     server = await startServer((exchange) => reply(exchange));
-    const config = configurationFor({ url: server.url, ...settings }, { deadlineSeconds: 5 });
-    host = await Host.start({ config });
+    host = await Host.start({ settings: settingsFor(account(), { deadlineSeconds: 5 }) });
     const credentials = { password: canaries["old password"], rest_token: canaries["old REST token"] };
     reply = responding(200, databaseText(credentials));
     saved = revealed(expectKind("done", await host.create(rotation("db", { version }))).outs);
@@ -82,7 +82,7 @@ describe("secrets: a platform that echoes what it was sent", () => {
 
   it("shows none of it when counters are reset", async () => {
     const shown: unknown[] = [];
-    for (const words of [...[settings.password, settings.queueToken].flatMap(echoesOf), basic]) {
+    for (const words of [...[credentials.password, credentials.queueToken].flatMap(echoesOf), basic]) {
       reply = failing(400, words);
       shown.push(await host.create(counterReset("orders", { version })));
     }
@@ -94,8 +94,7 @@ describe("secrets: a platform that echoes what it was sent", () => {
     /** Whether a reset was sent since the last step. */
     let isSent: boolean;
     before(async () => {
-      const config = configurationFor({ url: server.url, ...settings }, { deadlineSeconds: 5, databasePath });
-      reader = await Host.start({ config });
+      reader = await Host.start({ settings: settingsFor(account(), { deadlineSeconds: 5, databasePath }) });
     });
     after(() => reader.stop());
 

@@ -6,7 +6,7 @@ import { readBefore } from "../../provider/rotation/rotate";
 import { type Run } from "../../provider/run";
 import { Settings } from "../../provider/settings/settings";
 import { allThatShows, leaksOf } from "../support/canaries";
-import { type HttpServer, type Scripted, startServer } from "../support/httpServer";
+import { type Behaviour, type HttpServer, resetting, responding, silent, startServer } from "../support/httpServer";
 
 const canaries = {
   management: 'canary-management-7c1f"/+ä',
@@ -24,14 +24,14 @@ const body = canaries.response;
 const headers = { "x-secret": body, "set-cookie": body };
 
 /** Everything that goes wrong with a response. */
-const failures: Readonly<Record<string, Scripted>> = {
-  "a refusal": { headers, status: 401, body: "{}" },
-  "a redirect": { headers, status: 307, body: "" },
-  "a failure": { headers, status: 501, body },
-  "a body that is not a record": { headers, body: JSON.stringify(body) },
-  "a cut connection": ({ socket }) => void socket.destroy(),
-  "no response": () => undefined,
-  "a body that is not gzip": { headers: { "content-encoding": "gzip" }, body },
+const failures: Readonly<Record<string, Behaviour>> = {
+  "a refusal": responding(401, "{}", headers),
+  "a redirect": responding(307, "", headers),
+  "a failure": responding(501, body, headers),
+  "a body that is not a record": responding(200, JSON.stringify(body), headers),
+  "a cut connection": resetting,
+  "no response": silent,
+  "a body that is not gzip": responding(200, body, { "content-encoding": "gzip" }),
 };
 
 describe("secrets: errors", () => {

@@ -1,12 +1,5 @@
 import { inspect } from "node:util";
 
-/** A secret in a text, and the text around it. */
-interface Leak {
-  readonly canary: string;
-  readonly form: string;
-  readonly around: string;
-}
-
 /** A shorter one could occur by chance. */
 const shortest = 10;
 
@@ -32,8 +25,8 @@ function formsOf(secret: string): Map<string, string> {
   return new Map(all.toReversed().map(([name, text]) => [text, name]));
 }
 
-/** The secrets that a text contains, by the names of the canaries; each form once. */
-export function leaksOf(text: string, canaries: Readonly<Record<string, string>>): Leak[] {
+/** The secrets that a text contains, by the names of the canaries, with the text around them; each form once. */
+export function leaksOf(text: string, canaries: Readonly<Record<string, string>>) {
   return Object.entries(canaries).flatMap(([canary, secret]) =>
     [...formsOf(secret)].flatMap(([form, name]) => {
       const at = text.indexOf(form);
@@ -56,16 +49,9 @@ function base64Forms(secret: string, offset: number): (readonly [string, string]
   ];
 }
 
-/** Everything that can be printed of an error: its text, its stack, its JSON, and what a debugger shows. */
+/** Everything that can be printed of an error: its JSON, and what a debugger shows, with its text and stack. */
 export function allThatShows(error: unknown): string {
-  const { message, stack } = error as Error;
-  return [
-    message,
-    stack,
-    String(error),
-    JSON.stringify(error),
-    inspect(error, { showHidden: true, depth: Infinity, getters: true }),
-  ].join("\n");
+  return JSON.stringify(error) + inspect(error, { showHidden: true, depth: Infinity, getters: true });
 }
 
 /** The ways in which servers write a text into another one, by name. */

@@ -1,3 +1,4 @@
+import { type EventEmitter } from "node:events";
 import { delimiter, dirname, join } from "node:path";
 import { type Folder } from "./folder";
 import { projectRoot } from "./host";
@@ -28,20 +29,18 @@ export function environmentIn(folder: Folder, ...path: readonly string[]): Recor
   };
 }
 
-type Listener = NodeJS.UncaughtExceptionListener;
-
 /** A failed program rejects promises that nothing handles: the Automation API reports them, and mocha must not. */
 export function ignoreUnhandled(): void {
-  for (const event of ["unhandledRejection", "uncaughtException"] as const) {
-    let listeners: Listener[] = [];
-    const ignore = (): void => undefined;
+  const emitter: EventEmitter = process;
+  for (const event of ["unhandledRejection", "uncaughtException"]) {
+    let listeners: unknown[] = [];
     before(() => {
-      listeners = process.listeners(event as "uncaughtException");
-      process.removeAllListeners(event).on(event, ignore);
+      listeners = emitter.listeners(event);
+      emitter.removeAllListeners(event).on(event, () => undefined);
     });
     after(() => {
-      process.off(event, ignore);
-      for (const listener of listeners) process.on(event as "uncaughtException", listener);
+      emitter.removeAllListeners(event);
+      for (const listener of listeners) emitter.on(event, listener as () => void);
     });
   }
 }

@@ -43,12 +43,16 @@ export interface Result {
   readonly printed: string;
 }
 
-export interface SavedResource {
+/** A saved resource, and an operation that was interrupted; secrets in plain. */
+interface SavedResource {
   readonly urn: string;
-  readonly id?: string;
   readonly inputs?: Readonly<Record<string, unknown>>;
   readonly outputs?: Readonly<Record<string, unknown>>;
   readonly initErrors?: readonly string[];
+}
+interface Pending {
+  readonly type: string;
+  readonly resource: SavedResource;
 }
 
 export interface StackOptions {
@@ -64,30 +68,39 @@ export interface StackOptions {
 export type Victim = "engine" | "provider" | "both";
 
 const open = new Set<EngineStack>();
-let count = 0;
 
 /** A stack of an inline program, with its state in a folder of its own, and configured for a platform of its own. */
 export class EngineStack extends Folder {
-  private constructor(
-    public program: Program,
-    readonly platform: Platform,
-    public adapter: Adapter,
-    private readonly environment: Readonly<Record<string, string>>,
-    readonly name: string,
-  ) {
-    super();
-  }
-
+  static #count = 0;
+  readonly name = `dev-${process.pid}-${++EngineStack.#count}`;
   #stack!: automation.Stack;
 
+  private constructor(
+    readonly platform: Platform,
+    private readonly environment: StackOptions["environment"],
+  ) {
+    super();
+    open.add(this);
+  }
+
   static async start(program: Program, options: StackOptions = {}): Promise<EngineStack> {
-    const { adapter = "dynamic", environment = {}, config = {} } = options;
-    const platform = await startPlatform(options.platform);
-    const stack = new EngineStack(program, platform, adapter, environment, `dev-${process.pid}-${++count}`);
-    open.add(stack);
-    await stack.#create();
-    const settings = Object.entries({ ...settingsOf(platform), ...config }).filter(([, value]) => value !== undefined);
-    await stack.configure(Object.fromEntries(settings));
+    const stack = new EngineStack(await startPlatform(options.platform), options.environment);
+    for (const name of ["backend", "home/bin"]) mkdirSync(stack.path(name), { recursive: true });
+    symlinkSync(join(projectRoot, "node_modules"), stack.path("node_modules"), "junction");
+    symlinkSync(pulumiPath, stack.path("home", "bin", "pulumi"));
+    const rekey = () => require(options.adapter === "plugin" ? "../fixtures/nativeSdk" : "pulumi-rekey") as Rekey;
+    stack.#stack = await automation.LocalWorkspace.createStack(
+      { stackName: stack.name, projectName: "program", program: async () => program(rekey()) },
+      {
+        workDir: stack.directory,
+        // Without `main`, which would be this process's folder: processes run in that of the stack.
+        projectSettings: { name: "program", runtime: "nodejs" },
+        envVars: stack.variables,
+        pulumiCommand: await automation.PulumiCommand.get({ root: stack.path("home") }),
+      },
+    );
+    const settings = Object.entries({ ...settingsOf(stack.platform), ...options.config });
+    await stack.configure(Object.fromEntries(settings.filter(([, value]) => value !== undefined)));
     return stack;
   }
 
@@ -100,24 +113,19 @@ export class EngineStack extends Folder {
   }
 
   preview(options: automation.PreviewOptions = {}): Promise<Result> {
-    return this.#operate(async (more) => ({
-      changes: (await this.#stack.preview({ ...options, ...more })).changeSummary,
-    }));
+    return this.#operate((more) => this.#stack.preview({ ...options, ...more }));
   }
 
   up(options: automation.UpOptions = {}): Promise<Result> {
-    return this.#operate(async (more) => {
-      const { summary, outputs } = await this.#stack.up({ ...options, ...more });
-      return { changes: summary.resourceChanges, outputs };
-    });
+    return this.#operate((more) => this.#stack.up({ ...options, ...more }));
   }
 
   refresh(): Promise<Result> {
-    return this.#operate(async (more) => ({ changes: (await this.#stack.refresh(more)).summary.resourceChanges }));
+    return this.#operate((more) => this.#stack.refresh(more));
   }
 
   destroy(): Promise<Result> {
-    return this.#operate(async (more) => ({ changes: (await this.#stack.destroy(more)).summary.resourceChanges }));
+    return this.#operate((more) => this.#stack.destroy(more));
   }
 
   /** Runs a command of `pulumi` that needs no program. */
@@ -126,19 +134,23 @@ export class EngineStack extends Folder {
     return runAsync(pulumiPath, all, { cwd: this.directory, env: this.variables });
   }
 
-  /** The saved resources. @param showSecrets default: false, which leaves them encrypted */
-  async saved(showSecrets = false): Promise<{ resources: readonly SavedResource[]; pending: readonly Pending[] }> {
-    const { code, output } = await this.run("stack", "export", ...(showSecrets ? ["--show-secrets"] : []));
-    assert.equal(code, 0, output);
-    const { deployment } = JSON.parse(output.slice(output.indexOf("{"))) as { deployment: Deployment };
-    return { resources: deployment.resources ?? [], pending: deployment.pending_operations ?? [] };
+  /** What is saved, secrets in plain: the state shows them as JSON texts. */
+  async saved(): Promise<{ resources: readonly SavedResource[]; pending: readonly Pending[] }> {
+    const deployment: unknown = (await this.#stack.exportStack()).deployment;
+    const plain = (_: string, value: { plaintext?: string } | null): unknown =>
+      value?.plaintext === undefined ? value : JSON.parse(value.plaintext);
+    const { resources = [], pending_operations: pending = [] } = JSON.parse(JSON.stringify(deployment), plain) as {
+      resources?: SavedResource[];
+      pending_operations?: Pending[];
+    };
+    return { resources, pending };
   }
 
-  /** The saved outputs of a resource, secrets in plain. */
+  /** The saved outputs of a resource. */
   async outputsOf(name: string): Promise<Record<string, unknown> & { readonly initErrors: readonly string[] }> {
-    const found = (await this.saved(true)).resources.find(({ urn }) => urn.endsWith(`::${name}`));
-    assert.ok(found, `${name} is saved`);
-    return { ...plainOutputs(found), initErrors: found.initErrors ?? [] };
+    const { resources } = await this.saved();
+    const { outputs, initErrors = [] } = resources.find(({ urn }) => urn.endsWith(`::${name}`)) ?? assert.fail(name);
+    return { ...outputs, initErrors };
   }
 
   /** The processes of the operation that runs: the engine, and those that it started. None if none runs. */
@@ -179,28 +191,12 @@ export class EngineStack extends Folder {
     return { ...environmentIn(this), ...this.environment };
   }
 
-  async #create(): Promise<void> {
-    for (const name of ["backend", "home/bin"]) mkdirSync(this.path(name), { recursive: true });
-    symlinkSync(join(projectRoot, "node_modules"), this.path("node_modules"), "junction");
-    symlinkSync(pulumiPath, this.path("home", "bin", "pulumi"));
-    this.#stack = await automation.LocalWorkspace.createStack(
-      { stackName: this.name, projectName: "program", program: async () => this.program(rekeyOf(this.adapter)) },
-      {
-        workDir: this.directory,
-        // Without `main`, which would be this process's folder: processes run in that of the stack.
-        projectSettings: { name: "program", runtime: "nodejs" },
-        envVars: this.variables,
-        pulumiCommand: await automation.PulumiCommand.get({ root: this.path("home") }),
-      },
-    );
-  }
-
   async #operate(act: Operation): Promise<Result> {
     let printed = "";
     const print = (text: string) => void (printed += text);
     try {
-      const { changes, outputs = {} } = await act({ onOutput: print, onError: print });
-      return { succeeded: true, changes: changes ?? {}, outputs, printed };
+      const { changeSummary, summary, outputs = {} } = await act({ onOutput: print, onError: print });
+      return { succeeded: true, changes: changeSummary ?? summary?.resourceChanges ?? {}, outputs, printed };
     } catch (error) {
       // Seen on a busy machine, with no other reason than that: grpc-js gives up at once, and nothing was done.
       if (printed.includes("No connection established. Last error: null")) return this.#operate(act);
@@ -209,39 +205,13 @@ export class EngineStack extends Folder {
   }
 }
 
-/** Runs a command. It may have neither changes nor outputs. */
-type Operation = (options: Pick<automation.UpOptions, "onOutput" | "onError">) => Promise<{
-  readonly changes: Result["changes"] | undefined;
-  readonly outputs?: Result["outputs"];
-}>;
-
-interface Pending {
-  readonly type: string;
-  readonly resource: SavedResource;
-}
-
-interface Deployment {
-  readonly resources?: readonly SavedResource[];
-  readonly pending_operations?: readonly Pending[];
-}
-
-/** A resource's outputs in a state that shows secrets, which it does as JSON texts. */
-export function plainOutputs({ outputs = {} }: SavedResource): Record<string, unknown> {
-  return Object.fromEntries(
-    Object.entries(outputs).map(([name, value]) => {
-      const text = (value as { plaintext?: string } | null)?.plaintext;
-      return [name, text === undefined ? value : (JSON.parse(text) as unknown)];
-    }),
-  );
-}
+type Operation = (
+  options: Pick<automation.UpOptions, "onOutput" | "onError">,
+) => Promise<Partial<automation.PreviewResult & automation.UpResult>>;
 
 /** The values of a stack's outputs. */
 export function valuesOf({ outputs }: Pick<Result, "outputs">): Record<string, unknown> {
   return Object.fromEntries(Object.entries(outputs).map(([name, { value }]) => [name, value]));
-}
-
-function rekeyOf(adapter: Adapter): Rekey {
-  return require(adapter === "dynamic" ? "pulumi-rekey" : "../fixtures/nativeSdk") as Rekey;
 }
 
 /** The result of an operation that must succeed. */

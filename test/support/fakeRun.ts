@@ -6,6 +6,7 @@ import { type Place, databasePassword } from "../../provider/platform/secretKind
 import { type Platform, Run } from "../../provider/run";
 import { type ProbeRequest, type ProbeResult } from "../../provider/platform/probe";
 import { RequestError } from "../../provider/platform/errors";
+import { type Delivery } from "../../provider/platform/retry";
 import { type FlowControl } from "../../provider/platform/flowControl";
 import { KnownSecrets } from "../../provider/platform/redact";
 import { RequestQueue } from "../../provider/platform/http";
@@ -26,11 +27,14 @@ const facts = {
   consequences: { unchanged: "Unchanged.", unknown: "Perhaps changed." },
 };
 
-const problem = { happened: "it broke", advice: "Fix it." };
+const failure = (delivery: Delivery, status?: number) => (): never => {
+  throw new RequestError(delivery, facts, { happened: "it broke", advice: "Fix it.", ...(status && { status }) });
+};
 
-export const notSent = () => new RequestError("not sent", facts, problem);
-export const rejected = () => new RequestError("rejected", facts, { ...problem, status: 403 });
-export const unconfirmed = () => new RequestError("maybe applied", facts, { ...problem, status: 500 });
+/** What a request can fail with. */
+export const notSent = failure("not sent");
+export const rejected = failure("rejected", 403);
+export const unconfirmed = failure("maybe applied", 500);
 
 /** Whether a verification made up a password, which must be refused. */
 export const isMadeUp = (secret: string) => /^[\w-]{32}$/.test(secret);
@@ -39,79 +43,66 @@ export const isMadeUp = (secret: string) => /^[\w-]{32}$/.test(secret);
 export class FakeRun {
   /** Ids and keys whose reset was sent, in order. */
   readonly resets: string[] = [];
+  /** Ids and keys that were read, in order. */
   readonly reads: string[] = [];
   /** Messages shown during the run. */
   readonly said: string[] = [];
   time = new Date("2026-11-21T12:00:00.000Z");
-  maxResets: number | undefined;
+  /** In addition to those of an account, or instead of them. */
+  settings: Partial<Record<SettingName, string | undefined>> = {};
   /** Where secrets are; undefined if the settings are not known. */
   place: Place | undefined;
-  /** Whether resets are made that only a schedule asks for. */
-  scheduledResets: "on" | "off" = "on";
-  /** `rekey:queueToken`. Undefined: the token is read. */
-  ownToken: string | undefined;
-  /** The new tokens of queue users that this run uses from now on. */
-  readonly queueTokens: (readonly [userId: string, token: string | undefined])[] = [];
   /** Credentials that were tried, in order. */
   readonly probes: ProbeRequest[] = [];
   /** Milliseconds that were waited, one entry for each wait; nothing really waits. */
   readonly waits: number[] = [];
   elapsedMs = 0;
-  deadlineMs = 60_000;
   /** What a database does with a credential. Default: it refuses only those that a verification made up. */
   probe: (request: ProbeRequest) => ProbeResult | Promise<ProbeResult> = ({ credential }) =>
     isMadeUp(credential.value) ? { kind: "refused", words: "WRONGPASS no" } : { kind: "accepted" };
   /** Returns the response to a password reset; called after the reset is recorded. */
-  answer: (id: string) => Partial<SecretResponse> | Error = (id) => ({
+  answer: (id: string) => Partial<SecretResponse> = (id) => ({
     record: { databaseId: id, port: this.resets.length },
     credentials: { password: `password-${this.resets.length}` },
   });
   /** Whether the platform has an operation that reads a database. */
   canRead = false;
-  /** Ids of databases that were read, in order. */
-  readonly databaseReads: string[] = [];
   /** Returns what a read shows, after so many resets; called after the read is recorded. */
-  readDatabase: (id: string, resets: number) => Partial<SecretResponse> | Error = (id, resets) => ({
+  readDatabase: (id: string, resets: number) => Partial<SecretResponse> = (id, resets) => ({
     record: { databaseId: id, port: resets },
     credentials: { password: `password-${resets}` },
   });
   /** What a key's state is, by how often it was reset. */
-  readKey: (resets: number) => Partial<FlowControlKey> | Error = (resets) => ({ rateCount: resets });
+  readKey: (resets: number) => Partial<FlowControlKey> = (resets) => ({ rateCount: resets });
   /** Returns the action that reset a key. */
-  resetKey: (isKnown: boolean) => string | Error = () => "reset";
+  resetKey: (isKnown: boolean) => string = () => "reset";
 
   /**
    * A run as a host process has it: it remembers what was done in it.
    *
-   * @param parts of a platform and options in place of the recorded ones
+   * @param parts of a platform in place of the recorded ones
    */
-  start(parts: Partial<Platform> = {}, options: Partial<Run["options"]> = {}): Run {
-    const shown = (response: Partial<SecretResponse> | Error): SecretResponse => {
-      if (response instanceof Error) throw response;
-      return { record: {}, credentials: {}, exactIntegers: {}, problems: [], ...response };
-    };
+  start(parts: Partial<Platform> = {}): Run {
+    const empty = { record: {}, credentials: {}, exactIntegers: {}, problems: [] };
     const operations = {
       reset: async (id: string): Promise<SecretResponse> => {
         this.resets.push(id);
-        return shown(this.answer(id));
+        return { ...empty, ...this.answer(id) };
       },
       read: async (id: string): Promise<SecretResponse> => {
-        this.databaseReads.push(id);
-        return shown(this.readDatabase(id, this.resets.length));
+        this.reads.push(id);
+        return { ...empty, ...this.readDatabase(id, this.resets.length) };
       },
     };
+    const emptyKey = { exists: true, waitListSize: 0, parallelismCount: 0, rateCount: 0 };
     const flowControl = {
       get: async (flowControlKey: string): Promise<FlowControlKey> => {
         this.reads.push(flowControlKey);
-        const state = this.readKey(this.resets.length);
-        if (state instanceof Error) throw state;
-        return { flowControlKey, exists: true, waitListSize: 0, parallelismCount: 0, rateCount: 0, ...state };
+        return { flowControlKey, ...emptyKey, ...this.readKey(this.resets.length) };
       },
       reset: async (flowControlKey: string, isKnown: boolean): Promise<string> => {
         this.resets.push(flowControlKey);
-        const action = this.resetKey(isKnown);
-        if (action instanceof Error) throw action;
-        return action;
+        return this.resetKey(isKnown);
       },
     };
     const platform: Platform = {
@@ -119,7 +110,7 @@ export class FakeRun {
       list: () => assert.fail("nothing is listed here"),
       flowControl: flowControl as unknown as FlowControl,
       secrets: new KnownSecrets([]),
-      useQueueToken: (...token) => void this.queueTokens.push(token),
+      useQueueToken: () => undefined,
       queueWithin: (maxConcurrency = 8) => new RequestQueue(maxConcurrency),
       probe: async (request) => {
         this.probes.push(request);
@@ -128,17 +119,15 @@ export class FakeRun {
       during: () => platform as PlatformClient,
       ...parts,
     };
-    const settings: Partial<Record<SettingName, string | undefined>> = {
+    const settings: typeof this.settings = {
       baseUrl: "https://platform.example.com",
       username: "user",
       password: "management password",
       queueUrl: "https://queue.example.com",
-      queueUserId: this.ownToken === undefined ? "queue-user" : undefined,
-      queueToken: this.ownToken,
+      queueUserId: "queue-user",
       databasePath: this.canRead ? "/database/{id}" : "none",
-      deadlineSeconds: String(Math.max(this.deadlineMs, 0.001) / 1000),
-      maxResetsPerRun: this.maxResets?.toString(),
-      scheduledResets: this.scheduledResets,
+      deadlineSeconds: "60",
+      ...this.settings,
     };
     return new Run({
       platform: () => platform,
@@ -154,31 +143,19 @@ export class FakeRun {
       },
       end: new AbortController().signal,
       log: (line) => this.said.push(line),
-      ...options,
     });
   }
-}
-
-interface Texts {
-  readonly notice?: string;
-  readonly warning?: string;
-  readonly message?: string;
 }
 
 /** A result with the texts of its notices, in lines, and the message of its failure. */
 function shown<R extends Partial<Pick<Result<object>, "failure">> & { readonly notices: readonly Notice[] }>(
   result: R,
-): Omit<R, "notices" | "failure"> & Texts & Pick<R, "failure"> {
-  const { notices, failure, ...rest } = result;
-  const textOf = (isWarning: boolean) =>
-    notices.flatMap((one) => ((one.isWarning ?? false) === isWarning ? [one.text] : [])).join("\n");
-  const [notice, warning] = [textOf(false), textOf(true)];
-  return {
-    ...rest,
-    ...(failure && { failure, message: failure.message }),
-    ...(notice !== "" && { notice }),
-    ...(warning !== "" && { warning }),
-  };
+): Omit<R, "notices"> & { readonly notice?: string; readonly warning?: string; readonly message?: string } {
+  const { notices, ...rest } = result;
+  const textOf = (warns: boolean) =>
+    notices.flatMap(({ text, isWarning = false }) => (isWarning === warns ? [text] : [])).join("\n");
+  const texts = { notice: textOf(false), warning: textOf(true), message: rest.failure?.message };
+  return { ...rest, ...Object.fromEntries(Object.entries(texts).filter(([, text]) => text)) };
 }
 
 /** The functions of a resource, whose results have the texts of their notices. */
@@ -187,10 +164,7 @@ export function asShown<I extends object, O extends object>(resource: Resource<I
     check: (inputs: I, run = new FakeRun().start()) => new ResourceHandler(resource, run).check(inputs as Properties),
     plan: (saved: O | undefined, inputs: I, run = new FakeRun().start()) => shown(resource.plan(saved, inputs, run)),
     apply: async (saved: O | undefined, inputs: I, run: Run) => shown(await resource.apply(saved, inputs, run)),
-    refresh: async (saved: O, run: Run) => {
-      if (!resource.refresh) throw new Error("it has no refresh");
-      return shown(await resource.refresh(saved, run));
-    },
+    refresh: async (saved: O, run: Run) => shown((await resource.refresh?.(saved, run)) ?? assert.fail()),
     remove: async (saved: O, run: Run) => shown({ notices: (await resource.remove?.(saved, run)) ?? [] }).notice,
   };
 }

@@ -4,11 +4,9 @@ import { projectRoot } from "./host";
 
 /** The names and texts of all files below a folder, without what links lead to: the installed packages, and engines. */
 export function textsBelow(directory: string): string[] {
-  return readdirSync(directory, { withFileTypes: true }).flatMap((entry) => {
-    const path = join(directory, entry.name);
-    if (entry.name === "node_modules" || entry.isSymbolicLink()) return [];
-    return entry.isDirectory() ? textsBelow(path) : [path, readFileSync(path, "utf8")];
-  });
+  const files = readdirSync(directory, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  const paths = files.map(({ parentPath, name }) => join(parentPath, name));
+  return paths.flatMap((path) => [path, readFileSync(path, "utf8")]);
 }
 
 /** Paths of the sources in folders of this repository, from its root, without built files. */

@@ -36,8 +36,6 @@ export interface ServerOptions {
   readonly tls?: TlsOptions;
   /** Takes the connections over: nothing is read of them. */
   readonly accept?: (socket: Socket) => void;
-  /** Called for each TCP connection, before any byte of it is read. */
-  readonly onConnection?: (socket: Socket) => void;
   /** Returns the body of the usual response for a path. Default: that of a platform. */
   readonly bodyOf?: (method: string, path: string) => string;
   /** What requests meet without a behaviour of their own. Default: the usual response. */
@@ -51,9 +49,8 @@ export class HttpServer extends SocketServer {
 
   private constructor(private readonly options: ServerOptions) {
     const serve = (request: IncomingMessage): void => void this.#serve(request).catch(() => undefined);
-    const { accept, tls, onConnection } = options;
+    const { accept, tls } = options;
     super(accept ? createSocketServer(accept) : tls ? createTlsServer(tls, serve) : createServer(serve));
-    if (onConnection) this.server.on("connection", onConnection);
   }
 
   static start(options: ServerOptions = {}): Promise<HttpServer> {
@@ -91,20 +88,10 @@ export class HttpServer extends SocketServer {
   }
 }
 
-/** A response, or what a server does instead. */
-export type Scripted = { readonly status?: number; readonly headers?: Headers; readonly body?: string } | Behaviour;
-
-/** Starts a server that sends the scripted responses in turn, then the last of them again and again. */
-export function startServer(...script: readonly Scripted[]): Promise<HttpServer> {
+/** Starts a server that does this in turn, and the last of it again and again. */
+export function startServer(...script: readonly Behaviour[]): Promise<HttpServer> {
   let nth = 0;
-  return HttpServer.start({
-    behaviour(exchange) {
-      const scripted = script[Math.min(nth++, script.length - 1)] ?? {};
-      if (typeof scripted === "function") return scripted(exchange);
-      const { status = 200, headers, body = "{}" } = scripted;
-      return exchange.answer(status, headers, body);
-    },
-  });
+  return HttpServer.start({ behaviour: (exchange) => script[Math.min(nth++, script.length - 1)]?.(exchange) });
 }
 
 /** Sends a complete response. @param body default: the ordinary one */
@@ -112,10 +99,6 @@ export const responding =
   (status: number, body?: string | Uint8Array, headers: Headers = {}): Behaviour =>
   ({ answer }) =>
     answer(status, headers, body);
-
-/** Sends a body that is compressed, or claims to be. */
-export const compressed = (encoding: string, body: Buffer): Behaviour =>
-  responding(200, body, { "content-encoding": encoding });
 
 /** Sends an error as JSON. */
 export const failing = (status: number, error: unknown = "no", headers: Headers = {}): Behaviour =>

@@ -14,18 +14,16 @@ export async function closePlatforms(): Promise<void> {
 
 /** A stack in memory, of which an operation that fails has a result, too. */
 export class TestStack {
-  /** The settings, which may be changed between operations. */
-  readonly config: MemoryStack["config"];
   readonly #stack: MemoryStack;
 
   private constructor(
     readonly platform: Platform,
     program: () => unknown,
-    config: MemoryStack["config"],
+    /** The settings, which may be changed between operations. */
+    readonly config: MemoryStack["config"],
     stack: string,
   ) {
-    this.config = { ...settingsOf(platform), ...config };
-    this.#stack = new MemoryStack(program, this.config, { project: "test", stack });
+    this.#stack = new MemoryStack(program, config, { project: "test", stack });
   }
 
   /** @param options of the platform; `config` has further settings, `platform` is one that another stack uses */
@@ -35,24 +33,13 @@ export class TestStack {
   ): Promise<TestStack> {
     const used = platform ?? (await startPlatform(options));
     platforms.add(used);
-    return new TestStack(used, program, config, stack);
+    return new TestStack(used, program, { ...settingsOf(used), ...config }, stack);
   }
 
-  preview(): Promise<Result> {
-    return resultOf(this.#stack.preview());
-  }
-
-  up(): Promise<Result> {
-    return resultOf(this.#stack.up());
-  }
-
-  refresh(): Promise<Result> {
-    return resultOf(this.#stack.refresh());
-  }
-
-  destroy(): Promise<Result> {
-    return resultOf(this.#stack.destroy());
-  }
+  preview = () => resultOf(this.#stack.preview());
+  up = () => resultOf(this.#stack.up());
+  refresh = () => resultOf(this.#stack.refresh());
+  destroy = () => resultOf(this.#stack.destroy());
 
   /** The saved outputs of a resource, secrets in plain. */
   saved(name: string): Readonly<Record<string, unknown>> | undefined {

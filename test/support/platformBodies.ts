@@ -5,11 +5,6 @@ export function databaseText(given: Readonly<Record<string, unknown>> = {}): str
   return JSON.stringify(databaseRecord({ database_id: "db", ...given }));
 }
 
-/** The same with JSON written by hand at its end: for what no JavaScript value can say. */
-export function databaseTextAnd(json: string, given: Readonly<Record<string, unknown>> = {}): string {
-  return `${databaseText(given).slice(0, -1)},${json}}`;
-}
-
 /** Number of the last password reset of this process; each response contains new credentials. */
 let generation = 0;
 

@@ -5,7 +5,7 @@ import { passphrase } from "./engine";
 import { Folder } from "./folder";
 import { projectRoot } from "./host";
 import { examples } from "./project";
-import { findOnPath, runAsync } from "./processes";
+import { findOnPath, runAsync, runToEnd } from "./processes";
 
 /** Why programs in a language cannot run here; undefined if they can. @param programs what they need on PATH */
 export function whyNoPrograms(...programs: readonly string[]): string | undefined {
@@ -22,9 +22,8 @@ const unreachable =
 /** Writes the archives of the plugin, as it is built, and their checksums. @returns their paths, the checksums last */
 export async function writePluginArchives(folder: string): Promise<string[]> {
   const script = join(projectRoot, "scripts", "plugin-archive.mjs");
-  const { code, output } = await runAsync(process.execPath, [script, folder], { cwd: projectRoot });
-  assert.equal(code, 0, output);
-  return output.trim().split("\n");
+  const paths = await runToEnd(process.execPath, [script, folder], { cwd: projectRoot });
+  return paths.trim().split("\n");
 }
 
 /** A new home of Pulumi in which the plugin is installed, by the command for users. */
@@ -44,8 +43,7 @@ export class HomeWithPlugin extends Folder {
     const command = /^ *(pulumi plugin install .*)$/m.exec(page)?.[1] ?? assert.fail("the page has no command");
     const path = `${dirname(pulumi)}${delimiter}${process.env["PATH"]}`;
     const options = { cwd: home.directory, env: { ...home.environment, PATH: path } };
-    const { code, output } = await runAsync("sh", ["-e", "-c", command], options);
-    assert.equal(code, 0, output);
+    await runToEnd("sh", ["-e", "-c", command], options);
     return home;
   }
 

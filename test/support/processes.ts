@@ -37,21 +37,23 @@ export function findOnPath(name: string): string | undefined {
   return folders.map((folder) => join(folder, name)).find((path) => existsSync(path));
 }
 
-/** Runs a command without blocking the servers of the test. `signal` kills it with its children. */
+/** Runs a command without blocking the servers of the test. */
 export function runAsync(
   command: string,
   args: readonly string[],
-  options: { cwd: string; env?: Record<string, string>; signal?: AbortSignal },
+  { cwd, env }: { cwd: string; env?: Record<string, string> },
 ): Promise<{ code: number | null; output: string }> {
-  const { cwd, env, signal } = options;
-  const child = spawn(command, args, { cwd, env: { ...process.env, ...env }, detached: signal !== undefined });
-  signal?.addEventListener("abort", () => {
-    const runs = child.exitCode === null && child.signalCode === null;
-    if (runs && child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
-  });
+  const child = spawn(command, args, { cwd, env: { ...process.env, ...env } });
   let output = "";
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk: Buffer) => (output += chunk.toString()));
   return new Promise((resolve, reject) => {
     child.once("error", reject).once("close", (code) => resolve({ code, output }));
   });
+}
+
+/** The same for one that must succeed. @returns what it printed */
+export async function runToEnd(command: string, ...more: [readonly string[], Parameters<typeof runAsync>[2]]) {
+  const { code, output } = await runAsync(command, ...more);
+  if (code !== 0) throw new Error(`${command} ${more[0].join(" ")} ended with ${code}:\n${output}`);
+  return output;
 }

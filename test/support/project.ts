@@ -1,30 +1,20 @@
-import { cpSync, mkdirSync, rmSync, symlinkSync } from "node:fs";
+import { mkdirSync, rmSync, symlinkSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { type Platform } from "../../local/platform/index";
 import { Folder } from "./folder";
+import { type Account, settingsFor } from "./resources";
 
 const root = resolve(__dirname, "../..");
 export const examples = join(root, "examples");
 
 /** A Pulumi project in a temporary folder, with the packages that a user would have installed. */
 export class Project extends Folder {
-  /** @param program its source, or the name of an example, which is copied */
-  constructor(program: string | { readonly example: string }) {
+  constructor() {
     super();
     installPackages(this.directory);
-    if (typeof program !== "string") {
-      cpSync(join(examples, program.example), this.directory, { recursive: true });
-      return;
-    }
     const runtime = "{ name: nodejs, options: { typescript: false } }";
     this.write("package.json", `{ "name": "program", "private": true }`);
     this.write("Pulumi.yaml", `name: program\nmain: index.js\nruntime: ${runtime}\n`);
-    this.rewrite(program);
-  }
-
-  /** Replaces the program, as a user who edits it. */
-  rewrite(source: string): void {
-    this.write("index.js", source);
+    this.write("index.js", "");
   }
 
   uninstall(name: string): void {
@@ -41,18 +31,10 @@ export function installPackages(directory: string): void {
   }
 }
 
-/** Where a platform is, and the credentials of its account. */
-type Account = Pick<Platform, "url" | "username" | "password" | "queueToken">;
-
 /** The settings of a platform, as environment variables. */
-export function environmentOf({ url, username, password, queueToken }: Account): Record<string, string> {
-  return {
-    REKEY_BASE_URL: url,
-    REKEY_QUEUE_URL: url,
-    REKEY_USERNAME: username,
-    REKEY_PASSWORD: password,
-    REKEY_QUEUE_TOKEN: queueToken,
-  };
+export function environmentOf(account: Account): Record<string, string> {
+  const nameOf = (setting: string) => `REKEY_${setting.replace(/[A-Z]/g, "_$&").toUpperCase()}`;
+  return Object.fromEntries(Object.entries(settingsFor(account)).map(([name, value]) => [nameOf(name), String(value)]));
 }
 
 /** The configuration of a stack. */

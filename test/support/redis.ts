@@ -1,10 +1,13 @@
-import { spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { connect, createServer } from "node:net";
 import { text as textOf } from "node:stream/consumers";
 import { Redis } from "ioredis";
+import { findOnPath } from "./processes";
+import { until } from "./results";
 import { SocketServer } from "./socketServer";
 
-export const hasRedis = spawnSync("redis-server", ["--version"]).status === 0;
+export const hasRedis = findOnPath("redis-server") !== undefined;
 
 /** Describes specs that need a real Redis server; skips them if there is none. */
 export function withRedis(title: string, specs: (this: Mocha.Suite) => void): void {
@@ -12,14 +15,32 @@ export function withRedis(title: string, specs: (this: Mocha.Suite) => void): vo
   else it.skip(`${title} (skipped: there is no redis-server on PATH)`);
 }
 
-/** The user that Redis reports to a client with these credentials. */
-export async function whoAmI(url: string | undefined): Promise<string> {
-  const client = await session(url);
-  try {
-    return String(await client.call("acl", "whoami"));
-  } finally {
-    client.disconnect();
-  }
+/** A real Redis, and its URL with the administrator's password. */
+export type RedisServer = Awaited<ReturnType<typeof startRedisServer>>;
+
+/** Starts the `redis-server` on PATH at a free port. It saves nothing, and ends with this process. */
+export async function startRedisServer() {
+  const port = await freePort();
+  const args = ["--bind", "127.0.0.1", "--port", String(port), "--requirepass", "admin", "--save", ""];
+  const server = spawn("redis-server", args, { stdio: ["ignore", "pipe", "inherit"] });
+  const kill = (): void => void server.kill("SIGKILL");
+  process.once("exit", kill);
+  const ended = once(server, "close").then(() => process.off("exit", kill));
+  let printed = "";
+  server.stdout.on("data", (data: Buffer) => (printed += data.toString()));
+  await until(() => printed.includes("Ready to accept connections"));
+  const close = async (): Promise<void> => {
+    kill();
+    await ended;
+  };
+  return { url: `redis://:admin@127.0.0.1:${port}`, close };
+}
+
+/** A port at which nothing listens. */
+export async function freePort(): Promise<number> {
+  const server = await new SocketServer(createServer()).listen();
+  await server.close();
+  return server.port;
 }
 
 /** A session of a real Redis client that does not reconnect. @throws Error if it is refused */
@@ -48,7 +69,7 @@ export function redisCommand(...words: readonly string[]): string {
   return [`*${words.length}`, ...words.flatMap((word) => [`$${Buffer.byteLength(word)}`, word]), ""].join("\r\n");
 }
 
-/** A proxy between the platform and its Redis, which can close, open again, and lose responses. */
+/** A proxy between the platform and its Redis, which can close, open again at the same port, and lose responses. */
 export class RedisLine extends SocketServer {
   loseResponses = false;
 
@@ -62,10 +83,5 @@ export class RedisLine extends SocketServer {
         redis.on("close", () => client.destroy());
       }),
     );
-  }
-
-  /** Listens, after the first time at the same port. */
-  async start(): Promise<void> {
-    await this.listen(this.port);
   }
 }

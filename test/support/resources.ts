@@ -1,5 +1,5 @@
 import { type Platform } from "../../local/platform/index";
-import { configuration, providerTexts } from "./host";
+import { providerTexts } from "./host";
 import { type Properties } from "./wire";
 
 /** Path of the operation that reads a database, which not every platform has. */
@@ -15,15 +15,13 @@ export function counterReset(flowControlKey: unknown, more: Properties = {}): Pr
   return { flowControlKey, ...more, __provider: providerTexts.flowControlReset };
 }
 
-/** Inputs of a FlowControlLimits, as they reach the host. */
-export function keyLimits(flowControlKey: unknown, more: Properties = {}): Properties {
-  return { flowControlKey, ...more, __provider: providerTexts.flowControlLimits };
-}
+/** Where a platform is, and the credentials of its account. */
+export type Account = Pick<Platform, "url" | "username" | "password" | "queueToken">;
 
-/** A stack's configuration for this platform. */
-export function configurationFor(
-  { url, username, password, queueToken }: Pick<Platform, "url" | "username" | "password" | "queueToken">,
-  more: Record<string, string | number | undefined> = {},
-): Properties {
-  return configuration({ baseUrl: url, queueUrl: url, username, password, queueToken, ...more });
+/** The settings for a platform, and others. Undefined leaves one out. */
+export function settingsFor(
+  { url, username, password, queueToken }: Account,
+  more: Readonly<Record<string, string | number | undefined>> = {},
+) {
+  return { baseUrl: url, queueUrl: url, username, password, queueToken, ...more };
 }

@@ -8,7 +8,7 @@ export class SocketServer {
   port = 0;
   readonly #sockets = new Set<Socket>();
 
-  protected constructor(protected readonly server: Server) {
+  constructor(readonly server: Server) {
     server.on("connection", (socket: Socket) => {
       this.connections++;
       this.keep(socket);
@@ -32,7 +32,8 @@ export class SocketServer {
     await new Promise((resolve) => this.server.close(resolve));
   }
 
-  protected async listen(port = 0, host = "127.0.0.1"): Promise<this> {
+  /** @param port default: a free one, and after it was closed the same as before */
+  async listen(port = this.port, host = "127.0.0.1"): Promise<this> {
     await new Promise<void>((resolve) => this.server.listen(port, host, resolve));
     this.port = (this.server.address() as AddressInfo).port;
     return this;

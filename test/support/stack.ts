@@ -1,4 +1,5 @@
 import { InitError } from "../../provider/engine/adapter";
+import assert from "node:assert/strict";
 import { type Host, providerTexts, type Result } from "./host";
 import { type Properties, revealed } from "./wire";
 
@@ -14,18 +15,13 @@ export interface EngineCalls {
   /** Whether a preview also asks for the change. */
   readonly previews: boolean;
   /** @returns the inputs for the calls that follow, and what is wrong with them */
-  check(inputs: Properties, olds: Properties): Promise<Checked>;
+  check(inputs: Properties, olds: Properties): Promise<{ inputs: Properties; problems: readonly string[] }>;
   diff(id: string, olds: Properties, inputs: Properties): Promise<{ changes: boolean; replaces: readonly string[] }>;
   create(inputs: Properties, preview: boolean): Promise<Saved>;
   update(id: string, olds: Properties, inputs: Properties, preview: boolean): Promise<Saved>;
   /** An import, without outputs and inputs. */
   read(id: string, olds: Properties, inputs: Properties): Promise<Saved>;
   delete(id: string, olds: Properties): Promise<void>;
-}
-
-interface Checked {
-  readonly inputs: Properties;
-  readonly problems: readonly string[];
 }
 
 /** What an operation did, and the outputs that it saved or planned. */
@@ -56,8 +52,8 @@ export class Stack {
   }
 
   async refresh(): Promise<Properties> {
-    const { id, inputs = {} } = this.saved ?? { id: "" };
-    this.saved = { ...(await this.calls.read(id, this.saved?.outputs ?? {}, inputs)), inputs };
+    const { id, outputs, inputs = {} } = this.saved ?? assert.fail();
+    this.saved = { ...(await this.calls.read(id, outputs, inputs)), inputs };
     return this.plain;
   }
 
@@ -74,15 +70,15 @@ export class Stack {
     const { saved, calls } = this;
     const { inputs, problems } = await calls.check(program, saved?.inputs ?? {});
     if (problems.length > 0) throw new Error(problems.join("\n"));
-    const diff = saved && (await calls.diff(saved.id, saved.outputs, inputs));
-    if (saved && !diff?.changes) return { did: "same", outputs: saved.outputs };
-    const isNew = saved === undefined || (diff !== undefined && diff.replaces.length > 0);
-    const did = saved === undefined ? "create" : isNew ? "replace" : "update";
+    const isNew = { changes: true, replaces: [] };
+    const { changes, replaces } = saved ? await calls.diff(saved.id, saved.outputs, inputs) : isNew;
+    if (saved && !changes) return { did: "same", outputs: saved.outputs };
+    const did = !saved ? "create" : replaces.length > 0 ? "replace" : "update";
     if (preview && !calls.previews) return { did, outputs: {} };
     try {
-      const made = await (isNew
-        ? calls.create(inputs, preview)
-        : calls.update(saved.id, saved.outputs, inputs, preview));
+      const made = await (saved && did === "update"
+        ? calls.update(saved.id, saved.outputs, inputs, preview)
+        : calls.create(inputs, preview));
       if (!preview) this.saved = { ...made, inputs };
       return { did, outputs: made.outputs };
     } catch (error) {
@@ -94,27 +90,15 @@ export class Stack {
 
 /** The process of an adapter, for a resource that names this provider. */
 export function hostCalls(host: Host, provider: keyof typeof providerTexts): EngineCalls {
-  const __provider = providerTexts[provider];
-  // Pulumi's dynamic provider host gets no marks.
-  const given = (outputs: Properties) => (host.adapter === "plugin" ? outputs : revealed(outputs));
+  const own = (properties: Properties) => ({ ...properties, __provider: providerTexts[provider] });
   return {
     previews: host.adapter === "plugin",
-    check: async (news, olds) => {
-      const { inputs, failures } = await host.check({ ...news, __provider }, olds);
-      return { inputs, problems: failures.map(({ reason }) => reason) };
-    },
-    diff: async (id, olds, inputs) => {
-      const { changes, replaces } = await host.diff(id, given(olds), { ...inputs, __provider });
-      return { changes: changes === "some", replaces };
-    },
-    create: async (inputs, preview) => savedBy(await host.create({ ...inputs, __provider }, preview)),
-    update: async (id, olds, inputs, preview) =>
-      savedBy(await host.update(id, given(olds), { ...inputs, __provider }, preview)),
-    read: async (id, olds, inputs) => {
-      const found = await host.read(id, given(olds), { ...inputs, __provider });
-      return { id: found.id, outputs: found.outs };
-    },
-    delete: (id, olds) => host.delete(id, { ...given(olds), __provider }),
+    check: (inputs, olds) => host.check(own(inputs), olds),
+    diff: (id, olds, inputs) => host.diff(id, olds, own(inputs)),
+    create: async (inputs, preview) => savedBy(await host.create(own(inputs), preview)),
+    update: async (id, olds, inputs, preview) => savedBy(await host.update(id, olds, own(inputs), preview)),
+    read: (id, olds, inputs) => host.read(id, olds, own(inputs)),
+    delete: (id, olds) => host.delete(id, own(olds)),
   };
 }
 

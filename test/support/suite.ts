@@ -8,19 +8,16 @@ export function itInPairs<T>(
   test: (item: T) => Promise<void>,
 ): void {
   const runs: Promise<void>[] = [];
-  const run = (index: number): Promise<void> | undefined => {
+  const start = (index: number): void => {
     const item = items[index];
-    if (item === undefined) return undefined;
-    const running = (runs[index] ??= test(item));
     // Its own test reports a failure.
-    running.catch(() => undefined);
-    return running;
+    if (item !== undefined) (runs[index] ??= test(item)).catch(() => undefined);
   };
   for (const [index, item] of items.entries()) {
     it(titleOf(item, index + 1), () => {
-      const running = run(index);
-      void run(index + 1);
-      return running;
+      start(index);
+      start(index + 1);
+      return runs[index];
     });
   }
 }

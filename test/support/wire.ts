@@ -1,47 +1,29 @@
-import { createRequire } from "node:module";
-import type { JavaScriptValue, Struct } from "google-protobuf/google/protobuf/struct_pb";
+import * as rpc from "@pulumi/pulumi/runtime/rpc";
+import { struct } from "../../provider/engine/plugin/wire";
+import { type Properties } from "../../provider/records/properties";
 
-// The base library of the messages must be the copy that `@pulumi/pulumi` uses, wherever it is installed.
-const sdkRequire = createRequire(require.resolve("@pulumi/pulumi/package.json"));
-export const structs = sdkRequire(
-  "google-protobuf/google/protobuf/struct_pb",
-) as typeof import("google-protobuf/google/protobuf/struct_pb");
-export const { Empty } = sdkRequire(
-  "google-protobuf/google/protobuf/empty_pb",
-) as typeof import("google-protobuf/google/protobuf/empty_pb");
-
-/** Properties of a resource as they are sent: secrets are marked objects. */
-export type Properties = Record<string, unknown>;
+export { properties as fromStruct } from "../../provider/engine/plugin/wire";
+export { type Properties } from "../../provider/records/properties";
 
 /** Pulumi's placeholder for an unknown value. */
-export const unknown = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
-
-const signature = "4dabf18193072939515e22adb298388d";
-const secretMark = "1b47061264138c4ac30d75fd1eb44270";
+export const unknown = rpc.unknownValue;
 
 /** Leaves out what is undefined, as an engine does. */
-export function toStruct(properties: Properties): Struct {
-  const plain = JSON.parse(JSON.stringify(properties)) as Record<string, JavaScriptValue>;
-  return structs.Struct.fromJavaScript(plain);
-}
-
-export function fromStruct(struct: Struct | undefined): Properties {
-  return struct?.toJavaScript() ?? {};
+export function toStruct(properties: Properties) {
+  return struct(JSON.parse(JSON.stringify(properties)) as Properties);
 }
 
 export function secret(value: unknown): Properties {
-  return { [signature]: secretMark, value };
+  return { [rpc.specialSigKey]: rpc.specialSecretSig, value };
 }
 
 export function isSecret(value: unknown): value is { value: unknown } {
-  return typeof value === "object" && value !== null && (value as Properties)[signature] === secretMark;
+  return rpc.isRpcSecret(value);
 }
 
 /** The properties as the engine passes them to the next call: secrets unmarked. */
 export function revealed(properties: Properties): Properties {
-  return Object.fromEntries(
-    Object.entries(properties).map(([name, value]) => [name, isSecret(value) ? value.value : value]),
-  );
+  return Object.fromEntries(Object.entries(properties).map(([name, value]) => [name, rpc.unwrapRpcSecret(value)]));
 }
 
 /** What the engine shows and saves unencrypted: a value with everything that is marked as a secret replaced. */

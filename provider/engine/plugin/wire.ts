@@ -21,11 +21,11 @@ type EmptyModule = typeof import("google-protobuf/google/protobuf/empty_pb");
 /** The libraries under the messages must be the copies that `@pulumi/pulumi` uses, wherever they are installed. */
 const sdkRequire = createRequire(require.resolve("@pulumi/pulumi/package.json"));
 const grpc = sdkRequire("@grpc/grpc-js") as typeof import("@grpc/grpc-js");
-const { Empty } = sdkRequire("google-protobuf/google/protobuf/empty_pb") as EmptyModule;
+export const { Empty } = sdkRequire("google-protobuf/google/protobuf/empty_pb") as EmptyModule;
 const structs = sdkRequire("google-protobuf/google/protobuf/struct_pb") as StructModule;
 
 /** Saved states and credentials of a fleet can be larger than gRPC's usual 4 MB. */
-const unlimited = { "grpc.max_receive_message_length": -1, "grpc.max_send_message_length": -1 };
+export const unlimited = { "grpc.max_receive_message_length": -1, "grpc.max_send_message_length": -1 };
 
 /** Milliseconds that a line for the user may take to be delivered. */
 const logTimeoutMs = 5_000;
@@ -163,11 +163,11 @@ function checked(inputs: Properties, reasons: readonly string[]): messages.Check
 }
 
 /** Values for a message. They must contain nothing undefined. */
-function struct(values: Properties): Struct {
+export function struct(values: Properties): Struct {
   return structs.Struct.fromJavaScript(values as Record<string, JavaScriptValue>);
 }
 
 /** Values of a message: secrets and unknown values keep their marks. */
-function properties(values: Struct | undefined): Properties {
+export function properties(values: Struct | undefined): Properties {
   return values?.toJavaScript() ?? {};
 }

@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Platform, startPlatform } from "../../../local/platform/index";
 import { FakeRedis } from "../../support/fakeRedis";
-import { RedisLine, session, whoAmI, withRedis } from "../../support/redis";
-import { type RedisServer, startRedisServer } from "../../support/redisServer";
+import { RedisLine, type RedisServer, session, startRedisServer, withRedis } from "../../support/redis";
 import { resetPassword } from "./client";
 
 // That its passwords are replaced, late or never: secrets.test.ts.
@@ -19,7 +18,7 @@ withRedis("Local platform: a real Redis, and its outages", () => {
   beforeEach(async () => {
     const url = new URL(redis.url);
     line = new RedisLine(Number(url.port));
-    await line.start();
+    await line.listen();
     platform = await startPlatform({ redis: Object.assign(url, { port: line.port }).href });
   });
   afterEach(async () => {
@@ -51,13 +50,15 @@ withRedis("Local platform: a real Redis, and its outages", () => {
     };
     await line.close();
     await refusesReset();
-    await line.start();
+    await line.listen();
     while ((await resetPassword(platform)).status !== 200) await sleep(20);
     line.loseResponses = true;
     await refusesReset();
-    await assert.rejects(whoAmI(urlOf()), /WRONGPASS/, "the test must have lost the response, not the request");
+    await assert.rejects(session(urlOf()), /WRONGPASS/, "the test must have lost the response, not the request");
     line.loseResponses = false;
-    while (!(await whoAmI(urlOf()).catch(() => undefined))) await sleep(20);
+    let client: Awaited<ReturnType<typeof session>> | undefined;
+    while (!(client = await session(urlOf()).catch(() => undefined))) await sleep(20);
+    client.disconnect();
   });
 });
 

@@ -23,7 +23,7 @@ esac
 
 /** A project on a local platform, in which the doctor runs as users run it. */
 export class Fixture {
-  readonly project = new Project("");
+  readonly project = new Project();
   /** Has the `pulumi` that comes first on PATH. */
   readonly bin = new Folder();
 

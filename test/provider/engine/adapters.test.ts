@@ -3,7 +3,7 @@ import { type Platform, startPlatform } from "../../../local/platform/index";
 import { type ResourceType, resources } from "../../../provider/engine/resources";
 import { secretOutputsOf } from "../../../provider/resource";
 import { type Adapter, Host, type providerTexts } from "../../support/host";
-import { configurationFor, databasePath } from "../../support/resources";
+import { settingsFor, databasePath } from "../../support/resources";
 import { hostCalls, Stack } from "../../support/stack";
 import { type Properties, secretNames } from "../../support/wire";
 
@@ -35,8 +35,8 @@ const programs: Readonly<Partial<Record<ResourceType, readonly [first: Propertie
 
 /** What a run of each version, with a refresh after it, saves; credentials and times differ from run to run. */
 async function walk(adapter: Adapter, platform: Platform): Promise<unknown[]> {
-  const config = configurationFor(platform, { databasePath, queueUserId, queueToken: undefined });
-  const host = await Host.start({ adapter, config });
+  const settings = settingsFor(platform, { databasePath, queueUserId, queueToken: undefined });
+  const host = await Host.start({ adapter, settings });
   const changes = () => platform.requests.filter(({ method }) => method !== "GET").length;
   const seen: unknown[] = [];
   try {

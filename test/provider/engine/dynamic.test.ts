@@ -1,42 +1,40 @@
 import assert from "node:assert/strict";
 import { createProviders } from "../../../provider/engine/dynamic";
-import { FakeRequester } from "../../support/fakeRequester";
-import { inProcessProvider } from "../../support/inProcessProvider";
+import { InProcessAdapter } from "../../support/inProcessAdapter";
 import { databaseText } from "../../support/platformBodies";
 
 describe("the dynamic provider", () => {
   const __provider = "exports.handler=…";
   const inputs = { databaseId: "db", __provider };
-  const printed: string[] = [];
-  const start = () => {
-    printed.length = 0;
-    const requester = new FakeRequester(() => ({ body: databaseText({ password: "p" }) }));
-    return inProcessProvider(requester, (line) => printed.push(line));
-  };
+  let process: InProcessAdapter;
+  beforeEach(() => {
+    process = new InProcessAdapter();
+    process.answer = () => databaseText({ password: "p" });
+  });
 
   it("announces a new resource when it is checked, which previews do, unless it is refused, adopted or saved", async () => {
-    const { passwordRotation, signingKeyRotation } = start();
+    const { passwordRotation, signingKeyRotation } = process.adapter;
     await passwordRotation.check({}, { ...inputs, verison: 1 });
     await passwordRotation.check({}, { ...inputs, initialRotation: false });
     await passwordRotation.check(inputs, inputs);
     await signingKeyRotation.check({ __provider }, { __provider, rotateEvery: "30d" });
-    assert.deepEqual(printed, []);
+    assert.deepEqual(process.said, []);
     await passwordRotation.check({}, inputs);
-    assert.equal(printed.length, 1);
-    assert.match(printed.join(), /^Password of database "db": will be reset, because the resource is new/);
+    assert.equal(process.said.length, 1);
+    assert.match(process.said.join(), /^Password of database "db": will be reset, because the resource is new/);
   });
 
   it("announces a replacement once", async () => {
-    const { passwordRotation } = start();
+    const { passwordRotation } = process.adapter;
     const { outs: saved = {} } = await passwordRotation.create({ ...inputs, initialRotation: false });
     const plain = { ...inputs, outcome: saved["outcome"], memory: (saved["memory"] as { value: string }).value };
-    printed.length = 0;
+    process.said.length = 0;
     const other = { ...inputs, databaseId: "other" };
     await passwordRotation.check(inputs, other);
     assert.deepEqual((await passwordRotation.diff("db", plain, other)).replaces, ["databaseId"]);
     await passwordRotation.check({}, other);
-    assert.equal(printed.length, 1);
-    assert.match(printed.join(), /^Password of database "other": will be reset, because the resource is new/);
+    assert.equal(process.said.length, 1);
+    assert.match(process.said.join(), /^Password of database "other": will be reset, because the resource is new/);
   });
 
   it("changes nothing if the host is too old to pass on the configuration: the environment may name another platform", async () => {

@@ -12,7 +12,7 @@ import {
   type RequesterOptions,
 } from "../../../provider/platform/http";
 import { version } from "../../../package.json";
-import { type HttpServer, responding, type Scripted, startServer } from "../../support/httpServer";
+import { type Behaviour, type HttpServer, responding, startServer } from "../../support/httpServer";
 import { allThatShows } from "../../support/canaries";
 
 const authorization = "Basic canary-token";
@@ -49,14 +49,14 @@ async function failureOf(sending: Promise<unknown>): Promise<RequestError> {
 describe("platform: the requester, over a real socket", () => {
   const { random } = Math;
   let server: HttpServer;
-  const start = async (...script: Scripted[]): Promise<string> => (server = await startServer(...script)).url;
+  const start = async (...script: Behaviour[]): Promise<string> => (server = await startServer(...script)).url;
   afterEach(async () => {
     Math.random = random;
     await server.close();
   });
 
   it("sends a POST with its authorization, its own name and no body, once", async () => {
-    const url = await start({ body: '{"é":1}' });
+    const url = await start(responding(200, '{"é":1}'));
     const { status, body, facts } = await requester(url).send(reset);
     assert.deepEqual({ status, body, url: facts.url }, { status: 200, body: '{"é":1}', url: url + reset.path });
     const [{ headers, ...request } = assert.fail(), ...more] = server.requests;
@@ -76,7 +76,7 @@ describe("platform: the requester, over a real socket", () => {
   });
 
   it("sends a GET with its query encoded, which no error shows", async () => {
-    const url = await start({}, { status: 404 });
+    const url = await start(responding(200), responding(404));
     const queue = requester(url);
     await queue.send({ ...reading, query: { search: "a b&c=d/ü+" } });
     const { path = "" } = server.requests[0] ?? {};
@@ -99,7 +99,7 @@ describe("platform: the requester, over a real socket", () => {
     it(title, async () => {
       // The shortest wait that is still longer than the other request.
       Math.random = () => 0.2;
-      const url = await start({ status: 429, headers: { ...headers } }, {});
+      const url = await start(responding(429, "{}", { ...headers }), responding(200));
       const one = requester(url, { maxConcurrency: 1 });
       const before = performance.now();
       await Promise.all([one.send(reset), one.send(reading)]);
@@ -109,7 +109,7 @@ describe("platform: the requester, over a real socket", () => {
   }
 
   it("asks before each attempt of a reset, and sends nothing if it must not", async () => {
-    const url = await start({ status: 429 }, {});
+    const url = await start(responding(429), responding(200));
     const asked: string[] = [];
     const asking = requester(url, { beforeSend: async ({ purpose }) => void asked.push(purpose) });
     await asking.send(reset);
@@ -136,14 +136,17 @@ describe("platform: the requester, over a real socket", () => {
 
   it("reads 1 MiB, and more of a list, decompressed", async () => {
     const size = 1024 * 1024;
-    const compressed = responding(200, gzipSync(" ".repeat(size + 1)), { "content-encoding": "gzip" });
-    for (const [script, expected, isList] of [
-      [{ body: " ".repeat(size) }, size],
-      [{ body: " ".repeat(size + 1) }, "the response was too large"],
-      [compressed, "the response was too large"],
-      [{ body: " ".repeat(size + 1) }, size + 1, true],
-    ] satisfies readonly (readonly [Scripted, number | string, boolean?])[]) {
-      const sending = requester(await start(script)).send({ ...reset, ...(isList && { isList }) });
+    const large = " ".repeat(size + 1);
+    for (const [body, expected, isList, headers] of [
+      [" ".repeat(size), size],
+      [large, "the response was too large"],
+      [gzipSync(large), "the response was too large", false, { "content-encoding": "gzip" }],
+      [large, size + 1, true],
+    ] satisfies readonly (readonly [string | Buffer, number | string, boolean?, Record<string, string>?])[]) {
+      const sending = requester(await start(responding(200, body, headers))).send({
+        ...reset,
+        ...(isList && { isList }),
+      });
       const { delivery, happened } = typeof expected === "string" ? await failureOf(sending) : {};
       if (typeof expected === "number") assert.equal((await sending).body.length, expected);
       else assert.deepEqual({ delivery, happened }, { delivery: "maybe applied", happened: expected });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { startRedisServer } from "../../support/redisServer";
+import { startRedisServer, session, withRedis } from "../../support/redis";
 import { type Credential } from "../../../provider/platform/endpoint";
 import { CredentialProbe, type ProbeOptions, type ProbeRequest } from "../../../provider/platform/probe";
 import { KnownSecrets } from "../../../provider/platform/redact";
@@ -8,7 +8,6 @@ import { caFile, certificate } from "../../faults/certificates";
 import { FakeRedis, type RedisReply } from "../../support/fakeRedis";
 import { leaksOf } from "../../support/canaries";
 import { responding } from "../../support/httpServer";
-import { session, withRedis } from "../../support/redis";
 import { withRealSockets } from "./realSockets";
 
 const value = "canary-password-3f1a";
@@ -47,24 +46,34 @@ describe("verification: the probe of a database", () => {
 
   const noPassword = "-ERR AUTH <password> called without any password configured";
   const noRedis = /^unknown: the reply to AUTH is not that of a Redis$/;
-  /** In addition to rows 62 to 71 of the fault table. */
-  const replies: Readonly<Record<string, readonly [ReturnType<RedisReply>, says: RegExp, greeting?: string]>> = {
-    "refuses the password, as new ones do": ["-WRONGPASS invalid", /^refused: WRONGPASS invalid$/],
-    "refuses the password, as old ones do": ["-ERR invalid password", /^refused: ERR invalid password$/],
-    "has no password": [noPassword, /^unknown: .* responded to AUTH with an error: .*without any/],
-    "closes the connection": ["close", /^unknown: .*(closed the connection|ECONNRESET)/],
-    "speaks first, as other protocols do": [undefined, noRedis, "220 ESMTP"],
-    "does not end its reply": [{ begin: "+O" }, /^unknown: the server did not respond in time$/],
-    "never ends its reply": [{ begin: "+O", filling: "o" }, noRedis],
-    ...Object.fromEntries(["+HELLO", "*2", ":1"].map((line) => [`replies ${line}`, [line, noRedis]])),
+  const pour: RedisReply = (_, socket) => {
+    const fill = (): void => {
+      while (socket.write(Buffer.alloc(64 * 1024, "o")));
+    };
+    socket.on("drain", fill).write("+O");
+    fill();
   };
-  for (const [what, [reply, says, greeting]] of Object.entries(replies)) {
+  /** In addition to rows 62 to 71 of the fault table. */
+  const replies: Readonly<Record<string, readonly [RedisReply, says: RegExp]>> = {
+    "refuses the password, as new ones do": [() => "-WRONGPASS invalid", /^refused: WRONGPASS invalid$/],
+    "refuses the password, as old ones do": [() => "-ERR invalid password", /^refused: ERR invalid password$/],
+    "has no password": [() => noPassword, /^unknown: .* responded to AUTH with an error: .*without any/],
+    "closes the connection": [(_, socket) => void socket.destroy(), /^unknown: .*(closed the connection|ECONNRESET)/],
+    "does not end its reply": [(_, socket) => void socket.write("+O"), /^unknown: the server did not respond in time$/],
+    "never ends its reply": [pour, noRedis],
+    ...Object.fromEntries(["+HELLO", "*2", ":1"].map((line) => [`replies ${line}`, [() => line, noRedis]])),
+  };
+  for (const [what, [reply, says]] of Object.entries(replies)) {
     it(`reports a server that ${what}`, async () => {
-      const server = await fake(() => reply);
-      server.greeting = greeting;
+      const server = await fake(reply);
       assert.match(await probe(local(server.port), {}, { timeoutMs: 500 }), says);
     });
   }
+
+  it("reports a server that speaks first, as other protocols do", async () => {
+    const { port } = await startServer({ accept: (socket) => void socket.write("220 ESMTP\r\n") });
+    assert.match(await probe(local(port)), noRedis);
+  });
 
   it("goes through the proxy with TLS, and the proxy sees no credential", async () => {
     const server = await fake(ok, "good");

@@ -273,7 +273,10 @@ describe("fleet: failures", () => {
   it("of some are saved with each, the others are saved, and the next `up` processes only these", async () => {
     const fleet = fleetOf();
     const { answer } = fleet.fake;
-    fleet.fake.answer = (id) => (id === "b" ? rejected() : id === "d" ? new TypeError("canary") : answer(id));
+    fleet.fake.answer = (id) => {
+      if (id === "d") throw new TypeError("canary");
+      return id === "b" ? rejected() : answer(id);
+    };
     const inputs = { databases: { one: "a", two: "b", three: "c", four: "d" }, version: 1 };
     const run = fleet.fake.start();
     run.platform.secrets.add(["it broke"]);
@@ -325,7 +328,7 @@ describe("fleet: failures", () => {
     const next = await fleet.up({ databases });
     assert.deepEqual([next.sent.length, next.sent.includes("z")], [40, false]);
     const limited = fleetOf();
-    limited.fake.maxResets = 3;
+    limited.fake.settings.maxResetsPerRun = "3";
     const refused = await limited.up({ databases: many(5), concurrency: 1, maxFailures: 1 });
     assert.deepEqual([refused.sent.length, refused.message?.match(/REKEY_RESET_LIMIT/g)?.length], [3, 2]);
   });

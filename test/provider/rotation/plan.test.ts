@@ -15,7 +15,6 @@ import {
   type Plan,
   whyElsewhere,
 } from "../../../provider/rotation/plan";
-import { Settings } from "../../../provider/settings/settings";
 import { FakeRun } from "../../support/fakeRun";
 import { contextAt, stateAfterReset } from "../../support/savedRotation";
 
@@ -377,15 +376,13 @@ describe("plan: the queue's own token", () => {
   });
 
   it("is known from the settings, unless each process reads it", () => {
-    const fake = new FakeRun();
-    fake.ownToken = "own";
-    const both = { queueToken: "own", queueUserId: "user" } as const;
-    const settings = new Settings((name) => (both as Readonly<Record<string, string>>)[name]);
+    const runWith = (settings: FakeRun["settings"]) => Object.assign(new FakeRun(), { settings }).start();
+    const own = runWith({ queueToken: "own", queueUserId: undefined });
     const tokens = [
-      contextOf({ kind: queueToken }, fake.start()),
-      contextOf({ kind: databasePassword }, fake.start()),
-      contextOf({ kind: queueToken }, fake.start({}, { settings })),
-      contextOf({ kind: queueToken }, new FakeRun().start()),
+      contextOf({ kind: queueToken }, own),
+      contextOf({ kind: databasePassword }, own),
+      contextOf({ kind: queueToken }, runWith({ queueToken: "own", queueUserId: "user" })),
+      contextOf({ kind: queueToken }, runWith({ queueUserId: undefined })),
     ].map(({ ownToken }) => ownToken);
     assert.deepEqual(tokens, ["own", undefined, undefined, undefined]);
   });

@@ -6,7 +6,6 @@ import { type Resource } from "../../../provider/resource";
 import { readMemory } from "../../../provider/rotation/memory";
 import { type Desired } from "../../../provider/rotation/plan";
 import { rotationOf } from "../../../provider/rotation/rotation";
-import { Settings } from "../../../provider/settings/settings";
 import { asShown, FakeRun, passwordRotation, rejected, type SavedRotation, unconfirmed } from "../../support/fakeRun";
 
 const { check, plan, apply, refresh } = asShown(passwordRotation);
@@ -15,8 +14,9 @@ const shows = (credentials: Credentials): Partial<SecretResponse> => ({ record: 
 
 describe("rotation: one reset", () => {
   it("is refused for a host to which the password would be sent in plain text, and which then has no URL", () => {
-    const settings = new Settings((name) => (name === "databaseHost" ? "db.example.com" : undefined));
-    const run = new FakeRun().start({}, { settings });
+    const fake = new FakeRun();
+    fake.settings.databaseHost = "db.example.com";
+    const run = fake.start();
     assert.match(check({ ...id, connection: { tls: false } }, run).join(), /plain text.*REKEY_INPUT_INVALID/);
     assert.deepEqual(check({ ...id, connection: { tls: false, host: "localhost" } }, run), []);
   });
@@ -117,7 +117,7 @@ describe("rotation: one reset", () => {
 describe("rotation: what a preview says", () => {
   it("counts aloud, and warns above the limit of the run, 0 included", () => {
     const limited = new FakeRun();
-    limited.maxResets = 2;
+    limited.settings.maxResetsPerRun = "2";
     const run = limited.start();
     const say = (databaseId: string) => plan(undefined, { databaseId, version: 1 }, run);
     assert.match(
@@ -129,7 +129,7 @@ describe("rotation: what a preview says", () => {
     assert.match(say("c").warning ?? "", /So far 3 of 2 in this run: .* will be refused\.$/);
     assert.deepEqual(say("c"), { changes: true, changing: undefined }, "one reset is announced once");
     const none = new FakeRun();
-    none.maxResets = 0;
+    none.settings.maxResetsPerRun = "0";
     assert.match(plan(undefined, id, none.start()).warning ?? "", /So far 1 of 0/);
   });
 
@@ -159,7 +159,7 @@ describe("rotation: what a preview says", () => {
   it("that a refusal may end with a read, and a reset be sent", async () => {
     const fake = new FakeRun();
     fake.canRead = true;
-    fake.deadlineMs = 0;
+    fake.settings.deadlineSeconds = "0.000001";
     const first = await apply(undefined, { ...id, version: 1, rotateEvery: "1d" }, fake.start());
     fake.readDatabase = () => shows({ password: "password-1" });
     fake.answer = () => unconfirmed();
@@ -180,7 +180,7 @@ describe("rotation: what a preview says", () => {
     const fake = new FakeRun();
     const { outputs } = await apply(undefined, { ...id, rotateEvery: "1d" }, fake.start());
     fake.time = new Date("2026-11-25T12:00:00Z");
-    fake.scheduledResets = "off";
+    fake.settings.scheduledResets = "off";
     const planned = plan(outputs, { ...id, rotateEvery: "1d" }, fake.start());
     assert.equal(planned.changes, false);
     assert.match(planned.warning ?? "", /waits: rekey:scheduledResets is off/);
@@ -329,7 +329,7 @@ describe("rotation: signing keys", () => {
 
   it("after a lost roll, wait for minInterval, with that as the only advice", async () => {
     const { fake, state, up } = platform();
-    fake.deadlineMs = 0;
+    fake.settings.deadlineSeconds = "0.000001";
     fake.answer = () => unconfirmed();
     const lost = await up(undefined, { version: 1 });
     assert.match(lost.message ?? "", /once minInterval has passed/);
@@ -344,7 +344,9 @@ describe("rotation: the token of a queue user", () => {
     const fake = new FakeRun();
     fake.answer = () => ({ credentials: { token: "new" } });
     const resource = asShown(rotationOf(queueToken) as Resource<Desired, Record<string, unknown>>);
-    await resource.apply(undefined, { queueUserId: "u" } as Desired, fake.start());
-    assert.deepEqual(fake.queueTokens, [["u", "new"]]);
+    const used: unknown[] = [];
+    const run = fake.start({ useQueueToken: (...token) => void used.push(token) });
+    await resource.apply(undefined, { queueUserId: "u" } as Desired, run);
+    assert.deepEqual(used, [["u", "new"]]);
   });
 });

@@ -290,16 +290,16 @@ describe("verification: CredentialVerification", () => {
   describe("of a password that is not saved", () => {
     it("is waited for, and is read once", async () => {
       fake.canRead = true;
-      fake.readDatabase = () => ({ credentials: { password: canary(fake.databaseReads.length < 3 ? 1 : 2) } });
+      fake.readDatabase = () => ({ credentials: { password: canary(fake.reads.length < 3 ? 1 : 2) } });
       fake.probe = () => refused;
       await verify(unsaved(2), undefined, { withinSeconds: 9 });
-      assert.deepEqual([fake.databaseReads.length, tried().length], [3, 4]);
+      assert.deepEqual([fake.reads.length, tried().length], [3, 4]);
     });
 
     it("cannot be verified if it cannot be read", async () => {
       const { message } = await verify(unsaved(2));
       assert.match(message, /is not saved, and this platform cannot be read.*Set rekey:databasePath, or remove/s);
-      assert.deepEqual([tried(), fake.databaseReads, fake.waits], [[], [], []]);
+      assert.deepEqual([tried(), fake.reads, fake.waits], [[], [], []]);
       fake.canRead = true;
       fake.readDatabase = () => rejected();
       assert.match((await verify(unsaved(2))).message, /is not saved, and could not be read: it broke.*Fix it/s);

@@ -81,8 +81,8 @@ describe("plugin service", () => {
     }
   });
 
-  it("announces a new resource at it, once in a preview and once in an up, and a replacement once", async () => {
-    const line = /^it: Password of database "db-\w+": will be reset, because the resource is new/;
+  it("announces a new resource, once in a preview and once in an up, and a replacement once", async () => {
+    const line = /^Password of database "db-\w+": will be reset, because the resource is new/;
     for (const preview of [true, false]) {
       plugin = Plugin.for(platform);
       await (preview ? stackOf().preview(rotation()) : stackOf().up(rotation()));
@@ -166,7 +166,7 @@ describe("plugin service", () => {
         assert.equal((await stack.up({ ...given, version: 1 })).outputs.outcome, "adopted");
         assert.notDeepEqual(leaks(), []);
       }
-      assert.match(importer.said.join("\n"), /^it: .* was imported: .* and nothing is reset\.$/m);
+      assert.match(importer.said.join("\n"), /^.* was imported: .* and nothing is reset\.$/m);
       assert.equal((await stack.preview({ ...given, version: 1 })).did, "same");
       assert.equal((await stack.preview({ ...given, version: 2 })).did, "update");
     }

@@ -7,29 +7,27 @@ import { LogSeverity } from "@pulumi/pulumi/proto/engine_pb";
 import { ResourceProviderService as calls } from "@pulumi/pulumi/proto/provider_grpc_pb";
 import * as messages from "@pulumi/pulumi/proto/provider_pb";
 import { type Platform, startPlatform } from "../../../../local/platform/index";
+import { Empty } from "../../../../provider/engine/plugin/wire";
 import { packageVersion } from "../../../../provider/platform/installedPackage";
-import { EngineListener } from "../../../support/engineListener";
-import { projectRoot } from "../../../support/host";
-import { argsFor, startPlugin } from "../../../support/plugin";
-import { ProviderClient } from "../../../support/providerClient";
-import { defaultProvider, Empty, type Properties, toStruct, urnOf } from "../../../support/wire";
+import { projectRoot, Host } from "../../../support/host";
+import { defaultProvider, type Properties, toStruct, urnOf } from "../../../support/wire";
+import { rotation, settingsFor } from "../../../support/resources";
+import { expectKind } from "../../../support/results";
 
-const id = "db-quickstart";
 const urn = urnOf("PasswordRotation");
 
 describe("plugin over gRPC", () => {
   let platform: Platform;
-  let started: Awaited<ReturnType<typeof startPlugin>>;
-  before(async () => (platform = await startPlatform({ databases: [id] })));
-  beforeEach(async () => {
-    await platform.reset();
-    started = await startPlugin();
-    await started.plugin.configure(defaultProvider, argsFor(platform));
+  let plugin: Host;
+  before(async () => {
+    platform = await startPlatform({ databases: ["first", "second"] });
+    plugin = await Host.start({ adapter: "plugin", settings: settingsFor(platform) });
   });
-  afterEach(() => started.stop());
-  after(() => platform.close());
+  after(async () => {
+    await plugin.stop();
+    await platform.close();
+  });
 
-  const creation = (inputs: Properties) => new messages.CreateRequest().setUrn(urn).setProperties(toStruct(inputs));
   const failureOf = (call: Promise<unknown>) =>
     call.then(
       () => assert.fail("succeeded"),
@@ -37,7 +35,7 @@ describe("plugin over gRPC", () => {
     );
 
   it("returns its schema", async () => {
-    const schema = await started.plugin.call(calls.getSchema, new messages.GetSchemaRequest());
+    const schema = await plugin.call(calls.getSchema, new messages.GetSchemaRequest());
     const { name, version } = JSON.parse(schema.getSchema()) as Properties;
     assert.deepEqual({ name, version }, { name: "rekey", version: packageVersion() });
   });
@@ -48,7 +46,7 @@ describe("plugin over gRPC", () => {
       [calls.checkConfig, defaultProvider, { nonsense: "x" }, /^nonsense is not a setting/],
     ] as const) {
       const request = new messages.CheckRequest().setUrn(of).setNews(toStruct(news));
-      const response = await started.plugin.call<messages.CheckRequest, messages.CheckResponse>(call, request);
+      const response = await plugin.call<messages.CheckRequest, messages.CheckResponse>(call, request);
       const [[property, reason = ""] = [], ...more] = response
         .getFailuresList()
         .map((one) => [one.getProperty(), one.getReason()]);
@@ -58,47 +56,40 @@ describe("plugin over gRPC", () => {
   });
 
   it("shows lines under their resource before it responds, and names what replaces one", async () => {
-    const { engine, plugin } = started;
-    const created = await plugin.call(calls.create, creation({ databaseId: id }));
-    const [announced] = engine.said;
+    const { outs } = expectKind("done", await plugin.create(rotation("first")));
+    const [announced] = plugin.engine.said;
     assert.deepEqual([announced?.urn, announced?.severity], [urn, LogSeverity.INFO]);
     assert.match(announced?.line ?? "", /will be reset, because the resource is new/);
-    const diff = new messages.DiffRequest().setUrn(urn).setId(id).setOlds(created.getProperties());
-    const replaced = await plugin.call(calls.diff, diff.setNews(toStruct({ databaseId: "db-second" })));
-    assert.equal(replaced.getChanges(), messages.DiffResponse.DiffChanges.DIFF_SOME);
-    assert.deepEqual(replaced.getReplacesList(), ["databaseId"]);
+    const diff = await plugin.diff("first", outs, rotation("second"));
+    assert.deepEqual(diff, { changes: true, replaces: ["databaseId"] });
   });
 
   it("passes on the time that the program allows", async () => {
     platform.failNext({ delayMs: 60_000 });
-    const creating = started.plugin.call(calls.create, creation({ databaseId: id }).setTimeout(1));
-    assert.match((await failureOf(creating)).details, /within the deadline.*REKEY_UNCONFIRMED/s);
+    const inputs = toStruct({ databaseId: "second" });
+    const request = new messages.CreateRequest().setUrn(urn).setProperties(inputs).setTimeout(1);
+    const { details } = await failureOf(plugin.call(calls.create, request));
+    assert.match(details, /within the deadline.*REKEY_UNCONFIRMED/s);
   });
 
   it("responds to unknown calls with unimplemented", async () => {
-    const construct = started.plugin.call(calls.construct, new messages.ConstructRequest());
+    const construct = plugin.call(calls.construct, new messages.ConstructRequest());
     assert.equal((await failureOf(construct)).code, status.UNIMPLEMENTED);
   });
 });
 
 describe("pulumi-resource-rekey", () => {
   const entry = join(projectRoot, "dist", "provider", "engine", "plugin", "main.js");
-  const start = (...args: string[]) => spawn(process.execPath, [entry, ...args], { stdio: ["ignore", "pipe", "pipe"] });
 
   it("prints its port, and serves until it is interrupted", async () => {
-    const engine = await EngineListener.start();
-    const child = start("--logtostderr", "-v=9", "--tracing", "file:x", engine.address);
-    const ended = once(child, "exit");
-    const plugin = await ProviderClient.of(child);
+    const traced = ["--logtostderr", "-v=9", "--tracing", "file:x"];
+    const plugin = await Host.start({ adapter: "plugin", command: [process.execPath, entry, ...traced] });
     assert.equal((await plugin.call(calls.getPluginInfo, new Empty())).getVersion(), packageVersion());
-    plugin.close();
-    child.kill("SIGINT");
-    assert.deepEqual(await ended, [null, "SIGINT"]);
-    await engine.close();
+    assert.deepEqual(await plugin.stop("SIGINT"), [null, "SIGINT"]);
   });
 
   it("explains itself to a person who starts it", async () => {
-    const child = start();
+    const child = spawn(process.execPath, [entry], { stdio: ["ignore", "pipe", "pipe"] });
     const [said] = (await once(child.stderr, "data")) as [Buffer];
     assert.match(said.toString(), /the pulumi CLI starts it/);
     assert.deepEqual(await once(child, "exit"), [1, null]);

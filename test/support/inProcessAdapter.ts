@@ -1,0 +1,38 @@
+import { createProviders } from "../../provider/engine/dynamic";
+import { FlowControl } from "../../provider/platform/flowControl";
+import { type ApiRequest } from "../../provider/platform/http";
+import { SecretOperations } from "../../provider/platform/secretOperations";
+import { FakeRequester } from "./fakeRequester";
+import { FakeRun } from "./fakeRun";
+
+const databasePaths = { reset: "/v2/keyvalue/reset-password/{id}", read: "/v2/redis/database/{id}" };
+
+/** The provider as the host calls it, without sockets, which would take hours for many responses. */
+export class InProcessAdapter {
+  /** The body of the response, whose status is 200. */
+  answer: (request: ApiRequest) => string = () => "{}";
+  /** What was written to standard error. */
+  readonly said: string[] = [];
+  readonly #requester = new FakeRequester((request) => ({ body: this.answer(request) }));
+  readonly sent = this.#requester.sent;
+  adapter = this.#start();
+
+  /** Continues with a new host process, which remembers nothing. */
+  renew(): void {
+    this.adapter = this.#start();
+  }
+
+  #start() {
+    const requester = this.#requester;
+    const parts = {
+      operations: (kind: ConstructorParameters<typeof SecretOperations>[1]) =>
+        new SecretOperations(requester, kind, kind.paths ?? databasePaths),
+      flowControl: new FlowControl(requester, { resetAction: "reset" }),
+      secrets: requester.secrets,
+    };
+    const fake = Object.assign(new FakeRun(), { said: this.said });
+    const adapter = createProviders(() => fake.start(parts));
+    void adapter.passwordRotation.configure({ config: { get: () => undefined } as never });
+    return adapter;
+  }
+}
