@@ -1,6 +1,6 @@
-import { type Settings,settingsOf } from "../test/support/project";
-import { type BareRequest,sendBare } from "./bareHttp";
-import { databaseIds,startBenchPlatform } from "./platform";
+import { type Settings, settingsOf } from "../test/support/project";
+import { type BareRequest, sendBare } from "./bareHttp";
+import { databaseIds, startBenchPlatform } from "./platform";
 import { timeUps } from "./stack";
 
 /** Seconds of Rekey and of its baseline, measured one after the other. */

@@ -2,7 +2,7 @@ import { fork } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { type PlatformOptions } from "../local/platform/index";
-import { caFile,certificate } from "../test/faults/certificates";
+import { caFile, certificate } from "../test/faults/certificates";
 
 /** The requests of a measurement. */
 interface Span {

@@ -1,9 +1,9 @@
 // npm run bench [-- <rounds>]: measures on the real engine, compares the medians of five rounds with their limits, and
 // writes bench/results.md. With another number of rounds, nothing is written.
 import { writeFileSync } from "node:fs";
-import { cpus,totalmem } from "node:os";
+import { cpus, totalmem } from "node:os";
 import { join } from "node:path";
-import { type Measured,measureEngine,measureNetwork } from "./measures";
+import { type Measured, measureEngine, measureNetwork } from "./measures";
 
 const usualRounds = 5;
 

@@ -1,7 +1,7 @@
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { symlinkSync } from "node:fs";
-import { delimiter,dirname,join,resolve } from "node:path";
+import { delimiter, dirname, join, resolve } from "node:path";
 import { Folder } from "../test/support/folder";
 import { type Settings } from "../test/support/project";
 

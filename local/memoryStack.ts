@@ -1,10 +1,10 @@
 // Not Pulumi's engine: a stack in memory, for tests. No host process, no state on disk, no other providers.
 import { setTimeout as sleep } from "node:timers/promises";
-import { format,isDeepStrictEqual } from "node:util";
+import { format, isDeepStrictEqual } from "node:util";
 import type { LogRequest } from "@pulumi/pulumi/proto/engine_pb";
-import type { RegisterResourceOutputsRequest,RegisterResourceRequest } from "@pulumi/pulumi/proto/resource_pb";
+import type { RegisterResourceOutputsRequest, RegisterResourceRequest } from "@pulumi/pulumi/proto/resource_pb";
 import type { MockResourceArgs } from "@pulumi/pulumi/runtime";
-import { checked,holds,host,marked,plain,type Properties,secretMark,unknown } from "./dynamicProviders";
+import { checked, holds, host, marked, plain, type Properties, secretMark, unknown } from "./dynamicProviders";
 
 /** The result of an operation. */
 export interface MemoryResult {

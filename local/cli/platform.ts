@@ -1,7 +1,7 @@
-import { type Command,InvalidArgumentError,Option } from "commander";
+import { type Command, InvalidArgumentError, Option } from "commander";
 import type * as local from "../platform/index";
-import { type CredentialDelivery,type PlatformOptions,type PlatformSeed } from "../platform/index";
-import { printPlatform,printRequest } from "./platformOutput";
+import { type CredentialDelivery, type PlatformOptions, type PlatformSeed } from "../platform/index";
+import { printPlatform, printRequest } from "./platformOutput";
 
 interface Flags {
   readonly port: number;

@@ -1,4 +1,4 @@
-import { type Platform,type PlatformRequest } from "../platform/index";
+import { type Platform, type PlatformRequest } from "../platform/index";
 
 /** Prints what the platform has, and the settings for it. */
 export function printPlatform(platform: Platform): void {

@@ -1,7 +1,7 @@
 import { type MiddlewareHandler } from "hono";
-import { decodedSegment,type Env,refusal } from "./responses";
+import { decodedSegment, type Env, refusal } from "./responses";
 import { isSecret } from "./secrets";
-import { type Stores,type Tokens } from "./stores";
+import { type Stores, type Tokens } from "./stores";
 
 /** The credentials of the management interface. */
 export interface ManagementCredentials {

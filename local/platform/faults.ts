@@ -1,12 +1,12 @@
 import { setMaxListeners } from "node:events";
 import { setTimeout as wait } from "node:timers/promises";
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
-import { type Hono,type MiddlewareHandler } from "hono";
+import { type Hono, type MiddlewareHandler } from "hono";
 import { type Fault } from "./fault";
-import { checkFault,PlatformOptionError } from "./options";
+import { checkFault, PlatformOptionError } from "./options";
 import { readJson } from "./queue/bodies";
 import { Refused } from "./refused";
-import { allowOnly,type Env,json,sentPath } from "./responses";
+import { allowOnly, type Env, json, sentPath } from "./responses";
 
 /** Faults on demand, in the order in which they were added. At most one affects a request. */
 export class Faults {

@@ -1,8 +1,8 @@
-import { type Context,type Hono } from "hono";
-import { allowOnly,type Env,json,pathParameter,refusal } from "./responses";
-import { type GlobalParallelism,keyPattern,keyProblem } from "./flowControl";
+import { type Context, type Hono } from "hono";
+import { allowOnly, type Env, json, pathParameter, refusal } from "./responses";
+import { type GlobalParallelism, keyPattern, keyProblem } from "./flowControl";
 import { type MessageQueue } from "./queue/messageQueue";
-import { period,whole } from "./queue/values";
+import { period, whole } from "./queue/values";
 import { Refused } from "./refused";
 
 const keyPath = "/v2/flowControl/:flowControlKey";

@@ -1,5 +1,5 @@
 import { type Hono } from "hono";
-import { allowOnly,type Env,json,pathParameter,refusal } from "./responses";
+import { allowOnly, type Env, json, pathParameter, refusal } from "./responses";
 import { type Stores } from "./stores";
 
 /** What both kinds of index respond to `info`, in the format of the public clients. */

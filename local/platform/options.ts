@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { type DatabaseRecord } from "./databaseRecord";
-import { fault,type Fault } from "./fault";
-import { type FlowControlRecord,keyPattern,keyProblem,longestPeriodSeconds } from "./flowControl";
+import { fault, type Fault } from "./fault";
+import { type FlowControlRecord, keyPattern, keyProblem, longestPeriodSeconds } from "./flowControl";
 import { type PlatformRequest } from "./requests";
 import { type TokenResourceRecord } from "./tokenRecord";
 

@@ -2,7 +2,7 @@ import { type ManagementCredentials } from "./authentication";
 import { type Fault } from "./fault";
 import { type FlowControlRecord } from "./flowControl";
 import { type PlatformRequest } from "./requests";
-import { type Database,type KeyPair,type TokenResource } from "./stores";
+import { type Database, type KeyPair, type TokenResource } from "./stores";
 
 /** The signing keys, and how often they were rolled since the start or the last `reset()` of the platform. */
 export type SigningKeys = KeyPair & { readonly rolls: number };

@@ -1,5 +1,5 @@
 import { type MiddlewareHandler } from "hono";
-import { type Env,refusal } from "./responses";
+import { type Env, refusal } from "./responses";
 
 /** Responds with 429 to further requests in a second, with the headers of the public platform. */
 export function rateLimit(requestsPerSecond: number): MiddlewareHandler<Env> {

@@ -1,5 +1,5 @@
 import type * as ioredis from "ioredis";
-import { type DatabaseAddress,type DatabaseRecord } from "./databaseRecord";
+import { type DatabaseAddress, type DatabaseRecord } from "./databaseRecord";
 import { type DatabaseServer } from "./stores";
 
 /**

@@ -1,7 +1,7 @@
 import { once } from "node:events";
-import { type AddressInfo,createServer,type Server,type Socket } from "node:net";
+import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { pipeline } from "node:stream/promises";
-import { type DatabaseRecord,sampleAddress } from "./databaseRecord";
+import { type DatabaseRecord, sampleAddress } from "./databaseRecord";
 import { type DatabaseServer } from "./stores";
 
 /**

@@ -1,5 +1,5 @@
 import { type HttpBindings } from "@hono/node-server";
-import { type Context,Hono } from "hono";
+import { type Context, Hono } from "hono";
 import { routePath } from "hono/route";
 import { stringify } from "lossless-json";
 import { type Fault } from "./fault";

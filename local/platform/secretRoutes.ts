@@ -1,8 +1,8 @@
-import { type Context,type Hono } from "hono";
+import { type Context, type Hono } from "hono";
 import { type CredentialDelivery } from "./options";
-import { allowOnly,type Env,json,pathParameter,refusal } from "./responses";
-import { type Credentials,type Secret,type SecretStore } from "./secretStore";
-import { keysId,type Stores } from "./stores";
+import { allowOnly, type Env, json, pathParameter, refusal } from "./responses";
+import { type Credentials, type Secret, type SecretStore } from "./secretStore";
+import { keysId, type Stores } from "./stores";
 
 /** The paths of the operations on one kind of secret. Without an operation, there is no path. */
 interface Paths {

@@ -1,4 +1,4 @@
-import { createHash,randomBytes,timingSafeEqual } from "node:crypto";
+import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 
 /** A random secret in hexadecimal digits. */
 export function newSecret(bytes = 16): string {

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import type * as yaml from "yaml";
-import { checkSeed,PlatformOptionError,type PlatformSeed } from "./options";
+import { checkSeed, PlatformOptionError, type PlatformSeed } from "./options";
 
 /**
  * Reads a seed file in YAML or JSON.

@@ -1,11 +1,11 @@
-import { createServer,type Server } from "node:http";
+import { createServer, type Server } from "node:http";
 import { type AddressInfo } from "node:net";
 import { getRequestListener } from "@hono/node-server";
-import { authenticate,type ManagementCredentials,schemes } from "./authentication";
-import { addFaultRoutes,Faults } from "./faults";
+import { authenticate, type ManagementCredentials, schemes } from "./authentication";
+import { addFaultRoutes, Faults } from "./faults";
 import { addFlowControlRoutes } from "./flowControlRoutes";
 import { addIndexRoutes } from "./indexRoutes";
-import { checkFault,checkFlowControlKey,checkOptions,PlatformOptionError,type PlatformOptions } from "./options";
+import { checkFault, checkFlowControlKey, checkOptions, PlatformOptionError, type PlatformOptions } from "./options";
 import { type Platform } from "./platform";
 import { addEventRoutes } from "./queue/eventRoutes";
 import { MessageQueue } from "./queue/messageQueue";
@@ -15,10 +15,10 @@ import { RedisUsers } from "./redis";
 import { RedisListener } from "./redisListener";
 import { Refused } from "./refused";
 import { RequestLog } from "./requests";
-import { json,refusal,router } from "./responses";
+import { json, refusal, router } from "./responses";
 import { addSecretRoutes } from "./secretRoutes";
 import { newSecret } from "./secrets";
-import { type DatabaseServer,keysId,openStores,type Stores } from "./stores";
+import { type DatabaseServer, keysId, openStores, type Stores } from "./stores";
 
 /**
  * Starts a local platform with the operations of the interface. All of them require its credentials.

@@ -1,8 +1,8 @@
-import { type DatabaseRecord,databaseRecord,sampleAddress } from "./databaseRecord";
+import { type DatabaseRecord, databaseRecord, sampleAddress } from "./databaseRecord";
 import { type PlatformOptions } from "./options";
-import { type Secret,SecretStore } from "./secretStore";
+import { type Secret, SecretStore } from "./secretStore";
 import { newSecret } from "./secrets";
-import { sampleIndex,sampleUser,type TokenResourceRecord } from "./tokenRecord";
+import { sampleIndex, sampleUser, type TokenResourceRecord } from "./tokenRecord";
 
 /** The credentials of a database. */
 type DatabaseCredentials = {

@@ -103,7 +103,8 @@ function assertUnconfirmed(phase: Phase, key: string, adapter: Adapter, result: 
   const { pending, place } = readMemory(memory);
   assert.equal(pending?.count, 1);
   assert.match(String(place?.account), /^[\w-]{8}$/);
-  assert.deepEqual(JSON.parse(String(access)), { id: key, of: "database", count: phase === "update" ? 3 : 0 });
+  const known = phase === "update" ? { count: 3, record: {} } : { count: 0 };
+  assert.deepEqual(JSON.parse(String(access)), { id: key, of: "database", ...known });
   const created = { databaseId: key, rotationCount: 0, ...savedText(adapter) };
   const { memory: _former, ...kept } = phase === "update" ? formerOutputs(key, adapter) : (created as Properties);
   assert.deepEqual(rest, { ...kept, outcome: "unknown" });

@@ -1,6 +1,6 @@
-import { Agent as HttpAgent,type ClientRequest,type IncomingMessage,request as httpRequest } from "node:http";
-import { Agent as HttpsAgent,request as httpsRequest } from "node:https";
-import { type Attempt,type Message } from "./messages";
+import { Agent as HttpAgent, type ClientRequest, type IncomingMessage, request as httpRequest } from "node:http";
+import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
+import { type Attempt, type Message } from "./messages";
 import { signature } from "./signature";
 
 /** Maximum number of bytes of a response body that are kept for callbacks. */

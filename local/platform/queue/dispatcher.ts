@@ -1,7 +1,7 @@
 import Queue from "yocto-queue";
-import { type FlowControlRecord,type GlobalParallelism } from "../flowControl";
+import { type FlowControlRecord, type GlobalParallelism } from "../flowControl";
 import { Agenda } from "./agenda";
-import { FlowControlKey,type Limits } from "./flowControlKey";
+import { FlowControlKey, type Limits } from "./flowControlKey";
 import { OrderedQueue } from "./orderedQueue";
 
 /** The properties of a message that the dispatcher needs. */

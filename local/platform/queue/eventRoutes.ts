@@ -1,5 +1,5 @@
 import { type Hono } from "hono";
-import { allowOnly,type Env,json } from "../responses";
+import { allowOnly, type Env, json } from "../responses";
 import { Refused } from "../refused";
 import { type QueueEvent } from "./events";
 import { type MessageQueue } from "./messageQueue";

@@ -1,10 +1,10 @@
-import { type FlowControlRecord,type GlobalParallelism,sampleKey } from "../flowControl";
-import { Alarm,type Clock,systemClock } from "./clock";
+import { type FlowControlRecord, type GlobalParallelism, sampleKey } from "../flowControl";
+import { Alarm, type Clock, systemClock } from "./clock";
 import { Sender } from "./delivery";
-import { Dispatcher,type Ticket } from "./dispatcher";
+import { Dispatcher, type Ticket } from "./dispatcher";
 import { Events } from "./events";
-import { type FlowControlKey,type Limits } from "./flowControlKey";
-import { callbackDraft,type Draft,dueAt,type Message,newMessage } from "./messages";
+import { type FlowControlKey, type Limits } from "./flowControlKey";
+import { callbackDraft, type Draft, dueAt, type Message, newMessage } from "./messages";
 
 /** Maximum number of messages that run at the same time, over all keys. */
 const globalParallelismMax = 100;

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { type Callback,type PublishSettings } from "./publishHeaders";
+import { type Callback, type PublishSettings } from "./publishHeaders";
 
 /** A message to deliver. */
 export interface Draft extends PublishSettings {

@@ -1,8 +1,8 @@
-import { validateHeaderName,validateHeaderValue } from "node:http";
-import { keyPattern,keyProblem } from "../flowControl";
+import { validateHeaderName, validateHeaderValue } from "node:http";
+import { keyPattern, keyProblem } from "../flowControl";
 import { Refused } from "../refused";
 import { type Limits } from "./flowControlKey";
-import { destination,limits,seconds,whole } from "./values";
+import { destination, limits, seconds, whole } from "./values";
 
 /** Headers by lower-case name. */
 export type SentHeaders = Readonly<Record<string, string | undefined>>;

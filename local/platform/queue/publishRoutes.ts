@@ -1,12 +1,12 @@
 import { randomUUID } from "node:crypto";
-import { type Context,type Hono } from "hono";
-import { allowOnly,type Env,json,pathParameter,sentTarget } from "../responses";
+import { type Context, type Hono } from "hono";
+import { allowOnly, type Env, json, pathParameter, sentTarget } from "../responses";
 import { Refused } from "../refused";
-import { readBody,readJson } from "./bodies";
-import { type Draft,type Message } from "./messages";
+import { readBody, readJson } from "./bodies";
+import { type Draft, type Message } from "./messages";
 import { type MessageQueue } from "./messageQueue";
-import { publishSettings,type SentHeaders } from "./publishHeaders";
-import { destination,entityName } from "./values";
+import { publishSettings, type SentHeaders } from "./publishHeaders";
+import { destination, entityName } from "./values";
 
 /** Maximum size in bytes of the response to a batch. @see docs/interface.md#limits */
 const mostResponseBytes = 100 * 1024 * 1024;

@@ -1,4 +1,4 @@
-import { createHash,createHmac } from "node:crypto";
+import { createHash, createHmac } from "node:crypto";
 import { newSecret } from "../secrets";
 
 /** How long a signature is valid, in seconds. */
