@@ -2,9 +2,8 @@ import { createHash } from "node:crypto";
 import { setMaxListeners } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { RefusedError, type RequestFacts } from "./platform/errors";
-import { type Permission } from "./platform/http";
 import { type Place, type SecretKind } from "./platform/secretKind";
-import { type PlatformClient } from "./platformClient";
+import { type Call, type PlatformClient } from "./platformClient";
 import { type Settings } from "./settings/settings";
 
 /** The platform, as a run uses it. By default, it may only be read. */
@@ -51,17 +50,9 @@ export class Run {
     return (this.#platform?.secrets.redact(text) ?? text).toWellFormed();
   }
 
-  /** The same run for one call of the engine that may take less time. */
-  within(limitMs: number): Run {
-    return new Run({ ...this.options, platform: () => this.platform.during({ limitMs }) }, this.memory);
-  }
-
-  /**
-   * The same run for one call of the engine that may change something: `resets` for a create or an update that is not a
-   * preview, `limits` for a delete. All other calls may only read.
-   */
-  permitting(permission: Permission): Run {
-    return new Run({ ...this.options, platform: () => this.platform.during({ permission }) }, this.memory);
+  /** The same run for one call of the engine. Only with a permission, it may change something. */
+  during(call: Call): Run {
+    return new Run({ ...this.options, platform: () => this.platform.during(call) }, this.memory);
   }
 
   /** Returns what was made with the same key in this run, or makes it. */

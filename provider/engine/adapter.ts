@@ -57,7 +57,7 @@ export class ResourceHandler {
     const { resource, run } = this;
     try {
       const before = this.#outputsOf(saved);
-      const result = (await resource.apply(before, inputs, run.permitting("resets"))) as Result<Properties>;
+      const result = (await resource.apply(before, inputs, run.during({ permission: "resets" }))) as Result<Properties>;
       if (result.failure) result.failure.message = run.shown(result.failure.message);
       return { ...result, id: this.#idOf(inputs) };
     } catch (error) {
@@ -74,7 +74,7 @@ export class ResourceHandler {
 
   /** Removes what the resource has set at the platform. */
   async remove(outputs: Properties): Promise<readonly Notice[]> {
-    return (await this.resource.remove?.(outputs, this.run.permitting("limits"))) ?? [];
+    return (await this.resource.remove?.(outputs, this.run.during({ permission: "limits" }))) ?? [];
   }
 
   /** Adopts what exists, for an import. */

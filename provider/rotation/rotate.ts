@@ -258,7 +258,7 @@ function readUntilShown(subject: Subject, { memory }: State, run: Run): Promise<
     if (end.aborted) return ended;
     const remainingMs = Math.max(1, endsAtMs - clock.elapsedMs());
     try {
-      const last = await untilEnd(end, read(subject, run.within(remainingMs)));
+      const last = await untilEnd(end, read(subject, run.during({ limitMs: remainingMs })));
       if (last === undefined) return ended;
       const verdict = judge(memory, marksOf(memory, last.credentials), contextOf(subject, run));
       if (verdict === "hidden") return { why: "the platform neither returned it nor shows it", isFinal: true };

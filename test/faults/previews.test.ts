@@ -133,8 +133,8 @@ describe("the permission to send what changes something", () => {
   for (const { type, inputs, change } of kinds) {
     const resource: AnyResource = resources[type];
     it(`is not given by default (${type})`, async () => {
-      const removing = change === rotating ? [run().permitting("limits")] : [];
-      for (const each of [run(), run().within(60_000), ...removing]) {
+      const removing = change === rotating ? [run().during({ permission: "limits" })] : [];
+      for (const each of [run(), run().during({ limitMs: 60_000 }), ...removing]) {
         const applied = resource.apply(undefined, { ...inputs, ...change(1) }, each);
         const [outcome] = await Promise.allSettled([applied]);
         const shown = outcome.status === "rejected" ? String(outcome.reason) : JSON.stringify(outcome.value);

@@ -35,7 +35,7 @@ describe("a run of a host process", () => {
     const environment = { PULUMI_ACCESS_TOKEN: "pul-canary" };
     const run = startRun(new Settings(() => "plainword", environment), { end: end.signal });
     run.platform.secrets.add(["learnedlater"]);
-    run.within(5).options.log("a plainword, pul-canary and learnedlater \ud800");
+    run.during({ limitMs: 5 }).options.log("a plainword, pul-canary and learnedlater \ud800");
     end.abort();
     run.options.log("another");
     assert.deepEqual(

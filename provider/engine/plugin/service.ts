@@ -127,7 +127,7 @@ export class PluginService {
   /** @throws InputError if the URN is that of another type */
   #handler(urn: string, timeoutSeconds = 0): ResourceHandler {
     const resource = resourceOf(nameOf(urn.split("::")[2]?.split("$").at(-1) ?? ""));
-    const run = timeoutSeconds > 0 ? this.#started.within(timeoutSeconds * 1000) : this.#started;
+    const run = timeoutSeconds > 0 ? this.#started.during({ limitMs: timeoutSeconds * 1000 }) : this.#started;
     return new ResourceHandler(resource, run);
   }
 

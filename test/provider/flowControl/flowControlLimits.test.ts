@@ -154,7 +154,7 @@ describe("FlowControlLimits", () => {
   function nextRun(): void {
     const { url, queueToken } = platform;
     const settings: Partial<Record<SettingName, string>> = { queueUrl: url, queueToken, deadlineSeconds: "3" };
-    run = startRun(new Settings((name) => settings[name])).permitting("resets");
+    run = startRun(new Settings((name) => settings[name])).during({ permission: "resets" });
   }
   const byHand = (operation: KeyOperation) =>
     run.platform.flowControl.change("orders", operation, { unchanged: "", unknown: "" });
