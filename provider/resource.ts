@@ -12,7 +12,6 @@ export interface Resource<Inputs, Outputs> {
   readonly idInput: string;
   /** The id of every such resource; `idInput` is then an output only. Default: the input is the id. */
   readonly onlyId?: string;
-  /** The schema of the inputs. */
   readonly inputs: TableOf;
   /** All outputs by name, and whether each is always secret. */
   readonly outputs: Readonly<Record<string, "plain" | "secret">>;
@@ -42,10 +41,8 @@ export type AnyResource = Resource<object, object>;
 /** What input tables are made of. */
 export type Schemas = typeof import("./schema");
 
-/** Returns a table of inputs. */
 export type TableOf = (schemas: Schemas) => InputTable;
 
-/** What a change would do. */
 export interface Planned {
   /** Whether it would do anything. */
   readonly changes: boolean;
@@ -55,7 +52,6 @@ export interface Planned {
   readonly notices: readonly Notice[];
 }
 
-/** What was done. */
 export interface Result<Outputs> {
   /** What to save, also after a failure. */
   readonly outputs: Outputs;
@@ -92,7 +88,6 @@ export interface Claim {
   readonly why: string;
 }
 
-/** The names of the outputs that are always secret. */
 export function secretOutputsOf({ outputs }: AnyResource): string[] {
   return Object.keys(outputs).filter((name) => outputs[name] === "secret");
 }

@@ -9,7 +9,6 @@ import { type Settings } from "./settings/settings";
 /** The platform, as a run uses it. By default, it may only be read. */
 export type Platform = Pick<PlatformClient, keyof PlatformClient>;
 
-/** What a run is given. */
 export interface RunOptions {
   readonly settings: Settings;
   /** Called when the platform is first needed. */
@@ -159,7 +158,6 @@ function placeOf({ service, onlyId }: SecretKind, settings: Settings): Place | u
 /** Milliseconds of the longest wait. */
 const maxWaitMs = 5_000;
 
-/** What is repeated. */
 interface Polling<T> {
   readonly act: () => Promise<T>;
   readonly isDone: (result: T) => boolean;

@@ -162,7 +162,6 @@ export function getDatabasesOutput(options?: DataSourceOptions): pulumi.Output<G
   return readAfter("getDatabases", {}, options);
 }
 
-/** The platform of a run. */
 const platformOfRun = perRun((): PlatformClient => {
   warnOfSettings();
   // Loaded on first use: axios and zod would slow down every import of this package.

@@ -18,7 +18,6 @@ import {
 } from "../settings/table";
 import { type Project, type Stack } from "./project";
 
-/** The result of one check. */
 export interface Check {
   /** `unchecked` if no problem was seen, but there may be one. */
   readonly state: "ok" | "unchecked" | "wrong";

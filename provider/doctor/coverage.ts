@@ -88,7 +88,6 @@ function secretIn(kind: SecretKind, record: Readonly<Record<string, unknown>>): 
   };
 }
 
-/** As `cover`, of what the account lists. */
 export function coverageOf(
   account: readonly (ListedSecret | Unlisted)[],
   { name, unread, settings }: Stack,

@@ -125,7 +125,6 @@ export class InitError extends Error {
  */
 const maxInitErrorBytes = 6 * 1024 * 1024;
 
-/** Whether outputs can be saved by an error. */
 export function fitsInError(outputs: Properties): boolean {
   return Buffer.byteLength(JSON.stringify(outputs)) <= maxInitErrorBytes;
 }

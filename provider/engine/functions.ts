@@ -5,7 +5,6 @@ import { databasePassword } from "../platform/secretKind";
 import { schemaProblems, type TableOf } from "../resource";
 import { type Platform } from "../run";
 
-/** What functions read from. */
 type Reads = Pick<Platform, "list" | "flowControl">;
 
 /** A function of the package: the schema of its arguments, and what it reads. */

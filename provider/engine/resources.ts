@@ -20,7 +20,6 @@ export const resources = {
   FlowControlLimits: flowControlLimits,
 } satisfies Readonly<Record<string, AnyResource>>;
 
-/** The name of a type. */
 export type ResourceType = keyof typeof resources;
 
 /** @throws InputError if there is no such type */

@@ -27,7 +27,6 @@ export interface HttpProbe {
 /** Where a credential is tried. */
 export type ProbeEndpoint = ClientEndpoint | HttpProbe;
 
-/** A credential in messages. */
 export function nameOf({ name }: Pick<Credential, "name">): string {
   return name === "restToken" ? "REST token" : name;
 }
@@ -93,7 +92,6 @@ export function hostWithoutBrackets(host: string): string {
   return host.replace(/[[\]]/g, "");
 }
 
-/** Whether a host is this machine. */
 export function isLoopback(host: string): boolean {
   return /^(localhost|\[?::1\]?|127(\.\d{1,3}){3})$/i.test(host);
 }

@@ -34,7 +34,6 @@ export const errorCodes = [
 /** The code of an error, which never changes. */
 export type ErrorCode = (typeof errorCodes)[number];
 
-/** A message with its code at the end. */
 export function withCode(message: string, code: ErrorCode): string {
   return `${message} [${code}]`;
 }

@@ -28,7 +28,6 @@ export interface Queue {
   proof?: Promise<unknown> | undefined;
 }
 
-/** The message queue's flow-control operations. */
 export class FlowControl {
   /** @param queue shared by all requests of a run */
   constructor(

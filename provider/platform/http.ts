@@ -14,7 +14,6 @@ export interface Service {
   readonly name: ServiceName;
   /** Address without a trailing slash. */
   readonly baseUrl: string;
-  /** The Authorization header. */
   readonly authorization: string;
 }
 
@@ -240,7 +239,6 @@ export function fillPath(template: string, parts: Readonly<Record<string, string
   });
 }
 
-/** The queue of all requests of a process. */
 export class RequestQueue {
   readonly #queue: PQueue;
   /** Milliseconds between the starts of two requests. */

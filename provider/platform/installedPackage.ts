@@ -29,7 +29,6 @@ interface Manifest {
   readonly engines?: { readonly node?: string };
 }
 
-/** The package.json in a folder. */
 export function manifestIn(directory: string): Manifest {
   return JSON.parse(readFileSync(join(directory, "package.json"), "utf8")) as Manifest;
 }

@@ -3,13 +3,11 @@ import { type RecordTable } from "../records/fields";
 import { indexTable, queueUserTable, signingKeyTable } from "../records/otherSecrets";
 import { indexUrl } from "./endpoint";
 
-/** A kind of secret that can be reset. */
 export interface SecretKind {
   /** The service that has its operations. */
   readonly service: "management" | "queue";
   /** The paths of its operations; undefined if they are settings. */
   readonly paths?: SecretPaths;
-  /** What its record consists of. */
   readonly table: RecordTable;
   /** The JSON text that confirms a reset without a record. Default: only a record does. */
   readonly confirmation?: string;
@@ -53,7 +51,6 @@ export interface SecretPaths {
   readonly list?: string;
 }
 
-/** One secret of an account. */
 export interface Subject {
   readonly kind: SecretKind;
   readonly id: string;
@@ -108,7 +105,6 @@ const indexToken = {
   probe: { service: "index", path: "/info" },
 } as const;
 
-/** The tokens of a vector index. */
 export const vectorToken: SecretKind = {
   ...indexToken,
   paths: {
@@ -120,7 +116,6 @@ export const vectorToken: SecretKind = {
   plural: "vector indexes",
 };
 
-/** The tokens of a search index. */
 export const searchToken: SecretKind = {
   ...indexToken,
   paths: { reset: "/v2/search/{id}/reset-password", read: "/v2/search/{id}", list: "/v2/search" },
@@ -128,7 +123,6 @@ export const searchToken: SecretKind = {
   plural: "search indexes",
 };
 
-/** The tokens of a queue user. */
 export const queueToken: SecretKind = {
   service: "management",
   paths: { reset: "/v2/qstash/rotate-token/{id}", read: "/v2/qstash/user/{id}", list: "/v2/qstash/users" },

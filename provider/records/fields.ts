@@ -67,12 +67,10 @@ export const credentialNames = [
 /** The names of credentials in JSON, as a regular expression without regard to case. */
 export const wireNamesOfCredentials = "(password|(read_?only_?)?(rest_?)?token|current|next)";
 
-/** The credentials themselves. */
 export function valuesOf(credentials: Credentials = {}): string[] {
   return Object.values(credentials as Readonly<Record<string, string>>);
 }
 
-/** What a record consists of. */
 export interface RecordTable {
   readonly fields: Fields;
   /** The field that is its id; undefined if it has none. */

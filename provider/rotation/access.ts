@@ -41,7 +41,6 @@ export type AccessCredential = { readonly name: Credential["name"] } & (
   { readonly value: string } | { readonly mark: string; readonly salt: string }
 );
 
-/** What is known of a database. */
 export interface LocatedDatabase {
   readonly databaseId: string;
   readonly record?: Pick<DatabaseRecord, "endpoint" | "port" | "tls"> | undefined;

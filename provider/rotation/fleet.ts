@@ -76,7 +76,6 @@ export const passwordRotationFleet: Resource<FleetInputs, FleetOutputs> = {
   },
 };
 
-/** What was done for one database. */
 type Done = Member & Omit<Rotated, "state">;
 
 /** Milliseconds after which a fleet shows again how many of its databases are done. */

@@ -49,7 +49,6 @@ export interface FleetRecord {
   readonly exactIntegers?: Readonly<Record<string, string>> | undefined;
 }
 
-/** The id of each fleet. */
 export const fleetId = "fleet";
 
 /** One database of a fleet. */
@@ -86,7 +85,6 @@ export function readFleet(outputs: FleetOutputs): Map<string, Member> {
   return new Map(members);
 }
 
-/** The saved outputs of a fleet. */
 export type FleetOutputs = ReturnType<typeof writeFleet>;
 
 /** A database with what programs use that follows from its state. */

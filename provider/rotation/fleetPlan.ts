@@ -14,7 +14,6 @@ import { type Trigger } from "./marks";
 /** A database of a program, with its own trigger. In a preview, any of it may be unknown. */
 type MemberInputs = { readonly databaseId: string } & Trigger;
 
-/** The inputs of a fleet. */
 export interface FleetInputs extends Desired {
   /** By name: an id is a database without a trigger of its own. */
   readonly databases: Readonly<Record<string, string | MemberInputs>>;

@@ -79,7 +79,6 @@ export function bestMark(record: Marks = {}): string[] {
   return best === undefined ? [] : [record[best] ?? ""];
 }
 
-/** The better one of two credentials. */
 export function better(a: CredentialName | undefined, b: CredentialName | undefined): CredentialName | undefined {
   return credentialNames.find((name) => name === a || name === b);
 }

@@ -47,7 +47,6 @@ export interface Memory {
 
 /** A reset that was sent and is not confirmed. */
 interface Pending {
-  /** Mark of its trigger. */
   readonly trigger: string;
   /** What asked for the first of them. */
   readonly reason: ResetReason;

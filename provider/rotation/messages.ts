@@ -241,7 +241,6 @@ export function isUnread(findings: readonly Finding[]): boolean {
   return findings.some(({ kind }) => kind === "failed" || kind === "stale" || kind === "elsewhere");
 }
 
-/** What is said of a finding. */
 export function told({ kind: finding, names = [], why = "" }: Finding, kind: SecretKind): Said {
   return { text: texts[finding]({ kind, names: names.join(", "), why }), isWarning: !ordinary.includes(finding) };
 }

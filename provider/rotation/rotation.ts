@@ -22,7 +22,6 @@ import { changedIn, contextOf, type Desired, type Plan, planRotation } from "./p
 import { refresh, rotate } from "./rotate";
 import { dueAt, isFuture, readDate, readInterval } from "./schedule";
 
-/** The saved outputs of a rotation. */
 export type RotationOutputs = Readonly<Record<string, unknown>>;
 
 /** Outputs that belong to a confirmed reset or an adoption: a read alone does not change them. */
@@ -172,7 +171,6 @@ export function settingsNotice({ kind }: Subject, plan: Plan, run: Run): Notice[
   return ["keep", "save", "refuse"].includes(plan.kind) ? [] : run.settingsWarning(kind.service);
 }
 
-/** The inputs of each rotation. */
 export function rotationInputs(schemas: Schemas) {
   const { z, attempt, expected, trigger, flag, refuse } = schemas;
   return {

@@ -75,7 +75,6 @@ function isInFile({ current, file }: Memory, name: CredentialName): boolean {
   return file !== undefined && Object.values<string | undefined>(file.has).includes(current[name]);
 }
 
-/** Whether a read has shown a current credential. */
 export function isShown(memory: Memory, name: CredentialName, shown: readonly Credentials[]): boolean {
   return shown.some((one) => marksOf(memory, one)[name] === memory.current[name]);
 }

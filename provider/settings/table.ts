@@ -145,7 +145,6 @@ export type SettingValue<N extends SettingName> =
 
 export const settingNames = Object.keys(settingTable) as SettingName[];
 
-/** An entry of the table. */
 export function settingOf(name: SettingName): Setting {
   return settingTable[name];
 }
