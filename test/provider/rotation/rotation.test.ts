@@ -25,6 +25,15 @@ describe("rotation: one reset", () => {
     }
   });
 
+  it("is made although the same run has imported the secret, which sends nothing", async () => {
+    const fake = new FakeRun();
+    const run = fake.start();
+    await passwordRotation.adopt?.("db", run);
+    assert.deepEqual(fake.resets, []);
+    const { outputs } = await apply(undefined, id, run);
+    assert.deepEqual([fake.resets, outputs.password], [["db"], "password-1"]);
+  });
+
   it("reads, sends one POST, and saves what it returns, with what follows from it", async () => {
     const fake = new FakeRun();
     fake.answer = () => ({
