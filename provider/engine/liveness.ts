@@ -7,8 +7,9 @@ import { RequestError, type RequestFacts } from "../platform/errors";
 const timeoutMs = 5_000;
 
 /**
- * Milliseconds for which one response of the engine counts. A call for each reset would cost as much as the reset
- * itself, and the end of the engine's process, which closes the connection, is seen at once anyway.
+ * Milliseconds for which one response of the engine counts, and so for which a reset may still be sent after the engine
+ * was killed: its connection is closed once the system has freed its memory, some ten milliseconds later. A call for
+ * each reset would cost as much as the reset itself.
  */
 export const freshnessMs = 100;
 

@@ -93,7 +93,7 @@ const numberOrTime = /^(?:\d{1,5}(?:\.\d{1,3})?(?:%|m?s)?|(?:\d{4}-\d\d-\d\dT?)?
 /** What the next word may be the value of. */
 const label = new RegExp(`\\b(?:basic|bearer|(?:\\w*_)?(?:key|secret|${wireNamesOfCredentials})["']?\\s*[:=])$`, "i");
 /** JSON, or characters as URLs, JSON or HTML write them, in which a secret may not be recognized. */
-const encoded = /%[\da-f]{2}|[\\{]|&#?\w+;/i;
+const encoded = new RegExp(`%[\\da-f]{2}|[\\\\{]|&#?\\w+;|["']${wireNamesOfCredentials}["']\\s*:`, "i");
 
 /**
  * The plain words of a server's text as one line: anything else may be a secret that is not known. `leftOut` if there

@@ -71,7 +71,8 @@ export function readFleet(outputs: FleetOutputs): Map<string, Member> {
   const [memories, accesses] = [parsed(outputs.memory), parsed(outputs.access)];
   if (!isObject(states) || !isObject(memories) || !isObject(accesses)) {
     const advice = "Restore it from an earlier export of the state.";
-    throw new StateError({ output: isObject(states) ? "memory" : "states", reason: "is not a map", advice });
+    const output = !isObject(states) ? "states" : isObject(memories) ? "access" : "memory";
+    throw new StateError({ output, reason: "is not a map", advice });
   }
   const members = Object.entries(states).map(([name, { databaseId: id, error, ...shown }]): [string, Member] => {
     const member = { name, subject: { kind: databasePassword, id }, error };

@@ -211,7 +211,7 @@ export function rotationProblems(
   if (kind === databasePassword) {
     // A wrong setting is reported before anything is sent.
     const setting = run.options.settings.databaseHost;
-    const problem = plainTextProblem(connection ?? {}, setting);
+    const problem = isUnknown(connection) ? undefined : plainTextProblem(connection ?? {}, setting);
     if (problem !== undefined) problems.push({ property: "connection", problem: `has a tls that ${problem}` });
   }
   const now = run.options.clock.now();

@@ -151,6 +151,9 @@ describe("platform: redact", () => {
       const record = JSON.stringify({ id: "a", [name]: "new" });
       for (const words of [record, `failed: ${record}`, base64(record)]) assert.equal(redact(words, []), leftOut);
     }
+    for (const words of ['["password": "new words"]', "'rest_token' : 'new words'"]) {
+      assert.equal(redact(words, []), leftOut);
+    }
     assert.equal(redact('the password is wrong, "password" too: change it', []).startsWith("the"), true);
   });
 

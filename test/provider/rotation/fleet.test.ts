@@ -130,13 +130,19 @@ describe("fleet: what is saved", () => {
     const inputs = { databases: of("a"), version: 2 };
     await fleet.up({ databases: of("a", "b") });
     const whole = fleet.saved ?? assert.fail();
-    for (const damaged of [{ memory: whole.memory.slice(1) }, { memory: "{}" }, { states: undefined as never }]) {
+    for (const damaged of [
+      { memory: whole.memory.slice(1) },
+      { memory: "{}" },
+      { access: whole.access.slice(1) },
+      { states: undefined as never },
+    ]) {
       fleet.saved = { ...whole, ...damaged };
       assert.throws(() => fleet.plan(inputs), /REKEY_STATE_UNREADABLE/);
       await assert.rejects(fleet.up(inputs), /REKEY_STATE_UNREADABLE/);
       const { outputs, warning } = await refresh(fleet.saved, fleet.fake.start());
       assert.equal(outputs, fleet.saved);
-      assert.match(warning ?? "", /the state is damaged/);
+      const [output] = Object.keys(damaged);
+      assert.match(warning ?? "", new RegExp(`The saved output ${output} .*the state is damaged`));
     }
     assert.equal(fleet.fake.resets.length, 2);
   });
