@@ -63,7 +63,7 @@ function duplicateProblem({ fields, credentials }: RecordTable, wireName: string
   return sentTwice(known ? name : "a field that Rekey does not know");
 }
 
-export function sentTwice(name: string): string {
+function sentTwice(name: string): string {
   return `${name}: sent twice, the last value counts`;
 }
 
