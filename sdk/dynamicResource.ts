@@ -12,7 +12,7 @@ import { perRun, runError, warnOfSettings } from "./program";
  * replaces it, and so resets again. Two resources for the same secret or key both fail before they change it; one whose
  * id is known only after a change of the other fails alone.
  *
- * @throws RekeyError if the host cannot find or configure this package, and for the options `import` and `id`
+ * @throws RekeyError if the host cannot find this package, and for the options `import` and `id`
  */
 export abstract class DynamicResource extends pulumi.CustomResource {
   /**

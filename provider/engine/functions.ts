@@ -1,7 +1,8 @@
 import { SharedReads } from "../flowControl/sharedReads";
 import { InputError } from "../platform/errors";
-import { type Properties } from "../records/properties";
 import { databasePassword } from "../platform/secretKind";
+import { isObject, kindOf } from "../records/fields";
+import { type Properties } from "../records/properties";
 import { schemaProblems, type TableOf } from "../resource";
 import { type Platform } from "../run";
 
@@ -48,6 +49,8 @@ function readsOf(platform: Reads): SharedReads {
 export async function callFunction(name: string, platform: Reads, args: Properties): Promise<object> {
   const found = Object.hasOwn(functions, name) ? functions[name] : undefined;
   if (found === undefined) throw new InputError(name, "is not a function of this version of pulumi-rekey");
+  // A program in JavaScript may call it with anything.
+  if (!isObject(args)) throw new InputError("its arguments", `must be an object, not ${kindOf(args)}`);
   const [wrong] = schemaProblems(found.inputs, args);
   if (wrong) throw new InputError(wrong.property, wrong.problem);
   return found.read(platform, args);

@@ -1,3 +1,5 @@
+import { orUndefined } from "./fields";
+
 /** Values between the engine and the host. */
 export type Properties = Record<string, unknown>;
 
@@ -20,9 +22,10 @@ export function isFaithful(text: string): boolean {
   return text.isWellFormed() && !reserved.includes(text);
 }
 
-/** Whether a value is unknown, or contains something that is. */
+/** Whether a value is unknown, or contains something that is. What JSON cannot hold, such as a function, is wrong. */
 export function isUnknown(value: unknown): boolean {
-  return value !== undefined && JSON.stringify(value).includes(`"${unknownValue}"`);
+  const written: string | undefined = orUndefined(() => JSON.stringify(value));
+  return written?.includes(`"${unknownValue}"`) ?? false;
 }
 
 const signature = "4dabf18193072939515e22adb298388d";

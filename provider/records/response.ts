@@ -117,7 +117,7 @@ export function credentialsIn(value: unknown): string[] {
 export function readRecord<F extends Fields>(fields: F, sent: Record<string, unknown>) {
   const record: Record<string, unknown> = {};
   // The digits of integers that a number cannot represent exactly.
-  const exactIntegers: Record<string, string> = {};
+  const exactIntegers = new Map<string, string>();
   // Known fields that could not be read, one line each, without their values.
   const problems: string[] = [];
   // Other fields, by their names in JSON.
@@ -126,19 +126,29 @@ export function readRecord<F extends Fields>(fields: F, sent: Record<string, unk
     const name = camelCase(wireName);
     const field = Object.hasOwn(fields, name) ? fields[name] : undefined;
     const problem = field && problemOf(field.kind, value);
+    // Sent under two spellings of its name.
+    if (field && (record[name] ?? value) !== value) problems.push(sentTwice(name));
     if (field === undefined) others.push([wireName, value]);
     else if (problem !== undefined) problems.push(`${name}: ${problem}`);
     else if (value instanceof LosslessNumber) {
       record[name] = Number(value.value);
-      exactIntegers[name] = value.value;
+      exactIntegers.set(name, value.value);
     } else if (isObject(value)) {
       const inner = readRecord(field.fields ?? {}, value);
       record[name] = inner.record;
       problems.push(...inner.problems.map((one) => `${name}.${one}`));
       if (Object.keys(inner.others).length > 0) others.push([name, inner.others]);
-    } else record[name] = value;
+    } else {
+      record[name] = value;
+      exactIntegers.delete(name);
+    }
   }
-  return { record: record as RecordOf<F>, exactIntegers, problems, others: Object.fromEntries(others) };
+  return {
+    record: record as RecordOf<F>,
+    exactIntegers: Object.fromEntries(exactIntegers),
+    problems,
+    others: Object.fromEntries(others),
+  };
 }
 
 const isText = (value: unknown): value is string => typeof value === "string";

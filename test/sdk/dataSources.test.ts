@@ -10,6 +10,7 @@ import {
   getFlowControlKeysOutput,
   getGlobalParallelism,
   getGlobalParallelismOutput,
+  InputError,
   PasswordRotation,
   RequestError,
 } from "pulumi-rekey";
@@ -124,6 +125,20 @@ describe("sdk: data sources", () => {
         error,
         /Correct this, then run again\. A reset that was already sent is saved.*REKEY_INPUT_INVALID\]$/,
       );
+    }
+    assert.equal(platform.requests.length, 0);
+  });
+
+  it("end the program without a stack trace also for arguments that only JavaScript can pass", async () => {
+    const circular: Record<string, unknown> = {};
+    circular["flowControlKey"] = circular;
+    const given = [undefined, null, "orders", circular, { flowControlKey: 5n }, { flowControlKey: () => "orders" }];
+    for (const args of given) {
+      await assert.rejects(getFlowControlKey(args as never), (error) => {
+        assert.ok(pulumi.RunError.isInstance(error) && error instanceof InputError, String(error));
+        assert.match(error.message, /^getFlowControlKey: .* must be an? \w+, not /);
+        return true;
+      });
     }
     assert.equal(platform.requests.length, 0);
   });

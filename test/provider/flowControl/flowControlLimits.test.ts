@@ -242,6 +242,16 @@ describe("FlowControlLimits", () => {
   describe("when it is removed", () => {
     const keeps = /"orders" keeps its limits/;
 
+    it("unpins what is declared, not what was pinned elsewhere, and leaves a paused key paused", async () => {
+      const saved = await up({ ...key, rate: 5, paused: true });
+      await byHand({ action: "pin", query: { parallelism: "7" } });
+      nextRun();
+      const said = await limits.remove(saved, run);
+      assert.match(said ?? "", /"orders" stays paused: .*`POST \/v2\/flowControl\/orders\/resume`/);
+      assert.deepEqual(changes().slice(3), ["unpin?rate=true"]);
+      assertFields((await limits.refresh(saved, run)).outputs, { parallelism: 7, rate: undefined, paused: true });
+    });
+
     it("unpins what a destroy only checks before it", async () => {
       const saved = await up(whole);
       nextRun();

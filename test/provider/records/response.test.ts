@@ -105,6 +105,14 @@ describe("records: the response to a reset", () => {
     );
   });
 
+  it("reads the last of two spellings of a field, with its digits", () => {
+    const twice = '"db_max_clients":9007199254740993,"dbMaxClients":5,"databaseId":"other"';
+    const { record, exactIntegers, problems } = read(databaseTextAnd(twice));
+    assertFields(record, { dbMaxClients: 5, databaseId: "other" });
+    assert.deepEqual(exactIntegers, {});
+    assert.match(problems.join("\n"), /^(dbMaxClients: sent twice.*\n){2}databaseId: sent twice.*$/);
+  });
+
   it("has a record without an id or a credential if five fields are known", () => {
     const { record } = read('{"type":"pro","state":"active","port":1,"tls":true,"budget":2}');
     assert.deepEqual(record, { type: "pro", state: "active", port: 1, tls: true, budget: 2 });
