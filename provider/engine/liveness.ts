@@ -8,13 +8,16 @@ const timeoutMs = 5_000;
 
 /**
  * Milliseconds for which one response of the engine counts, and so for which a reset may still be sent after the engine
- * was killed: its connection is closed once the system has freed its memory, some ten milliseconds later. A call for
- * each reset would cost as much as the reset itself.
+ * was killed: less than a reset takes on a network. Its connection is closed once the system has freed its memory, which
+ * may take longer. A call for each reset would cost as much as the reset itself.
  */
-export const freshnessMs = 100;
+export const freshnessMs = 25;
 
-/** Milliseconds after which the next call begins: before the last response stops counting, so that no reset waits. */
-export const nextCallMs = 40;
+/** Milliseconds between two calls: the next one ends before the last response stops counting, so that no reset waits. */
+const pauseMs = 12;
+
+/** Milliseconds after a reset in which the calls go on. The next one may begin when the last one has a response. */
+const activeMs = 250;
 
 /** Milliseconds until a connection that the engine closed is opened again. */
 const reconnectMs = 100;
@@ -32,9 +35,12 @@ const emptyMessage = Buffer.alloc(5);
  */
 export class EngineWatch {
   readonly #session: ClientHttp2Session;
-  #last: { readonly began: number; readonly responds: Promise<boolean> } | undefined;
-  /** When the last call that the engine responded to began. */
+  /** The call that is under way. */
+  #call: Promise<boolean> | undefined;
+  /** When the last call that the engine responded to began, and when a reset was last to be sent. */
   #confirmed = -Infinity;
+  #asked = -Infinity;
+  #timer: NodeJS.Timeout | undefined;
 
   /**
    * @param address `host:port` of the engine's gRPC server
@@ -47,10 +53,9 @@ export class EngineWatch {
 
   /** @throws RequestError if the engine is gone. */
   async requireEngine(facts: RequestFacts): Promise<void> {
-    const now = performance.now();
-    const isFresh = now - this.#confirmed <= freshnessMs;
-    if (!this.#last || now - this.#last.began > nextCallMs) this.#last = { began: now, responds: this.#ask(now) };
-    if ((isFresh || (await this.#last.responds)) && !this.#session.destroyed) return;
+    this.#asked = performance.now();
+    const isFresh = this.#asked - this.#confirmed <= freshnessMs;
+    if ((isFresh || (await (this.#call ?? this.#ask()))) && !this.#session.destroyed) return;
     throw new RequestError("not sent", facts, {
       happened: "the engine that requested it has ended and could not save the result",
       advice: "Run again.",
@@ -58,10 +63,19 @@ export class EngineWatch {
     });
   }
 
-  async #ask(began: number): Promise<boolean> {
-    const responds = await isGrpcServer(this.#session);
-    if (responds) this.#confirmed = began;
-    return responds;
+  #ask(): Promise<boolean> {
+    clearTimeout(this.#timer);
+    const began = performance.now();
+    const next = () => {
+      if (performance.now() - this.#asked <= activeMs) void this.#ask();
+    };
+    return (this.#call = isGrpcServer(this.#session).then((responds) => {
+      this.#call = undefined;
+      if (!responds) return false;
+      this.#confirmed = began;
+      this.#timer = setTimeout(next, pauseMs).unref();
+      return true;
+    }));
   }
 }
 

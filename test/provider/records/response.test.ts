@@ -107,7 +107,7 @@ describe("records: the response to a reset", () => {
 
   it("reads the last of two spellings of a field, with its digits", () => {
     const twice = '"db_max_clients":9007199254740993,"dbMaxClients":5,"databaseId":"other"';
-    const { record, exactIntegers, problems } = read(databaseTextAnd(twice));
+    const { record, exactIntegers, problems } = read(databaseTextWith(twice));
     assertFields(record, { dbMaxClients: 5, databaseId: "other" });
     assert.deepEqual(exactIntegers, {});
     assert.match(problems.join("\n"), /^(dbMaxClients: sent twice.*\n){2}databaseId: sent twice.*$/);
