@@ -7,16 +7,16 @@ import { RequestError, type RequestFacts } from "../platform/errors";
 const timeoutMs = 5_000;
 
 /**
- * Milliseconds for which one response of the engine counts, and so for which a reset may still be sent after the engine
- * was killed: less than a reset takes on a network. Its connection is closed once the system has freed its memory, which
- * may take longer. A call for each reset would cost as much as the reset itself.
+ * Milliseconds for which one response of the engine counts, and so for which a reset may be sent after the engine was
+ * killed: less than a reset takes on a network. Its connection closes once the system has freed its memory, which may
+ * take longer. A call for each reset would cost as much as the reset itself.
  */
 export const freshnessMs = 25;
 
-/** Milliseconds between two calls: the next one ends before the last response stops counting, so that no reset waits. */
+/** Milliseconds between two calls: the next one ends before the last response stops counting, so no reset waits. */
 const pauseMs = 12;
 
-/** Milliseconds after a reset in which the calls go on. The next one may begin when the last one has a response. */
+/** Milliseconds after a reset in which the calls go on: the next one may begin when the last one has a response. */
 const activeMs = 250;
 
 /** Milliseconds until a connection that the engine closed is opened again. */
