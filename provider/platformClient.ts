@@ -187,7 +187,6 @@ export class ReadTokenRequester implements Requester {
     return current;
   }
 
-  /** @throws RequestError: the request was not sent */
   async #tokenIn(read: NonNullable<ReadUser["current"]>, facts: RequestFacts): Promise<string> {
     const user = `${ownerOf({ kind: queueToken, id: this.sources.userId })} (rekey:queueUserId)`;
     const notSent = (happened: string, advice: string) => new RequestError("not sent", facts, { happened, advice });

@@ -87,7 +87,6 @@ export class Run {
    * Counts one reset against the run's limit. The returned function undoes that, for a reset that was not made.
    *
    * @param secret what is to be reset: `password of database "sessions"`
-   * @throws RefusedError if none is left
    */
   reserveReset(secret: string): () => void {
     const limit = this.options.settings.get("maxResetsPerRun") ?? Infinity;

@@ -30,11 +30,7 @@ const ok = (message: string): Check => ({ state: "ok", message });
 const unchecked = (message: string): Check => ({ state: "unchecked", message });
 const wrong = (message: string, fix?: string): Check => ({ state: "wrong", message, ...(fix && { fix }) });
 
-/**
- * Checks everything but the version of Node. The only requests that are sent are reads.
- *
- * @param databaseId a database to read, without its credentials
- */
+/** Checks everything but the version of Node. The only requests that are sent are reads. */
 export async function checkAll(project: Project, stack: Stack, databaseId?: string): Promise<Check[]> {
   const unset = settingNames.filter((name) => !stack.settings.find(name) && settingOf(name).default === undefined);
   return [
@@ -172,7 +168,6 @@ async function connect(settings: Settings): Promise<string> {
   return `A connection to ${address} was opened.`;
 }
 
-/** @param act returns what was seen */
 async function attempt(what: string, act: () => Promise<string>): Promise<Check> {
   try {
     return ok(await act());

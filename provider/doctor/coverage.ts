@@ -52,11 +52,7 @@ export interface Unlisted {
   readonly why: string;
 }
 
-/**
- * Compares what the account lists with what a stack rotates. Only reads are sent.
- *
- * @param state what the stack rotates, or why that was not read
- */
+/** Compares what the account lists with what a stack rotates. Only reads are sent. */
 export async function cover(stack: Stack, state: readonly RotatedSecret[] | string, since?: string): Promise<Coverage> {
   const client = new PlatformClient(stack.settings);
   const account = await Promise.all(Object.values<SecretKind>(kinds).map((kind) => listKind(client, kind)));

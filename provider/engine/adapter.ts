@@ -93,8 +93,6 @@ export class ResourceHandler {
   /**
    * The saved outputs. With an id that is not the resource's own, they are damaged, and replacing the resource would be
    * an unrequested reset. An engine that gave up on an error hook has saved no outputs at all.
-   *
-   * @throws StateError
    */
   #outputsOf(saved: Saved | undefined): Properties | undefined {
     const output = this.resource.idInput;

@@ -38,7 +38,6 @@ export const functions: Readonly<Record<string, ReadingFunction>> = {
 /** The reads that functions share their requests with. */
 const reads = new WeakMap<Reads, SharedReads>();
 
-/** @throws SettingsError if a setting of the queue is missing or cannot be used */
 function readsOf(platform: Reads): SharedReads {
   const all = reads.get(platform) ?? new SharedReads(platform.flowControl);
   reads.set(platform, all);

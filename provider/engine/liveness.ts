@@ -42,16 +42,12 @@ export class EngineWatch {
   #asked = -Infinity;
   #timer: NodeJS.Timeout | undefined;
 
-  /**
-   * @param address `host:port` of the engine's gRPC server
-   * @param onGone called once the engine has closed its connection and does not respond on a new one
-   */
+  /** @param onGone called once the engine has closed its connection and does not respond on a new one */
   constructor(address: string, onGone: () => void) {
     this.#session = openSession(address);
     void untilGone(address, this.#session).then(onGone);
   }
 
-  /** @throws RequestError if the engine is gone. */
   async requireEngine(facts: RequestFacts): Promise<void> {
     this.#asked = performance.now();
     const isFresh = this.#asked - this.#confirmed <= freshnessMs;

@@ -22,7 +22,6 @@ export const resources = {
 
 export type ResourceType = keyof typeof resources;
 
-/** @throws InputError if there is no such type */
 export function resourceOf(type: string): AnyResource {
   const all: Readonly<Record<string, AnyResource>> = resources;
   const resource = Object.hasOwn(all, type) ? all[type] : undefined;

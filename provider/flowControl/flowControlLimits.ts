@@ -141,7 +141,6 @@ async function apply(
  * Sends what is missing, then reads until the platform shows it: its state changes with a delay.
  *
  * @returns the state of the key to save, and the error if not all is done
- * @throws RekeyError if nothing was changed
  */
 async function send(
   flowControlKey: string,

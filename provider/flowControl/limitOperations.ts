@@ -29,7 +29,6 @@ export function shownBy({ isPinnedParallelism, isPinnedRate, isPaused = false, .
  * looser.
  *
  * @param views what the platform shows, and what is saved: only what is missing in all of them is sent
- * @param former what was declared before
  */
 export function operationsFor(views: readonly Shown[], former: Limits, declared: Limits): KeyOperation[] {
   const { parallelism, rate, period, paused } = declared;
@@ -75,12 +74,7 @@ export function describe(operations: readonly KeyOperation[], shown: Shown): str
   return described.join(", ");
 }
 
-/**
- * What the failure of an operation means for the key.
- *
- * @param done the operations that were applied
- * @param remaining the one that failed, and those after it
- */
+/** What the failure of an operation means for the key. */
 export function consequencesOf(
   done: readonly KeyOperation[],
   remaining: readonly KeyOperation[],

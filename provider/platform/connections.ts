@@ -84,13 +84,7 @@ export class Connections {
     }
   }
 
-  /**
-   * Opens a connection on which a request can be sent at once: for https, the TLS handshake is complete.
-   *
-   * @param options.session a TLS session to resume
-   * @param options.timeoutMs milliseconds until it must be ready
-   * @throws ConnectionError
-   */
+  /** Opens a connection on which a request can be sent at once: for https, the TLS handshake is complete. */
   async open(
     url: URL,
     options: { readonly session?: Buffer | undefined; readonly timeoutMs: number },
@@ -153,7 +147,6 @@ export class Connection {
   readonly #readyAt = performance.now();
   #response: http.IncomingMessage | undefined;
 
-  /** @param former the use before this one */
   constructor(
     private readonly socket: Socket,
     private readonly origin: Origin,

@@ -147,7 +147,6 @@ export function listIn(response: Responded, sent: unknown, what: string): unknow
  * Reads a record strictly: what could be read in part must not be taken for the whole.
  *
  * @param at where it is in the response: `entry 2: `
- * @throws RequestError
  */
 export function recordIn<F extends Fields>(response: Responded, fields: F, sent: unknown, at = ""): RecordOf<F> {
   if (!isObject(sent)) throw unusable(response, `cannot be read (${at}it is not an object)`);

@@ -145,7 +145,6 @@ export class HttpRequester implements Requester {
     }
   }
 
-  /** @throws what `beforeSend` throws */
   async #attempt(request: ApiRequest, facts: RequestFacts, endsAtMs: number): Promise<ApiResponse | Failure> {
     const { beforeSend, resetHeaders } = this.options;
     const { authorization, name: service } = this.service;
@@ -248,10 +247,6 @@ export class RequestQueue {
   /** Ends the pause. It keeps the process alive only while a request waits. */
   #pause: NodeJS.Timeout | undefined;
 
-  /**
-   * @param maxConcurrency requests under way at the same time
-   * @param requestsPerSecond requests started in a second
-   */
   constructor(maxConcurrency: number, requestsPerSecond = Infinity) {
     // Without its own interval, which is measured with the system clock.
     this.#queue = new PQueue({ concurrency: maxConcurrency });

@@ -49,11 +49,7 @@ export class CredentialProbe {
     this.#secure = new Connections(options);
   }
 
-  /**
-   * Tries a credential once.
-   *
-   * @throws RequestError if the engine is gone
-   */
+  /** Tries a credential once. */
   async probe({ owner, endpoint, credential, timeoutMs }: ProbeRequest): Promise<ProbeResult> {
     const facts: RequestFacts = {
       purpose: `verify the ${nameOf(credential)} of ${owner}`,

@@ -19,7 +19,6 @@ export class SecretOperations {
    * Resets a secret. It is not repeated once it may have reached the platform.
    *
    * @returns the record, as far as it could be read: the secret was reset.
-   * @throws RequestError
    * @see docs/interface.md#reset-a-password
    */
   async reset(id: string): Promise<SecretResponse> {
@@ -50,7 +49,6 @@ export class SecretOperations {
    * Reads what has the secret, and its credentials if the platform shows them. It may be repeated.
    *
    * @param options.hideCredentials whether the platform leaves out the credentials
-   * @throws RequestError
    * @see docs/interface.md#read-a-database
    */
   async read(id: string, { hideCredentials = false } = {}): Promise<SecretResponse> {
@@ -98,7 +96,6 @@ export interface ListedRecord extends Readonly<Record<string, unknown>> {}
  * Lists what has a secret of one kind. It is whole or an error: a program that uses a part of a list for a fleet would
  * drop the other databases. No error shows a value of the list.
  *
- * @throws RequestError
  * @see docs/interface.md#list-what-an-account-has
  */
 export async function listAccount(requester: Requester, kind: SecretKind, path: string): Promise<ListedRecord[]> {

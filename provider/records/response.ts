@@ -30,7 +30,6 @@ export interface SecretResponse {
 /**
  * Reads the response to a reset or a read. A platform may leave out any field.
  *
- * @returns undefined if the text is not a record of the table.
  * @see docs/interface.md#the-database-record
  */
 export function readSecretResponse(table: RecordTable, jsonText: string): SecretResponse | undefined {

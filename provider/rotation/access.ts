@@ -148,11 +148,7 @@ function tlsProblem(host: string, tls: unknown): string | undefined {
   return "must not be false unless host is this machine: the password would be sent in plain text";
 }
 
-/**
- * Why a connection would be without TLS, as far as that is known without the database.
- *
- * @param setting that counts if the connection has no host
- */
+/** Why a connection would be without TLS, as far as that is known without the database. */
 export function plainTextProblem(
   { host, tls }: { readonly [K in keyof Connection]: unknown },
   setting: FoundSetting | undefined,

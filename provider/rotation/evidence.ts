@@ -74,7 +74,6 @@ function isRecent({ rotatedAt }: Memory, { kind, now }: Context): boolean {
 /**
  * The state with a pending reset that is about to be sent. It is saved if nothing comes back.
  *
- * @param reason what asks for it
  * @param read what the platform has shown before it; undefined if it cannot be read
  */
 export function begin(
@@ -141,9 +140,7 @@ export function madeNow({ rotatedSince }: Desired, now: Date): Made & { readonly
 /**
  * The state after a reset that is known to be applied.
  *
- * @param unconfirmed the state with the pending reset, as `begin` returned it
  * @param shown what came back, and what reads have shown since then
- * @param made when the secret was generated
  */
 export function confirm(
   unconfirmed: State,

@@ -81,11 +81,7 @@ type Done = Member & Omit<Rotated, "state">;
 /** Milliseconds after which a fleet shows again how many of its databases are done. */
 const progressMs = 5_000;
 
-/**
- * Rotates all. Requests run within `concurrency`, and none begins after `maxFailures`.
- *
- * @throws SettingsError if no request could be sent: once, instead of for each of them
- */
+/** Rotates all. Requests run within `concurrency`, and none begins after `maxFailures`. */
 async function rotateAll(
   members: readonly PlannedMember[],
   { concurrency, maxFailures }: FleetInputs,

@@ -67,7 +67,6 @@ export interface PlannedMember extends Member {
 /**
  * Plans each database as a single one.
  *
- * @throws StateError if the saved outputs are damaged
  * @throws InputError if a fleet that has databases is to have none
  */
 export function plannedMembers(saved: FleetOutputs | undefined, inputs: FleetInputs, run: Run): PlannedMember[] {

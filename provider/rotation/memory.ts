@@ -213,11 +213,7 @@ export function withRecord(state: State, { record, exactIntegers, otherFields, p
   };
 }
 
-/**
- * The state of saved outputs. What follows from a state is made again when it is saved.
- *
- * @throws StateError if the saved memory is damaged
- */
+/** The state of saved outputs. What follows from a state is made again when it is saved. */
 export function stateIn(outputs: Readonly<Record<string, unknown>>, memory = readMemory(outputs["memory"])): State {
   const saved = { ...outputs, memory } as unknown as State;
   return { ...withoutValues(saved), ...credentialsIn(saved) };

@@ -245,11 +245,7 @@ export function told({ kind: finding, names = [], why = "" }: Finding, kind: Sec
   return { text: texts[finding]({ kind, names: names.join(", "), why }), isWarning: !ordinary.includes(finding) };
 }
 
-/**
- * The failure after a reset that was not confirmed, with one advice.
- *
- * @param canSettle whether a read can show whether it was applied
- */
+/** The failure after a reset that was not confirmed, with one advice. */
 export function unknownFailure({ kind }: Subject, failed: RekeyError, canSettle: boolean): RekeyError {
   const { noun, minInterval } = kind;
   const advice = failed instanceof RequestError ? failed.advice : "";

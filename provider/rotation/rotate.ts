@@ -199,11 +199,7 @@ async function read(subject: Subject, run: Run): Promise<SecretResponse> {
   return response;
 }
 
-/**
- * Reads a secret before it is reset or adopted.
- *
- * @throws RequestError, for which nothing was changed
- */
+/** Reads a secret before it is reset or adopted. */
 export async function readBefore(subject: Subject, intent: "reset" | "adopted", run: Run): Promise<SecretResponse> {
   try {
     return await read(subject, run);

@@ -19,8 +19,6 @@ export function shownIn(subject: Subject, run: Run): Credentials[] {
  * What to save, in the form that the program declares: the only place where current values are removed from a state, or
  * encrypted. A value is removed only if the age file has it, or if a read of this run has shown it. New ones that
  * cannot be encrypted are saved instead. `confirm` and `learn` have removed the former values before.
- *
- * @param before the saved state
  */
 export async function save(
   subject: Subject,
@@ -101,11 +99,7 @@ function formFindings(before: State | undefined, next: State, found: State): Fin
   return findings;
 }
 
-/**
- * Encrypts nothing for the recipients, so that one that cannot be used is found before anything is sent.
- *
- * @throws RefusedError
- */
+/** Encrypts nothing for the recipients, so that one that cannot be used is found before anything is sent. */
 export async function tryRecipients(subject: Subject, { encryptFor }: Declared, run: Run): Promise<void> {
   if (encryptFor === undefined) return;
   try {

@@ -220,11 +220,7 @@ function certificatesIn(file: string, context: zod.RefinementCtx): string {
   return z().NEVER;
 }
 
-/**
- * The words for a name that is not one of the settings, with the closest one.
- *
- * @param known the names of the settings, in the same form
- */
+/** The words for a name that is not one of the settings, with the closest one. */
 export function notASetting(name: string, known: readonly string[]): string {
   const question = didYouMean(name, known);
   return `${name} is not a setting of pulumi-rekey${question && ` (${question})`}`;

@@ -32,10 +32,8 @@ const lateRequestMs = 1_000;
  *
  * @param current is read first, if it is not saved
  * @param formers have the same name
- * @param queue limits the secrets that are tried at the same time
  * @param endsAtMs time of the run's clock after which nothing is repeated: each secret gets at least one attempt
  * @returns undefined if all of it holds
- * @throws RequestError if the engine is gone
  */
 export async function verify(
   target: Target,

@@ -82,7 +82,6 @@ function accessProblem(given: unknown): string | undefined {
  * The secrets of the output `access` of a rotation or a fleet.
  *
  * @param own takes precedence over the connection of the rotation
- * @throws Error if the text is something else
  */
 function targetsIn(text: string, own: Connection = {}): Target[] {
   const given: unknown = JSON.parse(text);

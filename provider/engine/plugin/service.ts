@@ -12,7 +12,6 @@ import { settingsOf } from "./config";
 export interface EngineLink {
   /** Shows the user a line, under a resource if its URN is given. It fails no run, and never rejects. */
   show(severity: "INFO" | "WARNING" | "ERROR", text: string, urn?: string): Promise<void>;
-  /** @throws RequestError if the engine is gone */
   requireEngine(facts: RequestFacts): Promise<void>;
 }
 
@@ -124,7 +123,6 @@ export class PluginService {
     return this.#run;
   }
 
-  /** @throws InputError if the URN is that of another type */
   #handler(urn: string, timeoutSeconds = 0): ResourceHandler {
     const resource = resourceOf(nameOf(urn.split("::")[2]?.split("$").at(-1) ?? ""));
     const run = timeoutSeconds > 0 ? this.#started.during({ limitMs: timeoutSeconds * 1000 }) : this.#started;

@@ -30,13 +30,7 @@ export const unlimited = { "grpc.max_receive_message_length": -1, "grpc.max_send
 /** Milliseconds that a line for the user may take to be delivered. */
 const logTimeoutMs = 5_000;
 
-/**
- * Serves Pulumi's plugin protocol on a free port of this machine.
- *
- * @param engineAddress `host:port` of the engine that started the plugin
- * @param onGone called when the engine is gone
- * @returns the port, and a function that ends the service
- */
+/** Serves Pulumi's plugin protocol on a free port of this machine. */
 export async function servePlugin(
   engineAddress: string,
   onGone: () => void,
