@@ -32,9 +32,10 @@ import { readDate } from "./schedule";
 
 /**
  * What a record proves, as a whole, because a reset replaces all credentials:
- * - `hidden`: nothing, because it does not show the best credential that is known;
+ * - `hidden`: nothing, because it does not show the best credential that is known, or only half of a pair of keys, or
+ *   because what was before the pending reset is not known;
  * - `stale`: nothing, because it is older than a confirmed reset;
- * - `same`: it shows what is current, or was before the pending reset, which is not seen yet;
+ * - `same`: it shows what is current, or what may have been before the pending reset, which is not seen yet;
  * - `new`: other credentials. The pending reset was applied; without one, someone else has changed them;
  * - `foreign`: keys of neither before nor after the pending roll: someone else rolled, and it was not applied;
  * - `elsewhere`: it is from another place, and shows nothing that is known: it may be another secret.

@@ -231,6 +231,8 @@ const texts = {
   /** A read shows nothing that is known, with other settings. */
   elsewhere: ({ kind }: Details) =>
     `was read with another ${accountSettings(kind)}, where it may be another one: it was not compared, and the saved state stays.`,
+  unencrypted: () =>
+    "was read, but could not be encrypted for encryptFor, so the saved state stays. Check the recipients and the installation of age-encryption.",
   failed: ({ why }: Details) => `was not read: ${why || "pulumi-rekey failed."} The saved state stays.`,
 };
 

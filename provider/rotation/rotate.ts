@@ -50,12 +50,12 @@ export async function rotate(subject: Subject, saved: State | undefined, desired
 export async function refresh(subject: Subject, saved: State, run: Run): Promise<Rotated> {
   const found = await tryRead(subject, saved, run, true);
   const { failure, ...next } = await save(subject, saved, found, saved.memory.declared, run);
-  return failure ? { state: saved, findings: [{ kind: "failed", why: failure.text }] } : next;
+  return failure ? { state: saved, findings: [{ kind: "unencrypted" }] } : next;
 }
 
 /**
- * Resets at most once in a run. An engine may repeat a call (an error hook does): it then gets the first call's result,
- * and nothing is sent again. What was certainly not applied may be tried again.
+ * Resets a secret at most once in a run for one trigger. An engine may repeat a call (an error hook does): it then gets
+ * the first call's result, and nothing is sent again. What was certainly not applied may be tried again.
  */
 function once(subject: Subject, desired: Desired, run: Run, act: () => Promise<Rotated>): Promise<Rotated> {
   const results = run.shared(once, () => new Map<string, Promise<Rotated>>());

@@ -35,8 +35,9 @@ export async function save(
   } catch {
     const isSame = before !== undefined && isDeepStrictEqual(before.memory.current, memory.current);
     failure ??= new NotEncryptedError({ secret: secretOf(subject), isSame });
-    // What was declared before stays, so that the next `up` tries again.
-    next = inForm({ ...state, memory: { ...memory, declared: isSame ? before.memory.declared : {} } }, shown);
+    // The form stays, or is that of saved values, so that the next `up` tries again.
+    const { saveCredentials: _save, encryptFor: _for, ...others } = declared;
+    next = inForm({ ...state, memory: { ...memory, declared: isSame ? before.memory.declared : others } }, shown);
   }
   return { state: next, ...(failure && { failure }), findings: [...findings, ...formFindings(before, next, state)] };
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { encrypt } from "../../../provider/rotation/save";
+import { encrypt, recipientsProblem } from "../../../provider/rotation/save";
 import { Team, whyNoAge } from "../../support/age";
 import { Folder } from "../../support/folder";
 
@@ -18,6 +18,20 @@ describe("rotation: encrypted credentials", () => {
     assert.match(file, /^-----BEGIN AGE ENCRYPTED FILE-----\n[\w+/=\n]+-----END AGE ENCRYPTED FILE-----\n?$/);
     for (const team of [one, two]) assert.deepEqual(await team.decrypt(file), JSON.parse(text));
     await assert.rejects(other.decrypt(file), /no identity matched/);
+  });
+
+  it("are for recipients of age only: what is none is refused by its place, without its value", async () => {
+    const { identity, recipient } = await Team.create();
+    const rows: readonly (readonly [given: readonly unknown[], problem: string | undefined])[] = [
+      [[], "must contain a recipient of age (age1…)"],
+      [[recipient, recipient], undefined],
+      [[recipient, 7], "[1] must be a recipient of age (age1…), not a number"],
+      [[recipient.slice(0, -1)], "[0] is not a recipient of age (age1…), or is incomplete"],
+    ];
+    for (const [given, problem] of rows) assert.equal(recipientsProblem(given), problem);
+    for (const key of [identity, identity.toLowerCase()]) {
+      assert.match(recipientsProblem([key]) ?? "", /^\[0\] is a secret key: remove it from the program, and use its/);
+    }
   });
 
   const title = "are decrypted by `age` with a keys.txt of several identities, as SOPS uses it";

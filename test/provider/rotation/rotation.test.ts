@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { mock } from "node:test";
+import { Encrypter } from "age-encryption";
 import { queueToken, signingKeys } from "../../../provider/platform/secretKind";
 import { type Credentials } from "../../../provider/records/fields";
 import { unknownValue } from "../../../provider/records/properties";
@@ -7,6 +9,7 @@ import { type Resource } from "../../../provider/resource";
 import { readMemory } from "../../../provider/rotation/memory";
 import { type Desired } from "../../../provider/rotation/plan";
 import { rotationOf } from "../../../provider/rotation/rotation";
+import { Team } from "../../support/age";
 import { asShown, FakeRun, passwordRotation, rejected, type SavedRotation, unconfirmed } from "../../support/fakeRun";
 
 const { check, plan, apply, refresh } = asShown(passwordRotation);
@@ -226,6 +229,19 @@ describe("rotation: credentials that are not saved", () => {
     const { outputs: refreshed, notice } = await refresh(outputs, fake.start());
     assert.match(notice ?? "", /was changed outside of Rekey/);
     assert.doesNotMatch(JSON.stringify(refreshed), /of someone else/);
+  });
+
+  it("a refresh that cannot encrypt what it has read says so, and keeps the state", async () => {
+    const fake = new FakeRun();
+    fake.canRead = true;
+    const { recipient } = await Team.create();
+    const { outputs } = await apply(undefined, { ...id, encryptFor: [recipient] }, fake.start());
+    fake.readDatabase = () => shows({ password: "of someone else" });
+    const broken = mock.method(Encrypter.prototype, "encrypt", () => Promise.reject(new Error("broken")));
+    const { outputs: refreshed, warning } = await refresh(outputs, fake.start());
+    broken.mock.restore();
+    assert.deepEqual(refreshed, outputs);
+    assert.match(warning ?? "", /was read, but could not be encrypted for encryptFor, so the saved state stays/);
   });
 });
 

@@ -86,10 +86,12 @@ describe("save: where values leave a state", () => {
   });
 
   it("what cannot be encrypted is saved, and what was declared before is tried again", async () => {
-    const { next, values, failure } = await saved(fresh(), { saveCredentials: false, encryptFor: ["age1damaged"] });
+    const others = { rotateEvery: "30d", connection: { port: 7 } };
+    const declared = { ...others, saveCredentials: false, encryptFor: ["age1damaged"] } as const;
+    const { next, values, failure } = await saved(fresh(), declared);
     assert.equal(failure?.code, "REKEY_NOT_ENCRYPTED");
     assert.deepEqual(values, all);
-    assert.deepEqual(next.memory.declared, {});
+    assert.deepEqual(next.memory.declared, others);
   });
 
   it("removing values from the state says so once", async () => {
