@@ -2,16 +2,8 @@ import assert from "node:assert/strict";
 import { copyFileSync, rmSync, truncateSync } from "node:fs";
 import { join } from "node:path";
 import * as pulumi from "@pulumi/pulumi";
-import { pulumiPath } from "../support/engine";
-import {
-  EngineStack,
-  fails,
-  onEngine,
-  onEngineByAdapter,
-  type Rekey,
-  succeeds,
-  valuesOf,
-} from "../support/engineStack";
+import { pulumiPath } from "./engine";
+import { EngineStack, fails, onEngine, onEngineByAdapter, type Rekey, succeeds, valuesOf } from "./engineStack";
 import { projectRoot } from "../support/host";
 import { runToEnd } from "../support/processes";
 

@@ -4,9 +4,9 @@ import { dirname, join } from "node:path";
 import * as pulumi from "@pulumi/pulumi";
 import schema from "../../schema.json";
 import { blocksOf, pages, readPage, registryPages } from "../docs/page";
-import { fails, succeeds, valuesOf } from "../support/engineStack";
+import { fails, succeeds, valuesOf } from "./engineStack";
 import { loadExample } from "./loadExample";
-import { closePlatforms, TestStack } from "../support/memory";
+import { closePlatforms, TestStack } from "./memory";
 import { examples } from "../support/project";
 import { databasePath } from "../support/resources";
 

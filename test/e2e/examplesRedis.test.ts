@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { loadExample } from "./loadExample";
 import { Folder } from "../support/folder";
-import { closePlatforms, TestStack } from "../support/memory";
+import { closePlatforms, TestStack } from "./memory";
 import { type RedisServer, startRedisServer, withRedis } from "../support/redis";
 import { examples } from "../support/project";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import * as pulumi from "@pulumi/pulumi";
-import { EngineStack, fails, onEngine, onEngineByAdapter, succeeds } from "../support/engineStack";
+import { EngineStack, fails, onEngine, onEngineByAdapter, succeeds } from "./engineStack";
 
 /** A part of a record that Rekey does not know, and that is saved: as large as a response may be. */
 const large = (id: string) => ({ database_id: id, description: "x".repeat(900_000) });

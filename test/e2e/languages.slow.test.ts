@@ -3,7 +3,7 @@ import { cpSync, existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { startPlatform } from "../../local/index";
 import { Folder } from "../support/folder";
-import { HomeWithPlugin, whyNoPrograms } from "../support/pluginArchive";
+import { HomeWithPlugin, whyNoPrograms } from "./pluginArchive";
 import { examples } from "../support/project";
 import { databasePath } from "../support/resources";
 

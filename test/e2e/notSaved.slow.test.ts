@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { type Platform } from "../../local/platform/index";
 import { Team } from "../support/age";
 import { leaksOf } from "../support/canaries";
-import { EngineStack, onEngineByAdapter, type Rekey, type Result, succeeds, valuesOf } from "../support/engineStack";
+import { EngineStack, onEngineByAdapter, type Rekey, type Result, succeeds, valuesOf } from "./engineStack";
 import { textsBelow } from "../support/files";
 import { Folder } from "../support/folder";
 import { databasePath } from "../support/resources";

@@ -3,7 +3,7 @@ import { compileFunction } from "node:vm";
 import * as pulumi from "@pulumi/pulumi";
 import * as ts from "typescript";
 import { readPage } from "../docs/page";
-import { EngineStack, fails, onEngine, type Rekey, succeeds } from "../support/engineStack";
+import { EngineStack, fails, onEngine, type Rekey, succeeds } from "./engineStack";
 
 const isReset = /reset-password/;
 

@@ -4,10 +4,10 @@ import { delimiter, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parse } from "yaml";
 import { type Platform, startPlatform } from "../../local/index";
-import { passphrase } from "../support/engine";
+import { passphrase } from "./engine";
 import { Folder } from "../support/folder";
 import { runToEnd } from "../support/processes";
-import { whyNoPrograms } from "../support/pluginArchive";
+import { whyNoPrograms } from "./pluginArchive";
 import { environmentOf, examples, installPackages } from "../support/project";
 import { databasePath } from "../support/resources";
 

@@ -4,9 +4,9 @@ import { join } from "node:path";
 import type * as pulumi from "@pulumi/pulumi";
 import { type Platform, startPlatform } from "../../local/platform/index";
 import { packageVersion } from "../../provider/platform/installedPackage";
-import { pulumiPath } from "../support/engine";
-import { EngineStack, fails, onEngine, type Program, type Rekey, succeeds, valuesOf } from "../support/engineStack";
-import { HomeWithPlugin } from "../support/pluginArchive";
+import { pulumiPath } from "./engine";
+import { EngineStack, fails, onEngine, type Program, type Rekey, succeeds, valuesOf } from "./engineStack";
+import { HomeWithPlugin } from "./pluginArchive";
 
 /** Of a resource: `options.provider` is an explicit provider of the plugin. */
 type Options = pulumi.CustomResourceOptions;

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import * as pulumi from "@pulumi/pulumi";
 import { type EngineEvent } from "@pulumi/pulumi/automation";
 import { leaksOf } from "../support/canaries";
-import { EngineStack, fails, onEngineByAdapter, type Program, succeeds } from "../support/engineStack";
+import { EngineStack, fails, onEngineByAdapter, type Program, succeeds } from "./engineStack";
 import { Folder } from "../support/folder";
 import { textsBelow } from "../support/files";
 import { databasePath } from "../support/resources";

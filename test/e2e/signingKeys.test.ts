@@ -3,8 +3,8 @@ import { Receiver } from "@upstash/qstash";
 import { SigningKeyRotation, type SigningKeyRotationArgs } from "pulumi-rekey";
 import { queue } from "../local/platform/client";
 import { Destination } from "../local/platform/queue/destination";
-import { fails, type Result, succeeds, valuesOf } from "../support/engineStack";
-import { closePlatforms, TestStack } from "../support/memory";
+import { fails, type Result, succeeds, valuesOf } from "./engineStack";
+import { closePlatforms, TestStack } from "./memory";
 
 describe("A program with a SigningKeyRotation", () => {
   let destination: Destination;

@@ -6,8 +6,8 @@ import {
   SearchTokenRotation,
   VectorTokenRotation,
 } from "pulumi-rekey";
-import { fails, succeeds, valuesOf } from "../support/engineStack";
-import { closePlatforms, Consumer, TestStack } from "../support/memory";
+import { fails, succeeds, valuesOf } from "./engineStack";
+import { closePlatforms, Consumer, TestStack } from "./memory";
 import { assertFields } from "../support/results";
 
 describe("A program with a CredentialVerification", () => {

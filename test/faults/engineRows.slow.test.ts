@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { networkInterfaces } from "node:os";
 import type * as pulumi from "@pulumi/pulumi";
 import * as rekey from "pulumi-rekey";
-import { fails, succeeds } from "../support/engineStack";
-import { closePlatforms, TestStack } from "../support/memory";
+import { fails, succeeds } from "../e2e/engineStack";
+import { closePlatforms, TestStack } from "../e2e/memory";
 import { titled } from "./describeFaults";
 import { Proxy } from "./network";
 

@@ -3,8 +3,8 @@ import { createHash } from "node:crypto";
 import { PasswordRotationFleet } from "pulumi-rekey";
 import { type Fault } from "../../local/platform/index";
 import { type Memory } from "../../provider/rotation/memory";
-import { type Result } from "../support/engineStack";
-import { closePlatforms, TestStack } from "../support/memory";
+import { type Result } from "../e2e/engineStack";
+import { closePlatforms, TestStack } from "../e2e/memory";
 
 const ids = Array.from({ length: 1_000 }, (_, nth) => `db-${nth}`);
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { InterruptedStack, type Strike } from "../kills/interruptedStack";
-import { EngineStack, fails, onEngine, type Rekey, succeeds } from "../support/engineStack";
+import { EngineStack, fails, onEngine, type Rekey, succeeds } from "../e2e/engineStack";
 import { projectRoot } from "../support/host";
 import { titled } from "./describeFaults";
 

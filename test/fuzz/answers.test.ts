@@ -11,7 +11,7 @@ import {
   assertNothingShown,
   isUsable,
 } from "./assertions";
-import { InProcessAdapter } from "../support/inProcessAdapter";
+import { InProcessAdapter } from "./inProcessAdapter";
 import { fuzz, timeoutFor } from "./fuzz";
 
 const __provider = providerTexts.passwordRotation;

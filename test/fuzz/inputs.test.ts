@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { providerTexts } from "../support/host";
-import { InProcessAdapter } from "../support/inProcessAdapter";
+import { InProcessAdapter } from "./inProcessAdapter";
 import { tryParse } from "./answers";
 import { asTheHostReads, assertCarried, assertNothingPolluted } from "./assertions";
 import { hostileNames, smallValue } from "./hostile";

@@ -6,7 +6,7 @@ import { FakeRun } from "../support/fakeRun";
 import { providerTexts } from "../support/host";
 import { contextAt, savedOutputs, stateAfterReset } from "../support/savedRotation";
 import { type Properties } from "../support/wire";
-import { InProcessAdapter } from "../support/inProcessAdapter";
+import { InProcessAdapter } from "./inProcessAdapter";
 import { databaseId, tryParse } from "./answers";
 import { asTheHostReads, assertCarried, assertNothingPolluted } from "./assertions";
 import { hostileNames, smallValue } from "./hostile";

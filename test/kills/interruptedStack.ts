@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { mkdirSync, readdirSync, rmSync, statSync, watch } from "node:fs";
 import { setTimeout as wait } from "node:timers/promises";
 import { freshnessMs } from "../../provider/engine/liveness";
-import { EngineStack, endAll, type Program, type StackOptions, type Victim } from "../support/engineStack";
+import { EngineStack, endAll, type Program, type StackOptions, type Victim } from "../e2e/engineStack";
 import { type Process } from "../support/processes";
 import { databasePath } from "../support/resources";
 import { Gate, type Point } from "./gate";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { onEngine, type Rekey } from "../support/engineStack";
+import { onEngine, type Rekey } from "../e2e/engineStack";
 import { itInPairs, seed } from "../support/suite";
 import { assertAfterKill, assertAfterNextUp, see } from "./databases";
 import { InterruptedStack, type Strike } from "./interruptedStack";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import * as pulumi from "@pulumi/pulumi";
-import { endAll, EngineStack, onEngine, onEngineByAdapter } from "../support/engineStack";
+import { endAll, EngineStack, onEngine, onEngineByAdapter } from "../e2e/engineStack";
 import { ended, type Process } from "../support/processes";
 import { databasePath } from "../support/resources";
 import { until } from "../support/results";

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { type Rekey, type Victim } from "../support/engineStack";
+import { type Rekey, type Victim } from "../e2e/engineStack";
 import { type Adapter } from "../support/host";
 import { type Point } from "./gate";
 import { type Strike } from "./interruptedStack";

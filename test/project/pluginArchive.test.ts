@@ -7,7 +7,7 @@ import { basename, join } from "node:path";
 import { extract, list } from "tar";
 import { Folder } from "../support/folder";
 import { projectRoot } from "../support/host";
-import { writePluginArchives } from "../support/pluginArchive";
+import { writePluginArchives } from "../e2e/pluginArchive";
 import { packageVersion } from "../../provider/platform/installedPackage";
 
 const maxBytes = 5 * 1024 * 1024;

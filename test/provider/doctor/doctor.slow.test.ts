@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { EngineStack, onEngine } from "../../support/engineStack";
+import { EngineStack, onEngine } from "../../e2e/engineStack";
 import { runAsync } from "../../support/processes";
 import { main } from "./fixture";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createProviders } from "../../../provider/engine/dynamic";
-import { InProcessAdapter } from "../../support/inProcessAdapter";
+import { InProcessAdapter } from "../../fuzz/inProcessAdapter";
 import { databaseText } from "../../support/platformBodies";
 
 describe("the dynamic provider", () => {

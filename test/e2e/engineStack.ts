@@ -4,10 +4,10 @@ import { join } from "node:path";
 import * as automation from "@pulumi/pulumi/automation";
 import { type Platform, type PlatformOptions, startPlatform } from "../../local/platform/index";
 import { environmentIn, ignoreUnhandled, pulumiPath, whyNoEngine } from "./engine";
-import { Folder } from "./folder";
-import { type Adapter, adapters, projectRoot } from "./host";
-import { type Settings, settingsOf } from "./project";
-import { descendantsOf, ended, type Process, runAsync } from "./processes";
+import { Folder } from "../support/folder";
+import { type Adapter, adapters, projectRoot } from "../support/host";
+import { type Settings, settingsOf } from "../support/project";
+import { descendantsOf, ended, type Process, runAsync } from "../support/processes";
 
 /** What a program imports: the SDK's classes, or the plugin's resources under the same names. */
 export type Rekey = typeof import("pulumi-rekey");

@@ -1,7 +1,7 @@
 import { type EventEmitter } from "node:events";
 import { delimiter, dirname, join } from "node:path";
-import { type Folder } from "./folder";
-import { projectRoot } from "./host";
+import { type Folder } from "../support/folder";
+import { projectRoot } from "../support/host";
 
 const { findPulumi, whyNoPulumi } = require("../../scripts/engine.cjs") as {
   findPulumi: () => string | undefined;

@@ -2,7 +2,7 @@ import * as pulumi from "@pulumi/pulumi";
 import { type MemoryResult, MemoryStack, MemoryStackError } from "../../local/memoryStack";
 import { type Platform, type PlatformOptions, startPlatform } from "../../local/platform/index";
 import { type Result } from "./engineStack";
-import { settingsOf } from "./project";
+import { settingsOf } from "../support/project";
 
 const platforms = new Set<Platform>();
 

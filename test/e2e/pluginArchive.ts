@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { passphrase } from "./engine";
-import { Folder } from "./folder";
-import { projectRoot } from "./host";
-import { examples } from "./project";
-import { findOnPath, runAsync, runToEnd } from "./processes";
+import { Folder } from "../support/folder";
+import { projectRoot } from "../support/host";
+import { examples } from "../support/project";
+import { findOnPath, runAsync, runToEnd } from "../support/processes";
 
 /** Why programs in a language cannot run here; undefined if they can. @param programs what they need on PATH */
 export function whyNoPrograms(...programs: readonly string[]): string | undefined {

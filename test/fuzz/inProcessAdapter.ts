@@ -2,8 +2,8 @@ import { createProviders } from "../../provider/engine/dynamic";
 import { FlowControl } from "../../provider/platform/flowControl";
 import { type ApiRequest } from "../../provider/platform/http";
 import { SecretOperations } from "../../provider/platform/secretOperations";
-import { FakeRequester } from "./fakeRequester";
-import { FakeRun } from "./fakeRun";
+import { FakeRequester } from "../support/fakeRequester";
+import { FakeRun } from "../support/fakeRun";
 
 const databasePaths = { reset: "/v2/keyvalue/reset-password/{id}", read: "/v2/redis/database/{id}" };
 
