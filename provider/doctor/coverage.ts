@@ -24,7 +24,7 @@ interface CoveredSecret {
 
 /** The secrets of an account, and what a stack knows of them. */
 interface Coverage {
-  /** The date as it was given, if one was. */
+  /** The given date, if there is one. */
   readonly since?: string | undefined;
   /** The stack whose state was compared; undefined if there is none. */
   readonly stack?: string | undefined;

@@ -45,7 +45,7 @@ export interface Stack {
   readonly name: string;
   /** What `pulumi config` prints of its `rekey:` settings, by full name. */
   readonly stored: ReadonlyMap<string, { readonly value: string; readonly secret: boolean }>;
-  /** Why that was not read, if it was not. Without a CLI, it is no mistake: all may be in the environment. */
+  /** Why that was not read, if it was not. Without a CLI, this is not an error: the environment may have everything. */
   readonly unread?: { readonly state: "unchecked" | "wrong"; readonly message: string; readonly fix?: string };
   /** The settings as the provider would read them. */
   readonly settings: Settings;

@@ -122,7 +122,7 @@ function unknown(why: string): ProbeResult {
   return { kind: "unknown", why };
 }
 
-/** There is no reply that can be read. The message may be shown. */
+/** The server sent nothing that can be read as a reply. The message may be shown. */
 class NoReplyError extends Error {}
 
 /** Characters. A Redis replies to `AUTH` with one short line. */

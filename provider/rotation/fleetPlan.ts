@@ -15,7 +15,7 @@ import { type Trigger } from "./marks";
 type MemberInputs = { readonly databaseId: string } & Trigger;
 
 export interface FleetInputs extends Desired {
-  /** By name: an id is a database without a trigger of its own. */
+  /** By name. A database that is only an id has the trigger of the fleet. */
   readonly databases: Readonly<Record<string, string | MemberInputs>>;
   readonly concurrency?: number | null | undefined;
   readonly maxFailures?: number | null | undefined;

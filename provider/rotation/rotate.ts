@@ -41,7 +41,7 @@ export async function rotate(subject: Subject, saved: State | undefined, desired
   if (plan.kind === "refuse" && !(saved && isReadFirst(saved, plan, context))) throw refusal(subject, plan);
   await tryRecipients(subject, declared, run);
   const act = () => adoptOrReset(subject, saved, desired, run);
-  // What sends nothing is no result for a reset: a program may also read the secret of a resource, by its id.
+  // The result of an adoption must not stand in for a reset: a program may import a secret and rotate it in one run.
   const rotated = await (plan.kind === "adopt" && !plan.mayReset ? act() : once(subject, desired, run, act));
   return save(subject, saved, rotated, declared, run);
 }

@@ -167,7 +167,7 @@ describe("faults: a verification", () => {
     const { connections } = database;
     // The host could try again now.
     database.cut();
-    // Nobody is left to save it.
+    // The engine is gone, so that the result is not saved.
     assert.notEqual((await verifying).kind, "done");
     assert.equal(database.connections, connections);
     database.reply = accepting(password);

@@ -11,7 +11,7 @@ const { memory } = stateAfterReset({ version: 1, rotateEvery: "30d" }, { passwor
 const text = writeMemory(memory);
 
 describe("memory: its saved form", () => {
-  it("is read as it was written, and has no value of a credential", () => {
+  it("is read unchanged, and has no value of a credential", () => {
     assert.equal(writeMemory(readMemory(text)), text);
     assert.doesNotMatch(text, /secret-1/);
   });

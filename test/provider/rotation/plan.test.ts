@@ -211,7 +211,7 @@ const rows = (): Readonly<Record<string, Row>> => ({
     desired: { version: 1, saveCredentials: false },
     plan: "keep",
   },
-  "an age file that nobody wants any more, because it was the only place": {
+  "an age file that is no longer declared, because it was the only place": {
     state: hidden({ file: { for: ["age1"], has: {} } }, {}),
     desired: { version: 1, saveCredentials: false },
     plan: "read",
