@@ -42,6 +42,8 @@ export interface Call {
 
 /** The `Platform` of a run, configured by the settings. Each setting is read when it is first needed. */
 export class PlatformClient {
+  readonly #operations = new Map<SecretKind, SecretOperations>();
+
   /** @param beforeSend called before a reset or a credential is sent. @throws RequestError if it must not be sent */
   constructor(
     private readonly settings: Settings,
@@ -62,12 +64,16 @@ export class PlatformClient {
 
   operations(kind: SecretKind): SecretOperations {
     const { settings } = this;
+    const made = this.#operations.get(kind);
+    if (made) return made;
     const requester = kind.service === "management" ? this.#toManagement : this.#toQueue;
     const paths = kind.paths ?? {
       reset: settings.get("resetPasswordPath"),
       read: settings.get("databasePath"),
     };
-    return new SecretOperations(requester, kind, paths);
+    const operations = new SecretOperations(requester, kind, paths);
+    this.#operations.set(kind, operations);
+    return operations;
   }
 
   async list(kind: SecretKind): Promise<ListedRecord[]> {

@@ -1,4 +1,4 @@
-import { Axios, type AxiosError } from "axios";
+import { type AxiosError, AxiosHeaders, getAdapter } from "axios";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import PQueue from "p-queue";
 import { pathPartProblem } from "../records/fields";
@@ -81,15 +81,8 @@ export interface RequesterOptions {
   readonly resetHeaders?: readonly string[] | undefined;
 }
 
-/** An instance of our own: the defaults and interceptors of the program's axios would see our secrets. */
-const axios = new Axios({
-  adapter: "http",
-  maxRedirects: 0,
-  // The connection is through the proxy, if there is one.
-  proxy: false,
-  responseType: "text",
-  validateStatus: () => true,
-});
+/** Axios without its interceptors and defaults: those of the program would see our secrets, and they take time. */
+const httpAdapter = getAdapter("http");
 
 /** Bytes of the largest bodies that are read, decompressed. */
 const maxRecordBytes = 1024 * 1024;
@@ -164,22 +157,24 @@ export class HttpRequester implements Requester {
     };
     const timer = setTimeout(() => void end(), endsAtMs - performance.now());
     try {
-      const { status, data, headers } = await axios.request<string>({
+      const { status, data, headers } = await httpAdapter({
         method,
         url: facts.url,
         params: query,
-        headers: {
+        headers: AxiosHeaders.from({
           Authorization: authorization,
           Accept: "application/json",
           Connection: isOwn ? "close" : "keep-alive",
-          // There is no body, but axios would send a content type.
-          "Content-Type": false,
           "User-Agent": `pulumi-rekey/${packageVersion()}`,
-        },
+        }),
         maxContentLength: isList ? maxListBytes : maxRecordBytes,
+        maxRedirects: 0,
+        // The connection is through the proxy, if there is one.
+        proxy: false,
+        responseType: "text",
         transport: connection,
       });
-      if (isSuccess(status)) return { status, body: data, facts, service, connection };
+      if (isSuccess(status)) return { status, body: data as string, facts, service, connection };
       const sent = headers as Partial<Record<string, string>>;
       const retryAfterMs = readRetryAfter(sent, Date.now(), status === 429 ? resetHeaders : []);
       return { delivery: deliveryOfFailure(status), status, body: data, retryAfterMs };
