@@ -8,13 +8,13 @@ import {
   parsed,
   type Progress,
   progressOf,
-  type ResetReason,
   sealed,
   unsealed,
   type Outcome,
   type State,
   stateIn,
 } from "./memory";
+import { type Access } from "./access";
 import { dueAt } from "./schedule";
 
 /** What a fleet shows of one database. */
@@ -25,10 +25,6 @@ export interface FleetDatabase extends Pick<State, "rotatedAt">, Pick<Progress, 
    * `reset`, `adopted`, `unknown` if the platform did not confirm the last reset, or `pending` before the first one.
    */
   readonly outcome: Outcome | "pending";
-  /** Confirmed resets by this fleet. */
-  readonly rotationCount: number;
-  /** Why the last confirmed reset was made. */
-  readonly rotationReason?: ResetReason | undefined;
   /** The parts of the platform's response that could not be read. */
   readonly problems?: readonly string[] | undefined;
   /** Why the last `up` failed for this database. */
@@ -69,17 +65,18 @@ export interface Member {
 export function readFleet(outputs: FleetOutputs): Map<string, Member> {
   const { states, credentials, records, encryptedCredentials } = outputs;
   const [memories, accesses] = [parsed(outputs.memory), parsed(outputs.access)];
-  if (!isObject(states) || !isObject(memories) || !isObject(accesses)) {
+  const hasAccess = (name: string) => isObject(accesses) && isObject(accesses[name]);
+  if (!isObject(states) || !isObject(memories) || !Object.keys(states).every(hasAccess)) {
     const advice = "Restore it from an earlier export of the state.";
     const output = !isObject(states) ? "states" : isObject(memories) ? "access" : "memory";
-    throw new StateError({ output, reason: "is not a map", advice });
+    throw new StateError({ output, reason: "does not have all databases", advice });
   }
   const members = Object.entries(states).map(([name, { databaseId: id, error, ...shown }]): [string, Member] => {
     const member = { name, subject: { kind: databasePassword, id }, error };
     if (shown.outcome === "pending") return [id, member];
     // Where clients connect is known without the whole record.
-    const record = (accesses[name] as Partial<FleetRecord> | undefined)?.record;
-    const own = { ...shown, ...credentials[name], record, ...records[name] };
+    const { count: rotationCount, record } = (accesses as Record<string, Access>)[name] as Access;
+    const own = { ...shown, rotationCount, ...credentials[name], record, ...records[name] };
     const state = { ...own, encryptedCredentials: encryptedCredentials[name] };
     return [id, { ...member, state: stateIn(state, unsealed(memories[id])) }];
   });
@@ -126,11 +123,10 @@ export function writeFleet(members: readonly SavedMember[], withRecords: boolean
 }
 
 function shownOf({ subject, state, error }: Member): FleetDatabase {
-  if (!state) return { databaseId: subject.id, outcome: "pending", rotationCount: 0, error };
-  const { rotatedAt, rotationCount, rotationReason } = state;
-  // An empty list of each of a thousand databases takes time.
+  if (!state) return { databaseId: subject.id, outcome: "pending", error };
+  // Each value of a thousand databases takes time: what is in `access` is not here, nor is an empty list.
   const problems = state.problems?.length === 0 ? undefined : state.problems;
-  return { databaseId: subject.id, ...progressOf(state), rotatedAt, rotationCount, rotationReason, problems, error };
+  return { databaseId: subject.id, ...progressOf(state), rotatedAt: state.rotatedAt, problems, error };
 }
 
 function credentialsOf(state: State): FleetCredentials | undefined {

@@ -40,9 +40,10 @@ export async function see(interrupted: InterruptedStack, { ids, isFleet }: Subje
 }
 
 /** What the outputs of a fleet have of a database. */
-function memberIn({ states, credentials }: Seen["outputs"] = {}, id: string): object | undefined {
+function memberIn({ states, credentials, access = "{}" }: Seen["outputs"] = {}, id: string): object | undefined {
   const [state, values] = [states, credentials].map((all) => (all as Record<string, object> | undefined)?.[id]);
-  return state && { ...state, ...values };
+  const rotationCount = (JSON.parse(access as string) as Record<string, { count: number }>)[id]?.count;
+  return state && { ...state, ...values, rotationCount };
 }
 
 /**

@@ -253,7 +253,8 @@ export function seenIn(outputs: Properties, id: string, isFleet: boolean): Seen 
   const [name, state] = all.find(([, { databaseId }]) => databaseId === id) ?? [];
   if (name === undefined || !state || state["outcome"] === "pending") return undefined;
   const credentials = (outputs["credentials"] as Record<string, Properties>)[name];
-  return seen({ ...state, ...credentials }, (memory as Properties)[id]);
+  const access = JSON.parse(outputs["access"] as string) as Record<string, { count: number }>;
+  return seen({ ...state, rotationCount: access[name]?.count, ...credentials }, (memory as Properties)[id]);
 }
 
 function seen(values: Properties, memory: unknown): Seen {

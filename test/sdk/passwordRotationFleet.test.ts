@@ -11,8 +11,8 @@ const make = (databases: unknown, more: object = {}) =>
 /** What the provider saved: `one` was reset, `two` failed before its first reset. */
 const outputs = () => ({
   states: {
-    one: { databaseId: "a", outcome: "reset", rotationCount: 2 },
-    two: { databaseId: "b", outcome: "pending", rotationCount: 0, error: "It broke.\nFix it." },
+    one: { databaseId: "a", outcome: "reset" },
+    two: { databaseId: "b", outcome: "pending", error: "It broke.\nFix it." },
   },
   credentials: { one: { password: "p" } },
   connectionUrls: { one: "rediss://default:p@a:1" },
@@ -29,6 +29,10 @@ describe("sdk: PasswordRotationFleet", () => {
       inputs: { x: "a", y: { databaseId: "b", version: 1 } },
     },
     { databases: late({ x: { databaseId: "a" } }), inputs: { x: { databaseId: "a" } } },
+    {
+      databases: { x: { databaseId: "a" }, y: { databaseId: late("b") }, z: {} },
+      inputs: { x: "a", y: { databaseId: "b" }, z: {} },
+    },
     { databases: ["a", "a"], inputs: { a: "a" } },
     { databases: [], inputs: {} },
   ];
