@@ -1,4 +1,4 @@
-import { createHmac, randomBytes } from "node:crypto";
+import { createHmac, randomUUID } from "node:crypto";
 import { type CredentialName, credentialNames, type Credentials } from "../records/fields";
 
 /** Marks of the credentials of one record. Empty for one that is known to exist, but not which it is. */
@@ -32,12 +32,12 @@ export function triggerMark({ salt }: { readonly salt: string }, trigger: Trigge
 
 /** Marks with the same salt can be compared. */
 export function newSalt(): string {
-  return randomBytes(16).toString("base64url");
+  return randomUUID();
 }
 
 /** 96 bits of an HMAC-SHA256: a version may be a short secret, which a plain hash would reveal. */
 export function saltedMark(salt: string, text: string): string {
-  const mac = createHmac("sha256", Buffer.from(salt, "base64url")).update(text).digest();
+  const mac = createHmac("sha256", salt).update(text).digest();
   return mac.subarray(0, 12).toString("base64url");
 }
 

@@ -229,7 +229,7 @@ describe("fleet: a fleet of one", () => {
   /** What is compared of outputs: without random values, and what a fleet does not have. */
   function viewOf({ restUrl, rotationReason, encryptedCredentials, problems = [], ...outputs }: Properties): unknown {
     const known = { ...outputs, problems, isEncrypted: encryptedCredentials !== undefined };
-    return JSON.parse(JSON.stringify(known).replace(/\\"[\w-]{16}([\w-]{6})?\\"/g, "random"));
+    return JSON.parse(JSON.stringify(known).replace(/\\"[\w-]{16}([\w-]{20})?\\"/g, "random"));
   }
 });
 
