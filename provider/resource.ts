@@ -31,8 +31,8 @@ export interface Resource<Inputs, Outputs> {
   refresh?(saved: Outputs, run: Run): Promise<Result<Outputs>>;
   /** Removes what it has set at the platform. Default: it leaves everything unchanged. */
   remove?(saved: Outputs, run: Run): Promise<readonly Notice[]>;
-  /** Adopts what exists, for an import, and changes nothing. Default: it cannot be imported. */
-  adopt?(id: string, run: Run): Promise<Adopted<Inputs, Outputs>>;
+  /** Reads what exists, and changes nothing. Default: it cannot be imported. */
+  import?(id: string, run: Run): Promise<Imported<Inputs, Outputs>>;
 }
 
 /** A resource as the adapters handle it. */
@@ -63,7 +63,7 @@ export interface Result<Outputs> {
 }
 
 /** What was imported: the inputs that describe it, and its outputs. */
-export interface Adopted<Inputs, Outputs> extends Omit<Result<Outputs>, "failure"> {
+export interface Imported<Inputs, Outputs> extends Omit<Result<Outputs>, "failure"> {
   readonly inputs: Inputs;
 }
 

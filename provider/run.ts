@@ -45,7 +45,7 @@ export class Run {
   }
 
   /** A text as it may be shown: well-formed, and without the secrets that are known by now. */
-  shown(text: string): string {
+  redacted(text: string): string {
     return (this.#platform?.secrets.redact(text) ?? text).toWellFormed();
   }
 
@@ -135,7 +135,7 @@ export function startRun(
     },
     clock: { now: () => new Date(), elapsedMs: () => performance.now(), sleep },
     end,
-    log: (line) => log(run.shown(line)),
+    log: (line) => log(run.redacted(line)),
   });
   return run;
 }

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { Connections, ConnectionError } from "../platform/connections";
 import { RequestError, SettingsError } from "../platform/errors";
 import { whyNotSent } from "../platform/failures";
-import { installedFrom, manifestIn, oldestPulumi, howToInstall, isOlder } from "../platform/installedPackage";
+import { installedFrom, manifestIn, oldestPulumi, howToInstall, isOlderVersion } from "../platform/installedPackage";
 import { PlatformClient } from "../platformClient";
 import { databasePassword } from "../platform/secretKind";
 import { accounts, type Settings } from "../settings/settings";
@@ -66,12 +66,12 @@ function checkSdk(program: string): Check {
     return wrong(`${name} is not installed for the program in ${program}.`, fix);
   }
   const { version, engines } = manifest;
-  if (!version.startsWith("3.") || isOlder(version, oldestPulumi)) {
+  if (!version.startsWith("3.") || isOlderVersion(version, oldestPulumi)) {
     return wrong(`${name} is ${version}, but pulumi-rekey needs >=${oldestPulumi} <4.`, fix);
   }
   const { node } = process.versions;
   const [, oldestNode = "0"] = /^>=\s*([\d.]+)/.exec(engines?.node ?? "") ?? [];
-  if (!isOlder(node, oldestNode)) return ok(`${name} is ${version}.`);
+  if (!isOlderVersion(node, oldestNode)) return ok(`${name} is ${version}.`);
   const orOlder = `Install that Node, also in the pipeline; or, for Node 20, ${name} 3.248.0.`;
   return wrong(`${name} ${version} needs Node >=${oldestNode}, but this Node is ${node}.`, orOlder);
 }

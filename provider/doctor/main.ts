@@ -1,11 +1,11 @@
 #!/usr/bin/env node
-import { isOlder, ownManifest } from "../platform/installedPackage";
+import { isOlderVersion, ownManifest } from "../platform/installedPackage";
 import type * as command from "./command";
 
 const { node } = process.versions;
 const oldest = ownManifest().engines.node.replace(">=", "");
 
-if (isOlder(node, oldest)) {
+if (isOlderVersion(node, oldest)) {
   const fix = "Install a newer Node, also in the pipeline, and run `pulumi-rekey doctor` again.";
   process.stderr.write(
     `error: Node ${node} is too old: pulumi-rekey needs ${oldest} or later. Nothing was checked. ${fix}\n`,

@@ -1,6 +1,6 @@
 import { RekeyError, StateError, withCode } from "../platform/errors";
 import { engineMessage, type Properties } from "../records/properties";
-import { type Adopted, type AnyResource, type Notice, type Planned, type Result, schemaProblems } from "../resource";
+import { type AnyResource, type Imported, type Notice, type Planned, type Result, schemaProblems } from "../resource";
 import { type Run } from "../run";
 
 /** What the engine saved of a resource. */
@@ -58,10 +58,10 @@ export class ResourceHandler {
     try {
       const before = this.#outputsOf(saved);
       const result = (await resource.apply(before, inputs, run.during({ permission: "resets" }))) as Result<Properties>;
-      if (result.failure) result.failure.message = run.shown(result.failure.message);
+      if (result.failure) result.failure.message = run.redacted(result.failure.message);
       return { ...result, id: this.#idOf(inputs) };
     } catch (error) {
-      if (error instanceof Error) error.message = run.shown(error.message);
+      if (error instanceof Error) error.message = run.redacted(error.message);
       throw error;
     }
   }
@@ -77,10 +77,10 @@ export class ResourceHandler {
     return (await this.resource.remove?.(outputs, this.run.during({ permission: "limits" }))) ?? [];
   }
 
-  /** Adopts what exists, for an import. */
-  async adopt(id: string): Promise<Adopted<Properties, Properties>> {
+  /** What an import saves. */
+  async import(id: string): Promise<Imported<Properties, Properties>> {
     const { resource, run } = this;
-    if (resource.adopt) return (await resource.adopt(id, run)) as Adopted<Properties, Properties>;
+    if (resource.import) return (await resource.import(id, run)) as Imported<Properties, Properties>;
     const text =
       "The resource cannot be imported or read: the platform has nothing to import. Nothing was sent. Remove the option `import` or `id`, then run again.";
     throw new RekeyError("REKEY_IMPORT_UNSUPPORTED", text, "not sent");

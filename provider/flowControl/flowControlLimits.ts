@@ -3,7 +3,7 @@ import { NotShownError, RekeyError, RequestError } from "../platform/errors";
 import { type KeyOperation } from "../platform/flowControl";
 import { poll, type Run } from "../run";
 import {
-  type Adopted,
+  type Imported,
   type InputProblem,
   type Notice,
   type Planned,
@@ -65,7 +65,7 @@ export const flowControlLimits: Resource<FlowControlLimitsInputs, FlowControlLim
   apply,
   refresh,
   remove,
-  adopt,
+  import: importLimits,
 };
 
 const longestPeriodSeconds = 604_800;
@@ -203,10 +203,10 @@ async function refresh(saved: FlowControlLimitsOutputs, run: Run): Promise<Resul
 }
 
 /** The current limits of a key, for an import. Another read could differ, and the difference must not be sent. */
-async function adopt(
+async function importLimits(
   flowControlKey: string,
   run: Run,
-): Promise<Adopted<FlowControlLimitsInputs, FlowControlLimitsOutputs>> {
+): Promise<Imported<FlowControlLimitsInputs, FlowControlLimitsOutputs>> {
   const shown = shownBy(await run.platform.flowControl.get(flowControlKey));
   const inputs = { flowControlKey, ...shown };
   const declared = declaredIn(inputs);

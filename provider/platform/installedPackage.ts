@@ -8,7 +8,7 @@ import { dirname, join } from "node:path";
 export const oldestPulumi = "3.139.0";
 
 /** Whether a version is older than another one: numbers with points. */
-export function isOlder(version: string, than: string): boolean {
+export function isOlderVersion(version: string, than: string): boolean {
   return version.localeCompare(than, "en", { numeric: true }) < 0;
 }
 

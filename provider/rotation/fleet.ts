@@ -136,7 +136,7 @@ function result(done: readonly Done[], withRecords: boolean, run: Run): Result<F
     const { subject, state } = one;
     return {
       ...one,
-      ...(failure && { error: engineMessage(run.shown(failure.message), maxErrorChars) }),
+      ...(failure && { error: engineMessage(run.redacted(failure.message), maxErrorChars) }),
       connectionUrl: state && urlsOf(subject, state, run).connectionUrl,
       access: (state && accessOf(subject, state, run)) ?? { id: subject.id, of: subject.kind.noun, count: 0 },
     };

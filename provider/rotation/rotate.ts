@@ -184,7 +184,7 @@ async function settleLost(
   const failure = unknownFailure(subject, failed, canSettle);
   if (!last?.read) return { state: unconfirmed, failure, findings: [] };
   // The platform's text may contain the new credentials, which only this read has shown.
-  const why = run.shown(failed instanceof RequestError ? failed.happened : "its result was lost");
+  const why = run.redacted(failed instanceof RequestError ? failed.happened : "its result was lost");
   const { state, findings } = learn(unconfirmed, last.read, contextOf(subject, run));
   return {
     state,

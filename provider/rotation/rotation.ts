@@ -4,8 +4,8 @@ import { idProblem, isObject } from "../records/fields";
 import { isUnknown, jsonText } from "../records/properties";
 import { hostTemplateProblem, portProblem } from "../platform/endpoint";
 import {
-  type Adopted,
   type Claim,
+  type Imported,
   type InputProblem,
   type Notice,
   type Planned,
@@ -89,7 +89,7 @@ export function rotationOf(kind: SecretKind): Resource<Desired, RotationOutputs>
         return { outputs: saved, notices: [{ text: error.text, isWarning: true }] };
       }
     },
-    async adopt(id, run): Promise<Adopted<Desired, RotationOutputs>> {
+    async import(id, run): Promise<Imported<Desired, RotationOutputs>> {
       const wrong = onlyId === undefined ? idProblem(id) : id === onlyId ? undefined : `must be ${onlyId}`;
       if (wrong !== undefined) throw new InputError("id", wrong);
       const subject: Subject = { kind, id };

@@ -97,7 +97,7 @@ export class PluginService {
   async read(urn: string, saved: Saved, inputs: Properties): Promise<Saved & { inputs: Properties }> {
     const handler = this.#handler(urn);
     const isImport = Object.keys({ ...saved.outputs, ...inputs }).length === 0;
-    const found = isImport ? await handler.adopt(saved.id) : { ...(await handler.refresh(plain(saved))), inputs };
+    const found = isImport ? await handler.import(saved.id) : { ...(await handler.refresh(plain(saved))), inputs };
     await this.#show(found.notices, urn);
     const outputs = marked(handler.resource, found.outputs, saved.outputs);
     return { id: saved.id, outputs, inputs: found.inputs };
@@ -131,7 +131,7 @@ export class PluginService {
 
   async #show(notices: readonly Notice[], urn: string): Promise<void> {
     for (const { text, isWarning } of notices) {
-      await this.engine.show(isWarning ? "WARNING" : "INFO", this.#started.shown(text), urn);
+      await this.engine.show(isWarning ? "WARNING" : "INFO", this.#started.redacted(text), urn);
     }
   }
 

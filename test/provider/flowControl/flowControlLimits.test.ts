@@ -231,7 +231,7 @@ describe("FlowControlLimits", () => {
     platform.setFlowControlKey({ ...record, rateMax: 7 });
     platform.failNext({ method: "GET", body: record });
     const declared = { rate: 5, period: 60, paused: false };
-    const { inputs, outputs } = (await flowControlLimits.adopt?.("orders", run)) ?? {};
+    const { inputs, outputs } = (await flowControlLimits.import?.("orders", run)) ?? {};
     assert.deepEqual(
       { inputs, outputs },
       { inputs: { ...key, ...declared }, outputs: { ...key, ...declared, declared } },

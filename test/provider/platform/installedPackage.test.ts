@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { realpathSync } from "node:fs";
-import { installedFrom, isOlder, manifestIn, oldestPulumi } from "../../../provider/platform/installedPackage";
+import { installedFrom, isOlderVersion, manifestIn, oldestPulumi } from "../../../provider/platform/installedPackage";
 import { Folder } from "../../support/folder";
 
 describe("platform: the installed package", () => {
@@ -8,7 +8,7 @@ describe("platform: the installed package", () => {
     const older = ["3.138.9", "3.9.0", "2.999.0", "3.138.10"];
     const supported = [oldestPulumi, "3.139.1", "3.248.0", "3.1000.0", "10.0.0"];
     assert.deepEqual(
-      [...older, ...supported].filter((version) => isOlder(version, oldestPulumi)),
+      [...older, ...supported].filter((version) => isOlderVersion(version, oldestPulumi)),
       older,
     );
   });

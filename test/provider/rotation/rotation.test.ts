@@ -31,7 +31,7 @@ describe("rotation: one reset", () => {
   it("is made although the same run has imported the secret, which sends nothing", async () => {
     const fake = new FakeRun();
     const run = fake.start();
-    await passwordRotation.adopt?.("db", run);
+    await passwordRotation.import?.("db", run);
     assert.deepEqual(fake.resets, []);
     const { outputs } = await apply(undefined, id, run);
     assert.deepEqual([fake.resets, outputs.password], [["db"], "password-1"]);
@@ -250,7 +250,7 @@ describe("rotation: an import", () => {
     const fake = new FakeRun();
     fake.canRead = true;
     const run = fake.start();
-    const imported = await passwordRotation.adopt?.("db", run);
+    const imported = await passwordRotation.import?.("db", run);
     const desired = { ...id, version: 7, rotatedSince: "2026-11-01", rotateEvery: "1h" };
     const saved = imported?.outputs ?? assert.fail();
     assert.equal(saved.password, undefined);
