@@ -1,4 +1,4 @@
-import { type AxiosError, AxiosHeaders, getAdapter } from "axios";
+import { type AxiosError, AxiosHeaders, type AxiosPromise, getAdapter, type InternalAxiosRequestConfig } from "axios";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import PQueue from "p-queue";
 import { pathPartProblem } from "../records/fields";
@@ -82,7 +82,7 @@ export interface RequesterOptions {
 }
 
 /** Axios without its interceptors and defaults: those of the program would see our secrets, and they take time. */
-const httpAdapter = getAdapter("http");
+const httpAdapter = getAdapter("http") as (config: InternalAxiosRequestConfig) => AxiosPromise<string>;
 
 /** Bytes of the largest bodies that are read, decompressed. */
 const maxRecordBytes = 1024 * 1024;
@@ -174,7 +174,7 @@ export class HttpRequester implements Requester {
         responseType: "text",
         transport: connection,
       });
-      if (isSuccess(status)) return { status, body: data as string, facts, service, connection };
+      if (isSuccess(status)) return { status, body: data, facts, service, connection };
       const sent = headers as Partial<Record<string, string>>;
       const retryAfterMs = readRetryAfter(sent, Date.now(), status === 429 ? resetHeaders : []);
       return { delivery: deliveryOfFailure(status), status, body: data, retryAfterMs };
