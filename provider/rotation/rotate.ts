@@ -89,7 +89,7 @@ async function adoptOrReset(subject: Subject, saved: State | undefined, desired:
     const claimed = saved && learned && claimedRoll(first, saved.memory, learned.state, desired);
     if (claimed) return claimed;
     const from = learned?.state ?? saved;
-    const plan = planRotation(from, desired, { ...context, shown: read?.credentials });
+    const plan = planRotation(from, desired, { ...context, shown: read && shownIn(subject, run) });
     if (plan.kind === "refuse") throw refusal(subject, plan);
     // Without a state, a reset is due.
     if (plan.kind !== "reset") return learned ?? { state: from as State, findings: [] };
