@@ -58,8 +58,8 @@ export function judge(memory: Memory, shown: Marks, context: Context): Verdict {
   if (isStale) return "stale";
   if (mark === undefined) return "hidden";
   if (mark === current[by]) return "same";
-  // Keys are saved as a pair: receivers need both.
-  const isHalf = current.nextKey !== undefined && shown.nextKey === undefined;
+  // A half never replaces a pair that is known: receivers need both.
+  const isHalf = current.nextKey && shown.nextKey === undefined;
   if (pending === undefined) return isHalf ? "hidden" : "new";
   if (before?.[by] === undefined) return "hidden";
   if (mark === before[by] || replacedByOthers.includes(mark)) return "same";
@@ -161,8 +161,9 @@ export function confirm(
     rotatedAt: made.at,
     made: [...memory.made.slice(1), made],
   };
-  // A roll makes the next key the current one, although nothing may show it.
-  const rolled: Marks = everything.nextKey ? { currentKey: everything.nextKey } : {};
+  // A roll makes the next key the current one, although nothing may show it. One that was current before it is former.
+  const { nextKey } = everything;
+  const rolled: Marks = nextKey && !after.former.includes(nextKey) ? { currentKey: nextKey } : {};
   const currentKey = rolled.currentKey === memory.current.nextKey ? unconfirmed.nextKey : undefined;
   let state: State = { ...withoutValues(unconfirmed), ...(currentKey && { currentKey }), problems: [] };
   let delivered: Marks | undefined;

@@ -73,6 +73,14 @@ describe("a random walk, with both adapters", function () {
       ...[up(), bump, killed, set({ isOwnToken: true })],
       { ...up("confirmed", reads("all", "the other")), isRepeated: true },
     ],
+    "a key that was current before a roll which shows nothing is not taken for the new one": [
+      "SigningKeyRotation",
+      ...[up(), bump, wait(1), killed, up("confirmed", { response: "nothing", ...reads("the best") })],
+    ],
+    "half of a pair that is shown only after a roll is believed": [
+      "SigningKeyRotation",
+      ...[up(), bump, wait(1), killed, up("confirmed", { response: "nothing", ...reads("nothing", "the best") })],
+    ],
   };
   for (const [what, [kind, ...steps]] of Object.entries(kept)) it(`${what} (${kind})`, () => walk(kind, steps));
 });

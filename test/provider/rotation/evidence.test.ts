@@ -367,7 +367,9 @@ describe("evidence: signing keys", () => {
     const part = confirm(blind, [shows({ nextKey: "k4" })], made, ofKeys(5));
     assert.deepEqual(credentialsIn(part), keys(3));
     assert.deepEqual(credentialsIn(confirm(blind, [shows(keys(8))], made, ofKeys(5))), keys(8));
-    // Someone else had skipped it.
+    // A run that was killed had rolled it before, as a read has shown, or someone else had skipped it.
+    const former = begin(rolled(), { version: 3 }, "trigger", shows({ currentKey: "k3" }), ofKeys(5));
+    assert.deepEqual(credentialsIn(confirm(former, [shows({})], made, ofKeys(5))), {});
     const other = begin(rolled(), { version: 3 }, "trigger", shows(keys(6)), ofKeys(5));
     assert.deepEqual(credentialsIn(confirm(other, [shows({})], made, ofKeys(5))), {});
   });
@@ -434,10 +436,14 @@ describe("evidence: signing keys", () => {
     assert.deepEqual(credentialsIn(later.state), keys(1));
   });
 
-  it("a new current key without a next one is not saved: receivers need both", () => {
-    const found = learn(rolled(), shows({ currentKey: "k9" }), ofKeys(6));
+  it("a new current key without a next one is saved only if no pair is known: receivers need both", () => {
+    const half = shows({ currentKey: "k9" });
+    const found = learn(rolled(), half, ofKeys(6));
     assert.deepEqual(credentialsIn(found.state), keys(2));
     assert.ok(kinds(found).includes("unseen"));
+    const part = confirm(pending(), [shows({})], { at: at(5).toISOString() }, ofKeys(5));
+    assert.deepEqual(credentialsIn(part), { currentKey: "k3" });
+    assert.deepEqual(credentialsIn(learn(part, half, ofKeys(6)).state), { currentKey: "k9" });
   });
 
   it("elsewhere, nothing is compared or saved, and back here, everything is as before", () => {
