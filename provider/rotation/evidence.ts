@@ -51,7 +51,7 @@ export function judge(memory: Memory, shown: Marks, context: Context): Verdict {
   const all = Object.values(shown);
   const known = [...former, ...replacedByOthers, ...Object.values(current), ...Object.values(before ?? {})];
   if (isElsewhere(memory, context) && !known.some((mark) => all.includes(mark))) return "elsewhere";
-  const by = better(better(best, bestOf(current)), bestOf(before ?? {})) ?? bestOf(shown) ?? "password";
+  const by = better(best, bestOf(current)) ?? bestOf(shown) ?? "password";
   const mark = shown[by];
   // The record is as old as its best credential, although another one may repeat a former one.
   const isStale = (mark === undefined ? all : [mark]).some((one) => former.includes(one)) && isRecent(memory, context);
@@ -125,7 +125,7 @@ export function begin(
         ...bestMark(last?.before),
         ...(isShown ? [] : bestMark(shown)),
       ]),
-      best: better(best, bestOf(isShown ? shown : { ...before, ...shown })),
+      best: better(best, bestOf({ ...onlyKnown(current), ...shown })),
       ...(kind.minInterval !== undefined && { rolledAt: at }),
       place: place ?? memory.place,
       declared: declaredIn(desired),
@@ -189,7 +189,6 @@ export function confirm(
     memory: {
       ...after,
       current: { ...(context.canRead && unknownMarks(Object.keys(everything))), ...rolled, ...current },
-      best: better(after.best, bestOf(onlyKnown(memory.current))),
       former: latest([...after.former, ...skipped(everything, current)]),
     },
   };
@@ -240,9 +239,8 @@ function changed(saved: State, read: SecretResponse, shown: Marks, verdict: Verd
     const findings = [...found("drift", fields), ...found("unknown", missingIn(memory)), ...unseen];
     return { state: withCreation(state, context), findings };
   }
-  const by = bestOf(shown);
   const isOther = verdict === "new" && different.length > 0;
-  const former = isOther && by && current[by] ? [current[by]] : [];
+  const replaced = isOther ? [...bestMark(current), ...skipped(current, shown)] : [];
   const isRolled = isOther && context.kind.minInterval !== undefined;
   const next: State = {
     ...withRecord(isOther ? withoutValues(saved) : saved, read),
@@ -252,7 +250,7 @@ function changed(saved: State, read: SecretResponse, shown: Marks, verdict: Verd
       ...memory,
       current: { ...(isOther ? unknownMarks(lost) : onlyKnown(current)), ...shown },
       // It may return: what is current again is not a former one.
-      replacedByOthers: latest([...replacedByOthers, ...former, ...(isRolled ? skipped(current, shown) : [])]).filter(
+      replacedByOthers: latest([...replacedByOthers, ...replaced]).filter(
         (mark) => !Object.values(shown).includes(mark),
       ),
       ...(isRolled && {
