@@ -58,8 +58,8 @@ export function judge(memory: Memory, shown: Marks, context: Context): Verdict {
   if (isStale) return "stale";
   if (mark === undefined) return "hidden";
   if (mark === current[by]) return "same";
-  // A half never replaces a pair that is known: receivers need both.
-  const isHalf = current.nextKey && shown.nextKey === undefined;
+  // A half replaces a known pair only if it shows a roll of it: receivers need both.
+  const isHalf = current.nextKey && shown.nextKey === undefined && shown.currentKey !== current.nextKey;
   if (pending === undefined) return isHalf ? "hidden" : "new";
   if (before?.[by] === undefined) return "hidden";
   if (mark === before[by] || replacedByOthers.includes(mark)) return "same";

@@ -73,7 +73,7 @@ describe("a random walk, with both adapters", function () {
       ...[up(), bump, killed, set({ isOwnToken: true })],
       { ...up("confirmed", reads("all", "the other")), isRepeated: true },
     ],
-    "a key that was current before a roll which shows nothing is not taken for the new one": [
+    "a killed roll is recognized by the current key alone": [
       "SigningKeyRotation",
       ...[up(), bump, wait(1), killed, up("confirmed", { response: "nothing", ...reads("the best") })],
     ],

@@ -367,8 +367,8 @@ describe("evidence: signing keys", () => {
     const part = confirm(blind, [shows({ nextKey: "k4" })], made, ofKeys(5));
     assert.deepEqual(credentialsIn(part), keys(3));
     assert.deepEqual(credentialsIn(confirm(blind, [shows(keys(8))], made, ofKeys(5))), keys(8));
-    // A run that was killed had rolled it before, as a read has shown, or someone else had skipped it.
-    const former = begin(rolled(), { version: 3 }, "trigger", shows({ currentKey: "k3" }), ofKeys(5));
+    // It was current before this roll, because the one before was applied, or someone else had skipped it.
+    const former = begin(blind, { version: 3 }, "trigger", shows({ currentKey: "k3" }), ofKeys(5));
     assert.deepEqual(credentialsIn(confirm(former, [shows({})], made, ofKeys(5))), {});
     const other = begin(rolled(), { version: 3 }, "trigger", shows(keys(6)), ofKeys(5));
     assert.deepEqual(credentialsIn(confirm(other, [shows({})], made, ofKeys(5))), {});
@@ -401,8 +401,8 @@ describe("evidence: signing keys", () => {
 
   it("a roll that was noticed counts as that of a new version, and of nothing else that asks for one", () => {
     const before = rolled();
-    const { state } = learn(before, shows(keys(3)), ofKeys(6));
-    const isClaimed = (plan: Plan) => claimedRoll(plan, before.memory, state, { version: 3 }) !== undefined;
+    const noticed = learn(before, shows(keys(3)), ofKeys(6));
+    const isClaimed = (plan: Plan) => claimedRoll(plan, before.memory, noticed, { version: 3 }) !== undefined;
     const plans: readonly Plan[] = [
       { kind: "reset", reason: "trigger" },
       { kind: "reset", reason: "trigger", isAgain: true },
@@ -411,6 +411,11 @@ describe("evidence: signing keys", () => {
       { kind: "keep" },
     ];
     assert.deepEqual(plans.map(isClaimed), [true, false, false, false, false]);
+    // The current key is enough to show it.
+    const half = learn(before, shows({ currentKey: "k3" }), ofKeys(6));
+    const claimed = claimedRoll(plans[0] ?? assert.fail(), before.memory, half, { version: 3 }) ?? assert.fail();
+    assert.deepEqual(claimed.findings, [{ kind: "claimed" }, { kind: "unknown", names: ["nextKey"] }]);
+    assert.deepEqual(credentialsIn(claimed.state), { currentKey: "k3" });
   });
 
   it("keys of neither before nor after it end the doubt, are saved, and no roll is due from it", () => {
