@@ -22,18 +22,18 @@ const kinds = (found: Learned) => found.findings.map(({ kind }) => kind);
 const all = (n: number): Credentials => ({ password: `p${n}`, restToken: `r${n}` });
 const keys = (n: number): Credentials => ({ currentKey: `k${n}`, nextKey: `k${n + 1}` });
 
+const adopted = (): State => adopt({}, shows(all(1)), context()).state;
 /** After a confirmed reset to generation 2, for version 1. */
 const confirmed = (): State => {
-  const first = adopt({}, shows(all(1)), context()).state;
-  const pending = begin(first, { version: 1 }, "trigger", shows(all(1)), context());
+  const pending = begin(adopted(), { version: 1 }, "trigger", shows(all(1)), context());
   return confirm(pending, [shows(all(2))], { at: at(0).toISOString() }, context());
 };
 /** After one more reset, for version 2, of which nothing came back. */
 const lost = (read: Credentials | undefined, from = confirmed()): State =>
   begin(from, { version: 2 }, "trigger", read && shows(read), context(1));
 /** After a reset to generation 3 before which a read has hidden everything. */
-const unseen = (from = confirmed()): State =>
-  confirm(lost({}, from), [shows(all(3))], { at: at(1).toISOString() }, context(1));
+const unseen = (from = confirmed(), came = all(3)): State =>
+  confirm(lost({}, from), [shows(came)], { at: at(1).toISOString() }, context(1));
 
 describe("evidence: what a record proves", () => {
   const verdictOf = ({ memory }: State, credentials: Credentials, when = context(2)): Verdict =>
@@ -82,6 +82,12 @@ describe("evidence: what a record proves", () => {
       unseen(begin(undefined, { version: 2 }, "created", shows(all(1)), context())),
       all(1),
       "stale",
+    ],
+    [
+      "another token, after a read that hid the password",
+      learn(unseen(adopted(), { restToken: "r3" }), shows({ restToken: "r3" }), context(2)).state,
+      { restToken: "r1" },
+      "hidden",
     ],
     ["what was current before a lost reset", lost(all(2)), all(2), "same"],
     ["others after a lost reset", lost(all(2)), all(3), "new"],
