@@ -15,7 +15,6 @@ import { orUndefined } from "../records/fields";
 import { type Run } from "../run";
 import { type FoundSetting } from "../settings/table";
 import { type Connection, type State } from "./memory";
-import { knownIn } from "./marks";
 
 /**
  * How the current credential of one secret is tried: the output `access` of its rotation, as JSON text, and the input
@@ -61,7 +60,7 @@ export function accessOf(subject: Subject, state: State, run: Run): Access | und
     connection: memory.declared.connection,
   };
   const access: Access = { id, of: kind.noun, count: rotationCount, ...located };
-  const name = triable.find((one) => knownIn(memory.current).includes(one));
+  const name = triable.find((one) => memory.current[one]);
   // Those of an unconfirmed reset are the former ones, which may be invalid.
   if (name === undefined || memory.pending) return access;
   const value = state[name];

@@ -46,18 +46,18 @@ export function withCreation(state: State, { kind, now }: Context): State {
  * The state in which a roll that a read has noticed counts as that of the new version: a run that was killed before it
  * could save it has made it, or someone else. Undefined unless exactly one was made since the memory.
  */
-export function claimedRoll(plan: Plan, before: Memory, noticed: State, desired: Desired): Learned | undefined {
-  const { memory, rotationCount } = noticed;
+export function claimedRoll(plan: Plan, before: Memory, noticed: Learned, desired: Desired): Learned | undefined {
+  const { memory, rotationCount } = noticed.state;
   const { currentKey, nextKey } = before.current;
   const isNewVersion = plan.kind === "reset" && plan.reason === "trigger" && plan.isAgain !== true;
   if (!isNewVersion || !nextKey || nextKey === currentKey || memory.current.currentKey !== nextKey) return undefined;
   const rotatedAt = memory.rolledAt ?? memory.rotatedAt;
   const state: State = {
-    ...noticed,
+    ...noticed.state,
     rotatedAt,
     rotationCount: rotationCount + 1,
     rotationReason: "trigger",
     memory: { ...memory, applied: triggerMark(memory, desired), rotatedAt },
   };
-  return { state, findings: [{ kind: "claimed" }] };
+  return { state, findings: [{ kind: "claimed" }, ...noticed.findings.filter(({ kind }) => kind === "unknown")] };
 }

@@ -51,15 +51,15 @@ export function judge(memory: Memory, shown: Marks, context: Context): Verdict {
   const all = Object.values(shown);
   const known = [...former, ...replacedByOthers, ...Object.values(current), ...Object.values(before ?? {})];
   if (isElsewhere(memory, context) && !known.some((mark) => all.includes(mark))) return "elsewhere";
-  const by = better(better(best, bestOf(current)), bestOf(before ?? {})) ?? bestOf(shown) ?? "password";
+  const by = better(best, bestOf(current)) ?? bestOf(shown) ?? "password";
   const mark = shown[by];
   // The record is as old as its best credential, although another one may repeat a former one.
   const isStale = (mark === undefined ? all : [mark]).some((one) => former.includes(one)) && isRecent(memory, context);
   if (isStale) return "stale";
   if (mark === undefined) return "hidden";
   if (mark === current[by]) return "same";
-  // Keys are saved as a pair: receivers need both.
-  const isHalf = current.nextKey !== undefined && shown.nextKey === undefined;
+  // A half replaces a known pair only if it shows a roll of it: receivers need both.
+  const isHalf = current.nextKey && shown.nextKey === undefined && shown.currentKey !== current.nextKey;
   if (pending === undefined) return isHalf ? "hidden" : "new";
   if (before?.[by] === undefined) return "hidden";
   if (mark === before[by] || replacedByOthers.includes(mark)) return "same";
@@ -125,7 +125,7 @@ export function begin(
         ...bestMark(last?.before),
         ...(isShown ? [] : bestMark(shown)),
       ]),
-      best: better(best, bestOf(isShown ? shown : { ...before, ...shown })),
+      best: better(best, bestOf({ ...onlyKnown(current), ...shown })),
       ...(kind.minInterval !== undefined && { rolledAt: at }),
       place: place ?? memory.place,
       declared: declaredIn(desired),
@@ -161,8 +161,9 @@ export function confirm(
     rotatedAt: made.at,
     made: [...memory.made.slice(1), made],
   };
-  // A roll makes the next key the current one, although nothing may show it.
-  const rolled: Marks = everything.nextKey ? { currentKey: everything.nextKey } : {};
+  // A roll makes the next key the current one, although nothing may show it. One that was current before it is former.
+  const { nextKey } = everything;
+  const rolled: Marks = nextKey && !after.former.includes(nextKey) ? { currentKey: nextKey } : {};
   const currentKey = rolled.currentKey === memory.current.nextKey ? unconfirmed.nextKey : undefined;
   let state: State = { ...withoutValues(unconfirmed), ...(currentKey && { currentKey }), problems: [] };
   let delivered: Marks | undefined;
@@ -188,7 +189,6 @@ export function confirm(
     memory: {
       ...after,
       current: { ...(context.canRead && unknownMarks(Object.keys(everything))), ...rolled, ...current },
-      best: better(after.best, bestOf(onlyKnown(memory.current))),
       former: latest([...after.former, ...skipped(everything, current)]),
     },
   };
@@ -239,9 +239,8 @@ function changed(saved: State, read: SecretResponse, shown: Marks, verdict: Verd
     const findings = [...found("drift", fields), ...found("unknown", missingIn(memory)), ...unseen];
     return { state: withCreation(state, context), findings };
   }
-  const by = bestOf(shown);
   const isOther = verdict === "new" && different.length > 0;
-  const former = isOther && by && current[by] ? [current[by]] : [];
+  const replaced = isOther ? [...bestMark(current), ...skipped(current, shown)] : [];
   const isRolled = isOther && context.kind.minInterval !== undefined;
   const next: State = {
     ...withRecord(isOther ? withoutValues(saved) : saved, read),
@@ -251,7 +250,7 @@ function changed(saved: State, read: SecretResponse, shown: Marks, verdict: Verd
       ...memory,
       current: { ...(isOther ? unknownMarks(lost) : onlyKnown(current)), ...shown },
       // It may return: what is current again is not a former one.
-      replacedByOthers: latest([...replacedByOthers, ...former, ...(isRolled ? skipped(current, shown) : [])]).filter(
+      replacedByOthers: latest([...replacedByOthers, ...replaced]).filter(
         (mark) => !Object.values(shown).includes(mark),
       ),
       ...(isRolled && {

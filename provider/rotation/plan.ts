@@ -31,8 +31,8 @@ export interface Context {
   readonly ownToken?: string | undefined;
   /** Whether this run makes resets that only a schedule asks for (`rekey:scheduledResets`). */
   readonly isScheduleOn: boolean;
-  /** What a read for this plan has shown. */
-  readonly shown?: Credentials | undefined;
+  /** What the reads of this run have shown, that for this plan last. Undefined before it. */
+  readonly shown?: readonly Credentials[] | undefined;
 }
 
 /** What plans and evidence depend on in a run. */
@@ -150,7 +150,7 @@ function gated(memory: Memory | undefined, plan: Plan, desired: Desired, context
   }
   // What is known of a secret at another place says nothing about the one here.
   const known = memory && !isElsewhere(memory, context) ? memory : undefined;
-  const read = context.canRead ? shown : {};
+  const read = context.canRead ? shown?.at(-1) : {};
   if (read && isUnsaved(declaredIn(desired))) {
     const best = better(known?.best, bestOf({ ...known?.current, ...read }));
     const why =
@@ -158,9 +158,11 @@ function gated(memory: Memory | undefined, plan: Plan, desired: Desired, context
     if (best === undefined || read[best] === undefined) return { kind: "refuse", code: "REKEY_NOT_ENCRYPTED", why };
   }
   if (!kind.authorizesQueue || ownToken === undefined) return plan;
-  const isOwn = shown?.token === ownToken || (known && known.current.token === saltedMark(known.salt, ownToken));
-  // Before it was read, and if a read hides it, it is not known.
-  if (!isOwn && !(shown && !shown.token && !known?.current.token)) return plan;
+  // A read may be late, or hide it: any of this run is believed.
+  const isShown = shown?.some(({ token }) => token === ownToken);
+  const isOwn = isShown || (known && known.current.token === saltedMark(known.salt, ownToken));
+  const isHidden = read && !read.token && !known?.current.token;
+  if (!isOwn && !isHidden) return plan;
   const why = `it ${isOwn ? "is" : "is not shown, and may be"} rekey:queueToken, which other processes of this run use, too. Set rekey:queueUserId instead, so that each of them reads the token when it needs it, or reset it in a stack without rekey:queueToken`;
   return { kind: "refuse", code: "REKEY_QUEUE_TOKEN_IN_USE", why };
 }

@@ -86,10 +86,10 @@ async function adoptOrReset(subject: Subject, saved: State | undefined, desired:
     const read = context.canRead ? await readBefore(subject, isAdopted ? "adopted" : "reset", run) : undefined;
     const learned = isAdopted ? adopt(desired, read, context) : saved && read && learn(saved, read, context);
     if (learned && (isAdopted || isNews(saved, learned.state))) noticed = learned;
-    const claimed = saved && learned && claimedRoll(first, saved.memory, learned.state, desired);
+    const claimed = saved && learned && claimedRoll(first, saved.memory, learned, desired);
     if (claimed) return claimed;
     const from = learned?.state ?? saved;
-    const plan = planRotation(from, desired, { ...context, shown: read?.credentials });
+    const plan = planRotation(from, desired, { ...context, shown: read && shownIn(subject, run) });
     if (plan.kind === "refuse") throw refusal(subject, plan);
     // Without a state, a reset is due.
     if (plan.kind !== "reset") return learned ?? { state: from as State, findings: [] };

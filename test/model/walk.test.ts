@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { Team } from "../support/age";
 import { seed } from "../support/suite";
-import { honest, type KindName, kinds, type Deliveries } from "./account";
-import { plainUp, type Program, type Step, walksOf } from "./steps";
+import { type Deliveries, honest, type KindName, kinds, type ReadChoice } from "./account";
+import { plainUp, type Program, type Settings, type Step, type Up, walksOf } from "./steps";
 import { Walk } from "./walk";
 
 describe("a random walk, with both adapters", function () {
@@ -39,26 +39,48 @@ describe("a random walk, with both adapters", function () {
     assert.deepEqual([...reached].sort(), [...all, "settled", "claimed", "overtaken"].sort());
   });
 
-  const up = (outcome: Deliveries["outcome"] = "confirmed"): Step => {
-    return { ...plainUp, deliveries: [{ ...honest, outcome }] };
+  const up = (outcome: Deliveries["outcome"] = "confirmed", more: Partial<Deliveries> = {}): Up => {
+    return { ...plainUp, deliveries: [{ ...honest, outcome, ...more }] };
   };
   const edit = (change: Partial<Program>): Step => ({ do: "edit", change });
-  const unread: Step = { do: "set", change: { canRead: false } };
+  const set = (change: Partial<Settings>): Step => ({ do: "set", change });
+  const bump: Step = { do: "bump" };
+  const wait = (hours: number): Step => ({ do: "wait", hours });
+  const killed: Step = { ...up(), isKilled: true };
+  const reads = (...shown: readonly ReadChoice["mask"][]): Pick<Deliveries, "reads"> => {
+    return { reads: shown.map((mask) => ({ mask, isLate: false, isFailing: false })) };
+  };
 
   /** Sequences that once failed, and others that are rarely generated. */
-  const kept: Readonly<Record<string, readonly Step[]>> = {
+  const kept: Readonly<Record<string, readonly [KindName, ...Step[]]>> = {
     "a version whose reset was not confirmed is applied by the next one, although it was removed meanwhile": [
-      ...[unread, up(), edit({ version: 2 }), up("lost, applied"), edit({ version: 0 }), up()],
+      "PasswordRotation",
+      ...[set({ canRead: false }), up(), edit({ version: 2 }), up("lost, applied"), edit({ version: 0 }), up()],
       ...[edit({ version: 2 }), up()],
     ],
     "a version that was applied and removed asks for no reset after an unconfirmed scheduled one": [
-      ...[unread, edit({ rotateEvery: "12h" }), up(), edit({ version: 0 }), { do: "wait", hours: 13 } as const],
+      "PasswordRotation",
+      ...[set({ canRead: false }), edit({ rotateEvery: "12h" }), up(), edit({ version: 0 }), wait(13)],
       ...[up("lost, applied"), up(), edit({ version: 1 }), up()],
     ],
     "after three unconfirmed resets nothing is sent until the version changes": [
-      ...[unread, up("lost, applied"), up("lost, not applied"), up("lost, applied"), up(), edit({ version: 0 }), up()],
-      ...[edit({ version: 1, isText: true }), { do: "wait", hours: 40 } as const, up(), edit({ version: 2 }), up()],
+      "PasswordRotation",
+      ...[set({ canRead: false }), up("lost, applied"), up("lost, not applied"), up("lost, applied"), up()],
+      ...[edit({ version: 0 }), up(), edit({ version: 1, isText: true }), wait(40), up(), edit({ version: 2 }), up()],
+    ],
+    "what only the first read of a run shows to be the token in use is not reset when a call is repeated": [
+      "QueueTokenRotation",
+      ...[up(), bump, killed, set({ isOwnToken: true })],
+      { ...up("confirmed", reads("all", "the other")), isRepeated: true },
+    ],
+    "a killed roll is recognized by the current key alone": [
+      "SigningKeyRotation",
+      ...[up(), bump, wait(1), killed, up("confirmed", { response: "nothing", ...reads("the best") })],
+    ],
+    "half of a pair that is shown only after a roll is believed": [
+      "SigningKeyRotation",
+      ...[up(), bump, wait(1), killed, up("confirmed", { response: "nothing", ...reads("nothing", "the best") })],
     ],
   };
-  for (const [what, steps] of Object.entries(kept)) it(what, () => walk("PasswordRotation", steps));
+  for (const [what, [kind, ...steps]] of Object.entries(kept)) it(`${what} (${kind})`, () => walk(kind, steps));
 });

@@ -22,18 +22,18 @@ const kinds = (found: Learned) => found.findings.map(({ kind }) => kind);
 const all = (n: number): Credentials => ({ password: `p${n}`, restToken: `r${n}` });
 const keys = (n: number): Credentials => ({ currentKey: `k${n}`, nextKey: `k${n + 1}` });
 
+const adopted = (): State => adopt({}, shows(all(1)), context()).state;
 /** After a confirmed reset to generation 2, for version 1. */
 const confirmed = (): State => {
-  const first = adopt({}, shows(all(1)), context()).state;
-  const pending = begin(first, { version: 1 }, "trigger", shows(all(1)), context());
+  const pending = begin(adopted(), { version: 1 }, "trigger", shows(all(1)), context());
   return confirm(pending, [shows(all(2))], { at: at(0).toISOString() }, context());
 };
 /** After one more reset, for version 2, of which nothing came back. */
 const lost = (read: Credentials | undefined, from = confirmed()): State =>
   begin(from, { version: 2 }, "trigger", read && shows(read), context(1));
 /** After a reset to generation 3 before which a read has hidden everything. */
-const unseen = (from = confirmed()): State =>
-  confirm(lost({}, from), [shows(all(3))], { at: at(1).toISOString() }, context(1));
+const unseen = (from = confirmed(), came = all(3)): State =>
+  confirm(lost({}, from), [shows(came)], { at: at(1).toISOString() }, context(1));
 
 describe("evidence: what a record proves", () => {
   const verdictOf = ({ memory }: State, credentials: Credentials, when = context(2)): Verdict =>
@@ -82,6 +82,12 @@ describe("evidence: what a record proves", () => {
       unseen(begin(undefined, { version: 2 }, "created", shows(all(1)), context())),
       all(1),
       "stale",
+    ],
+    [
+      "another token, after a read that hid the password",
+      learn(unseen(adopted(), { restToken: "r3" }), shows({ restToken: "r3" }), context(2)).state,
+      { restToken: "r1" },
+      "hidden",
     ],
     ["what was current before a lost reset", lost(all(2)), all(2), "same"],
     ["others after a lost reset", lost(all(2)), all(3), "new"],
@@ -367,7 +373,9 @@ describe("evidence: signing keys", () => {
     const part = confirm(blind, [shows({ nextKey: "k4" })], made, ofKeys(5));
     assert.deepEqual(credentialsIn(part), keys(3));
     assert.deepEqual(credentialsIn(confirm(blind, [shows(keys(8))], made, ofKeys(5))), keys(8));
-    // Someone else had skipped it.
+    // It was current before this roll, because the one before was applied, or someone else had skipped it.
+    const former = begin(blind, { version: 3 }, "trigger", shows({ currentKey: "k3" }), ofKeys(5));
+    assert.deepEqual(credentialsIn(confirm(former, [shows({})], made, ofKeys(5))), {});
     const other = begin(rolled(), { version: 3 }, "trigger", shows(keys(6)), ofKeys(5));
     assert.deepEqual(credentialsIn(confirm(other, [shows({})], made, ofKeys(5))), {});
   });
@@ -399,8 +407,8 @@ describe("evidence: signing keys", () => {
 
   it("a roll that was noticed counts as that of a new version, and of nothing else that asks for one", () => {
     const before = rolled();
-    const { state } = learn(before, shows(keys(3)), ofKeys(6));
-    const isClaimed = (plan: Plan) => claimedRoll(plan, before.memory, state, { version: 3 }) !== undefined;
+    const noticed = learn(before, shows(keys(3)), ofKeys(6));
+    const isClaimed = (plan: Plan) => claimedRoll(plan, before.memory, noticed, { version: 3 }) !== undefined;
     const plans: readonly Plan[] = [
       { kind: "reset", reason: "trigger" },
       { kind: "reset", reason: "trigger", isAgain: true },
@@ -409,6 +417,11 @@ describe("evidence: signing keys", () => {
       { kind: "keep" },
     ];
     assert.deepEqual(plans.map(isClaimed), [true, false, false, false, false]);
+    // The current key is enough to show it.
+    const half = learn(before, shows({ currentKey: "k3" }), ofKeys(6));
+    const claimed = claimedRoll(plans[0] ?? assert.fail(), before.memory, half, { version: 3 }) ?? assert.fail();
+    assert.deepEqual(claimed.findings, [{ kind: "claimed" }, { kind: "unknown", names: ["nextKey"] }]);
+    assert.deepEqual(credentialsIn(claimed.state), { currentKey: "k3" });
   });
 
   it("keys of neither before nor after it end the doubt, are saved, and no roll is due from it", () => {
@@ -434,10 +447,14 @@ describe("evidence: signing keys", () => {
     assert.deepEqual(credentialsIn(later.state), keys(1));
   });
 
-  it("a new current key without a next one is not saved: receivers need both", () => {
-    const found = learn(rolled(), shows({ currentKey: "k9" }), ofKeys(6));
+  it("a new current key without a next one is saved only if no pair is known: receivers need both", () => {
+    const half = shows({ currentKey: "k9" });
+    const found = learn(rolled(), half, ofKeys(6));
     assert.deepEqual(credentialsIn(found.state), keys(2));
     assert.ok(kinds(found).includes("unseen"));
+    const part = confirm(pending(), [shows({})], { at: at(5).toISOString() }, ofKeys(5));
+    assert.deepEqual(credentialsIn(part), { currentKey: "k3" });
+    assert.deepEqual(credentialsIn(learn(part, half, ofKeys(6)).state), { currentKey: "k9" });
   });
 
   it("elsewhere, nothing is compared or saved, and back here, everything is as before", () => {
