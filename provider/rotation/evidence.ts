@@ -1,6 +1,6 @@
 import { type CredentialName, credentialNames } from "../records/fields";
 import { type SecretResponse } from "../records/response";
-import { withCreation } from "./adoption";
+import { withCreationTime } from "./adoption";
 import {
   bestMark,
   bestOf,
@@ -8,7 +8,7 @@ import {
   knownIn,
   type Marks,
   marksOf,
-  missingIn,
+  unknownIn,
   onlyKnown,
   triggerMark,
   unknownMarks,
@@ -46,15 +46,15 @@ export type Verdict = "hidden" | "stale" | "same" | "new" | "foreign" | "elsewhe
 const latestReadMs = 24 * 3_600_000;
 
 export function judge(memory: Memory, shown: Marks, context: Context): Verdict {
-  const { best, current, former, replacedByOthers, pending } = memory;
+  const { best, current, former, maybeFormer, pending } = memory;
   const { before } = pending ?? {};
   const all = Object.values(shown);
-  const known = [...former, ...replacedByOthers, ...Object.values(current), ...Object.values(before ?? {})];
+  const known = [...former, ...maybeFormer, ...Object.values(current), ...Object.values(before ?? {})];
   if (isElsewhere(memory, context) && !known.some((mark) => all.includes(mark))) return "elsewhere";
   const by = better(best, bestOf(current)) ?? bestOf(shown) ?? "password";
   const mark = shown[by];
   // The record is as old as its best credential, although another one may repeat a former one.
-  const isStale = (mark === undefined ? all : [mark]).some((one) => former.includes(one)) && isRecent(memory, context);
+  const isStale = (mark === undefined ? all : [mark]).some((one) => former.includes(one)) && mayBeLate(memory, context);
   if (isStale) return "stale";
   if (mark === undefined) return "hidden";
   if (mark === current[by]) return "same";
@@ -62,13 +62,13 @@ export function judge(memory: Memory, shown: Marks, context: Context): Verdict {
   const isHalf = current.nextKey && shown.nextKey === undefined && shown.currentKey !== current.nextKey;
   if (pending === undefined) return isHalf ? "hidden" : "new";
   if (before?.[by] === undefined) return "hidden";
-  if (mark === before[by] || replacedByOthers.includes(mark)) return "same";
+  if (mark === before[by] || maybeFormer.includes(mark)) return "same";
   if (before.nextKey === undefined || before.nextKey === shown.currentKey) return "new";
   return isHalf ? "hidden" : "foreign";
 }
 
 /** Whether a read may still show what the last reset has replaced. */
-function isRecent({ rotatedAt }: Memory, { kind, now }: Context): boolean {
+function mayBeLate({ rotatedAt }: Memory, { kind, now }: Context): boolean {
   return kind.minInterval === undefined || Math.abs(now.getTime() - Date.parse(rotatedAt)) < latestReadMs;
 }
 
@@ -77,7 +77,7 @@ function isRecent({ rotatedAt }: Memory, { kind, now }: Context): boolean {
  *
  * @param read what the platform has shown before it; undefined if it cannot be read
  */
-export function begin(
+export function withPending(
   saved: State | undefined,
   desired: Desired,
   reason: ResetReason,
@@ -120,11 +120,7 @@ export function begin(
       current: { ...unknownMarks(Object.keys(shown)), ...current },
       // What was current before an earlier one is replaced, and so is what a record shows whose best credential is
       // hidden.
-      replacedByOthers: latest([
-        ...memory.replacedByOthers,
-        ...bestMark(last?.before),
-        ...(isShown ? [] : bestMark(shown)),
-      ]),
+      maybeFormer: latest([...memory.maybeFormer, ...bestMark(last?.before), ...(isShown ? [] : bestMark(shown))]),
       best: better(best, bestOf({ ...onlyKnown(current), ...shown })),
       ...(kind.minInterval !== undefined && { rolledAt: at }),
       place: place ?? memory.place,
@@ -156,8 +152,8 @@ export function confirm(
     ...memory,
     applied: trigger || memory.applied,
     pending: undefined,
-    former: latest([...memory.former, ...memory.replacedByOthers, ...bestMark(before), ...bestMark(memory.current)]),
-    replacedByOthers: [],
+    former: latest([...memory.former, ...memory.maybeFormer, ...bestMark(before), ...bestMark(memory.current)]),
+    maybeFormer: [],
     rotatedAt: made.at,
     made: [...memory.made.slice(1), made],
   };
@@ -203,14 +199,14 @@ export function learn(saved: State, read: SecretResponse, context: Context): Lea
   const shown = marksOf(memory, read.credentials);
   const verdict = judge(memory, shown, context);
   if (verdict === "elsewhere") return { state: saved, findings: [{ kind: verdict }] };
-  if (verdict === "stale") return { state: saved, findings: [{ kind: verdict, names: missingIn(memory) }] };
+  if (verdict === "stale") return { state: saved, findings: [{ kind: verdict, names: unknownIn(memory.current) }] };
   // It shows what is known: the same account by another address.
   const here: State = isElsewhere(memory, context) ? { ...saved, memory: { ...memory, place: context.place } } : saved;
   const { pending, ...settled } = here.memory;
-  if (pending === undefined) return changed(here, read, shown, verdict, context);
+  if (pending === undefined) return compare(here, read, shown, verdict, context);
   if (verdict === "foreign") {
     // Someone else has rolled the keys: the doubt ends, and the pending roll was not applied.
-    const { state } = changed({ ...here, memory: settled }, read, shown, "new", context);
+    const { state } = compare({ ...here, memory: settled }, read, shown, "new", context);
     return { state, findings: [{ kind: "overtaken" }] };
   }
   if (verdict !== "new" || !maySettle(here.memory, context)) return { state: here, findings: [] };
@@ -218,13 +214,13 @@ export function learn(saved: State, read: SecretResponse, context: Context): Lea
   const now = context.now.toISOString();
   const made = { at: pending.at < now ? pending.at : now, since: pending.since };
   const state = confirm(here, [read], made, context);
-  return { state, findings: [{ kind: "settled" }, ...found("unknown", missingIn(state.memory))] };
+  return { state, findings: [{ kind: "settled" }, ...found("unknown", unknownIn(state.memory.current))] };
 }
 
 /** What was changed outside of Rekey, or was not known, if no reset is pending. */
-function changed(saved: State, read: SecretResponse, shown: Marks, verdict: Verdict, context: Context): Learned {
+function compare(saved: State, read: SecretResponse, shown: Marks, verdict: Verdict, context: Context): Learned {
   const { memory, record = {} } = saved;
-  const { current, replacedByOthers } = memory;
+  const { current, maybeFormer } = memory;
   const known = knownIn(current);
   const lost = known.filter((name) => shown[name] === undefined);
   const different = known.filter((name) => shown[name] !== undefined && shown[name] !== current[name]);
@@ -236,8 +232,8 @@ function changed(saved: State, read: SecretResponse, shown: Marks, verdict: Verd
     const waiting = { ...memory, current: onlyKnown(current) };
     const state = { ...withRecord(saved, read), otherFields: saved.otherFields, memory: waiting };
     const unseen = found("unseen", [...different, ...lost]);
-    const findings = [...found("drift", fields), ...found("unknown", missingIn(memory)), ...unseen];
-    return { state: withCreation(state, context), findings };
+    const findings = [...found("drift", fields), ...found("unknown", unknownIn(memory.current)), ...unseen];
+    return { state: withCreationTime(state, context), findings };
   }
   const isOther = verdict === "new" && different.length > 0;
   const replaced = isOther ? [...bestMark(current), ...skipped(current, shown)] : [];
@@ -250,9 +246,7 @@ function changed(saved: State, read: SecretResponse, shown: Marks, verdict: Verd
       ...memory,
       current: { ...(isOther ? unknownMarks(lost) : onlyKnown(current)), ...shown },
       // It may return: what is current again is not a former one.
-      replacedByOthers: latest([...replacedByOthers, ...replaced]).filter(
-        (mark) => !Object.values(shown).includes(mark),
-      ),
+      maybeFormer: latest([...maybeFormer, ...replaced]).filter((mark) => !Object.values(shown).includes(mark)),
       ...(isRolled && {
         rolledAt: context.now.toISOString(),
         made: [shown.currentKey === current.nextKey ? (memory.made[1] ?? {}) : {}, {}],
@@ -263,7 +257,7 @@ function changed(saved: State, read: SecretResponse, shown: Marks, verdict: Verd
   const added = Object.keys(shown).filter((name) => !current[name as CredentialName]);
   const seen = drift.length > 0 ? drift : found("read", added);
   return {
-    state: withCreation(next, context),
+    state: withCreationTime(next, context),
     findings: [...seen, ...found(isOther ? "unknown" : "unseen", lost)],
   };
 }

@@ -87,7 +87,7 @@ async function rotateAll(
   { concurrency, maxFailures }: FleetInputs,
   run: Run,
 ): Promise<Done[]> {
-  const isIdle = ({ plan }: PlannedMember) => plan.kind === "keep" || plan.kind === "save";
+  const isIdle = ({ plan }: PlannedMember) => plan.kind === "keep" || plan.kind === "rewrite";
   if (!members.every(isIdle)) run.platform.operations(databasePassword);
   const queue = run.platform.queueWithin(concurrency ?? undefined);
   const { clock, log } = run.options;

@@ -23,17 +23,17 @@ export interface Memory {
   readonly current: Marks;
   /** What confirmed resets have replaced, the newest last: marks of the best credential of each record. */
   readonly former: readonly string[];
-  /** What someone else has replaced since the last confirmed reset. It may return. */
-  readonly replacedByOthers: readonly string[];
+  /** What was current or shown since the last confirmed reset, and no longer is: it may return, until the next one. */
+  readonly maybeFormer: readonly string[];
   /**
-   * The best credential of the records that were replaced, in the order of `credentialNames`. A record is judged by it,
-   * or by a better current one.
+   * The name of the best credential of the records that were replaced, in the order of `credentialNames`. A record is
+   * judged by the credential with this name, or by a better current one.
    */
   readonly best?: CredentialName | undefined;
   /** The last confirmed reset or the adoption, from which `rotateEvery` counts (ISO 8601, UTC). */
   readonly rotatedAt: string;
   /**
-   * For a secret that is rolled: the last roll, also one that is not confirmed, or the read that noticed another one.
+   * For a secret that is rolled: the last roll, confirmed or not, or the read that noticed a roll by someone else.
    */
   readonly rolledAt?: string | undefined;
   /** When the secret was generated; for a pair of keys two entries, that of the next one last. */
@@ -103,7 +103,7 @@ export function emptyMemory({ kind, now, place }: { kind: SecretKind; now: Date;
     salt: newSalt(),
     current: {},
     former: [],
-    replacedByOthers: [],
+    maybeFormer: [],
     rotatedAt: now.toISOString(),
     made: kind.minInterval === undefined ? [{}] : [{}, {}],
     place,

@@ -10,7 +10,7 @@ import {
   contextOf,
   type Desired,
   isElsewhere,
-  isReadFirst,
+  mayChange,
   type Plan,
   type Reset,
   whyElsewhere,
@@ -56,8 +56,8 @@ export function saidOf(
   isAdded = false,
 ): Said[] {
   const context = contextOf(subject, run);
-  const readsFirst = saved !== undefined && isReadFirst(saved, plan, context);
-  const announcement = announced(subject, plan, desired, readsFirst, isAdded);
+  const isTentative = saved !== undefined && mayChange(saved, plan, context);
+  const announcement = announcementOf(subject, plan, desired, isTentative, isAdded);
   const isRenamed = plan.kind === "reset" && saved === undefined && refreshedIn(run).has(secretOf(subject));
   const renamed = { text: "is in the state already. Renamed? Then use the option `aliases`.", isWarning: true };
   return [
@@ -67,18 +67,18 @@ export function saidOf(
   ];
 }
 
-/** @param readsFirst whether the secret is read before it is reset, and the read may be enough */
-function announced(
+/** @param isTentative whether the read before the reset may change the plan */
+function announcementOf(
   subject: Subject,
   plan: Plan,
   desired: Desired,
-  readsFirst: boolean,
+  isTentative: boolean,
   isAdded: boolean,
 ): Said | undefined {
   const { kind } = subject;
   const did = resetOrRolled(kind);
   const why = (due: Reset) => `because ${reasonOf(due, kind, desired, isAdded)}`;
-  const first = readsFirst
+  const first = isTentative
     ? " It is read first: if that shows that the last one was applied, what was read is saved instead."
     : "";
   switch (plan.kind) {
@@ -89,7 +89,7 @@ function announced(
       if (plan.kind === "keep") return undefined;
       return { text: "will be read, because some credentials are not known, or are to be saved in another form." };
     }
-    case "save":
+    case "rewrite":
       return undefined;
     case "adopt":
       return plan.mayReset
@@ -100,10 +100,8 @@ function announced(
       return { text: `may be ${did}: ${plan.names.join(" and ")} ${are} not known yet.` };
     }
     case "refuse": {
-      const text = `will not be ${did}: ${plan.why}.`;
-      return {
-        text: readsFirst ? `will be read first, and may then be ${did}. If that changes nothing, it ${text}` : text,
-      };
+      const before = isTentative ? `will be read first, and may then be ${did}. If that changes nothing, it ` : "";
+      return { text: `${before}will not be ${did}: ${plan.why}.` };
     }
     case "reset": {
       // Each secret whose id is not known yet is another one.
@@ -114,12 +112,12 @@ function announced(
 }
 
 function reasonOf(
-  { reason, isAgain, since }: Reset,
+  { reason, isAgain, lastAt }: Reset,
   { minInterval }: SecretKind,
   { rotatedSince }: Desired,
   isAdded: boolean,
 ): string {
-  if (isAgain) return `the last reset (${since}) was not confirmed, so the credentials are not known.`;
+  if (isAgain) return `the last reset (${lastAt}) was not confirmed, so the credentials are not known.`;
   switch (reason) {
     case "created": {
       const unknownAge =
@@ -133,19 +131,19 @@ function reasonOf(
     case "trigger":
       return "version or triggers have changed.";
     case "schedule":
-      return `it is due by rotateEvery, and was last reset or adopted at ${since}.`;
+      return `it is due by rotateEvery, and was last reset or adopted at ${lastAt}.`;
     case "rotatedSince":
-      return since
-        ? `it is older than rotatedSince (from ${since}).`
+      return lastAt
+        ? `it is older than rotatedSince (from ${lastAt}).`
         : "rotatedSince is set, and when it was generated is not known.";
   }
 }
 
 /**
- * Adds how many resets this run has announced. Those above its limit will be refused. Nothing is left of what was
- * announced before: a replacement is announced once, by its diff.
+ * Counts the resets that a text announces, and adds how many this run has announced so far: those above its limit will
+ * be refused. Nothing is said of resets that were announced before: a replacement is announced once, by its diff.
  */
-export function counted(said: Said, run: Run): Said[] {
+export function announce(said: Said, run: Run): Said[] {
   const counts = said.secrets && run.announce(said.secrets);
   if (!counts) return said.secrets ? [] : [said];
   const { count, limit } = counts;
@@ -156,7 +154,7 @@ export function counted(said: Said, run: Run): Said[] {
 
 function concerns(memory: Memory, plan: Plan, { rotateEvery }: Desired, context: Context): Said[] {
   const all: Said[] = [];
-  if (memory.applied === undefined && (plan.kind === "read" || plan.kind === "save")) {
+  if (memory.applied === undefined && (plan.kind === "read" || plan.kind === "rewrite")) {
     all.push({ text: "was imported: its version and triggers are adopted, and nothing is reset." });
   }
   if (isElsewhere(memory, context) && plan.kind !== "refuse") {
