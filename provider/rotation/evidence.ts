@@ -31,7 +31,7 @@ import { type Context, declaredIn, type Desired, isElsewhere, maySettle } from "
 import { readDate } from "./schedule";
 
 /**
- * What a record proves, as a whole, because a reset replaces all credentials:
+ * What a record proves. It is judged as a whole, because a reset replaces all credentials:
  * - `hidden`: nothing, because it does not show the best credential that is known, or shows only half of a pair of
  *   keys, or because what was current before the pending reset is not known;
  * - `stale`: nothing, because it is older than a confirmed reset;
@@ -42,7 +42,7 @@ import { readDate } from "./schedule";
  */
 export type Verdict = "hidden" | "stale" | "same" | "new" | "foreign" | "elsewhere";
 
-/** A key that is still shown so long after the roll that replaced it is current, whatever the memory says. */
+/** A key that is still shown this long after the roll that replaced it is current, whatever the memory says. */
 const latestReadMs = 24 * 3_600_000;
 
 export function judge(memory: Memory, shown: Marks, context: Context): Verdict {

@@ -110,7 +110,7 @@ export function planFleet(saved: FleetOutputs | undefined, inputs: FleetInputs, 
       return { name, reason: one.text.replace(/\d[\d:.TZ-]*/g, ""), said: one };
     }),
   );
-  // Names, databases that were removed, or what was an error.
+  // A name has changed, a database was removed, or an error may end.
   const isRewritten =
     !saved ||
     Object.values(saved.states).some(({ error }) => error !== undefined) ||

@@ -25,7 +25,7 @@ export function isNoTrigger(trigger: Trigger): boolean {
   return canonicalTrigger(trigger) === canonicalTrigger({});
 }
 
-/** The mark of a trigger; that of none is empty. */
+/** The mark of a trigger; empty if there is none. */
 export function triggerMark({ salt }: { readonly salt: string }, trigger: Trigger): string {
   return isNoTrigger(trigger) ? "" : saltedMark(salt, canonicalTrigger(trigger));
 }

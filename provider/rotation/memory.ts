@@ -97,7 +97,7 @@ interface EncryptedFile {
 /** Former credentials that are remembered of one secret. */
 export const maxFormer = 8;
 
-/** The memory of a secret of which nothing is known yet. */
+/** The memory of a secret about which nothing is known yet. */
 export function emptyMemory({ kind, now, place }: { kind: SecretKind; now: Date; place?: Place | undefined }): Memory {
   return {
     salt: newSalt(),
@@ -111,12 +111,12 @@ export function emptyMemory({ kind, now, place }: { kind: SecretKind; now: Date;
   };
 }
 
-/** A memory with its own mark, by which any damage of it is noticed. */
+/** A memory with a mark of itself, which reveals any damage. */
 export function sealed(memory: Memory): object {
   return { ...memory, seal: sealOf(memory) };
 }
 
-/** A version that remembers something else has another text here: an older one then refuses, and decides nothing. */
+/** A version that remembers something else has another text here, so that an older version refuses the memory. */
 function sealOf(memory: Memory): string {
   return saltedMark(memory.salt, `memory 1 ${JSON.stringify(memory)}`);
 }

@@ -17,7 +17,7 @@ import {
 } from "./plan";
 import { isFuture } from "./schedule";
 
-/** What is said of one secret, or of all of a fleet of which the same is to be said, after the subject. */
+/** A text about one secret, or about all of a fleet for which it is the same, without the subject. */
 export interface Said {
   readonly text: string;
   readonly isWarning?: boolean | undefined;
@@ -37,7 +37,7 @@ function resetOrRolled({ minInterval }: SecretKind): string {
   return minInterval === undefined ? "reset" : "rolled";
 }
 
-/** The secrets that this run has refreshed. All are in the state: a new resource for one of them is likely renamed. */
+/** The secrets that this run has refreshed. All are in the state: a new resource for one is probably a renamed one. */
 export function refreshedIn(run: Run): Set<string> {
   return run.shared(refreshedIn, () => new Set<string>());
 }
@@ -207,7 +207,7 @@ const texts = {
     `was not rolled: the last roll was not confirmed${why && ` (${why})`}, and a read shows keys of neither before nor after it, so someone else rolled. What was read is saved.`,
   drift: ({ names }: Details) => `was changed outside of Rekey (${names}). What was read is saved.`,
   read: () => "was read, and the credentials are saved.",
-  /** Of new credentials, some are not known: their former values are not kept. */
+  /** Some of the new credentials are not known. Their former values are not kept. */
   unknown: ({ names, why }: Details) =>
     `was changed, but ${names || "the new one"} is not known: ${why || "the platform does not show it"}. A refresh reads it again, if the platform can be read. Until then, look in the platform's console. ${newVersion}`,
   /** A read hides what is saved, or shows others, but not the best one. */
@@ -245,7 +245,7 @@ export function told({ kind: finding, names = [], why = "" }: Finding, kind: Sec
   return { text: texts[finding]({ kind, names: names.join(", "), why }), isWarning: !ordinary.includes(finding) };
 }
 
-/** The failure after a reset that was not confirmed, with one advice. */
+/** The failure after a reset that was not confirmed. Its advice replaces that of the request. */
 export function unknownFailure({ kind }: Subject, failed: RekeyError, canSettle: boolean): RekeyError {
   const { noun, minInterval } = kind;
   const advice = failed instanceof RequestError ? failed.advice : "";
@@ -260,7 +260,7 @@ ${outputsAreFormer} Run \`up\` again ${when}: ${next} ${stop}`;
   return new RekeyError(failed.code, text, "maybe applied");
 }
 
-/** What a refresh says of a key that is rejected, with a space before it: its configuration is a saved one. */
+/** What a refresh adds, after a space, if a key is rejected: the key may be one that the last `up` saved. */
 export function savedKeyAdvice(service: SecretKind["service"], error: unknown): string {
   if (!(error instanceof RequestError) || error.status !== 401) return "";
   const [setting, variable] =

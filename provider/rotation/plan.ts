@@ -130,7 +130,7 @@ function reset(reason: ResetReason, lastAt?: string): Reset {
   return { kind: "reset", reason, lastAt };
 }
 
-/** The plan, unless it makes a reset that must wait, or that would be an outage. */
+/** The plan, unless it is a reset that must wait, or one that would lose a secret or cause an outage. */
 function gated(memory: Memory | undefined, plan: Plan, desired: Desired, context: Context): Plan {
   if (plan.kind !== "reset") return plan;
   const { kind, now, ownToken, reads, isScheduleOn } = context;
@@ -179,7 +179,7 @@ export function declaredIn({ saveCredentials, encryptFor, rotateEvery, connectio
   };
 }
 
-/** Whether the program wants credentials to be at the platform alone. */
+/** Whether the program wants no credentials to be saved, not even encrypted. */
 export function savesNone({ saveCredentials, encryptFor }: Declared): boolean {
   return saveCredentials === false && encryptFor === undefined;
 }

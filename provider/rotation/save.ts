@@ -42,7 +42,7 @@ export async function save(
   return { state: next, ...(failure && { failure }), findings: [...findings, ...formFindings(before, next, state)] };
 }
 
-/** The state with the age file that the program declares, if all that the former one has is in it, or elsewhere. */
+/** The state with the age file that the program declares, unless something is only in the file that it replaces. */
 async function withFile(subject: Subject, state: State, run: Run): Promise<State> {
   const { memory, ...rest } = state;
   const { file, current, declared } = memory;
@@ -100,7 +100,7 @@ function formFindings(before: State | undefined, next: State, whole: State): Fin
   return findings;
 }
 
-/** Encrypts nothing for the recipients, so that one that cannot be used is found before anything is sent. */
+/** Encrypts an empty text for the recipients, so that an unusable one is found before anything is sent. */
 export async function tryRecipients(subject: Subject, { encryptFor }: Declared, run: Run): Promise<void> {
   if (encryptFor === undefined) return;
   try {
