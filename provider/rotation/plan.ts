@@ -150,6 +150,7 @@ function gated(memory: Memory | undefined, plan: Plan, desired: Desired, context
   }
   // What is known of a secret at another place says nothing about the one here.
   const known = memory && !isElsewhere(memory, context) ? memory : undefined;
+  // Undefined before the read. A platform that cannot be read shows nothing.
   const lastRead = context.canRead ? reads?.at(-1) : {};
   if (lastRead && savesNone(declaredIn(desired))) {
     const best = better(known?.best, bestOf({ ...known?.current, ...lastRead }));
@@ -209,10 +210,8 @@ export function maySettle(memory: Memory, context: Context): boolean {
 
 /** Whether the read before a reset may change the plan: it may be enough, or end a refusal. */
 export function mayChange(saved: State, plan: Plan, context: Context): boolean {
-  if (plan.kind === "refuse" && plan.code === "REKEY_OTHER_ACCOUNT") {
-    return context.canRead && context.kind.onlyId !== undefined;
-  }
-  return maySettle(saved.memory, context);
+  const isOtherAccount = plan.kind === "refuse" && plan.code === "REKEY_OTHER_ACCOUNT";
+  return isOtherAccount ? context.canRead && context.kind.onlyId !== undefined : maySettle(saved.memory, context);
 }
 
 /** Whether the settings are those of another place than the memory's. Only a read can show that both are the same. */

@@ -20,7 +20,7 @@ export function formerIn(subject: Subject, run: Run): Credentials[] {
 }
 
 /**
- * Makes one secret what the program asks for: reads, plans, reserves, sends, reads until the new one is shown, saves.
+ * Makes one secret what the program asks for: plans, reads, plans again, sends, reads what is still open, and saves.
  *
  * @param run that of a Create or an Update that is not a preview; an import, whose run may only read, adopts
  */
@@ -72,21 +72,21 @@ function once(subject: Subject, desired: Desired, run: Run, act: () => Promise<R
 
 /**
  * Reads first, if the platform can be read: an adoption, or a reset that was applied before, needs nothing else.
- * Otherwise sends one reset, and reads until the new credentials are shown.
+ * Otherwise sends one reset, and reads what its response leaves open.
  */
 async function adoptOrReset(subject: Subject, saved: State | undefined, desired: Desired, run: Run): Promise<Rotated> {
   const { kind, id } = subject;
   const context = contextOf(subject, run);
   const first = planRotation(saved, desired, context);
   const isAdopted = first.kind === "adopt";
-  let noticed: Learned | undefined;
+  let news: Learned | undefined;
   try {
-    // Fails if a setting is missing: also an adoption, although it may send nothing.
+    // Fails if a setting is missing, even for an adoption, which may send nothing.
     run.platform.operations(kind);
     run.platform.secrets.add(valuesOf(credentialsIn(saved)));
     const read = context.canRead ? await readBefore(subject, isAdopted ? "adopted" : "reset", run) : undefined;
     const learned = isAdopted ? adopt(desired, read, context) : saved && read && learn(saved, read, context);
-    if (learned && (isAdopted || isNews(saved, learned.state))) noticed = learned;
+    if (learned && (isAdopted || isNews(saved, learned.state))) news = learned;
     const claimed = saved && learned && claimedRoll(first, saved.memory, learned, desired);
     if (claimed) return claimed;
     const from = learned?.state ?? saved;
@@ -104,7 +104,7 @@ async function adoptOrReset(subject: Subject, saved: State | undefined, desired:
         ? await settleLost(subject, unconfirmed, sent, run)
         : await complete(subject, unconfirmed, sent, made, run);
     // A confirmed reset has replaced what someone else has changed before, so that is not told.
-    const earlier = learned && !isAdopted && (noticed || failure) ? learned.findings : [];
+    const earlier = learned && !isAdopted && (news || failure) ? learned.findings : [];
     const findings = [...earlier, ...after.findings];
     if (failure) return { state, failure, findings };
     const { memory, problems = [] } = state;
@@ -114,7 +114,7 @@ async function adoptOrReset(subject: Subject, saved: State | undefined, desired:
     return { state, findings };
   } catch (error) {
     // What the read has shown is saved, although nothing was reset.
-    if (noticed && error instanceof RekeyError) return { ...noticed, failure: error };
+    if (news && error instanceof RekeyError) return { ...news, failure: error };
     throw error;
   }
 }
