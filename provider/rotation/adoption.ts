@@ -23,7 +23,7 @@ export function adopt(desired: Desired, read: SecretResponse | undefined, contex
     ? "the platform does not show them"
     : "nothing was contacted, because rekey:databasePath is not set, so this platform cannot be read";
   return {
-    state: read ? withCreation(withRecord(adopted, read), context) : adopted,
+    state: read ? withCreationTime(withRecord(adopted, read), context) : adopted,
     findings: bestOf(credentials) ? [] : [{ kind: "adopted", why }],
   };
 }
@@ -32,7 +32,7 @@ export function adopt(desired: Desired, read: SecretResponse | undefined, contex
  * Takes the `creationTime` of a record, if it is not in the future, for the time when its secret was generated: nothing
  * better is known of an adopted one.
  */
-export function withCreation(state: State, { kind, now }: Context): State {
+export function withCreationTime(state: State, { kind, now }: Context): State {
   const { record, memory } = state;
   const seconds = record?.["creationTime"];
   const isAdopted = progressOf(state).outcome === "adopted" && kind.minInterval === undefined;
@@ -44,7 +44,7 @@ export function withCreation(state: State, { kind, now }: Context): State {
 
 /**
  * The state in which a roll that a read has noticed counts as that of the new version: a run that was killed before it
- * could save it has made it, or someone else. Undefined unless exactly one was made since the memory.
+ * could save it has made it, or someone else. Undefined unless exactly one roll was made since `before`.
  */
 export function claimedRoll(plan: Plan, before: Memory, noticed: Learned, desired: Desired): Learned | undefined {
   const { memory, rotationCount } = noticed.state;

@@ -1,6 +1,6 @@
 import { type CredentialName, credentialNames } from "../records/fields";
 import { type SecretResponse } from "../records/response";
-import { withCreation } from "./adoption";
+import { withCreationTime } from "./adoption";
 import {
   bestMark,
   bestOf,
@@ -8,9 +8,9 @@ import {
   knownIn,
   type Marks,
   marksOf,
-  missingIn,
   onlyKnown,
   triggerMark,
+  unknownIn,
   unknownMarks,
 } from "./marks";
 import {
@@ -31,44 +31,45 @@ import { type Context, declaredIn, type Desired, isElsewhere, maySettle } from "
 import { readDate } from "./schedule";
 
 /**
- * What a record proves, as a whole, because a reset replaces all credentials:
- * - `hidden`: nothing, because it does not show the best credential that is known, or only half of a pair of keys, or
- *   because what was before the pending reset is not known;
+ * What a record proves. It is judged as a whole, because a reset replaces all credentials:
+ * - `hidden`: nothing, because it does not show the best credential that is known, or shows only half of a pair of
+ *   keys, or because what was current before the pending reset is not known;
  * - `stale`: nothing, because it is older than a confirmed reset;
- * - `same`: it shows what is current, or what may have been before the pending reset, which is not seen yet;
+ * - `same`: it shows what is current, or what may have been current before the pending reset, whose effect is not seen;
  * - `new`: other credentials. The pending reset was applied; without one, someone else has changed them;
  * - `foreign`: keys of neither before nor after the pending roll: someone else rolled, and it was not applied;
  * - `elsewhere`: it is from another place, and shows nothing that is known: it may be another secret.
  */
 export type Verdict = "hidden" | "stale" | "same" | "new" | "foreign" | "elsewhere";
 
-/** A key that is still shown so long after the roll that replaced it is current, whatever the memory says. */
+/** A key that is still shown this long after the roll that replaced it is current, whatever the memory says. */
 const latestReadMs = 24 * 3_600_000;
 
 export function judge(memory: Memory, shown: Marks, context: Context): Verdict {
-  const { best, current, former, replacedByOthers, pending } = memory;
-  const { before } = pending ?? {};
+  const { best, current, former, maybeFormer, pending } = memory;
+  const { before = {} } = pending ?? {};
   const all = Object.values(shown);
-  const known = [...former, ...replacedByOthers, ...Object.values(current), ...Object.values(before ?? {})];
+  const known = [...former, ...maybeFormer, ...Object.values(current), ...Object.values(before)];
   if (isElsewhere(memory, context) && !known.some((mark) => all.includes(mark))) return "elsewhere";
   const by = better(best, bestOf(current)) ?? bestOf(shown) ?? "password";
   const mark = shown[by];
   // The record is as old as its best credential, although another one may repeat a former one.
-  const isStale = (mark === undefined ? all : [mark]).some((one) => former.includes(one)) && isRecent(memory, context);
-  if (isStale) return "stale";
+  const telling = mark === undefined ? all : [mark];
+  if (mayBeLate(memory, context) && telling.some((one) => former.includes(one))) return "stale";
   if (mark === undefined) return "hidden";
   if (mark === current[by]) return "same";
+  if (pending !== undefined) {
+    if (before[by] === undefined) return "hidden";
+    if (mark === before[by] || maybeFormer.includes(mark)) return "same";
+    if (before.nextKey === undefined || before.nextKey === shown.currentKey) return "new";
+  }
   // A half replaces a known pair only if it shows a roll of it: receivers need both.
-  const isHalf = current.nextKey && shown.nextKey === undefined && shown.currentKey !== current.nextKey;
-  if (pending === undefined) return isHalf ? "hidden" : "new";
-  if (before?.[by] === undefined) return "hidden";
-  if (mark === before[by] || replacedByOthers.includes(mark)) return "same";
-  if (before.nextKey === undefined || before.nextKey === shown.currentKey) return "new";
-  return isHalf ? "hidden" : "foreign";
+  if (current.nextKey && shown.nextKey === undefined && shown.currentKey !== current.nextKey) return "hidden";
+  return pending === undefined ? "new" : "foreign";
 }
 
 /** Whether a read may still show what the last reset has replaced. */
-function isRecent({ rotatedAt }: Memory, { kind, now }: Context): boolean {
+function mayBeLate({ rotatedAt }: Memory, { kind, now }: Context): boolean {
   return kind.minInterval === undefined || Math.abs(now.getTime() - Date.parse(rotatedAt)) < latestReadMs;
 }
 
@@ -77,7 +78,7 @@ function isRecent({ rotatedAt }: Memory, { kind, now }: Context): boolean {
  *
  * @param read what the platform has shown before it; undefined if it cannot be read
  */
-export function begin(
+export function withPending(
   saved: State | undefined,
   desired: Desired,
   reason: ResetReason,
@@ -92,15 +93,7 @@ export function begin(
   const trigger = triggerMark(memory, desired);
   const isAgain = last !== undefined && (trigger === "" || trigger === last.trigger);
   const shown = read ? marksOf(memory, read.credentials) : {};
-  // Whatever a pending reset has done: unless it is stale or hidden, a read shows what is current now.
-  const verdict = read && judge({ ...memory, pending: undefined }, shown, context);
-  const isShown = verdict === "new" || verdict === "same";
-  const marked = knownIn(current).filter((name) => shown[name] !== undefined);
-  const isConsistent = marked.length > 0 && marked.every((name) => shown[name] === current[name]);
-  // A stale record shows that the last confirmed reset has replaced it; what a pending one has done, it does not show.
-  const isKnown = isConsistent || (verdict === "stale" && !last);
-  const before = isShown ? shown : isKnown ? onlyKnown(current) : {};
-  // Of several in a row, the first one may be the one that was applied. Clocks may have been set back.
+  const before = currentBefore(memory, shown, context);
   const { at, since } = madeNow(desired, now);
   const empty: State = { rotationCount: saved?.rotationCount ?? 0, memory };
   return {
@@ -109,21 +102,19 @@ export function begin(
       ...memory,
       applied: memory.applied ?? "",
       pending: {
-        trigger: isAgain ? last.trigger : trigger,
-        reason: isAgain ? last.reason : reason,
-        count: isAgain ? last.count + 1 : 1,
+        ...(isAgain ? { ...last, count: last.count + 1 } : { trigger, reason, count: 1 }),
+        // Of several in a row, the first one may be the one that was applied. Clocks may have been set back.
         at: last && last.at < at ? last.at : at,
         since: last ? last.since : since,
         // Without it, no read can settle the reset.
         before: bestOf(before) ? before : undefined,
       },
       current: { ...unknownMarks(Object.keys(shown)), ...current },
-      // What was current before an earlier one is replaced, and so is what a record shows whose best credential is
-      // hidden.
-      replacedByOthers: latest([
-        ...memory.replacedByOthers,
+      // What was current before an earlier reset may be replaced, and so may be what is shown, unless it is current.
+      maybeFormer: latest([
+        ...memory.maybeFormer,
         ...bestMark(last?.before),
-        ...(isShown ? [] : bestMark(shown)),
+        ...(before === shown ? [] : bestMark(shown)),
       ]),
       best: better(best, bestOf({ ...onlyKnown(current), ...shown })),
       ...(kind.minInterval !== undefined && { rolledAt: at }),
@@ -131,6 +122,18 @@ export function begin(
       declared: declaredIn(desired),
     },
   };
+}
+
+/** What is current just before a reset, whatever an earlier unconfirmed one has done. Empty if that is not known. */
+function currentBefore(memory: Memory, shown: Marks, context: Context): Marks {
+  const { current, pending } = memory;
+  const verdict = judge({ ...memory, pending: undefined }, shown, context);
+  if (verdict === "new" || verdict === "same") return shown;
+  // A stale record shows that the last confirmed reset has replaced it, but not what a pending one has done.
+  if (verdict === "stale" && !pending) return onlyKnown(current);
+  const compared = knownIn(current).filter((name) => shown[name] !== undefined);
+  const isConsistent = compared.length > 0 && compared.every((name) => shown[name] === current[name]);
+  return isConsistent ? onlyKnown(current) : {};
 }
 
 /** When a reset that is about to be sent generates the secret, and the date that it applies. */
@@ -141,38 +144,38 @@ export function madeNow({ rotatedSince }: Desired, now: Date): Made & { readonly
 /**
  * The state after a reset that is known to be applied.
  *
- * @param shown what came back, and what reads have shown since then
+ * @param responses its own, unless that was lost, and that of a read after it
  */
 export function confirm(
   unconfirmed: State,
-  shown: readonly SecretResponse[],
+  responses: readonly SecretResponse[],
   made: Made & { readonly at: string },
   context: Context,
 ): State {
   const { memory } = unconfirmed;
   const { trigger = "", reason, before = {} } = memory.pending ?? {};
-  const everything: Marks = { ...memory.current, ...before };
+  const previous: Marks = { ...memory.current, ...before };
   const after: Memory = {
     ...memory,
     applied: trigger || memory.applied,
     pending: undefined,
-    former: latest([...memory.former, ...memory.replacedByOthers, ...bestMark(before), ...bestMark(memory.current)]),
-    replacedByOthers: [],
+    former: latest([...memory.former, ...memory.maybeFormer, ...bestMark(before), ...bestMark(memory.current)]),
+    maybeFormer: [],
     rotatedAt: made.at,
     made: [...memory.made.slice(1), made],
   };
   // A roll makes the next key the current one, although nothing may show it. One that was current before it is former.
-  const { nextKey } = everything;
+  const { nextKey } = previous;
   const rolled: Marks = nextKey && !after.former.includes(nextKey) ? { currentKey: nextKey } : {};
   const currentKey = rolled.currentKey === memory.current.nextKey ? unconfirmed.nextKey : undefined;
   let state: State = { ...withoutValues(unconfirmed), ...(currentKey && { currentKey }), problems: [] };
   let delivered: Marks | undefined;
-  for (const one of shown) {
+  for (const one of responses) {
     const marks = marksOf(memory, one.credentials);
     const verdict = judge(after, marks, context);
-    // A read that differs from what the response has delivered is older.
-    const isOlder = credentialNames.some((name) => delivered?.[name] && marks[name] && marks[name] !== delivered[name]);
-    if (verdict === "stale" || isOlder) continue;
+    // A read that differs from what the response has delivered is late.
+    const isLate = credentialNames.some((name) => delivered?.[name] && marks[name] && marks[name] !== delivered[name]);
+    if (verdict === "stale" || isLate) continue;
     // Without the credential by which records are judged, each is new only if it differs.
     const isNew = (name: CredentialName) =>
       verdict === "new" || ![memory.current[name], before[name]].includes(marks[name]);
@@ -188,8 +191,8 @@ export function confirm(
     rotationReason: reason,
     memory: {
       ...after,
-      current: { ...(context.canRead && unknownMarks(Object.keys(everything))), ...rolled, ...current },
-      former: latest([...after.former, ...skipped(everything, current)]),
+      current: { ...(context.canRead && unknownMarks(Object.keys(previous))), ...rolled, ...current },
+      former: latest([...after.former, ...skipped(previous, current)]),
     },
   };
 }
@@ -203,14 +206,14 @@ export function learn(saved: State, read: SecretResponse, context: Context): Lea
   const shown = marksOf(memory, read.credentials);
   const verdict = judge(memory, shown, context);
   if (verdict === "elsewhere") return { state: saved, findings: [{ kind: verdict }] };
-  if (verdict === "stale") return { state: saved, findings: [{ kind: verdict, names: missingIn(memory) }] };
+  if (verdict === "stale") return { state: saved, findings: [{ kind: verdict, names: unknownIn(memory.current) }] };
   // It shows what is known: the same account by another address.
   const here: State = isElsewhere(memory, context) ? { ...saved, memory: { ...memory, place: context.place } } : saved;
-  const { pending, ...settled } = here.memory;
-  if (pending === undefined) return changed(here, read, shown, verdict, context);
+  const { pending, ...others } = here.memory;
+  if (pending === undefined) return compare(here, read, shown, verdict, context);
   if (verdict === "foreign") {
     // Someone else has rolled the keys: the doubt ends, and the pending roll was not applied.
-    const { state } = changed({ ...here, memory: settled }, read, shown, "new", context);
+    const { state } = compare({ ...here, memory: others }, read, shown, "new", context);
     return { state, findings: [{ kind: "overtaken" }] };
   }
   if (verdict !== "new" || !maySettle(here.memory, context)) return { state: here, findings: [] };
@@ -218,15 +221,15 @@ export function learn(saved: State, read: SecretResponse, context: Context): Lea
   const now = context.now.toISOString();
   const made = { at: pending.at < now ? pending.at : now, since: pending.since };
   const state = confirm(here, [read], made, context);
-  return { state, findings: [{ kind: "settled" }, ...found("unknown", missingIn(state.memory))] };
+  return { state, findings: [{ kind: "settled" }, ...found("unknown", unknownIn(state.memory.current))] };
 }
 
-/** What was changed outside of Rekey, or was not known, if no reset is pending. */
-function changed(saved: State, read: SecretResponse, shown: Marks, verdict: Verdict, context: Context): Learned {
+/** The state after a read if no reset is pending: what was changed outside of Rekey, or was not known, is found. */
+function compare(saved: State, read: SecretResponse, shown: Marks, verdict: Verdict, context: Context): Learned {
   const { memory, record = {} } = saved;
-  const { current, replacedByOthers } = memory;
+  const { current, maybeFormer } = memory;
   const known = knownIn(current);
-  const lost = known.filter((name) => shown[name] === undefined);
+  const missing = known.filter((name) => shown[name] === undefined);
   const different = known.filter((name) => shown[name] !== undefined && shown[name] !== current[name]);
   const fields = Object.keys(record).filter(
     (name) => read.record[name] !== undefined && !isSame(record[name], read.record[name]),
@@ -235,9 +238,9 @@ function changed(saved: State, read: SecretResponse, shown: Marks, verdict: Verd
     // What is hidden is not waited for any longer: the next read may show it by chance.
     const waiting = { ...memory, current: onlyKnown(current) };
     const state = { ...withRecord(saved, read), otherFields: saved.otherFields, memory: waiting };
-    const unseen = found("unseen", [...different, ...lost]);
-    const findings = [...found("drift", fields), ...found("unknown", missingIn(memory)), ...unseen];
-    return { state: withCreation(state, context), findings };
+    const unseen = found("unseen", [...different, ...missing]);
+    const findings = [...found("drift", fields), ...found("unknown", unknownIn(memory.current)), ...unseen];
+    return { state: withCreationTime(state, context), findings };
   }
   const isOther = verdict === "new" && different.length > 0;
   const replaced = isOther ? [...bestMark(current), ...skipped(current, shown)] : [];
@@ -248,11 +251,9 @@ function changed(saved: State, read: SecretResponse, shown: Marks, verdict: Verd
     otherFields: read.otherFields,
     memory: {
       ...memory,
-      current: { ...(isOther ? unknownMarks(lost) : onlyKnown(current)), ...shown },
+      current: { ...(isOther ? unknownMarks(missing) : onlyKnown(current)), ...shown },
       // It may return: what is current again is not a former one.
-      replacedByOthers: latest([...replacedByOthers, ...replaced]).filter(
-        (mark) => !Object.values(shown).includes(mark),
-      ),
+      maybeFormer: latest([...maybeFormer, ...replaced]).filter((mark) => !Object.values(shown).includes(mark)),
       ...(isRolled && {
         rolledAt: context.now.toISOString(),
         made: [shown.currentKey === current.nextKey ? (memory.made[1] ?? {}) : {}, {}],
@@ -263,8 +264,8 @@ function changed(saved: State, read: SecretResponse, shown: Marks, verdict: Verd
   const added = Object.keys(shown).filter((name) => !current[name as CredentialName]);
   const seen = drift.length > 0 ? drift : found("read", added);
   return {
-    state: withCreation(next, context),
-    findings: [...seen, ...found(isOther ? "unknown" : "unseen", lost)],
+    state: withCreationTime(next, context),
+    findings: [...seen, ...found(isOther ? "unknown" : "unseen", missing)],
   };
 }
 

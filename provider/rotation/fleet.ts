@@ -62,12 +62,12 @@ export const passwordRotationFleet: Resource<FleetInputs, FleetOutputs> = {
   plan: planFleet,
   async apply(saved, inputs, run) {
     const members = plannedMembers(saved, inputs, run);
-    return result(await rotateAll(members, inputs, run), inputs.includeRecords === true, run);
+    return resultOf(await rotateAll(members, inputs, run), inputs.includeRecords === true, run);
   },
   async refresh(saved, run) {
     try {
       const done = await Promise.all([...readFleet(saved).values()].map((member) => refreshOne(member, run)));
-      const { outputs, notices } = result(done, Object.keys(saved.records).length > 0, run);
+      const { outputs, notices } = resultOf(done, Object.keys(saved.records).length > 0, run);
       return { outputs, notices };
     } catch (error) {
       if (!(error instanceof RekeyError)) throw error;
@@ -87,7 +87,7 @@ async function rotateAll(
   { concurrency, maxFailures }: FleetInputs,
   run: Run,
 ): Promise<Done[]> {
-  const isIdle = ({ plan }: PlannedMember) => plan.kind === "keep" || plan.kind === "save";
+  const isIdle = ({ plan }: PlannedMember) => plan.kind === "keep" || plan.kind === "rewrite";
   if (!members.every(isIdle)) run.platform.operations(databasePassword);
   const queue = run.platform.queueWithin(concurrency ?? undefined);
   const { clock, log } = run.options;
@@ -120,7 +120,7 @@ async function rotateOne(one: PlannedMember, run: Run): Promise<Done> {
   }
 }
 
-/** A failure stays until the next `up`. */
+/** An error of the last `up` stays until the next one. */
 async function refreshOne(member: Member, run: Run): Promise<Done> {
   const { subject, state } = member;
   if (!state) return { ...member, findings: [] };
@@ -131,7 +131,7 @@ async function refreshOne(member: Member, run: Run): Promise<Done> {
 /** Characters of an error that is saved: a thousand of them are part of the state. */
 const maxErrorChars = 1_000;
 
-function result(done: readonly Done[], withRecords: boolean, run: Run): Result<FleetOutputs> {
+function resultOf(done: readonly Done[], withRecords: boolean, run: Run): Result<FleetOutputs> {
   const members = done.map(({ failure, ...one }): SavedMember => {
     const { subject, state } = one;
     return {

@@ -71,12 +71,12 @@ export function readFleet(outputs: FleetOutputs): Map<string, Member> {
     const output = !isObject(states) ? "states" : isObject(memories) ? "access" : "memory";
     throw new StateError({ output, reason: "does not have all databases", advice });
   }
-  const members = Object.entries(states).map(([name, { databaseId: id, error, ...shown }]): [string, Member] => {
+  const members = Object.entries(states).map(([name, { databaseId: id, error, ...others }]): [string, Member] => {
     const member = { name, subject: { kind: databasePassword, id }, error };
-    if (shown.outcome === "pending") return [id, member];
+    if (others.outcome === "pending") return [id, member];
     // Where clients connect is known without the whole record.
     const { count: rotationCount, record } = (accesses as Record<string, Access>)[name] as Access;
-    const own = { ...shown, rotationCount, ...credentials[name], record, ...records[name] };
+    const own = { ...others, rotationCount, ...credentials[name], record, ...records[name] };
     const state = { ...own, encryptedCredentials: encryptedCredentials[name] };
     return [id, { ...member, state: stateIn(state, unsealed(memories[id])) }];
   });
@@ -106,7 +106,7 @@ export function writeFleet(members: readonly SavedMember[], withRecords: boolean
   const memories = sorted.map(({ subject, state }) => [subject.id, state && sealed(state.memory)] as const);
   return {
     fleet: fleetId,
-    states: byName(shownOf),
+    states: byName(databaseOf),
     credentials: byName(({ state }) => state && credentialsOf(state)),
     connectionUrls: byName(({ connectionUrl }) => connectionUrl),
     records: withRecords ? byName(({ state }) => state && recordOf(state)) : {},
@@ -122,7 +122,7 @@ export function writeFleet(members: readonly SavedMember[], withRecords: boolean
   };
 }
 
-function shownOf({ subject, state, error }: Member): FleetDatabase {
+function databaseOf({ subject, state, error }: Member): FleetDatabase {
   if (!state) return { databaseId: subject.id, outcome: "pending", error };
   // Each value of a thousand databases takes time: what is in `access` is not here, nor is an empty list.
   const problems = state.problems?.length === 0 ? undefined : state.problems;

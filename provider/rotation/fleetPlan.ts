@@ -6,7 +6,7 @@ import { isUnknown, unknownValue } from "../records/properties";
 import { type InputProblem, type Notice, type Planned, schemaProblems, type TableOf } from "../resource";
 import { type Run } from "../run";
 import { type FleetOutputs, type Member, readFleet } from "./fleetOutputs";
-import { type Said, saidOf, counted } from "./messages";
+import { type Said, saidOf, announce } from "./messages";
 import { contextOf, type Desired, type Plan, planRotation } from "./plan";
 import { changingOutputs, settingsNotice } from "./rotation";
 import { type Trigger } from "./marks";
@@ -110,7 +110,7 @@ export function planFleet(saved: FleetOutputs | undefined, inputs: FleetInputs, 
       return { name, reason: one.text.replace(/\d[\d:.TZ-]*/g, ""), said: one };
     }),
   );
-  // Names, databases that were removed, or what was an error.
+  // A name has changed, a database was removed, or an error may end.
   const isRewritten =
     !saved ||
     Object.values(saved.states).some(({ error }) => error !== undefined) ||
@@ -131,7 +131,7 @@ function changingIn(members: readonly PlannedMember[]): string[] | undefined {
   const changed = new Set<string>();
   for (const { plan, state, desired } of members) {
     if (plan.kind === "keep") continue;
-    if (plan.kind !== "save" || !state) return undefined;
+    if (plan.kind !== "rewrite" || !state) return undefined;
     for (const name of changingOutputs(all, plan, state, desired) ?? []) changed.add(name);
   }
   return [...changed];
@@ -152,7 +152,7 @@ export function fleetNotices(all: readonly SaidOfOne[], run: Run): Notice[] {
     const isAlike = group.every((one) => one.said.text === said.text);
     const details = isAlike ? "" : ` The details are those of ${JSON.stringify(name)}.`;
     const secrets = said.secrets && group.flatMap((one) => one.said.secrets ?? []);
-    return counted({ ...said, text: said.text + details, secrets }, run).map(({ text, isWarning }) => {
+    return announce({ ...said, text: said.text + details, secrets }, run).map(({ text, isWarning }) => {
       return { text: `${passwordOf(group.map((one) => one.name))}: ${text}`, isWarning };
     });
   });

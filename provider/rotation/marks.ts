@@ -1,7 +1,7 @@
 import { createHmac, randomUUID } from "node:crypto";
 import { type CredentialName, credentialNames, type Credentials } from "../records/fields";
 
-/** Marks of the credentials of one record. Empty for one that is known to exist, but not which it is. */
+/** Marks of the credentials of one record. The mark of one that exists, but whose value is not known, is empty. */
 export type Marks = Readonly<Partial<Record<CredentialName, string>>>;
 
 /** The inputs whose change requests one more reset. */
@@ -25,7 +25,7 @@ export function isNoTrigger(trigger: Trigger): boolean {
   return canonicalTrigger(trigger) === canonicalTrigger({});
 }
 
-/** The mark of a trigger; that of none is empty. */
+/** The mark of a trigger; empty if there is none. */
 export function triggerMark({ salt }: { readonly salt: string }, trigger: Trigger): string {
   return isNoTrigger(trigger) ? "" : saltedMark(salt, canonicalTrigger(trigger));
 }
@@ -49,17 +49,17 @@ export function marksOf({ salt }: { readonly salt: string }, credentials: Creden
   return Object.fromEntries(marked);
 }
 
-/** The credentials that are known to exist, but not which they are. */
-export function missingIn({ current }: { readonly current: Marks }): CredentialName[] {
-  return credentialNames.filter((name) => current[name] === "");
+/** The credentials that exist, but whose values are not known. */
+export function unknownIn(marks: Marks): CredentialName[] {
+  return credentialNames.filter((name) => marks[name] === "");
 }
 
-/** The credentials that are known to exist, and which they are. */
+/** The credentials whose values are known. */
 export function knownIn(marks: Marks): CredentialName[] {
   return credentialNames.filter((name) => marks[name]);
 }
 
-/** Marks for credentials of which only the names are known. */
+/** Marks of credentials of which only the names are known. */
 export function unknownMarks(names: readonly string[]): Marks {
   return Object.fromEntries(names.map((name) => [name, ""]));
 }
@@ -68,7 +68,7 @@ export function onlyKnown(marks: Marks): Marks {
   return Object.fromEntries(knownIn(marks).map((name) => [name, marks[name]]));
 }
 
-/** The best credential of a record, by which it is judged. The next key is not yet one that could be former. */
+/** The best credential of a record, by which it is judged: never the next key, which has not been in use yet. */
 export function bestOf(record: Credentials | Marks): CredentialName | undefined {
   return credentialNames.find((name) => name !== "nextKey" && record[name] !== undefined);
 }

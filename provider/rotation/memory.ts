@@ -23,17 +23,17 @@ export interface Memory {
   readonly current: Marks;
   /** What confirmed resets have replaced, the newest last: marks of the best credential of each record. */
   readonly former: readonly string[];
-  /** What someone else has replaced since the last confirmed reset. It may return. */
-  readonly replacedByOthers: readonly string[];
+  /** What was current or shown since the last confirmed reset, and no longer is: it may return, until the next one. */
+  readonly maybeFormer: readonly string[];
   /**
-   * The best credential of the records that were replaced, in the order of `credentialNames`. A record is judged by it,
-   * or by a better current one.
+   * The name of the best credential of the records that were replaced, in the order of `credentialNames`. A record is
+   * judged by the credential with this name, or by a better current one.
    */
   readonly best?: CredentialName | undefined;
   /** The last confirmed reset or the adoption, from which `rotateEvery` counts (ISO 8601, UTC). */
   readonly rotatedAt: string;
   /**
-   * For a secret that is rolled: the last roll, also one that is not confirmed, or the read that noticed another one.
+   * For a secret that is rolled: the last roll, confirmed or not, or the read that noticed a roll by someone else.
    */
   readonly rolledAt?: string | undefined;
   /** When the secret was generated; for a pair of keys two entries, that of the next one last. */
@@ -97,13 +97,13 @@ interface EncryptedFile {
 /** Former credentials that are remembered of one secret. */
 export const maxFormer = 8;
 
-/** The memory of a secret of which nothing is known yet. */
+/** The memory of a secret about which nothing is known yet. */
 export function emptyMemory({ kind, now, place }: { kind: SecretKind; now: Date; place?: Place | undefined }): Memory {
   return {
     salt: newSalt(),
     current: {},
     former: [],
-    replacedByOthers: [],
+    maybeFormer: [],
     rotatedAt: now.toISOString(),
     made: kind.minInterval === undefined ? [{}] : [{}, {}],
     place,
@@ -111,12 +111,12 @@ export function emptyMemory({ kind, now, place }: { kind: SecretKind; now: Date;
   };
 }
 
-/** A memory with its own mark, by which any damage of it is noticed. */
+/** A memory with a mark of itself, which reveals any damage. */
 export function sealed(memory: Memory): object {
   return { ...memory, seal: sealOf(memory) };
 }
 
-/** A version that remembers something else has another text here: an older one then refuses, and decides nothing. */
+/** A version that remembers something else has another text here, so that an older version refuses the memory. */
 function sealOf(memory: Memory): string {
   return saltedMark(memory.salt, `memory 1 ${JSON.stringify(memory)}`);
 }

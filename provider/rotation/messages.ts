@@ -10,14 +10,14 @@ import {
   contextOf,
   type Desired,
   isElsewhere,
-  isReadFirst,
+  mayChange,
   type Plan,
   type Reset,
   whyElsewhere,
 } from "./plan";
 import { isFuture } from "./schedule";
 
-/** What is said of one secret, or of all of a fleet of which the same is to be said, after the subject. */
+/** A text about one secret, or about all of a fleet for which it is the same, without the subject. */
 export interface Said {
   readonly text: string;
   readonly isWarning?: boolean | undefined;
@@ -37,7 +37,7 @@ function resetOrRolled({ minInterval }: SecretKind): string {
   return minInterval === undefined ? "reset" : "rolled";
 }
 
-/** The secrets that this run has refreshed. All are in the state: a new resource for one of them is likely renamed. */
+/** The secrets that this run has refreshed. All are in the state: a new resource for one is probably a renamed one. */
 export function refreshedIn(run: Run): Set<string> {
   return run.shared(refreshedIn, () => new Set<string>());
 }
@@ -56,8 +56,8 @@ export function saidOf(
   isAdded = false,
 ): Said[] {
   const context = contextOf(subject, run);
-  const readsFirst = saved !== undefined && isReadFirst(saved, plan, context);
-  const announcement = announced(subject, plan, desired, readsFirst, isAdded);
+  const isTentative = saved !== undefined && mayChange(saved, plan, context);
+  const announcement = announcementOf(subject, plan, desired, isTentative, isAdded);
   const isRenamed = plan.kind === "reset" && saved === undefined && refreshedIn(run).has(secretOf(subject));
   const renamed = { text: "is in the state already. Renamed? Then use the option `aliases`.", isWarning: true };
   return [
@@ -67,18 +67,18 @@ export function saidOf(
   ];
 }
 
-/** @param readsFirst whether the secret is read before it is reset, and the read may be enough */
-function announced(
+/** @param isTentative whether the read before the reset may change the plan */
+function announcementOf(
   subject: Subject,
   plan: Plan,
   desired: Desired,
-  readsFirst: boolean,
+  isTentative: boolean,
   isAdded: boolean,
 ): Said | undefined {
   const { kind } = subject;
   const did = resetOrRolled(kind);
   const why = (due: Reset) => `because ${reasonOf(due, kind, desired, isAdded)}`;
-  const first = readsFirst
+  const first = isTentative
     ? " It is read first: if that shows that the last one was applied, what was read is saved instead."
     : "";
   switch (plan.kind) {
@@ -89,7 +89,7 @@ function announced(
       if (plan.kind === "keep") return undefined;
       return { text: "will be read, because some credentials are not known, or are to be saved in another form." };
     }
-    case "save":
+    case "rewrite":
       return undefined;
     case "adopt":
       return plan.mayReset
@@ -100,10 +100,8 @@ function announced(
       return { text: `may be ${did}: ${plan.names.join(" and ")} ${are} not known yet.` };
     }
     case "refuse": {
-      const text = `will not be ${did}: ${plan.why}.`;
-      return {
-        text: readsFirst ? `will be read first, and may then be ${did}. If that changes nothing, it ${text}` : text,
-      };
+      const before = isTentative ? `will be read first, and may then be ${did}. If that changes nothing, it ` : "";
+      return { text: `${before}will not be ${did}: ${plan.why}.` };
     }
     case "reset": {
       // Each secret whose id is not known yet is another one.
@@ -114,12 +112,12 @@ function announced(
 }
 
 function reasonOf(
-  { reason, isAgain, since }: Reset,
+  { reason, isAgain, lastAt }: Reset,
   { minInterval }: SecretKind,
   { rotatedSince }: Desired,
   isAdded: boolean,
 ): string {
-  if (isAgain) return `the last reset (${since}) was not confirmed, so the credentials are not known.`;
+  if (isAgain) return `the last reset (${lastAt}) was not confirmed, so the credentials are not known.`;
   switch (reason) {
     case "created": {
       const unknownAge =
@@ -133,19 +131,19 @@ function reasonOf(
     case "trigger":
       return "version or triggers have changed.";
     case "schedule":
-      return `it is due by rotateEvery, and was last reset or adopted at ${since}.`;
+      return `it is due by rotateEvery, and was last reset or adopted at ${lastAt}.`;
     case "rotatedSince":
-      return since
-        ? `it is older than rotatedSince (from ${since}).`
+      return lastAt
+        ? `it is older than rotatedSince (from ${lastAt}).`
         : "rotatedSince is set, and when it was generated is not known.";
   }
 }
 
 /**
- * Adds how many resets this run has announced. Those above its limit will be refused. Nothing is left of what was
- * announced before: a replacement is announced once, by its diff.
+ * Counts the resets that a text announces, and adds how many this run has announced so far: those above its limit will
+ * be refused. Nothing is said of resets that were announced before: a replacement is announced once, by its diff.
  */
-export function counted(said: Said, run: Run): Said[] {
+export function announce(said: Said, run: Run): Said[] {
   const counts = said.secrets && run.announce(said.secrets);
   if (!counts) return said.secrets ? [] : [said];
   const { count, limit } = counts;
@@ -156,7 +154,7 @@ export function counted(said: Said, run: Run): Said[] {
 
 function concerns(memory: Memory, plan: Plan, { rotateEvery }: Desired, context: Context): Said[] {
   const all: Said[] = [];
-  if (memory.applied === undefined && (plan.kind === "read" || plan.kind === "save")) {
+  if (memory.applied === undefined && (plan.kind === "read" || plan.kind === "rewrite")) {
     all.push({ text: "was imported: its version and triggers are adopted, and nothing is reset." });
   }
   if (isElsewhere(memory, context) && plan.kind !== "refuse") {
@@ -209,7 +207,7 @@ const texts = {
     `was not rolled: the last roll was not confirmed${why && ` (${why})`}, and a read shows keys of neither before nor after it, so someone else rolled. What was read is saved.`,
   drift: ({ names }: Details) => `was changed outside of Rekey (${names}). What was read is saved.`,
   read: () => "was read, and the credentials are saved.",
-  /** Of new credentials, some are not known: their former values are not kept. */
+  /** Some of the new credentials are not known. Their former values are not kept. */
   unknown: ({ names, why }: Details) =>
     `was changed, but ${names || "the new one"} is not known: ${why || "the platform does not show it"}. A refresh reads it again, if the platform can be read. Until then, look in the platform's console. ${newVersion}`,
   /** A read hides what is saved, or shows others, but not the best one. */
@@ -247,7 +245,7 @@ export function told({ kind: finding, names = [], why = "" }: Finding, kind: Sec
   return { text: texts[finding]({ kind, names: names.join(", "), why }), isWarning: !ordinary.includes(finding) };
 }
 
-/** The failure after a reset that was not confirmed, with one advice. */
+/** The failure after a reset that was not confirmed. Its advice replaces that of the request. */
 export function unknownFailure({ kind }: Subject, failed: RekeyError, canSettle: boolean): RekeyError {
   const { noun, minInterval } = kind;
   const advice = failed instanceof RequestError ? failed.advice : "";
@@ -262,7 +260,7 @@ ${outputsAreFormer} Run \`up\` again ${when}: ${next} ${stop}`;
   return new RekeyError(failed.code, text, "maybe applied");
 }
 
-/** What a refresh says of a key that is rejected, with a space before it: its configuration is a saved one. */
+/** What a refresh adds, after a space, if a key is rejected: the key may be one that the last `up` saved. */
 export function savedKeyAdvice(service: SecretKind["service"], error: unknown): string {
   if (!(error instanceof RequestError) || error.status !== 401) return "";
   const [setting, variable] =

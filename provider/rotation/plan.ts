@@ -4,7 +4,7 @@ import { type Place, pluralOf, type SecretKind, type Subject } from "../platform
 import { type Credentials, isSet } from "../records/fields";
 import { isUnknown } from "../records/properties";
 import { type Run } from "../run";
-import { bestOf, better, missingIn, saltedMark, type Trigger, triggerMark } from "./marks";
+import { bestOf, better, unknownIn, saltedMark, type Trigger, triggerMark } from "./marks";
 import { type Connection, credentialsIn, type Declared, type Memory, type ResetReason, type State } from "./memory";
 import { dueAt, dueFrom, isFuture, readDate } from "./schedule";
 
@@ -31,8 +31,8 @@ export interface Context {
   readonly ownToken?: string | undefined;
   /** Whether this run makes resets that only a schedule asks for (`rekey:scheduledResets`). */
   readonly isScheduleOn: boolean;
-  /** What the reads of this run have shown, that for this plan last. Undefined before it. */
-  readonly shown?: readonly Credentials[] | undefined;
+  /** What the reads of this run have shown, the read for this plan last. Undefined before that read. */
+  readonly reads?: readonly Credentials[] | undefined;
 }
 
 /** What plans and evidence depend on in a run. */
@@ -51,12 +51,12 @@ export function contextOf({ kind }: Pick<Subject, "kind">, { options }: Run): Co
 
 /** What to do about one secret. */
 export type Plan =
-  | { readonly kind: "keep"; readonly waits?: Waits }
-  /** Saves what is known in another form, or for other clients. */
-  | { readonly kind: "save" }
-  /** Reads, because some credentials are not known, or are to be removed, or a reset that waits may be applied. */
-  | { readonly kind: "read"; readonly waits?: Waits | undefined }
-  /** @param mayReset whether it is reset if a read shows that it is older than `rotatedSince` */
+  | { readonly kind: "keep"; readonly waits?: WaitingReset }
+  /** Saves what is known in another form, or for other clients, without a request. */
+  | { readonly kind: "rewrite" }
+  /** Reads, because some credentials are not known, or are to be removed, or a pending reset may have been applied. */
+  | { readonly kind: "read"; readonly waits?: WaitingReset | undefined }
+  /** `mayReset`: whether it is reset if a read shows that it is older than `rotatedSince`. */
   | { readonly kind: "adopt"; readonly mayReset: boolean }
   | Reset
   /** Depends on inputs that are not known yet. */
@@ -68,12 +68,12 @@ export interface Reset {
   readonly reason: ResetReason;
   /** Whether it repeats one that was not confirmed. */
   readonly isAgain?: true;
-  /** Time of the one that it repeats, of the last one for a schedule, or of what is too old, if that is known. */
-  readonly since?: string | undefined;
+  /** When the reset that it repeats was sent, the schedule last began, or the secret was generated, if known. */
+  readonly lastAt?: string | undefined;
 }
 
 /** A reset that is due, and why it is not made yet. */
-interface Waits extends Reset {
+interface WaitingReset extends Reset {
   readonly why: string;
 }
 
@@ -85,18 +85,18 @@ const decidingInputs = ["version", "triggers", "rotateEvery", "rotatedSince", "m
 /** Unconfirmed resets in a row after which no further one is sent. */
 const unconfirmedLimit = 3;
 
-/** Decides what to do, without requests. A preview asks it; an update asks it again, and once more after its read. */
+/** Decides what to do, without requests. Previews and updates ask it, and an update asks it again after its read. */
 export function planRotation(saved: State | undefined, desired: Desired, context: Context): Plan {
   const plan = gated(saved?.memory, decide(saved?.memory, desired, context), desired, context);
   if (plan.kind !== "keep" || saved === undefined) return plan;
   const { memory } = saved;
   if (memory.pending) return maySettle(memory, context) ? { kind: "read", waits: plan.waits } : plan;
   const changed = changedIn(desired, memory);
-  const isForm = changed.includes("saveCredentials") || changed.includes("encryptFor");
+  const isFormChanged = changed.includes("saveCredentials") || changed.includes("encryptFor");
   const isImported = memory.applied === undefined;
-  const isToBeRead = isImported || isForm || isKept(saved) || missingIn(memory).length > 0;
+  const isToBeRead = isImported || isFormChanged || isKept(saved) || unknownIn(memory.current).length > 0;
   if (isToBeRead && isReadable(memory, context)) return { kind: "read" };
-  return isImported || changed.length > 0 ? { kind: "save" } : plan;
+  return isImported || changed.length > 0 ? { kind: "rewrite" } : plan;
 }
 
 /** What is due, in the order of the reasons. */
@@ -126,14 +126,14 @@ function decide(memory: Memory | undefined, desired: Desired, context: Context):
     : { kind: "keep" };
 }
 
-function reset(reason: ResetReason, since?: string): Reset {
-  return { kind: "reset", reason, since };
+function reset(reason: ResetReason, lastAt?: string): Reset {
+  return { kind: "reset", reason, lastAt };
 }
 
-/** The plan, unless it makes a reset that must wait, or that would be an outage. */
+/** The plan, unless it is a reset that must wait, or one that would lose a secret or cause an outage. */
 function gated(memory: Memory | undefined, plan: Plan, desired: Desired, context: Context): Plan {
   if (plan.kind !== "reset") return plan;
-  const { kind, now, ownToken, shown, isScheduleOn } = context;
+  const { kind, now, ownToken, reads, isScheduleOn } = context;
   const { reason } = plan;
   const waits = (why: string): Plan => ({ kind: "keep", waits: { ...plan, why } });
   if (memory && kind.onlyId !== undefined && isElsewhere(memory, context)) return refuseElsewhere(memory, context);
@@ -150,18 +150,19 @@ function gated(memory: Memory | undefined, plan: Plan, desired: Desired, context
   }
   // What is known of a secret at another place says nothing about the one here.
   const known = memory && !isElsewhere(memory, context) ? memory : undefined;
-  const read = context.canRead ? shown?.at(-1) : {};
-  if (read && isUnsaved(declaredIn(desired))) {
-    const best = better(known?.best, bestOf({ ...known?.current, ...read }));
+  // Undefined before the read. A platform that cannot be read shows nothing.
+  const lastRead = context.canRead ? reads?.at(-1) : {};
+  if (lastRead && savesNone(declaredIn(desired))) {
+    const best = better(known?.best, bestOf({ ...known?.current, ...lastRead }));
     const why =
       "the platform does not show it, so the new one would be lost with saveCredentials: false. Set encryptFor, or remove saveCredentials";
-    if (best === undefined || read[best] === undefined) return { kind: "refuse", code: "REKEY_NOT_ENCRYPTED", why };
+    if (best === undefined || lastRead[best] === undefined) return { kind: "refuse", code: "REKEY_NOT_ENCRYPTED", why };
   }
   if (!kind.authorizesQueue || ownToken === undefined) return plan;
-  // A read may be late, or hide it: any of this run is believed.
-  const isShown = shown?.some(({ token }) => token === ownToken);
-  const isOwn = isShown || (known && known.current.token === saltedMark(known.salt, ownToken));
-  const isHidden = read && !read.token && !known?.current.token;
+  // A read may be late, or hide it: every read of this run is believed.
+  const isRead = reads?.some(({ token }) => token === ownToken);
+  const isOwn = isRead || (known && known.current.token === saltedMark(known.salt, ownToken));
+  const isHidden = lastRead && !lastRead.token && !known?.current.token;
   if (!isOwn && !isHidden) return plan;
   const why = `it ${isOwn ? "is" : "is not shown, and may be"} rekey:queueToken, which other processes of this run use, too. Set rekey:queueUserId instead, so that each of them reads the token when it needs it, or reset it in a stack without rekey:queueToken`;
   return { kind: "refuse", code: "REKEY_QUEUE_TOKEN_IN_USE", why };
@@ -179,12 +180,12 @@ export function declaredIn({ saveCredentials, encryptFor, rotateEvery, connectio
   };
 }
 
-/** Whether the program wants credentials to be at the platform alone. */
-export function isUnsaved({ saveCredentials, encryptFor }: Declared): boolean {
+/** Whether the program wants no credentials to be saved, not even encrypted. */
+export function savesNone({ saveCredentials, encryptFor }: Declared): boolean {
   return saveCredentials === false && encryptFor === undefined;
 }
 
-/** What the program says otherwise than before, or is not known yet. */
+/** What the program declares otherwise than before, or what is not known yet. */
 export function changedIn(desired: Desired, { declared }: Memory): (keyof Declared)[] {
   const next = declaredIn(desired);
   const names = ["saveCredentials", "encryptFor", "connection", "rotateEvery"] as const;
@@ -207,12 +208,10 @@ export function maySettle(memory: Memory, context: Context): boolean {
   return memory.pending?.before !== undefined && isReadable(memory, context);
 }
 
-/** Whether a read comes first, because it may be enough, or may end a refusal. */
-export function isReadFirst(saved: State, plan: Plan, context: Context): boolean {
-  if (plan.kind === "refuse" && plan.code === "REKEY_OTHER_ACCOUNT") {
-    return context.canRead && context.kind.onlyId !== undefined;
-  }
-  return maySettle(saved.memory, context);
+/** Whether the read before a reset may change the plan: it may be enough, or end a refusal. */
+export function mayChange(saved: State, plan: Plan, context: Context): boolean {
+  const isOtherAccount = plan.kind === "refuse" && plan.code === "REKEY_OTHER_ACCOUNT";
+  return isOtherAccount ? context.canRead && context.kind.onlyId !== undefined : maySettle(saved.memory, context);
 }
 
 /** Whether the settings are those of another place than the memory's. Only a read can show that both are the same. */

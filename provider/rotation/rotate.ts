@@ -4,12 +4,12 @@ import { type CredentialName, type Credentials, valuesOf } from "../records/fiel
 import { poll, untilEnd, type Run } from "../run";
 import { type SecretResponse } from "../records/response";
 import { adopt, claimedRoll } from "./adoption";
-import { begin, confirm, judge, learn, madeNow } from "./evidence";
-import { bestOf, canonicalTrigger, knownIn, marksOf, missingIn, triggerMark } from "./marks";
+import { confirm, judge, learn, madeNow, withPending } from "./evidence";
+import { bestOf, canonicalTrigger, knownIn, marksOf, triggerMark, unknownIn } from "./marks";
 import { credentialsIn, type State } from "./memory";
 import { isUnread, type Learned, type Rotated, savedKeyAdvice, unknownFailure } from "./messages";
-import { contextOf, declaredIn, type Desired, isOlder, isReadFirst, isUnsaved, type Plan, planRotation } from "./plan";
-import { isShown, save, shownIn, tryRecipients } from "./save";
+import { contextOf, declaredIn, type Desired, isOlder, mayChange, type Plan, planRotation, savesNone } from "./plan";
+import { isShown, readsIn, save, tryRecipients } from "./save";
 
 /**
  * The former credentials that resets of this run have replaced, as far as they are known. If they are not saved, no
@@ -20,7 +20,7 @@ export function formerIn(subject: Subject, run: Run): Credentials[] {
 }
 
 /**
- * Makes one secret what the program asks for: reads, plans, reserves, sends, reads until the new one is shown, saves.
+ * Makes one secret what the program asks for: plans, reads, plans again, sends, reads what is still open, and saves.
  *
  * @param run that of a Create or an Update that is not a preview; an import, whose run may only read, adopts
  */
@@ -28,7 +28,8 @@ export async function rotate(subject: Subject, saved: State | undefined, desired
   const context = contextOf(subject, run);
   const plan = planRotation(saved, desired, context);
   const declared = declaredIn(desired);
-  if (saved && (plan.kind === "keep" || plan.kind === "save" || plan.kind === "read")) {
+  if (saved && (plan.kind === "keep" || plan.kind === "rewrite" || plan.kind === "read")) {
+    // Fails if a setting is missing, which `tryRead` would only report.
     if (plan.kind === "read") run.platform.operations(subject.kind);
     const { state, findings } =
       plan.kind === "read" ? await tryRead(subject, saved, run) : { state: saved, findings: [] };
@@ -38,7 +39,7 @@ export async function rotate(subject: Subject, saved: State | undefined, desired
     const form = isUnread(findings) ? saved.memory.declared : declared;
     return save(subject, saved, { state: next, findings }, form, run);
   }
-  if (plan.kind === "refuse" && !(saved && isReadFirst(saved, plan, context))) throw refusal(subject, plan);
+  if (plan.kind === "refuse" && !(saved && mayChange(saved, plan, context))) throw refusal(subject, plan);
   await tryRecipients(subject, declared, run);
   const act = () => adoptOrReset(subject, saved, desired, run);
   // The result of an adoption must not stand in for a reset: a program may import a secret and rotate it in one run.
@@ -71,29 +72,29 @@ function once(subject: Subject, desired: Desired, run: Run, act: () => Promise<R
 
 /**
  * Reads first, if the platform can be read: an adoption, or a reset that was applied before, needs nothing else.
- * Otherwise sends one reset, and reads until the new credentials are shown.
+ * Otherwise sends one reset, and reads what its response leaves open.
  */
 async function adoptOrReset(subject: Subject, saved: State | undefined, desired: Desired, run: Run): Promise<Rotated> {
   const { kind, id } = subject;
   const context = contextOf(subject, run);
   const first = planRotation(saved, desired, context);
   const isAdopted = first.kind === "adopt";
-  let noticed: Learned | undefined;
+  let news: Learned | undefined;
   try {
-    // An adoption also fails if a setting is missing, although it may send nothing.
+    // Fails if a setting is missing, even for an adoption, which may send nothing.
     run.platform.operations(kind);
     run.platform.secrets.add(valuesOf(credentialsIn(saved)));
     const read = context.canRead ? await readBefore(subject, isAdopted ? "adopted" : "reset", run) : undefined;
     const learned = isAdopted ? adopt(desired, read, context) : saved && read && learn(saved, read, context);
-    if (learned && (isAdopted || isNews(saved, learned.state))) noticed = learned;
+    if (learned && (isAdopted || isNews(saved, learned.state))) news = learned;
     const claimed = saved && learned && claimedRoll(first, saved.memory, learned, desired);
     if (claimed) return claimed;
     const from = learned?.state ?? saved;
-    const plan = planRotation(from, desired, { ...context, shown: read && shownIn(subject, run) });
+    const plan = planRotation(from, desired, { ...context, reads: read && readsIn(subject, run) });
     if (plan.kind === "refuse") throw refusal(subject, plan);
     // Without a state, a reset is due.
     if (plan.kind !== "reset") return learned ?? { state: from as State, findings: [] };
-    const unconfirmed = begin(from, desired, plan.reason, read, context);
+    const unconfirmed = withPending(from, desired, plan.reason, read, context);
     // Not later than the reset, so that a leak after it counts.
     const made = madeNow(desired, run.options.clock.now());
     const sent = await send(subject, run);
@@ -102,8 +103,8 @@ async function adoptOrReset(subject: Subject, saved: State | undefined, desired:
       sent instanceof RekeyError
         ? await settleLost(subject, unconfirmed, sent, run)
         : await complete(subject, unconfirmed, sent, made, run);
-    // What someone else has changed before is replaced by a confirmed reset.
-    const earlier = learned && !isAdopted && (noticed || failure) ? learned.findings : [];
+    // A confirmed reset has replaced what someone else has changed before, so that is not told.
+    const earlier = learned && !isAdopted && (news || failure) ? learned.findings : [];
     const findings = [...earlier, ...after.findings];
     if (failure) return { state, failure, findings };
     const { memory, problems = [] } = state;
@@ -113,12 +114,12 @@ async function adoptOrReset(subject: Subject, saved: State | undefined, desired:
     return { state, findings };
   } catch (error) {
     // What the read has shown is saved, although nothing was reset.
-    if (noticed && error instanceof RekeyError) return { ...noticed, failure: error };
+    if (news && error instanceof RekeyError) return { ...news, failure: error };
     throw error;
   }
 }
 
-/** Whether a read before a reset has shown what must not be lost if the reset is not made. */
+/** Whether the read before a reset has ended a doubt, or noticed a roll: that is saved, even if the reset fails. */
 function isNews(saved: State | undefined, { memory }: State): boolean {
   return memory.pending !== saved?.memory.pending || memory.rolledAt !== saved?.memory.rolledAt;
 }
@@ -160,9 +161,9 @@ async function complete(
   const context = contextOf(subject, run);
   let state = confirm(unconfirmed, [response], made, context);
   const { memory } = state;
-  const isUnshown = (name: CredentialName) => !isShown(memory, name, shownIn(subject, run));
-  const isOpen =
-    missingIn(memory).length > 0 || (isUnsaved(memory.declared) && knownIn(memory.current).some(isUnshown));
+  const { current, declared } = memory;
+  const isUnshown = (name: CredentialName) => !isShown(memory, name, readsIn(subject, run));
+  const isOpen = unknownIn(current).length > 0 || (savesNone(declared) && knownIn(current).some(isUnshown));
   const last = context.canRead && isOpen ? await readUntilShown(subject, state, run) : undefined;
   if (last?.read) state = confirm(unconfirmed, [response, last.read], made, context);
   const values = credentialsIn(state);
@@ -172,7 +173,7 @@ async function complete(
   return { state, findings: isKnown ? [] : [{ kind: "unknown", names, why: last?.why }] };
 }
 
-/** The state after a reset whose response was lost: the unconfirmed one of `begin`, unless a read shows the result. */
+/** The state after a reset whose response was lost: it stays unconfirmed, unless a read shows the result. */
 async function settleLost(
   subject: Subject,
   unconfirmed: State,
@@ -193,16 +194,16 @@ async function settleLost(
   };
 }
 
-async function read(subject: Subject, run: Run): Promise<SecretResponse> {
+async function readSecret(subject: Subject, run: Run): Promise<SecretResponse> {
   const response = await run.platform.operations(subject.kind).read(subject.id);
-  shownIn(subject, run).push(response.credentials);
+  readsIn(subject, run).push(response.credentials);
   return response;
 }
 
 /** Reads a secret before it is reset or adopted. */
 export async function readBefore(subject: Subject, intent: "reset" | "adopted", run: Run): Promise<SecretResponse> {
   try {
-    return await read(subject, run);
+    return await readSecret(subject, run);
   } catch (error) {
     if (!(error instanceof RequestError)) throw error;
     const { method, url, happened, advice } = error;
@@ -226,7 +227,7 @@ async function tryRead(subject: Subject, saved: State, run: Run, isRefresh = fal
   try {
     if (!context.canRead) return { state: saved, findings: [] };
     run.platform.secrets.add(valuesOf(credentialsIn(saved)));
-    return learn(saved, await read(subject, run), context);
+    return learn(saved, await readSecret(subject, run), context);
   } catch (error) {
     const advice = isRefresh ? savedKeyAdvice(subject.kind.service, error) : "";
     // Only the text of Rekey's own errors is free of secrets.
@@ -256,7 +257,7 @@ function readUntilShown(subject: Subject, { memory }: State, run: Run): Promise<
     if (end.aborted) return ended;
     const remainingMs = Math.max(1, endsAtMs - clock.elapsedMs());
     try {
-      const last = await untilEnd(end, read(subject, run.during({ limitMs: remainingMs })));
+      const last = await untilEnd(end, readSecret(subject, run.during({ limitMs: remainingMs })));
       if (last === undefined) return ended;
       const verdict = judge(memory, marksOf(memory, last.credentials), contextOf(subject, run));
       if (verdict === "hidden") return { why: "the platform neither returned it nor shows it", isFinal: true };

@@ -16,7 +16,7 @@ import {
 import { type Run } from "../run";
 import { accessOf, urlsOf, plainTextProblem } from "./access";
 import { recipientsProblem } from "./save";
-import { type Rotated, told, counted, noticeAbout, refreshedIn, saidOf } from "./messages";
+import { type Rotated, told, announce, noticeAbout, refreshedIn, saidOf } from "./messages";
 import { writeMemory, type Connection, progressOf, type State, stateIn } from "./memory";
 import { changedIn, contextOf, type Desired, type Plan, planRotation } from "./plan";
 import { refresh, rotate } from "./rotate";
@@ -69,7 +69,7 @@ export function rotationOf(kind: SecretKind): Resource<Desired, RotationOutputs>
         changing: state && changingOutputs(Object.keys(outputs), plan, state, inputs),
         notices: [
           ...saidOf(subject, plan, state, inputs, run)
-            .flatMap((said) => counted(said, run))
+            .flatMap((said) => announce(said, run))
             .map((said) => noticeAbout(subject, said)),
           ...settingsNotice(subject, plan, run),
         ],
@@ -154,7 +154,7 @@ export function changingOutputs(
   desired: Desired,
 ): string[] | undefined {
   // A read may settle a reset that was not confirmed.
-  if ((kind !== "read" && kind !== "save") || memory.pending) return undefined;
+  if ((kind !== "read" && kind !== "rewrite") || memory.pending) return undefined;
   const changed = changedIn(desired, memory);
   const isMore = kind === "read" || changed.includes("saveCredentials") || changed.includes("encryptFor");
   const changing = [
@@ -168,7 +168,7 @@ export function changingOutputs(
 
 /** Says once in a run that an `up` will fail for a missing setting: previews pass without credentials. */
 export function settingsNotice({ kind }: Subject, plan: Plan, run: Run): Notice[] {
-  return ["keep", "save", "refuse"].includes(plan.kind) ? [] : run.settingsWarning(kind.service);
+  return ["keep", "rewrite", "refuse"].includes(plan.kind) ? [] : run.settingsWarning(kind.service);
 }
 
 export function rotationInputs(schemas: Schemas) {

@@ -8,10 +8,10 @@ import { urlsOf } from "./access";
 import { knownIn, marksOf } from "./marks";
 import { credentialsIn, type Declared, type Memory, type State, withoutValues } from "./memory";
 import { type Finding, type Rotated } from "./messages";
-import { isUnsaved } from "./plan";
+import { savesNone } from "./plan";
 
-/** The credentials that reads of this run have shown. What the platform shows may leave the state. */
-export function shownIn(subject: Subject, run: Run): Credentials[] {
+/** What each read of this run has shown. What the platform shows may leave the state. */
+export function readsIn(subject: Subject, run: Run): Credentials[] {
   return run.shared(`shown ${keyOf(subject)}`, (): Credentials[] => []);
 }
 
@@ -28,21 +28,21 @@ export async function save(
   run: Run,
 ): Promise<Rotated> {
   const { memory } = state;
-  const shown = shownIn(subject, run);
+  const reads = readsIn(subject, run);
   let next: State;
   try {
-    next = inForm(await withFile(subject, { ...state, memory: { ...memory, declared } }, run), shown);
+    next = inForm(await withFile(subject, { ...state, memory: { ...memory, declared } }, run), reads);
   } catch {
     const isSame = before !== undefined && isDeepStrictEqual(before.memory.current, memory.current);
     failure ??= new NotEncryptedError({ secret: secretOf(subject), isSame });
     // The form stays, or is that of saved values, so that the next `up` tries again.
     const { saveCredentials: _save, encryptFor: _for, ...others } = declared;
-    next = inForm({ ...state, memory: { ...memory, declared: isSame ? before.memory.declared : others } }, shown);
+    next = inForm({ ...state, memory: { ...memory, declared: isSame ? before.memory.declared : others } }, reads);
   }
   return { state: next, ...(failure && { failure }), findings: [...findings, ...formFindings(before, next, state)] };
 }
 
-/** The state with the age file that the program declares, if all that the former one has is in it, or elsewhere. */
+/** The state with the age file that the program declares, unless something is only in the file that it replaces. */
 async function withFile(subject: Subject, state: State, run: Run): Promise<State> {
   const { memory, ...rest } = state;
   const { file, current, declared } = memory;
@@ -52,7 +52,7 @@ async function withFile(subject: Subject, state: State, run: Run): Promise<State
   const next = encryptFor && Object.keys(values).length > 0 ? { for: encryptFor, has } : undefined;
   const isOnlyHere = (name: CredentialName) =>
     isInFile(memory, name) &&
-    (isUnsaved(declared) ? !isShown(memory, name, shownIn(subject, run)) : has[name] === undefined);
+    (savesNone(declared) ? !isShown(memory, name, readsIn(subject, run)) : has[name] === undefined);
   if (isDeepStrictEqual(file, next) || knownIn(current).some(isOnlyHere)) return state;
   // A file with nothing that is current is of no use.
   if (!next) return { ...rest, encryptedCredentials: undefined, memory: { ...memory, file: next } };
@@ -62,10 +62,10 @@ async function withFile(subject: Subject, state: State, run: Run): Promise<State
 }
 
 /** The state without the values that are to be kept out of it, and are elsewhere. */
-function inForm(state: State, shown: readonly Credentials[]): State {
+function inForm(state: State, reads: readonly Credentials[]): State {
   const { memory, otherFields: _open, ...rest } = state;
   if (memory.declared.saveCredentials !== false) return state;
-  const leaving = knownIn(memory.current).filter((name) => isInFile(memory, name) || isShown(memory, name, shown));
+  const leaving = knownIn(memory.current).filter((name) => isInFile(memory, name) || isShown(memory, name, reads));
   return withoutValues({ ...rest, memory }, leaving);
 }
 
@@ -74,12 +74,12 @@ function isInFile({ current, file }: Memory, name: CredentialName): boolean {
   return file !== undefined && Object.values<string | undefined>(file.has).includes(current[name]);
 }
 
-export function isShown(memory: Memory, name: CredentialName, shown: readonly Credentials[]): boolean {
-  return shown.some((one) => marksOf(memory, one)[name] === memory.current[name]);
+export function isShown(memory: Memory, name: CredentialName, reads: readonly Credentials[]): boolean {
+  return reads.some((one) => marksOf(memory, one)[name] === memory.current[name]);
 }
 
-/** @param found the state before it was brought into its form */
-function formFindings(before: State | undefined, next: State, found: State): Finding[] {
+/** @param whole the state before values were removed from it */
+function formFindings(before: State | undefined, next: State, whole: State): Finding[] {
   const { current, declared, file } = next.memory;
   const { saveCredentials, encryptFor } = declared;
   const was = before?.memory;
@@ -94,13 +94,13 @@ function formFindings(before: State | undefined, next: State, found: State): Fin
   }
   const isWanted = saveCredentials !== false || (encryptFor !== undefined && !isDeepStrictEqual(file?.for, encryptFor));
   const isChanged = was !== undefined && !isDeepStrictEqual(was.declared, declared);
-  if (isChanged && isWanted && knownIn(current).some((name) => found[name] === undefined)) {
+  if (isChanged && isWanted && knownIn(current).some((name) => whole[name] === undefined)) {
     findings.push({ kind: "later" });
   }
   return findings;
 }
 
-/** Encrypts nothing for the recipients, so that one that cannot be used is found before anything is sent. */
+/** Encrypts an empty text for the recipients, so that an unusable one is found before anything is sent. */
 export async function tryRecipients(subject: Subject, { encryptFor }: Declared, run: Run): Promise<void> {
   if (encryptFor === undefined) return;
   try {

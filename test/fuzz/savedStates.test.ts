@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { begin } from "../../provider/rotation/evidence";
+import { withPending } from "../../provider/rotation/evidence";
 import { type State } from "../../provider/rotation/memory";
 import { FakeRun } from "../support/fakeRun";
 import { providerTexts } from "../support/host";
@@ -17,7 +17,7 @@ const __provider = providerTexts.passwordRotation;
 const context = contextAt(new FakeRun().time, { canRead: false });
 const reset = stateAfterReset({ version }, { password: "p", restToken: "r" }, context, { databaseId, port: 1 });
 const adopted = { ...reset, rotatedAt: undefined, rotationCount: 0 };
-const again = (state: State) => begin(state, { version: "8" }, "trigger", undefined, context);
+const again = (state: State) => withPending(state, { version: "8" }, "trigger", undefined, context);
 
 /** States for whose version there is nothing to do, or nothing that may be done: three resets were not confirmed. */
 const states = [

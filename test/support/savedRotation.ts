@@ -1,5 +1,5 @@
 import { type Credentials } from "../../provider/records/fields";
-import { begin, confirm } from "../../provider/rotation/evidence";
+import { withPending, confirm } from "../../provider/rotation/evidence";
 import { databasePassword } from "../../provider/platform/secretKind";
 import { type Context, type Desired } from "../../provider/rotation/plan";
 import { progressOf, type State, writeMemory } from "../../provider/rotation/memory";
@@ -18,7 +18,7 @@ export function stateAfterReset(
   record: Readonly<Record<string, unknown>> = {},
 ): State {
   const response = { record, credentials, exactIntegers: {}, problems: [] };
-  const pending = begin(undefined, desired, "created", undefined, context);
+  const pending = withPending(undefined, desired, "created", undefined, context);
   return confirm(pending, [response], { at: context.now.toISOString() }, { ...context, canRead: false });
 }
 

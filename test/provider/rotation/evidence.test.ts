@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { type Credentials } from "../../../provider/records/fields";
 import { type SecretResponse } from "../../../provider/records/response";
 import { adopt, claimedRoll } from "../../../provider/rotation/adoption";
-import { begin, confirm, judge, learn, type Verdict } from "../../../provider/rotation/evidence";
+import { withPending, confirm, judge, learn, type Verdict } from "../../../provider/rotation/evidence";
 import { type Learned } from "../../../provider/rotation/messages";
 import { signingKeys } from "../../../provider/platform/secretKind";
-import { bestOf, marksOf, missingIn } from "../../../provider/rotation/marks";
+import { bestOf, marksOf, unknownIn } from "../../../provider/rotation/marks";
 import { type Context, type Plan } from "../../../provider/rotation/plan";
 import { credentialsIn, progressOf, type State } from "../../../provider/rotation/memory";
 import { contextAt } from "../../support/savedRotation";
@@ -25,12 +25,12 @@ const keys = (n: number): Credentials => ({ currentKey: `k${n}`, nextKey: `k${n 
 const adopted = (): State => adopt({}, shows(all(1)), context()).state;
 /** After a confirmed reset to generation 2, for version 1. */
 const confirmed = (): State => {
-  const pending = begin(adopted(), { version: 1 }, "trigger", shows(all(1)), context());
+  const pending = withPending(adopted(), { version: 1 }, "trigger", shows(all(1)), context());
   return confirm(pending, [shows(all(2))], { at: at(0).toISOString() }, context());
 };
 /** After one more reset, for version 2, of which nothing came back. */
 const lost = (read: Credentials | undefined, from = confirmed()): State =>
-  begin(from, { version: 2 }, "trigger", read && shows(read), context(1));
+  withPending(from, { version: 2 }, "trigger", read && shows(read), context(1));
 /** After a reset to generation 3 before which a read has hidden everything. */
 const unseen = (from = confirmed(), came = all(3)): State =>
   confirm(lost({}, from), [shows(came)], { at: at(1).toISOString() }, context(1));
@@ -42,14 +42,14 @@ describe("evidence: what a record proves", () => {
   /** After a roll from the first pair, and before one of which nothing came back. */
   const keysLost = (read: Credentials): State => {
     const first = adopt({}, shows(keys(1)), ofKeys(0)).state;
-    const sent = begin(first, { version: 1 }, "trigger", shows(keys(1)), ofKeys(0));
+    const sent = withPending(first, { version: 1 }, "trigger", shows(keys(1)), ofKeys(0));
     const rolled = confirm(sent, [shows(keys(2))], { at: at(0).toISOString() }, ofKeys(0));
-    return begin(rolled, { version: 2 }, "trigger", shows(read), ofKeys(1));
+    return withPending(rolled, { version: 2 }, "trigger", shows(read), ofKeys(1));
   };
   /** After a reset before which only a token was shown. */
   const tokenBefore = (): State => {
     const first = adopt({}, shows({ restToken: "r1" }), context()).state;
-    const pending = begin(first, { version: 1 }, "trigger", shows({ restToken: "r1" }), context());
+    const pending = withPending(first, { version: 1 }, "trigger", shows({ restToken: "r1" }), context());
     return confirm(pending, [shows(all(2))], { at: at(0).toISOString() }, context());
   };
   // Each row is made by its test: a state that is made while tests are loaded proves nothing of what made it.
@@ -62,7 +62,7 @@ describe("evidence: what a record proves", () => {
     ["what only was shown before a lost reset", lost(all(3)), all(3), "same"],
     [
       "what was shown before the first of two lost resets",
-      begin(lost(all(3)), { version: 2 }, "trigger", shows(all(4)), context(1)),
+      withPending(lost(all(3)), { version: 2 }, "trigger", shows(all(4)), context(1)),
       all(3),
       "same",
     ],
@@ -79,7 +79,7 @@ describe("evidence: what a record proves", () => {
     ["what a reset has replaced, before which it was hidden", unseen(), all(2), "stale"],
     [
       "what was shown only before a lost reset, after another one",
-      unseen(begin(undefined, { version: 2 }, "created", shows(all(1)), context())),
+      unseen(withPending(undefined, { version: 2 }, "created", shows(all(1)), context())),
       all(1),
       "stale",
     ],
@@ -158,7 +158,7 @@ describe("evidence: a reset whose response is lost", () => {
   it("counts from the first of several in a row, and keeps its reason and trigger", () => {
     const once = lost(all(2)).memory.pending ?? assert.fail();
     const state = { ...lost(all(2)) };
-    const again = begin(
+    const again = withPending(
       { ...state, memory: { ...state.memory, pending: once } },
       { rotatedSince: "2026-01-01" },
       "schedule",
@@ -172,7 +172,7 @@ describe("evidence: a reset whose response is lost", () => {
   });
 
   it("of another version is the first of its own, and a clock that was set back counts", () => {
-    const { memory } = begin(
+    const { memory } = withPending(
       lost(all(2)),
       { version: 3, rotatedSince: "2026-01-01" },
       "trigger",
@@ -189,15 +189,18 @@ describe("evidence: a reset whose response is lost", () => {
   it("remembers what was shown before it, and nothing that is not true", () => {
     const { memory } = lost({ password: "p2", restToken: "r9" });
     assert.deepEqual(memory.pending?.before, marksOf(memory, { password: "p2", restToken: "r9" }));
-    assert.deepEqual([memory.replacedByOthers, memory.rolledAt, memory.place], [[], undefined, here]);
-    assert.deepEqual(begin(confirmed(), {}, "trigger", undefined, context(1, { place: undefined })).memory.place, here);
+    assert.deepEqual([memory.maybeFormer, memory.rolledAt, memory.place], [[], undefined, here]);
+    assert.deepEqual(
+      withPending(confirmed(), {}, "trigger", undefined, context(1, { place: undefined })).memory.place,
+      here,
+    );
     const stale = lost(all(1)).memory;
     assert.deepEqual(stale.pending?.before, stale.current);
-    const again = begin(lost(all(2)), { version: 2 }, "trigger", shows(all(1)), context(1)).memory;
+    const again = withPending(lost(all(2)), { version: 2 }, "trigger", shows(all(1)), context(1)).memory;
     assert.equal(again.pending?.before, undefined);
     const part = lost({ restToken: "r2" }).memory;
     assert.deepEqual(part.pending?.before, part.current);
-    assert.equal(begin(undefined, {}, "created", undefined, context()).memory.applied, "");
+    assert.equal(withPending(undefined, {}, "created", undefined, context()).memory.applied, "");
   });
 
   it("names what a read that settles it does not show", () => {
@@ -214,7 +217,7 @@ describe("evidence: what is saved of a response", () => {
       { at: at(1).toISOString() },
       context(1),
     );
-    return { saved: credentialsIn(state), missing: missingIn(state.memory) };
+    return { saved: credentialsIn(state), missing: unknownIn(state.memory.current) };
   };
   const rows = () => ({
     "all of it": [after(all(3)), { saved: all(3), missing: [] }],
@@ -247,7 +250,7 @@ describe("evidence: what is saved of a response", () => {
   it("what it replaces is former, and nothing else is left of it", () => {
     const { memory, problems } = confirmed();
     assert.deepEqual(memory.former, [marksOf(memory, { password: "p1" }).password]);
-    assert.deepEqual([memory.replacedByOthers, memory.made, problems], [[], [{ at: at(0).toISOString() }], []]);
+    assert.deepEqual([memory.maybeFormer, memory.made, problems], [[], [{ at: at(0).toISOString() }], []]);
   });
 });
 
@@ -298,12 +301,12 @@ describe("evidence: what a read shows, if no reset is pending", () => {
   it("what they have replaced is remembered, and is not former", () => {
     const { memory } = learn(confirmed(), shows(all(3)), context(2)).state;
     const [p1, p2] = ["p1", "p2"].map((password) => marksOf(memory, { password }).password);
-    assert.deepEqual([memory.replacedByOthers, memory.former], [[p2], [p1]]);
+    assert.deepEqual([memory.maybeFormer, memory.former], [[p2], [p1]]);
     assert.deepEqual([memory.rolledAt, memory.made], [undefined, confirmed().memory.made]);
     const token = learn(confirmed(), shows({ ...all(2), restToken: "r3" }), context(2)).state.memory;
-    assert.deepEqual(token.replacedByOthers, []);
+    assert.deepEqual(token.maybeFormer, []);
     const back = learn({ ...confirmed(), memory }, shows(all(2)), context(3)).state.memory;
-    assert.deepEqual(back.replacedByOthers, [marksOf(memory, { password: "p3" }).password]);
+    assert.deepEqual(back.maybeFormer, [marksOf(memory, { password: "p3" }).password]);
   });
 
   it("what they have replaced may return", () => {
@@ -339,7 +342,7 @@ describe("evidence: what a read shows, if no reset is pending", () => {
 
   it("at another place, a reset begins a new memory", () => {
     const there = context(2, { place: { account: "b" } });
-    const state = begin(confirmed(), { version: 2 }, "trigger", shows(all(9)), there);
+    const state = withPending(confirmed(), { version: 2 }, "trigger", shows(all(9)), there);
     assert.deepEqual(state.memory.former, []);
     assert.notEqual(state.memory.salt, confirmed().memory.salt);
     assert.equal(bestOf(state), undefined);
@@ -351,12 +354,12 @@ describe("evidence: signing keys", () => {
   const adopted = (): State => adopt({ version: 1 }, shows(keys(1)), ofKeys(0)).state;
   const rolled = (): State =>
     confirm(
-      begin(adopted(), { version: 2 }, "trigger", shows(keys(1)), ofKeys(1)),
+      withPending(adopted(), { version: 2 }, "trigger", shows(keys(1)), ofKeys(1)),
       [shows(keys(2))],
       { at: at(1).toISOString() },
       ofKeys(1),
     );
-  const pending = (): State => begin(rolled(), { version: 3 }, "trigger", shows(keys(2)), ofKeys(5));
+  const pending = (): State => withPending(rolled(), { version: 3 }, "trigger", shows(keys(2)), ofKeys(5));
 
   it("a lost roll was applied if the current key is the next one of before it", () => {
     const found = learn(pending(), shows(keys(3)), ofKeys(6));
@@ -366,22 +369,22 @@ describe("evidence: signing keys", () => {
 
   it("the next key becomes the current one, although a roll shows nothing: consumers keep a key that is known", () => {
     const made = { at: at(5).toISOString() };
-    const blind = begin(rolled(), { version: 3 }, "trigger", shows({}), ofKeys(5));
+    const blind = withPending(rolled(), { version: 3 }, "trigger", shows({}), ofKeys(5));
     const state = confirm(blind, [shows({})], made, ofKeys(5));
     assert.deepEqual(credentialsIn(state), { currentKey: "k3" });
-    assert.deepEqual(missingIn(state.memory), ["nextKey"]);
+    assert.deepEqual(unknownIn(state.memory.current), ["nextKey"]);
     const part = confirm(blind, [shows({ nextKey: "k4" })], made, ofKeys(5));
     assert.deepEqual(credentialsIn(part), keys(3));
     assert.deepEqual(credentialsIn(confirm(blind, [shows(keys(8))], made, ofKeys(5))), keys(8));
     // It was current before this roll, because the one before was applied, or someone else had skipped it.
-    const former = begin(blind, { version: 3 }, "trigger", shows({ currentKey: "k3" }), ofKeys(5));
+    const former = withPending(blind, { version: 3 }, "trigger", shows({ currentKey: "k3" }), ofKeys(5));
     assert.deepEqual(credentialsIn(confirm(former, [shows({})], made, ofKeys(5))), {});
-    const other = begin(rolled(), { version: 3 }, "trigger", shows(keys(6)), ofKeys(5));
+    const other = withPending(rolled(), { version: 3 }, "trigger", shows(keys(6)), ofKeys(5));
     assert.deepEqual(credentialsIn(confirm(other, [shows({})], made, ofKeys(5))), {});
   });
 
   it("a read after a roll that differs from what its response has delivered is older", () => {
-    const sent = begin(rolled(), { version: 3 }, "trigger", shows(keys(2)), ofKeys(5));
+    const sent = withPending(rolled(), { version: 3 }, "trigger", shows(keys(2)), ofKeys(5));
     const came = [shows({ nextKey: "k5" }), shows(keys(3))];
     assert.equal(confirm(sent, came, { at: at(5).toISOString() }, ofKeys(5)).nextKey, "k5");
   });
@@ -394,13 +397,13 @@ describe("evidence: signing keys", () => {
     assert.deepEqual(noticed(keys(4)).made, [{ at: second }, {}]);
     assert.deepEqual(noticed(keys(8)).made, [{}, {}]);
     assert.equal(noticed(keys(4)).rolledAt, at(9).toISOString());
-    assert.deepEqual(noticed(keys(4)).replacedByOthers.length, 1);
-    assert.deepEqual(noticed(keys(8)).replacedByOthers.length, 2);
+    assert.deepEqual(noticed(keys(4)).maybeFormer.length, 1);
+    assert.deepEqual(noticed(keys(8)).maybeFormer.length, 2);
   });
 
   it("a next key that someone else has skipped is a former one after a roll", () => {
     const changed = learn(rolled(), shows(keys(4)), ofKeys(5)).state;
-    const sent = begin(changed, { version: 3 }, "trigger", shows(keys(4)), ofKeys(9));
+    const sent = withPending(changed, { version: 3 }, "trigger", shows(keys(4)), ofKeys(9));
     const state = confirm(sent, [shows(keys(5))], { at: at(9).toISOString() }, ofKeys(9));
     assert.deepEqual(kinds(learn(state, shows(keys(3)), ofKeys(10))), ["stale"]);
   });

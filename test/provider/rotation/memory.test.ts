@@ -43,7 +43,7 @@ describe("memory: of a secret of which nothing is known", () => {
     const ofKeys = contextAt(new Date(), { kind: signingKeys });
     const made = [contextAt(new Date()), ofKeys].map((context) => emptyMemory(context).made);
     assert.deepEqual(made, [[{}], [{}, {}]]);
-    assert.deepEqual(emptyMemory(ofKeys).replacedByOthers, []);
+    assert.deepEqual(emptyMemory(ofKeys).maybeFormer, []);
   });
 
   it("is adopted with the trigger of the program, and with what is shown", () => {

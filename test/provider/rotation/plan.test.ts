@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { type Credentials } from "../../../provider/records/fields";
 import { unknownValue } from "../../../provider/records/properties";
 import { adopt } from "../../../provider/rotation/adoption";
-import { begin } from "../../../provider/rotation/evidence";
+import { withPending } from "../../../provider/rotation/evidence";
 import { databasePassword, signingKeys, queueToken } from "../../../provider/platform/secretKind";
 import { type Memory, type State, type Declared, withoutValues } from "../../../provider/rotation/memory";
 import {
@@ -11,7 +11,7 @@ import {
   planRotation,
   contextOf,
   declaredIn,
-  isReadFirst,
+  mayChange,
   type Plan,
   whyElsewhere,
 } from "../../../provider/rotation/plan";
@@ -33,7 +33,7 @@ const remembering = (memory: Partial<Memory>, state = saved()): State => ({
   memory: { ...state.memory, ...memory },
 });
 const lost = (desired: Desired, reason: "trigger" | "schedule" = "trigger", state = saved()): State =>
-  begin(state, desired, reason, undefined, context(1));
+  withPending(state, desired, reason, undefined, context(1));
 
 interface Row {
   readonly state: State | undefined;
@@ -132,11 +132,11 @@ const rows = (): Readonly<Record<string, Row>> => ({
     context: context(999, { isScheduleOn: false }),
     plan: "reset: trigger",
   },
-  "a changed rotateEvery that is not due": { state: inState(), desired: { rotateEvery: "30d" }, plan: "save" },
+  "a changed rotateEvery that is not due": { state: inState(), desired: { rotateEvery: "30d" }, plan: "rewrite" },
   "a changed connection": {
     state: saved(),
     desired: { version: 1, connection: { port: 7000 } },
-    plan: "save",
+    plan: "rewrite",
   },
   "a form that is not known yet": {
     state: saved(),
@@ -157,7 +157,7 @@ const rows = (): Readonly<Record<string, Row>> => ({
     state: saved(),
     desired: { version: 1, saveCredentials: false, encryptFor: ["age1"] },
     context: context(1, { canRead: false }),
-    plan: "save",
+    plan: "rewrite",
   },
   "a credential that is not known": {
     state: remembering({ current: { password: "" } }),
@@ -189,7 +189,7 @@ const rows = (): Readonly<Record<string, Row>> => ({
     plan: "keep, waits: schedule again",
   },
   "the same, if a read may settle it": {
-    state: begin(saved(), { version: 1 }, "schedule", shown, context(1)),
+    state: withPending(saved(), { version: 1 }, "schedule", shown, context(1)),
     desired: { version: 1 },
     context: context(2, { isScheduleOn: false }),
     plan: "read, waits: schedule again",
@@ -204,7 +204,7 @@ const rows = (): Readonly<Record<string, Row>> => ({
     state: remembering({ applied: undefined }),
     desired: { version: 1 },
     context: context(1, { canRead: false }),
-    plan: "save",
+    plan: "rewrite",
   },
   "values that have left": {
     state: hidden({}, {}),
@@ -239,19 +239,19 @@ const rows = (): Readonly<Record<string, Row>> => ({
   "credentials that are not saved, which a read before the reset hides": {
     state: saved(),
     desired: { version: 2, saveCredentials: false },
-    context: context(1, { shown: [{}] }),
+    context: context(1, { reads: [{}] }),
     plan: "refuse: REKEY_NOT_ENCRYPTED",
   },
   "credentials that are not saved, which a read before the reset shows": {
     state: saved(),
     desired: { version: 2, saveCredentials: false },
-    context: context(1, { shown: [password] }),
+    context: context(1, { reads: [password] }),
     plan: "reset: trigger",
   },
   "credentials that are not saved, of which a read shows another one": {
     state: saved(),
     desired: { version: 2, saveCredentials: false },
-    context: context(1, { shown: [{ restToken: "r1" }] }),
+    context: context(1, { reads: [{ restToken: "r1" }] }),
     plan: "refuse: REKEY_NOT_ENCRYPTED",
   },
   "credentials that are not saved, before a read": {
@@ -262,7 +262,7 @@ const rows = (): Readonly<Record<string, Row>> => ({
   "credentials that are encrypted and not saved, which a read hides": {
     state: saved(),
     desired: { version: 2, saveCredentials: false, encryptFor: ["age1"] },
-    context: context(1, { shown: [{}] }),
+    context: context(1, { reads: [{}] }),
     plan: "reset: trigger",
   },
 });
@@ -274,16 +274,16 @@ describe("plan: what is due", () => {
 
   it("a refusal ends with a read only if that may settle it, or show that keys are the same by another address", () => {
     const other: Plan = { kind: "refuse", code: "REKEY_OTHER_ACCOUNT", why: "" };
-    const open = begin(saved(), { version: 2 }, "trigger", shown, context(1));
+    const open = withPending(saved(), { version: 2 }, "trigger", shown, context(1));
     const ofKeys = (canRead: boolean) => context(1, { kind: signingKeys, canRead });
-    const reads: readonly [first: boolean, isReadFirst: boolean][] = [
-      [isReadFirst(saved(), other, ofKeys(true)), true],
-      [isReadFirst(saved(), other, ofKeys(false)), false],
-      [isReadFirst(saved(), other, context()), false],
-      [isReadFirst(saved(), { ...other, code: "REKEY_ROLLED_RECENTLY" }, ofKeys(true)), false],
-      [isReadFirst(open, { ...other, code: "REKEY_REPEATEDLY_UNCONFIRMED" }, context()), true],
-      [isReadFirst(open, { kind: "keep" }, context()), true],
-      [isReadFirst(open, { kind: "keep" }, context(1, { canRead: false })), false],
+    const reads: readonly [first: boolean, mayChange: boolean][] = [
+      [mayChange(saved(), other, ofKeys(true)), true],
+      [mayChange(saved(), other, ofKeys(false)), false],
+      [mayChange(saved(), other, context()), false],
+      [mayChange(saved(), { ...other, code: "REKEY_ROLLED_RECENTLY" }, ofKeys(true)), false],
+      [mayChange(open, { ...other, code: "REKEY_REPEATEDLY_UNCONFIRMED" }, context()), true],
+      [mayChange(open, { kind: "keep" }, context()), true],
+      [mayChange(open, { kind: "keep" }, context(1, { canRead: false })), false],
     ];
     for (const [seen, expected] of reads) assert.equal(seen, expected);
   });
@@ -364,13 +364,13 @@ describe("plan: the queue's own token", () => {
       return refused.kind === "refuse" ? refused.why : "";
     };
     assert.match(why(saves("own"), ofToken()), /^it is rekey:queueToken, which .* Set rekey:queueUserId/);
-    assert.match(why(undefined, ofToken({ shown: [{}] })), /^it is not shown, and may be rekey:queueToken/);
-    assert.equal(plan(saves("other"), ofToken({ shown: [{ token: "other" }] })), "reset: trigger");
+    assert.match(why(undefined, ofToken({ reads: [{}] })), /^it is not shown, and may be rekey:queueToken/);
+    assert.equal(plan(saves("other"), ofToken({ reads: [{ token: "other" }] })), "reset: trigger");
     // Another run was killed after its reset, and a read has shown that before this one, which hides it.
-    assert.equal(plan(saves("other"), ofToken({ shown: [{ token: "own" }, {}] })), "refuse: REKEY_QUEUE_TOKEN_IN_USE");
-    assert.equal(plan(undefined, ofToken({ shown: [{}] })), "refuse: REKEY_QUEUE_TOKEN_IN_USE");
+    assert.equal(plan(saves("other"), ofToken({ reads: [{ token: "own" }, {}] })), "refuse: REKEY_QUEUE_TOKEN_IN_USE");
+    assert.equal(plan(undefined, ofToken({ reads: [{}] })), "refuse: REKEY_QUEUE_TOKEN_IN_USE");
     // In another account, the memory says nothing of it, and only the read shows it.
-    const elsewhere = (shown: Credentials) => ofToken({ shown: [shown], place: { account: "b" } });
+    const elsewhere = (shown: Credentials) => ofToken({ reads: [shown], place: { account: "b" } });
     assert.equal(plan(saves("other"), elsewhere({ token: "own" })), "refuse: REKEY_QUEUE_TOKEN_IN_USE");
     assert.equal(plan(saves("other"), elsewhere({})), "refuse: REKEY_QUEUE_TOKEN_IN_USE");
     assert.equal(plan(saves("own"), elsewhere({ token: "third" })), "reset: trigger");

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { type Credentials } from "../../../provider/records/fields";
 import { databasePassword } from "../../../provider/platform/secretKind";
 import { type Declared, type State, credentialsIn } from "../../../provider/rotation/memory";
-import { save, shownIn, isShown, tryRecipients } from "../../../provider/rotation/save";
+import { save, readsIn, isShown, tryRecipients } from "../../../provider/rotation/save";
 import { contextAt, stateAfterReset } from "../../support/savedRotation";
 import { FakeRun } from "../../support/fakeRun";
 import { Team } from "../../support/age";
@@ -20,7 +20,7 @@ describe("save: where values leave a state", () => {
   /** @param shown what a read of this run has shown */
   const saved = async (state: State, declared: Declared, from?: State, shown: Credentials = {}) => {
     const run = new FakeRun().start();
-    shownIn(subject, run).push(shown);
+    readsIn(subject, run).push(shown);
     const { state: next, findings, failure } = await save(subject, from, { state, findings: [] }, declared, run);
     return { next, values: credentialsIn(next), kinds: findings.map(({ kind }) => kind), failure };
   };
@@ -142,11 +142,11 @@ describe("save: where values leave a state", () => {
 
   it("each read of a run counts, for its own secret", () => {
     const run = new FakeRun().start();
-    assert.deepEqual(shownIn(subject, run), []);
-    shownIn(subject, run).push({}, all);
-    assert.deepEqual(shownIn({ ...subject, id: "other" }, run), []);
+    assert.deepEqual(readsIn(subject, run), []);
+    readsIn(subject, run).push({}, all);
+    assert.deepEqual(readsIn({ ...subject, id: "other" }, run), []);
     const { memory } = fresh();
-    assert.equal(isShown(memory, "password", shownIn(subject, run)), true);
+    assert.equal(isShown(memory, "password", readsIn(subject, run)), true);
   });
 
   it("recipients are tried before anything is sent, each list of them once in a run", async () => {
