@@ -34,7 +34,7 @@ import { readDate } from "./schedule";
  * What a record proves, as a whole, because a reset replaces all credentials:
  * - `hidden`: nothing, because it does not show the best credential that is known, or only half of a pair of keys, or
  *   because what was before the pending reset is not known;
- * - `stale`: nothing, because it is older than a confirmed reset;
+ * - `stale`: nothing, because it is older than a confirmed reset, or than another roll;
  * - `same`: it shows what is current, or what may have been before the pending reset, which is not seen yet;
  * - `new`: other credentials. The pending reset was applied; without one, someone else has changed them;
  * - `foreign`: keys of neither before nor after the pending roll: someone else rolled, and it was not applied;
@@ -46,16 +46,19 @@ export type Verdict = "hidden" | "stale" | "same" | "new" | "foreign" | "elsewhe
 const latestReadMs = 24 * 3_600_000;
 
 export function judge(memory: Memory, shown: Marks, context: Context): Verdict {
-  const { best, current, former, replacedByOthers, pending } = memory;
+  const { best, current, former, replacedByOthers, pending, rotatedAt, rolledAt = rotatedAt } = memory;
   const { before } = pending ?? {};
   const all = Object.values(shown);
   const known = [...former, ...replacedByOthers, ...Object.values(current), ...Object.values(before ?? {})];
   if (isElsewhere(memory, context) && !known.some((mark) => all.includes(mark))) return "elsewhere";
   const by = better(best, bestOf(current)) ?? bestOf(shown) ?? "password";
   const mark = shown[by];
+  const isKey = context.kind.minInterval !== undefined;
+  // No roll returns to an earlier key.
+  const earlier = isKey && !pending ? [...former, ...replacedByOthers] : former;
+  const isRecent = !isKey || Math.abs(context.now.getTime() - Date.parse(rolledAt)) < latestReadMs;
   // The record is as old as its best credential, although another one may repeat a former one.
-  const isStale = (mark === undefined ? all : [mark]).some((one) => former.includes(one)) && isRecent(memory, context);
-  if (isStale) return "stale";
+  if (isRecent && (mark === undefined ? all : [mark]).some((one) => earlier.includes(one))) return "stale";
   if (mark === undefined) return "hidden";
   if (mark === current[by]) return "same";
   // A half replaces a known pair only if it shows a roll of it: receivers need both.
@@ -65,11 +68,6 @@ export function judge(memory: Memory, shown: Marks, context: Context): Verdict {
   if (mark === before[by] || replacedByOthers.includes(mark)) return "same";
   if (before.nextKey === undefined || before.nextKey === shown.currentKey) return "new";
   return isHalf ? "hidden" : "foreign";
-}
-
-/** Whether a read may still show what the last reset has replaced. */
-function isRecent({ rotatedAt }: Memory, { kind, now }: Context): boolean {
-  return kind.minInterval === undefined || Math.abs(now.getTime() - Date.parse(rotatedAt)) < latestReadMs;
 }
 
 /**
@@ -93,7 +91,8 @@ export function begin(
   const isAgain = last !== undefined && (trigger === "" || trigger === last.trigger);
   const shown = read ? marksOf(memory, read.credentials) : {};
   // Whatever a pending reset has done: unless it is stale or hidden, a read shows what is current now.
-  const verdict = read && judge({ ...memory, pending: undefined }, shown, context);
+  const settled = { ...memory, pending: undefined, ...(last && { replacedByOthers: [] }) };
+  const verdict = read && judge(settled, shown, context);
   const isShown = verdict === "new" || verdict === "same";
   const marked = knownIn(current).filter((name) => shown[name] !== undefined);
   const isConsistent = marked.length > 0 && marked.every((name) => shown[name] === current[name]);
@@ -210,7 +209,8 @@ export function learn(saved: State, read: SecretResponse, context: Context): Lea
   if (pending === undefined) return changed(here, read, shown, verdict, context);
   if (verdict === "foreign") {
     // Someone else has rolled the keys: the doubt ends, and the pending roll was not applied.
-    const { state } = changed({ ...here, memory: settled }, read, shown, "new", context);
+    const replacedByOthers = [...settled.replacedByOthers, ...bestMark(pending.before)];
+    const { state } = changed({ ...here, memory: { ...settled, replacedByOthers } }, read, shown, "new", context);
     return { state, findings: [{ kind: "overtaken" }] };
   }
   if (verdict !== "new" || !maySettle(here.memory, context)) return { state: here, findings: [] };
