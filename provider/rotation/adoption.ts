@@ -44,12 +44,12 @@ export function withCreationTime(state: State, { kind, now }: Context): State {
 
 /**
  * The state in which a roll that a read has noticed counts as that of the new version: a run that was killed before it
- * could save it has made it, or someone else. Undefined unless exactly one roll was made since `before`.
+ * could save it has made it, or someone else. Undefined unless none was pending, and exactly one made since `before`.
  */
 export function claimedRoll(plan: Plan, before: Memory, noticed: Learned, desired: Desired): Learned | undefined {
   const { memory, rotationCount } = noticed.state;
   const { currentKey, nextKey } = before.current;
-  const isNewVersion = plan.kind === "reset" && plan.reason === "trigger" && plan.isAgain !== true;
+  const isNewVersion = plan.kind === "reset" && plan.reason === "trigger" && !before.pending;
   if (!isNewVersion || !nextKey || nextKey === currentKey || memory.current.currentKey !== nextKey) return undefined;
   const rotatedAt = memory.rolledAt ?? memory.rotatedAt;
   const state: State = {

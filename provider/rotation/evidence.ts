@@ -34,7 +34,7 @@ import { readDate } from "./schedule";
  * What a record proves. It is judged as a whole, because a reset replaces all credentials:
  * - `hidden`: nothing, because it does not show the best credential that is known, or shows only half of a pair of
  *   keys, or because what was current before the pending reset is not known;
- * - `stale`: nothing, because it is older than a confirmed reset;
+ * - `stale`: nothing, because it is older than a confirmed reset, or than another roll;
  * - `same`: it shows what is current, or what may have been current before the pending reset, whose effect is not seen;
  * - `new`: other credentials. The pending reset was applied; without one, someone else has changed them;
  * - `foreign`: keys of neither before nor after the pending roll: someone else rolled, and it was not applied;
@@ -55,7 +55,9 @@ export function judge(memory: Memory, shown: Marks, context: Context): Verdict {
   const mark = shown[by];
   // The record is as old as its best credential, although another one may repeat a former one.
   const telling = mark === undefined ? all : [mark];
-  if (mayBeLate(memory, context) && telling.some((one) => former.includes(one))) return "stale";
+  // A password may return, but no roll makes an earlier key current again.
+  const earlier = context.kind.minInterval !== undefined && !pending ? [...former, ...maybeFormer] : former;
+  if (mayBeLate(memory, context) && telling.some((one) => earlier.includes(one))) return "stale";
   if (mark === undefined) return "hidden";
   if (mark === current[by]) return "same";
   if (pending !== undefined) {
@@ -69,8 +71,8 @@ export function judge(memory: Memory, shown: Marks, context: Context): Verdict {
 }
 
 /** Whether a read may still show what the last reset has replaced. */
-function mayBeLate({ rotatedAt }: Memory, { kind, now }: Context): boolean {
-  return kind.minInterval === undefined || Math.abs(now.getTime() - Date.parse(rotatedAt)) < latestReadMs;
+function mayBeLate({ rotatedAt, rolledAt = rotatedAt }: Memory, { kind, now }: Context): boolean {
+  return kind.minInterval === undefined || Math.abs(now.getTime() - Date.parse(rolledAt)) < latestReadMs;
 }
 
 /**
@@ -127,7 +129,9 @@ export function withPending(
 /** What is current just before a reset, whatever an earlier unconfirmed one has done. Empty if that is not known. */
 function currentBefore(memory: Memory, shown: Marks, context: Context): Marks {
   const { current, pending } = memory;
-  const verdict = judge({ ...memory, pending: undefined }, shown, context);
+  // What a pending reset may have replaced may be current.
+  const settled = { ...memory, pending: undefined, ...(pending && { maybeFormer: [] }) };
+  const verdict = judge(settled, shown, context);
   if (verdict === "new" || verdict === "same") return shown;
   // A stale record shows that the last confirmed reset has replaced it, but not what a pending one has done.
   if (verdict === "stale" && !pending) return onlyKnown(current);
@@ -213,7 +217,8 @@ export function learn(saved: State, read: SecretResponse, context: Context): Lea
   if (pending === undefined) return compare(here, read, shown, verdict, context);
   if (verdict === "foreign") {
     // Someone else has rolled the keys: the doubt ends, and the pending roll was not applied.
-    const { state } = compare({ ...here, memory: others }, read, shown, "new", context);
+    const maybeFormer = [...others.maybeFormer, ...bestMark(pending.before)];
+    const { state } = compare({ ...here, memory: { ...others, maybeFormer } }, read, shown, "new", context);
     return { state, findings: [{ kind: "overtaken" }] };
   }
   if (verdict !== "new" || !maySettle(here.memory, context)) return { state: here, findings: [] };

@@ -150,10 +150,7 @@ export class Account {
     const { reads } = this.#deliveries;
     const { mask, isLate, isFailing } = reads[this.#reads++ % reads.length] ?? honest.reads[0]!;
     if (isFailing) return notSent();
-    const [name] = this.kind.names;
-    const best = this.#credentials(this.#former)[name];
-    const isRemembered = this.#known.has(best ?? "") || this.showed(name, best);
-    const isOld = isLate && isRemembered && this.#changedIn >= this.#step - 1;
+    const isOld = isLate && this.#isRemembered && this.#changedIn >= this.#step - 1;
     const response = this.#show(isOld ? this.#former : this.#generation, mask);
     this.#showed.push(response.credentials ?? {});
     for (const value of valuesIn(response)) this.shown.add(value);
@@ -171,10 +168,17 @@ export class Account {
     if (outcome.startsWith("lost")) return unconfirmed();
     this.isAnswered = true;
     if (this.kind.responds === false) return {};
-    if (outcome === "repeats the record from before") return this.#show(this.#former, response);
+    if (outcome === "repeats the record from before" && this.#isRemembered) return this.#show(this.#former, response);
     const shown = this.#show(this.#generation, response);
     this.#returned.push(...valuesIn(shown));
     return shown;
+  }
+
+  /** Whether Rekey can recognize the record from before, by its best credential. */
+  get #isRemembered(): boolean {
+    const [name] = this.kind.names;
+    const best = this.#credentials(this.#former)[name];
+    return this.#known.has(best ?? "") || this.showed(name, best);
   }
 
   #credentials(n: number): Credentials {

@@ -168,6 +168,7 @@ export class Secret {
     if (!before && after.outcome === "adopted" && !isSent) this.#applied = program.version;
     // A read may show that the last reset was applied, before another one is sent.
     const isSettled = this.#unconfirmed > 0 && confirmed > (isSent && !isOpen ? 1 : 0);
+    assert.ok(confirmed <= (isSent ? 2 : 1), "a reset is counted twice");
     if (isSettled) {
       this.reached.add("settled");
       this.#apply(this.#attemptedSince);

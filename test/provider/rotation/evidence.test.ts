@@ -414,12 +414,15 @@ describe("evidence: signing keys", () => {
     const isClaimed = (plan: Plan) => claimedRoll(plan, before.memory, noticed, { version: 3 }) !== undefined;
     const plans: readonly Plan[] = [
       { kind: "reset", reason: "trigger" },
-      { kind: "reset", reason: "trigger", isAgain: true },
       { kind: "reset", reason: "schedule" },
       { kind: "reset", reason: "rotatedSince" },
       { kind: "keep" },
     ];
-    assert.deepEqual(plans.map(isClaimed), [true, false, false, false, false]);
+    assert.deepEqual(plans.map(isClaimed), [true, false, false, false]);
+    // One that settles an unconfirmed roll is that one.
+    const open = pending();
+    const settled = learn(open, shows(keys(3)), ofKeys(6));
+    assert.equal(claimedRoll(plans[0] ?? assert.fail(), open.memory, settled, { version: 4 }), undefined);
     // The current key is enough to show it.
     const half = learn(before, shows({ currentKey: "k3" }), ofKeys(6));
     const claimed = claimedRoll(plans[0] ?? assert.fail(), before.memory, half, { version: 3 }) ?? assert.fail();
@@ -437,6 +440,25 @@ describe("evidence: signing keys", () => {
     assert.equal(memory.pending, undefined);
     assert.equal(memory.applied, before.memory.applied);
     assert.equal(memory.rolledAt, at(6).toISOString());
+  });
+
+  it("a read of earlier keys is late for a day, because no roll returns to them", () => {
+    const overtaken = learn(
+      withPending(undefined, {}, "created", shows(keys(1)), ofKeys(5)),
+      shows(keys(8)),
+      ofKeys(6),
+    );
+    const changed = learn(rolled(), shows(keys(3)), ofKeys(6));
+    const half = learn(rolled(), shows({ currentKey: "k3" }), ofKeys(6));
+    for (const [{ state }, late] of [
+      [overtaken, keys(1)],
+      [changed, keys(2)],
+      [half, { currentKey: "k2" }],
+    ] as const) {
+      const [early, later] = [28, 30].map((hours) => learn(state, shows(late), ofKeys(hours)));
+      assert.equal(early?.state, state);
+      assert.deepEqual(later && credentialsIn(later.state), late);
+    }
   });
 
   it("one key of a pair that is not theirs proves nothing: receivers need both", () => {
