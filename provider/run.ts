@@ -121,7 +121,6 @@ export function startRun(
 ): Run {
   // Each database that is read waits for it.
   setMaxListeners(0, end);
-  const places = new Map<SecretKind, Place | undefined>();
   const run: Run = new Run({
     settings,
     platform: () => {
@@ -129,10 +128,7 @@ export function startRun(
       const { PlatformClient } = require("./platformClient") as typeof import("./platformClient");
       return new PlatformClient(settings, requireEngine);
     },
-    place: (kind) => {
-      if (!places.has(kind)) places.set(kind, placeOf(kind, settings));
-      return places.get(kind);
-    },
+    place: (kind) => run.shared(kind, () => placeOf(kind, settings)),
     clock: { now: () => new Date(), elapsedMs: () => performance.now(), sleep },
     end,
     log: (line) => log(run.redacted(line)),

@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { idProblem } from "../records/fields";
+import { idProblem, orUndefined } from "../records/fields";
 import { readDate } from "../rotation/schedule";
 import { type Check, checkAll } from "./checks";
 import { cover, coverageText } from "./coverage";
@@ -61,7 +61,9 @@ async function resultOf({ stack: name, database, coverage, since }: Values) {
   if (database !== undefined && coverage) throw new Error("--database cannot be used with --coverage");
   const notAnId = database === undefined ? undefined : idProblem(database);
   if (notAnId !== undefined) throw new Error(`--database ${notAnId}`);
-  if (since !== undefined) refuseNoDate(since);
+  if (since !== undefined && !orUndefined(() => readDate(since))) {
+    throw new Error("--since must be a date (2026-04-19), or a time with a zone (2026-04-19T18:30:00Z)");
+  }
   const project = findProject(process.cwd());
   const stack = readStack(project, name);
   if (coverage) {
@@ -71,14 +73,6 @@ async function resultOf({ stack: name, database, coverage, since }: Values) {
   const checks = await checkAll(project, stack, database);
   const healthy = checks.every(({ state }) => state !== "wrong");
   return { report: { healthy, checks }, text: asText(checks), isGood: healthy };
-}
-
-function refuseNoDate(since: string): void {
-  try {
-    readDate(since);
-  } catch (error) {
-    throw new Error(`--since ${(error as Error).message}`, { cause: error });
-  }
 }
 
 const marks: Record<Check["state"], string> = { ok: "ok     ", unchecked: "-      ", wrong: "WRONG  " };

@@ -1,7 +1,7 @@
 import type * as dynamic from "@pulumi/pulumi/dynamic";
 import { RekeyError } from "../platform/errors";
 import { oldestPulumi } from "../platform/installedPackage";
-import { type Properties, withoutProvider, wrap } from "../records/properties";
+import { type Properties, wrap } from "../records/properties";
 import { type AnyResource, type Notice, secretOutputsOf } from "../resource";
 import { type Run, startRun } from "../run";
 import { Settings } from "../settings/settings";
@@ -49,7 +49,7 @@ export function createProviders(start: (settings: Settings) => Run): Record<Prov
         run ??= start(new Settings((name) => config.get(nameOf(name)), process.env));
       }),
       check: reporting((olds, news) => {
-        const inputs = withoutProvider(news);
+        const { __provider, ...inputs } = news;
         const reasons = handler().check(inputs);
         // Previews do not call `create`. Saved inputs always have the provider's text.
         const isNew = Object.keys(olds).length === 0 && reasons.length === 0;
@@ -57,8 +57,8 @@ export function createProviders(start: (settings: Settings) => Run): Record<Prov
         // The engine prints the value of a property that is named here, even of a secret one.
         return { inputs: news, failures: reasons.map((reason) => ({ property: "", reason })) };
       }),
-      diff: reporting((id, outputs, news) => {
-        const { changes, replaces, notices } = handler().plan({ id, outputs }, withoutProvider(news));
+      diff: reporting((id, outputs, { __provider, ...inputs }) => {
+        const { changes, replaces, notices } = handler().plan({ id, outputs }, inputs);
         show(notices);
         return { changes, replaces };
       }),

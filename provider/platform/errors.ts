@@ -116,14 +116,6 @@ export class RefusedError extends RekeyError {
   }
 }
 
-/** The new password of one or more databases could not be verified. Nothing was sent to the platform. */
-export class VerificationError extends RekeyError {
-  constructor({ happened, advice }: Readonly<Record<"happened" | "advice", string>>) {
-    const text = `${happened}\nThe rotation itself is saved. ${outputsAreFormer} The next \`up\` verifies again, and resets nothing. ${advice}`;
-    super("REKEY_VERIFICATION_FAILED", text, "not sent");
-  }
-}
-
 /** What an error says about its request. It may be shown. */
 export interface RequestFacts {
   /** What the request was for: `reset the password of database "x"`. */

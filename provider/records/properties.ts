@@ -71,11 +71,6 @@ export function jsonText(outputs: unknown): string {
   return JSON.stringify(outputs, (_, value: unknown) => (typeof value === "bigint" ? value.toString() : value));
 }
 
-/** The inputs without the provider's text, which only the host needs. */
-export function withoutProvider({ __provider, ...inputs }: Properties): Properties {
-  return inputs;
-}
-
 /** Characters of a message, as gRPC encodes it in a trailer. A call with a larger one never returns. */
 const maxEncoded = 4_000;
 

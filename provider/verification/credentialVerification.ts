@@ -1,5 +1,5 @@
 import { nameOf, type Credential } from "../platform/endpoint";
-import { VerificationError } from "../platform/errors";
+import { outputsAreFormer, RekeyError } from "../platform/errors";
 import { keyOf, ownerOf, kinds } from "../platform/secretKind";
 import { isObject, isSet } from "../records/fields";
 import { isUnknown } from "../records/properties";
@@ -193,12 +193,13 @@ function readMemory(saved: CredentialVerificationOutputs | undefined): Memory {
   return new Map(isObject(entries) ? (Object.entries(entries).filter(isEntry) as [string, Entry][]) : []);
 }
 
-function failureOf(results: readonly Verified[]): VerificationError | undefined {
+function failureOf(results: readonly Verified[]): RekeyError | undefined {
   const failures = results.flatMap(({ target, failure }) => (failure ? { name: target.name, ...failure } : []));
   if (failures.length === 0) return undefined;
   const lines = named(failures.map(({ name, reason }) => `${name}: ${reason}`));
   const advice = [...new Set(failures.map((failure) => failure.advice))].join(" ");
-  return new VerificationError({ happened: `Not verified:\n  ${lines.join("\n  ")}`, advice });
+  const text = `Not verified:\n  ${lines.join("\n  ")}\nThe rotation itself is saved. ${outputsAreFormer} The next \`up\` verifies again, and resets nothing. ${advice}`;
+  return new RekeyError("REKEY_VERIFICATION_FAILED", text, "not sent");
 }
 
 /** Secrets that are named in one message. */

@@ -195,7 +195,7 @@ describe("pulumi-rekey doctor", function () {
         [/^error: .*--colour/, "--colour"],
         [/^error: the only command is `pulumi-rekey doctor`/, "again"],
         [/^error: --since needs --coverage/, "--since", "2026-04-19"],
-        [/^error: --since must be a date \(2026-04-19\), or a date and time/, "--coverage", "--since", "yesterday"],
+        [/^error: --since must be a date \(2026-04-19\), or a time with a zone/, "--coverage", "--since", "yesterday"],
         [/^error: --database cannot be used with --coverage/, "--coverage", "--database", "db-a"],
       ] as const
     ).map(([says, ...args]): Row => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type Credential } from "../../../provider/platform/endpoint";
 import { type ProbeRequest } from "../../../provider/platform/probe";
-import { VerificationError } from "../../../provider/platform/errors";
+import { RekeyError } from "../../../provider/platform/errors";
 import { databasePassword } from "../../../provider/platform/secretKind";
 import { saltedMark } from "../../../provider/rotation/marks";
 import { formerIn } from "../../../provider/rotation/rotate";
@@ -220,7 +220,7 @@ describe("verification: CredentialVerification", () => {
     if (JSON.stringify(said).includes('"mark"')) assert.deepEqual(valuesIn(outputs), []);
     assert.equal(plan(outputs, inputs(said)).changes, failure !== undefined, "only a failure is tried again");
     if (failure) {
-      assert.ok(failure instanceof VerificationError);
+      assert.ok(failure instanceof RekeyError);
       assert.deepEqual(
         { verified, verifiedAt, formerRefused },
         { verified: false, verifiedAt: saved?.verifiedAt, formerRefused: undefined },
