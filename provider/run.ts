@@ -150,14 +150,13 @@ function placeOf({ service, onlyId }: SecretKind, settings: Settings): Place | u
   }
 }
 
-/** Milliseconds of the longest wait. */
+/** Milliseconds of the first and of the longest wait. Each one is twice as long as the one before. */
+const firstWaitMs = 200;
 const maxWaitMs = 5_000;
 
 interface Polling<T> {
   readonly act: () => Promise<T>;
   readonly isDone: (result: T) => boolean;
-  /** Each wait is twice as long as the one before. */
-  readonly firstWaitMs: number;
   /** Time of the run's clock after which nothing begins. */
   readonly endsAtMs: number;
 }
@@ -167,7 +166,7 @@ interface Polling<T> {
  *
  * @returns the last result: if nothing more may begin or the run ends, that of an attempt that is not done
  */
-export async function poll<T>({ options }: Run, { act, isDone, firstWaitMs, endsAtMs }: Polling<T>): Promise<T> {
+export async function poll<T>({ options }: Run, { act, isDone, endsAtMs }: Polling<T>): Promise<T> {
   const { clock, end } = options;
   for (let waitMs = firstWaitMs; ; waitMs = Math.min(2 * waitMs, maxWaitMs)) {
     const result = await act();

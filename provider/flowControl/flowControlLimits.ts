@@ -160,7 +160,6 @@ async function send(
     const shown = await poll(run, {
       act: async () => shownBy(await flowControl.get(flowControlKey)),
       isDone: (state) => missingIn(state).length === 0,
-      firstWaitMs: 100,
       endsAtMs: run.options.clock.elapsedMs() + run.options.settings.deadlineMs,
     });
     const missing = missingIn(shown);

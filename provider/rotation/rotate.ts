@@ -270,5 +270,5 @@ function readUntilShown(subject: Subject, { memory }: State, run: Run): Promise<
       return { why: `it could not be read (${happened})`, isFinal: delivery === "rejected" && status !== 429 };
     }
   };
-  return poll(run, { act, isDone: ({ isFinal }) => isFinal, firstWaitMs: 250, endsAtMs });
+  return poll(run, { act, isDone: ({ isFinal }) => isFinal, endsAtMs });
 }

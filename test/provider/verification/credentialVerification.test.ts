@@ -136,7 +136,7 @@ const scenarios: Readonly<Record<string, readonly Step[]>> = {
   "names an index and its address": [
     {
       said: ofIndex(1),
-      fails: /^(?!.*(password|connection|database)).*new token is refused.*the endpoint in its record\./s,
+      fails: /^(?!.*(password|connection|database)).*new token is refused.*check the address\./s,
     },
     { said: ofIndex(1), accepts: [1], tried: "1 wrong" },
     {
@@ -149,7 +149,7 @@ const scenarios: Readonly<Record<string, readonly Step[]>> = {
     {
       said: ofQueue(1),
       accepts: () => busy,
-      fails: /^(?!.*(password|connection|database)).*rekey:queueUrl.* the queue is/s,
+      fails: /^(?!.*(password|connection|database)).*queue.example.com.* the queue is/s,
     },
     {
       said: ofQueue(1),
