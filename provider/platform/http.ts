@@ -17,14 +17,11 @@ export interface Service {
   readonly authorization: string;
 }
 
-export interface ApiRequest {
+export interface ApiRequest
+  extends Pick<RequestFacts, "purpose" | "toCheck">, Partial<Pick<RequestFacts, "consequences">> {
   readonly method: "GET" | "POST";
   /** Whether a POST may be delivered twice without harm. Default: it is not repeated once it may have arrived. */
   readonly idempotent?: boolean;
-  /** Of a POST. */
-  readonly consequences?: RequestFacts["consequences"];
-  readonly purpose: RequestFacts["purpose"];
-  readonly toCheck?: RequestFacts["toCheck"];
   /** Path below the service's address, its parts already encoded. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string>>;
