@@ -1,5 +1,5 @@
 import { RequestError, SettingsError } from "../platform/errors";
-import { queueToken, keyOf, ownerOf, pluralOf, type SecretKind, type Subject, kinds } from "../platform/secretKind";
+import { queueToken, ownerOf, pluralOf, type SecretKind, type Subject, kinds } from "../platform/secretKind";
 import { PlatformClient } from "../platformClient";
 import { orUndefined } from "../records/fields";
 import { clockToleranceMs, readDate } from "../rotation/schedule";
@@ -97,14 +97,14 @@ export function coverageOf(
   const unlisted = account.filter((one) => "why" in one);
   // What the state knows of a kind that could not be listed.
   const unseen = here.filter(({ kind }) => unlisted.some((one) => one.kind === kind));
-  const subjects = new Map<string, ListedSecret>(unseen.map(({ kind, id }) => [keyOf({ kind, id }), { kind, id }]));
-  for (const secret of account) if ("id" in secret) subjects.set(keyOf(secret), secret);
+  const subjects = new Map<string, ListedSecret>(unseen.map(({ kind, id }) => [ownerOf({ kind, id }), { kind, id }]));
+  for (const secret of account) if ("id" in secret) subjects.set(ownerOf(secret), secret);
   const from = since === undefined ? undefined : readDate(since);
   const secrets = [...subjects].map(([key, secret]) => {
-    const resources = here.filter((one) => keyOf(one) === key);
+    const resources = here.filter((one) => ownerOf(one) === key);
     return covered(secret, resources, from);
   });
-  const missing = here.filter((one) => !subjects.has(keyOf(one)));
+  const missing = here.filter((one) => !subjects.has(ownerOf(one)));
   const named = (one: RotatedSecret) => `${one.resource} (${ownerOf(one)})`;
   return {
     since,

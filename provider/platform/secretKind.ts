@@ -64,11 +64,6 @@ export interface Place {
   readonly address?: string | undefined;
 }
 
-/** A secret of an account, as a key. */
-export function keyOf({ kind, id }: Subject): string {
-  return `${kind.noun} ${id}`;
-}
-
 /** What has the secret, in messages: `database "sessions"` */
 export function ownerOf({ kind: { noun, onlyId }, id }: Subject): string {
   return onlyId === undefined ? `${noun} ${JSON.stringify(id)}` : `the ${noun}`;

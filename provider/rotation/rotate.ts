@@ -1,5 +1,5 @@
 import { InternalError, RefusedError, RekeyError, RequestError } from "../platform/errors";
-import { keyOf, secretOf, type Subject, ownerOf } from "../platform/secretKind";
+import { secretOf, type Subject, ownerOf } from "../platform/secretKind";
 import { type CredentialName, type Credentials, valuesOf } from "../records/fields";
 import { poll, untilEnd, type Run } from "../run";
 import { type SecretResponse } from "../records/response";
@@ -16,7 +16,7 @@ import { isShown, readsIn, save, tryRecipients } from "./save";
  * later run can show that they are refused.
  */
 export function formerIn(subject: Subject, run: Run): Credentials[] {
-  return run.shared(`former ${keyOf(subject)}`, (): Credentials[] => []);
+  return run.shared(`former ${secretOf(subject)}`, (): Credentials[] => []);
 }
 
 /**

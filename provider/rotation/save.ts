@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { NotEncryptedError, RefusedError } from "../platform/errors";
-import { keyOf, secretOf, type Subject } from "../platform/secretKind";
+import { secretOf, type Subject } from "../platform/secretKind";
 import { type CredentialName, credentialNames, type Credentials, kindOf } from "../records/fields";
 import { jsonText } from "../records/properties";
 import { type Run } from "../run";
@@ -12,7 +12,7 @@ import { savesNone } from "./plan";
 
 /** What each read of this run has shown. What the platform shows may leave the state. */
 export function readsIn(subject: Subject, run: Run): Credentials[] {
-  return run.shared(`shown ${keyOf(subject)}`, (): Credentials[] => []);
+  return run.shared(`shown ${secretOf(subject)}`, (): Credentials[] => []);
 }
 
 /**

@@ -1,6 +1,6 @@
 import { nameOf, type Credential } from "../platform/endpoint";
 import { outputsAreFormer, RekeyError } from "../platform/errors";
-import { keyOf, ownerOf, kinds } from "../platform/secretKind";
+import { ownerOf, kinds } from "../platform/secretKind";
 import { isObject, isSet } from "../records/fields";
 import { isUnknown } from "../records/properties";
 import { type Planned, type Resource, type Result } from "../resource";
@@ -111,7 +111,7 @@ function plan(saved: CredentialVerificationOutputs | undefined, { access }: Cred
 
 /** Whether a secret was reset, has another credential, or failed, since it was verified. */
 function isDue({ subject, count, current }: Target, before: Memory): boolean {
-  const entry = before.get(keyOf(subject));
+  const entry = before.get(ownerOf(subject));
   if (entry?.count !== count) return true;
   const { accepted } = entry;
   if (!accepted || !current) return accepted !== current;
@@ -133,7 +133,7 @@ async function apply(
   const targets = targetsIn(access, Object.fromEntries(own));
   const results = await Promise.all(
     targets.map(async (target): Promise<Verified> => {
-      const entry = before.get(keyOf(target.subject));
+      const entry = before.get(ownerOf(target.subject));
       return entry && !isDue(target, before) ? { target, entry } : verifyTarget(target, entry, tools);
     }),
   );
@@ -146,7 +146,7 @@ async function apply(
     verified: failure === undefined && open.length === 0,
     verifiedAt: isVerified ? clock.now().toISOString() : saved?.verifiedAt,
     formerRefused: failure || !refused.includes(true) || refused.includes(false) ? undefined : true,
-    memory: JSON.stringify(Object.fromEntries(results.map(({ target, entry }) => [keyOf(target.subject), entry]))),
+    memory: JSON.stringify(Object.fromEntries(results.map(({ target, entry }) => [ownerOf(target.subject), entry]))),
   };
   // For example after a reset that was not confirmed.
   const text = `Not verified, because no current credential is known: ${named(open).join(", ")}.`;

@@ -372,7 +372,7 @@ describe("verification: CredentialVerification", () => {
 
   it("verifies again what is damaged, and claims nothing from it", async () => {
     const { outputs } = await verify(at(1));
-    for (const memory of ["", "[]", `{"database db":1}`, outputs.memory.slice(0, -9)]) {
+    for (const memory of ["", "[]", '{"database \\"db\\"":1}', outputs.memory.slice(0, -9)]) {
       assert.equal(plan({ ...outputs, memory }, inputs(at(1))).changes, true);
       fake.probe = accepting([2]);
       assertFields((await verify(at(2), { ...outputs, memory })).outputs, { verified: true, formerRefused: undefined });
