@@ -1,7 +1,8 @@
 import { type Fields, isObject, type RecordOf } from "../records/fields";
 import { readRecord, credentialsIn, tryReadJson, tryReadObject } from "../records/response";
 import { RequestError, type RequestFacts, type RequestProblem } from "./errors";
-import { type KnownSecrets, quote } from "./redact";
+import { quote } from "./quote";
+import { type KnownSecrets } from "./redact";
 import { type Failure } from "./retry";
 
 export type ServiceName = "management" | "queue" | "database";

@@ -13,7 +13,8 @@ import {
 import { RequestError, type RequestFacts } from "./errors";
 import { whyNotSent } from "./failures";
 import { HttpRequester, type RequesterOptions, RequestQueue } from "./http";
-import { type KnownSecrets, quote } from "./redact";
+import { quote } from "./quote";
+import { type KnownSecrets } from "./redact";
 
 /** What a server does with a credential; `words` are its own, without secrets, and `why` may be shown, too. */
 export type ProbeResult =

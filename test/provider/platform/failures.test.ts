@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { errorOf, type ServiceName, unusable } from "../../../provider/platform/failures";
 import { type Failure } from "../../../provider/platform/retry";
-import { KnownSecrets, leftOut } from "../../../provider/platform/redact";
+import { leftOut } from "../../../provider/platform/quote";
+import { KnownSecrets } from "../../../provider/platform/redact";
 
 const password = "canary-password";
 const consequences = { unchanged: "Unchanged.", unknown: "Perhaps changed." };

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { KnownSecrets, leftOut, quote } from "../../../provider/platform/redact";
+import { leftOut, quote } from "../../../provider/platform/quote";
+import { KnownSecrets } from "../../../provider/platform/redact";
 import { encodings } from "../../support/canaries";
 
 const password = 'p@ss "w/rd"<+&é😀\\';
