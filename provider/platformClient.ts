@@ -1,12 +1,8 @@
+import { listAccount, type ListedRecord } from "./platform/accountList";
 import { Connections } from "./platform/connections";
-import { RequestError, type RequestFacts } from "./platform/errors";
 import { FlowControl, type Queue } from "./platform/flowControl";
 import {
-  type ApiRequest,
-  type ApiResponse,
-  factsOf,
   HttpRequester,
-  isIdempotent,
   type Permission,
   type Requester,
   type RequesterOptions,
@@ -14,21 +10,16 @@ import {
   type Service,
 } from "./platform/http";
 import { CredentialProbe, type ProbeRequest, type ProbeResult } from "./platform/probe";
+import { type QueueUser, ReadTokenRequester } from "./platform/readToken";
 import { KnownSecrets } from "./platform/redact";
-import { ownerOf, queueToken, type SecretKind } from "./platform/secretKind";
-import { listAccount, type ListedRecord, SecretOperations } from "./platform/secretOperations";
-import { type SecretResponse } from "./records/response";
+import { queueToken, type SecretKind } from "./platform/secretKind";
+import { SecretOperations } from "./platform/secretOperations";
 import { type Settings } from "./settings/settings";
-
-/** The queue's user as this process has read it last. */
-interface ReadUser {
-  current?: Promise<Pick<SecretResponse, "credentials">> | undefined;
-}
 
 /** What all requests of a run share. What depends on settings is made when it is first needed. */
 interface Shared {
   readonly secrets: KnownSecrets;
-  readonly queueUser: ReadUser;
+  readonly queueUser: QueueUser;
   requests?: { readonly queue: RequestQueue; readonly connections: Connections };
   probe?: CredentialProbe;
   queue?: Queue;
@@ -151,61 +142,5 @@ export class PlatformClient {
       resetHeaders: settings.preset?.resetHeaders,
       beforeSend,
     });
-  }
-}
-
-/** Sends requests to the queue with a token that is read when it is first needed, and once more if it is refused. */
-export class ReadTokenRequester implements Requester {
-  constructor(
-    private readonly user: ReadUser,
-    private readonly sources: {
-      /** `rekey:queueUserId` */
-      readonly userId: string;
-      readonly baseUrl: string;
-      readonly users: Pick<SecretOperations, "read">;
-      readonly requesterWith: (token: string) => Requester;
-    },
-    readonly secrets: KnownSecrets,
-  ) {}
-
-  async send(request: ApiRequest): Promise<ApiResponse> {
-    const { baseUrl, requesterWith } = this.sources;
-    const facts = factsOf(request, baseUrl);
-    const first = this.#read();
-    const token = await this.#tokenIn(first, facts);
-    try {
-      return await requesterWith(token).send(request);
-    } catch (error) {
-      if (!isIdempotent(request) || !(error instanceof RequestError) || error.status !== 401) throw error;
-      // Another process has reset it. Requests that were refused together read it once.
-      if (this.user.current === first) this.user.current = undefined;
-      const renewed = await this.#tokenIn(this.#read(), facts);
-      if (renewed === token) throw error;
-      return requesterWith(renewed).send(request);
-    }
-  }
-
-  #read(): NonNullable<ReadUser["current"]> {
-    const current = (this.user.current ??= this.sources.users.read(this.sources.userId));
-    current.catch(() => {
-      if (this.user.current === current) this.user.current = undefined;
-    });
-    return current;
-  }
-
-  async #tokenIn(read: NonNullable<ReadUser["current"]>, facts: RequestFacts): Promise<string> {
-    const user = `${ownerOf({ kind: queueToken, id: this.sources.userId })} (rekey:queueUserId)`;
-    const notSent = (happened: string, advice: string) => new RequestError("not sent", facts, { happened, advice });
-    const { credentials } = await read.catch((error: unknown) => {
-      if (!(error instanceof RequestError)) throw error;
-      throw notSent(`the token of ${user} could not be read: ${error.happened}`, error.advice);
-    });
-    const { token = "" } = credentials;
-    // Only visible ASCII can be sent.
-    if (/^[\x21-\x7e]+$/.test(token)) return token;
-    throw notSent(
-      `the platform does not show the token of ${user}`,
-      "Set rekey:queueToken instead of rekey:queueUserId.",
-    );
   }
 }

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { listAccount } from "../../../provider/platform/secretOperations";
+import { listAccount } from "../../../provider/platform/accountList";
 import { RequestError } from "../../../provider/platform/errors";
 import { databasePassword, vectorToken } from "../../../provider/platform/secretKind";
 import { FakeRequester } from "../../support/fakeRequester";

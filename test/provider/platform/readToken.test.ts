@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { RequestError } from "../../provider/platform/errors";
-import { FlowControl } from "../../provider/platform/flowControl";
-import { queueToken } from "../../provider/platform/secretKind";
-import { SecretOperations } from "../../provider/platform/secretOperations";
-import { ReadTokenRequester } from "../../provider/platformClient";
-import { FakeRequester } from "../support/fakeRequester";
+import { RequestError } from "../../../provider/platform/errors";
+import { FlowControl } from "../../../provider/platform/flowControl";
+import { queueToken } from "../../../provider/platform/secretKind";
+import { SecretOperations } from "../../../provider/platform/secretOperations";
+import { ReadTokenRequester } from "../../../provider/platform/readToken";
+import { FakeRequester } from "../../support/fakeRequester";
 
 const facts = {
   purpose: "do it",

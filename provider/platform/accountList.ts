@@ -1,0 +1,42 @@
+import { isObject } from "../records/fields";
+import { credentialsIn } from "../records/response";
+import { jsonIn, listIn, recordIn, unusable } from "./failures";
+import { type Requester } from "./http";
+import { pluralOf, type SecretKind } from "./secretKind";
+
+/** What a list shows of one thing that has a secret: its id, and the fields of the table that are not credentials. */
+export interface ListedRecord extends Readonly<Record<string, unknown>> {}
+
+/**
+ * Lists what has a secret of one kind. It is whole or an error: a program that uses a part of a list for a fleet would
+ * drop the other databases. No error shows a value of the list.
+ *
+ * @see docs/interface.md#list-what-an-account-has
+ */
+export async function listAccount(requester: Requester, kind: SecretKind, path: string): Promise<ListedRecord[]> {
+  const response = await requester.send({
+    method: "GET",
+    path,
+    isList: true,
+    purpose: `list the ${pluralOf(kind)}`,
+    toCheck: kind.paths ? [] : ["rekey:databaseListPath"],
+  });
+  const { listed = {}, id: idField = "id" } = kind.table;
+  const entries = listIn(response, jsonIn(response), pluralOf(kind));
+  const ids = new Set<unknown>();
+  const records = entries.map((sent, index): ListedRecord => {
+    const at = `entry ${index + 1}: `;
+    // A field that is null is not shown.
+    const shown = isObject(sent)
+      ? Object.fromEntries(Object.entries(sent).filter(([, value]) => value !== null))
+      : sent;
+    const record = recordIn<typeof listed>(response, listed, shown, at);
+    const id = record[idField];
+    if (id === undefined) throw unusable(response, `cannot be read (${at}it has no ${idField})`);
+    if (ids.has(id)) throw unusable(response, `cannot be read (${at}it has the same ${idField} as another one)`);
+    ids.add(id);
+    return record;
+  });
+  requester.secrets.add(credentialsIn(entries));
+  return records;
+}
