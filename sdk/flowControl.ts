@@ -3,7 +3,7 @@ import { type FlowControlKey } from "../provider/records/flowControl";
 import { DynamicResource } from "./dynamicResource";
 import { type TriggerArgs } from "./rotation";
 
-/** The arguments of `FlowControlLimits`. At least one of `parallelism`, `rate` and `paused` must be set. */
+/** The arguments of `FlowControlLimits`. */
 export interface FlowControlLimitsArgs {
   /** The key. Changing it replaces the resource: the limits of the former key are unpinned. */
   flowControlKey: pulumi.Input<string>;
