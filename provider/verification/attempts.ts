@@ -112,6 +112,13 @@ export function isSameCredential(a: AccessCredential, b: AccessCredential): bool
   return "mark" in b ? saltedMark(b.salt, a.value) === b.mark : a.value === b.value;
 }
 
+/** The source of the address at which a credential is tried. */
+const addresses = {
+  database: "connection and rekey:databaseHost",
+  index: "the endpoint in its record",
+  queue: "rekey:queueUrl (the address of its region)",
+} as const;
+
 /** The current credential must be accepted, and a wrong one and the former ones refused. */
 async function tryAll(
   { subject }: Target,
@@ -134,7 +141,7 @@ async function tryAll(
     if (result.kind === (credential === current ? "accepted" : "refused")) continue;
     if (result.kind === "unknown") {
       const which = credential === current ? "the new" : credential === wrong ? "a wrong" : "a former";
-      const check = `Check the address, rekey:proxy and rekey:caFile, and whether the ${server} is active.`;
+      const check = `Check ${addresses[service]}, rekey:proxy and rekey:caFile, and whether the ${server} is active.`;
       return { reason: `${which} ${what} could not be tried: ${result.why} ${at}`, advice: `${check} ${moreTime}` };
     }
     const otherwise =
@@ -144,7 +151,7 @@ async function tryAll(
           ? `the ${server} is open to everyone: it accepts any ${what}`
           : `a former ${what} is still accepted`;
     const check = credential === wrong ? `it requires a ${what}` : "the reset was applied";
-    const advice = `Check at the platform whether ${check}, and check the address. ${moreTime}`;
+    const advice = `Check at the platform whether ${check}, and check ${addresses[service]}. ${moreTime}`;
     return { reason: `${otherwise} ${at}`, advice };
   }
   return undefined;

@@ -136,7 +136,7 @@ const scenarios: Readonly<Record<string, readonly Step[]>> = {
   "names an index and its address": [
     {
       said: ofIndex(1),
-      fails: /^(?!.*(password|connection|database)).*new token is refused.*check the address\./s,
+      fails: /^(?!.*(password|connection|database)).*new token is refused.*the endpoint in its record\./s,
     },
     { said: ofIndex(1), accepts: [1], tried: "1 wrong" },
     {
@@ -149,7 +149,7 @@ const scenarios: Readonly<Record<string, readonly Step[]>> = {
     {
       said: ofQueue(1),
       accepts: () => busy,
-      fails: /^(?!.*(password|connection|database)).*queue.example.com.* the queue is/s,
+      fails: /^(?!.*(password|connection|database)).*rekey:queueUrl.* the queue is/s,
     },
     {
       said: ofQueue(1),
@@ -372,7 +372,7 @@ describe("verification: CredentialVerification", () => {
 
   it("verifies again what is damaged, and claims nothing from it", async () => {
     const { outputs } = await verify(at(1));
-    for (const memory of ["", "[]", '{"database \\"db\\"":1}', outputs.memory.slice(0, -9)]) {
+    for (const memory of ["", "[]", `{"database db":1}`, outputs.memory.slice(0, -9)]) {
       assert.equal(plan({ ...outputs, memory }, inputs(at(1))).changes, true);
       fake.probe = accepting([2]);
       assertFields((await verify(at(2), { ...outputs, memory })).outputs, { verified: true, formerRefused: undefined });
