@@ -134,8 +134,9 @@ function credentialsOf(state: State): FleetCredentials | undefined {
   return Object.keys(values).length > 0 ? values : undefined;
 }
 
+/** The whole record, if it is known: without `exactIntegers`, it is only what `access` keeps of it. */
 function recordOf({ record, exactIntegers }: State): FleetRecord | undefined {
-  return record && { record, exactIntegers };
+  return record && exactIntegers && { record, exactIntegers };
 }
 
 /** What is saved of a database that was not attempted. */

@@ -123,6 +123,9 @@ describe("fleet: what is saved", () => {
       await fleet.refresh();
       assert.equal(fleet.saved?.records["a"]?.record["state"], saved);
     }
+    // That of the other one is known in part, until it is read or reset.
+    await fleet.up({ databases: of("a", "b"), version: 3, includeRecords: true });
+    assert.deepEqual(Object.keys(fleet.saved?.records ?? {}), ["b"]);
   });
 
   it("is refused if it is damaged, and a refresh keeps it", async () => {
