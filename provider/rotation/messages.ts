@@ -225,7 +225,7 @@ const texts = {
   /** Values that are nowhere else. */
   kept: ({ names }: Details) =>
     `stays in the state, as a secret, although saveCredentials is false (${names || "in encryptedCredentials"}): no read shows them, so they would be lost. The next \`up\` reads them again, and removes what it shows. To encrypt them instead, set encryptFor.`,
-  later: () => "is not known by its value: saveCredentials and encryptFor apply to the credentials of the next reset.",
+  later: () => "has a value that is not known: saveCredentials and encryptFor take effect with the next reset.",
   /** A read shows nothing that is known, with other settings. */
   elsewhere: ({ kind }: Details) =>
     `was read with another ${accountSettings(kind)}, where it may be another one: it was not compared, and the saved state stays.`,
