@@ -108,6 +108,7 @@ export function withPending(
         // Of several in a row, the first one may be the one that was applied. Clocks may have been set back.
         at: last && last.at < at ? last.at : at,
         since: last ? last.since : since,
+        lastAt: at,
         // Without it, no read can settle the reset.
         before: bestOf(before) ? before : undefined,
       },
@@ -157,7 +158,10 @@ export function confirm(
   context: Context,
 ): State {
   const { memory } = unconfirmed;
-  const { trigger = "", reason, before = {} } = memory.pending ?? {};
+  const { trigger = "", reason, before = {}, lastAt = made.at } = memory.pending ?? {};
+  const now = context.now.toISOString();
+  // `rotateEvery` counts from the last of several in a row. Clocks may have been set back.
+  const rotatedAt = lastAt < now ? lastAt : now;
   const previous: Marks = { ...memory.current, ...before };
   const after: Memory = {
     ...memory,
@@ -165,7 +169,7 @@ export function confirm(
     pending: undefined,
     former: latest([...memory.former, ...memory.maybeFormer, ...bestMark(before), ...bestMark(memory.current)]),
     maybeFormer: [],
-    rotatedAt: made.at,
+    rotatedAt,
     made: [...memory.made.slice(1), made],
   };
   // A roll makes the next key the current one, although nothing may show it. One that was current before it is former.
@@ -190,7 +194,7 @@ export function confirm(
   const current = marksOf(memory, credentialsIn(state));
   return {
     ...state,
-    rotatedAt: made.at,
+    rotatedAt,
     rotationCount: unconfirmed.rotationCount + 1,
     rotationReason: reason,
     memory: {

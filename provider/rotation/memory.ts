@@ -55,6 +55,8 @@ interface Pending {
   /** When the first of them was sent (ISO 8601, UTC), and the `rotatedSince` that it applies. */
   readonly at: string;
   readonly since?: string | undefined;
+  /** When the last of them was sent. */
+  readonly lastAt: string;
   /** What was current before it. Undefined if no read can show whether it was applied. */
   readonly before?: Marks | undefined;
 }

@@ -63,6 +63,10 @@ describe("a random walk, with both adapters", function () {
       ...[set({ canRead: false }), edit({ rotateEvery: "12h" }), up(), edit({ version: 0 }), wait(13)],
       ...[up("lost, applied"), up(), edit({ version: 1 }), up()],
     ],
+    "a scheduled reset that is sent again and settled is not due at once": [
+      "PasswordRotation",
+      ...[edit({ rotateEvery: "12h" }), up("lost, not applied"), wait(13), up("lost, applied")],
+    ],
     "after three unconfirmed resets nothing is sent until the version changes": [
       "PasswordRotation",
       ...[set({ canRead: false }), up("lost, applied"), up("lost, not applied"), up("lost, applied"), up()],

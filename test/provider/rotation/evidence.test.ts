@@ -180,7 +180,8 @@ describe("evidence: a reset whose response is lost", () => {
       context(0),
     );
     const { before, trigger, ...pending } = memory.pending ?? assert.fail();
-    assert.deepEqual(pending, { reason: "trigger", count: 1, at: at(0).toISOString(), since: undefined });
+    const sent = at(0).toISOString();
+    assert.deepEqual(pending, { reason: "trigger", count: 1, at: sent, since: undefined, lastAt: sent });
     assert.notEqual(trigger, lost(all(2)).memory.pending?.trigger);
     assert.equal(before, undefined);
     assert.equal(learn(lost(all(2)), shows(all(3)), context(0)).state.rotatedAt, at(0).toISOString());
