@@ -187,10 +187,17 @@ export interface ReadJson {
 /** @returns undefined for a text that is not JSON */
 export function tryReadJson(jsonText: string): ReadJson | undefined {
   return (
+    orUndefined(() => readPlain(jsonText)) ??
     orUndefined(() => readExactly(jsonText)) ??
     // The stack overflows at some thousand levels. That of `JSON.parse` does not.
     orUndefined(() => ({ value: JSON.parse(jsonText) as unknown, duplicates: [], isInexact: true }))
   );
+}
+
+/** Reads a text of which `JSON.parse` loses nothing, as most are: several times as fast as the exact reader. */
+function readPlain(jsonText: string): ReadJson | undefined {
+  const value: unknown = /\d{16}/.test(jsonText) ? undefined : JSON.parse(jsonText);
+  return JSON.stringify(value) === jsonText ? { value, duplicates: [] } : undefined;
 }
 
 function readExactly(jsonText: string): ReadJson {
