@@ -51,13 +51,13 @@ export function claimedRoll(plan: Plan, before: Memory, noticed: Learned, desire
   const { currentKey, nextKey } = before.current;
   const isNewVersion = plan.kind === "reset" && plan.reason === "trigger" && !before.pending;
   if (!isNewVersion || !nextKey || nextKey === currentKey || memory.current.currentKey !== nextKey) return undefined;
-  const rotatedAt = memory.rolledAt ?? memory.rotatedAt;
+  const rotatedAt = memory.rolledAt ?? memory.scheduledFrom;
   const state: State = {
     ...noticed.state,
     rotatedAt,
     rotationCount: rotationCount + 1,
     rotationReason: "trigger",
-    memory: { ...memory, applied: triggerMark(memory, desired), rotatedAt },
+    memory: { ...memory, applied: triggerMark(memory, desired), scheduledFrom: rotatedAt },
   };
   return { state, findings: [{ kind: "claimed" }, ...noticed.findings.filter(({ kind }) => kind === "unknown")] };
 }

@@ -71,7 +71,7 @@ export function judge(memory: Memory, shown: Marks, context: Context): Verdict {
 }
 
 /** Whether a read may still show what the last reset has replaced. */
-function mayBeLate({ rotatedAt, rolledAt = rotatedAt }: Memory, { kind, now }: Context): boolean {
+function mayBeLate({ scheduledFrom, rolledAt = scheduledFrom }: Memory, { kind, now }: Context): boolean {
   return kind.minInterval === undefined || Math.abs(now.getTime() - Date.parse(rolledAt)) < latestReadMs;
 }
 
@@ -105,8 +105,8 @@ export function withPending(
       applied: memory.applied ?? "",
       pending: {
         ...(isAgain ? { ...last, count: last.count + 1 } : { trigger, reason, count: 1 }),
-        // Of several in a row, the first one may be the one that was applied. Clocks may have been set back.
-        at: last && last.at < at ? last.at : at,
+        // Of several in a row, the first one may be the one that was applied.
+        at: earlier(at, last?.at),
         since: last ? last.since : since,
         lastAt: at,
         // Without it, no read can settle the reset.
@@ -159,9 +159,6 @@ export function confirm(
 ): State {
   const { memory } = unconfirmed;
   const { trigger = "", reason, before = {}, lastAt = made.at } = memory.pending ?? {};
-  const now = context.now.toISOString();
-  // `rotateEvery` counts from the last of several in a row. Clocks may have been set back.
-  const rotatedAt = lastAt < now ? lastAt : now;
   const previous: Marks = { ...memory.current, ...before };
   const after: Memory = {
     ...memory,
@@ -169,7 +166,8 @@ export function confirm(
     pending: undefined,
     former: latest([...memory.former, ...memory.maybeFormer, ...bestMark(before), ...bestMark(memory.current)]),
     maybeFormer: [],
-    rotatedAt,
+    // From the last of several in a row: otherwise, the next one could be due at once.
+    scheduledFrom: earlier(lastAt, context.now.toISOString()),
     made: [...memory.made.slice(1), made],
   };
   // A roll makes the next key the current one, although nothing may show it. One that was current before it is former.
@@ -194,7 +192,7 @@ export function confirm(
   const current = marksOf(memory, credentialsIn(state));
   return {
     ...state,
-    rotatedAt,
+    rotatedAt: made.at,
     rotationCount: unconfirmed.rotationCount + 1,
     rotationReason: reason,
     memory: {
@@ -226,9 +224,8 @@ export function learn(saved: State, read: SecretResponse, context: Context): Lea
     return { state, findings: [{ kind: "overtaken" }] };
   }
   if (verdict !== "new" || !maySettle(here.memory, context)) return { state: here, findings: [] };
-  // It is not newer than the read. Clocks may have been set back.
-  const now = context.now.toISOString();
-  const made = { at: pending.at < now ? pending.at : now, since: pending.since };
+  // It is not newer than the read.
+  const made = { at: earlier(pending.at, context.now.toISOString()), since: pending.since };
   const state = confirm(here, [read], made, context);
   return { state, findings: [{ kind: "settled" }, ...found("unknown", unknownIn(state.memory.current))] };
 }
@@ -286,6 +283,11 @@ function found(kind: Finding["kind"], names: readonly string[]): Finding[] {
 /** The next key, if it did not become the current one. */
 function skipped(before: Marks, { currentKey }: Marks): string[] {
   return currentKey && before.nextKey && before.nextKey !== currentKey ? [before.nextKey] : [];
+}
+
+/** The earlier of two times: a clock may have been set back. */
+function earlier(a: string, b = a): string {
+  return a < b ? a : b;
 }
 
 /** The newest marks, each once. */

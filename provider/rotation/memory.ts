@@ -23,15 +23,15 @@ export interface Memory {
   readonly current: Marks;
   /** What confirmed resets have replaced, the newest last: marks of the best credential of each record. */
   readonly former: readonly string[];
-  /** What was current or shown since the last confirmed reset, and no longer is: it may return, until the next one. */
+  /** What may have been replaced since the last confirmed reset. Until the next one, it may return. */
   readonly maybeFormer: readonly string[];
   /**
    * The name of the best credential of the records that were replaced, in the order of `credentialNames`. A record is
    * judged by the credential with this name, or by a better current one.
    */
   readonly best?: CredentialName | undefined;
-  /** The last confirmed reset or the adoption, from which `rotateEvery` counts (ISO 8601, UTC). */
-  readonly rotatedAt: string;
+  /** From when `rotateEvery` counts: the adoption, or when the last confirmed reset was sent (ISO 8601, UTC). */
+  readonly scheduledFrom: string;
   /**
    * For a secret that is rolled: the last roll, confirmed or not, or the read that noticed a roll by someone else.
    */
@@ -106,7 +106,7 @@ export function emptyMemory({ kind, now, place }: { kind: SecretKind; now: Date;
     current: {},
     former: [],
     maybeFormer: [],
-    rotatedAt: now.toISOString(),
+    scheduledFrom: now.toISOString(),
     made: kind.minInterval === undefined ? [{}] : [{}, {}],
     place,
     declared: {},
@@ -183,7 +183,7 @@ export interface Progress {
 
 export function progressOf({ memory, rotatedAt }: State): Progress {
   const outcome = memory.pending ? "unknown" : rotatedAt === undefined ? "adopted" : "reset";
-  return { outcome, adoptedAt: outcome === "adopted" ? memory.rotatedAt : undefined };
+  return { outcome, adoptedAt: outcome === "adopted" ? memory.scheduledFrom : undefined };
 }
 
 /** The credentials with some names, as far as they are known. Those that are not text are damaged. */

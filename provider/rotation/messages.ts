@@ -160,7 +160,7 @@ function concerns(memory: Memory, plan: Plan, { rotateEvery }: Desired, context:
   if (isElsewhere(memory, context) && plan.kind !== "refuse") {
     all.push({ text: `may be another one, which is not compared: ${whyElsewhere(memory, context)}.`, isWarning: true });
   }
-  const compared = { minInterval: memory.rolledAt, rotateEvery: rotateEvery ? memory.rotatedAt : undefined };
+  const compared = { minInterval: memory.rolledAt, rotateEvery: rotateEvery ? memory.scheduledFrom : undefined };
   for (const [input, time] of Object.entries(compared)) {
     if (time === undefined || !isFuture(time, context.now)) continue;
     const effect =

@@ -121,8 +121,8 @@ function decide(memory: Memory | undefined, desired: Desired, context: Context):
   if (applied === undefined) return { kind: "keep" };
   if (trigger !== "" && trigger !== applied) return reset("trigger");
   if (isOlder(memory, rotatedSince, context.now)) return reset("rotatedSince", memory.made[0]?.at);
-  return rotateEvery && dueFrom(memory.rotatedAt, rotateEvery) <= context.now
-    ? reset("schedule", memory.rotatedAt)
+  return rotateEvery && dueFrom(memory.scheduledFrom, rotateEvery) <= context.now
+    ? reset("schedule", memory.scheduledFrom)
     : { kind: "keep" };
 }
 

@@ -138,7 +138,7 @@ function outputsOf(subject: Subject, state: State, names: readonly string[], run
     ...progressOf(state),
     ...urlsOf(subject, state, run),
     [subject.kind.idInput]: subject.id,
-    nextRotationAt: rotateEvery ? dueAt(memory.rotatedAt, rotateEvery).toISOString() : undefined,
+    nextRotationAt: rotateEvery ? dueAt(memory.scheduledFrom, rotateEvery).toISOString() : undefined,
     currentKeySince: memory.made[0]?.at,
     access: access && jsonText(access),
     memory: writeMemory(memory),

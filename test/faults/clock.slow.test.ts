@@ -35,10 +35,10 @@ for (const hours of [24, -24]) {
         title: [42, fault, "diff", "nothing but rotateEvery changes; 0 sent"],
         test: async ({ host }) => {
           const changes = async (days: number, more = {}) => {
-            const rotatedAt = new Date(Date.now() - days * 86_400_000).toISOString();
+            const scheduledFrom = new Date(Date.now() - days * 86_400_000).toISOString();
             const inputs = rotation("db", { version: "1", ...more });
             const former = formerOutputs("db", host.adapter);
-            const memory = writeMemory({ ...readMemory(former["memory"]), rotatedAt, declared: more });
+            const memory = writeMemory({ ...readMemory(former["memory"]), scheduledFrom, declared: more });
             return (await host.diff("db", { ...former, memory }, inputs)).changes;
           };
           assert.equal(await changes(100), false);

@@ -9,7 +9,8 @@ export interface Seen extends Properties {
   readonly outcome: "reset" | "adopted" | "unknown";
   readonly rotationCount: number;
   readonly rotatedAt?: string;
-  readonly adoptedAt?: string;
+  /** From when a schedule counts. */
+  readonly scheduledFrom: string;
   readonly salt: string;
   readonly place: string;
   /** The mark of the current key. */
@@ -118,7 +119,7 @@ export class Secret {
   #due(saved: Seen | undefined, { program, settings, now }: Taken): Due | undefined {
     const { version, rotateEvery, isLeaked, initialRotation } = program;
     if (saved === undefined) return initialRotation || isLeaked ? "created" : undefined;
-    const { outcome, rotatedAt, adoptedAt } = saved;
+    const { outcome, rotatedAt, scheduledFrom } = saved;
     if (outcome === "unknown") {
       if (version > 0 && version !== this.#attempted) return "trigger";
       if (this.#unconfirmed < 3) return "again";
@@ -132,7 +133,7 @@ export class Secret {
     const isOlder = this.#isKeys || (this.#since < now && !(at >= now && at <= now + hour / 12));
     if (isLeaked && isOlder) return "rotatedSince";
     const interval = 12 * hour;
-    const isDue = Date.parse(rotatedAt ?? adoptedAt ?? "") + interval - interval / 20 <= now;
+    const isDue = Date.parse(scheduledFrom) + interval - interval / 20 <= now;
     return rotateEvery && isDue ? "schedule" : undefined;
   }
 
@@ -259,6 +260,6 @@ export function seenIn(outputs: Properties, id: string, isFleet: boolean): Seen 
 }
 
 function seen(values: Properties, memory: unknown): Seen {
-  const { salt, place, current } = unsealed(memory);
-  return { ...values, salt, place: place?.account, keyMark: current.currentKey } as unknown as Seen;
+  const { salt, place, current, scheduledFrom } = unsealed(memory);
+  return { ...values, salt, place: place?.account, scheduledFrom, keyMark: current.currentKey } as unknown as Seen;
 }

@@ -155,7 +155,7 @@ describe("evidence: a reset whose response is lost", () => {
     }
   });
 
-  it("counts from the first of several in a row, and keeps its reason and trigger", () => {
+  it("of several in a row keeps the reason and the trigger of the first, whose age counts, and the time of the last", () => {
     const once = lost(all(2)).memory.pending ?? assert.fail();
     const state = { ...lost(all(2)) };
     const again = withPending(
@@ -169,6 +169,12 @@ describe("evidence: a reset whose response is lost", () => {
     const expected = { count: 2, first: at(1).toISOString(), since: undefined, reason: "trigger" };
     assert.deepEqual({ count, first, since, reason }, expected);
     assert.equal(trigger, once.trigger);
+    const { rotatedAt, memory } = learn(again, shows(all(3)), context(6)).state;
+    const times = [rotatedAt, memory.made[0]?.at, memory.scheduledFrom];
+    assert.deepEqual(
+      times,
+      [at(1), at(1), at(5)].map((time) => time.toISOString()),
+    );
   });
 
   it("of another version is the first of its own, and a clock that was set back counts", () => {

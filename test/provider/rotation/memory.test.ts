@@ -34,7 +34,7 @@ describe("memory: its saved form", () => {
     }
     const added = JSON.stringify({ ...Object.fromEntries(parts), later: true });
     assert.throws(() => readMemory(added), StateError);
-    assert.throws(() => readMemory(text.replace(/"rotatedAt":"\d{4}/, '"rotatedAt":"2000')), StateError);
+    assert.throws(() => readMemory(text.replace(/"scheduledFrom":"\d{4}/, '"scheduledFrom":"2000')), StateError);
   });
 });
 

@@ -118,8 +118,7 @@ describe("rotation: one reset", () => {
   it("refuses a damaged memory, before anything is sent, and a refresh keeps it", async () => {
     const fake = new FakeRun();
     const { outputs } = await apply(undefined, { ...id, version: 1 }, fake.start());
-    const rotatedAt = outputs.memory.replace(/("rotatedAt":"2026-11-21)[^"]*/, "$1");
-    const damaged = { ...outputs, memory: rotatedAt };
+    const damaged = { ...outputs, memory: outputs.memory.replace(/("scheduledFrom":"2026-11-21)[^"]*/, "$1") };
     const desired = { ...id, version: 1, rotatedSince: "2026-01-01" };
     assert.throws(() => plan(damaged, desired, fake.start()), /memory cannot be read/);
     await assert.rejects(apply(damaged, desired, fake.start()), /memory cannot be read/);
