@@ -124,8 +124,8 @@ export class PasswordRotationFleet extends DynamicResource {
 
 /**
  * The databases as the provider takes them: in a list, the id is the name. The values of a map stay Inputs, of which a
- * preview may know some. One that has only an id becomes that id: of a thousand databases, Pulumi passes on objects
- * several times as slowly as texts.
+ * preview may know some. One that has only an id becomes that id, because Pulumi takes several times as long to pass on
+ * a thousand objects as a thousand texts.
  */
 function byName(databases: pulumi.Input<FleetDatabases>): pulumi.Input<object> {
   if (!isObject(databases) || pulumi.Output.isInstance(databases) || databases instanceof Promise) {

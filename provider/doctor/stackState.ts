@@ -1,7 +1,6 @@
 import { type SecretKind, type Subject, databasePassword, kinds, type RotationType } from "../platform/secretKind";
 import { isObject } from "../records/fields";
 import { isSecret } from "../records/properties";
-import { isWholeTime } from "../rotation/schedule";
 import { Settings } from "../settings/settings";
 import { type Project, runPulumi, type Stack } from "./project";
 
@@ -46,7 +45,7 @@ export function rotatedIn(exported: unknown): RotatedSecret[] {
           kind,
           id: String(id),
           resource: `${type} ${JSON.stringify(name)}`,
-          rotatedAt: isWholeTime(time) ? Date.parse(time) : undefined,
+          rotatedAt: millisecondsIn(time),
           settings,
         };
       };
@@ -64,6 +63,12 @@ function settingsIn(inputs: Values): Settings {
     const value = inputs[`rekey:${name}`] ?? inputs[name];
     return typeof value === "string" ? value : undefined;
   });
+}
+
+/** A saved time; undefined if it is damaged: of a part of it, an earlier one could be read. */
+function millisecondsIn(time: unknown): number | undefined {
+  const read = new Date(typeof time === "string" ? time : NaN);
+  return Number.isNaN(read.getTime()) || read.toISOString() !== time ? undefined : read.getTime();
 }
 
 /** An object in plain text. */

@@ -64,19 +64,25 @@ export interface Member {
  */
 export function readFleet(outputs: FleetOutputs): Map<string, Member> {
   const { states, credentials, records, encryptedCredentials } = outputs;
-  const [memories, accesses] = [parsed(outputs.memory), parsed(outputs.access)];
-  const hasAccess = (name: string) => isObject(accesses) && isObject(accesses[name]);
-  if (!isObject(states) || !isObject(memories) || !Object.keys(states).every(hasAccess)) {
-    const advice = "Restore it from an earlier export of the state.";
-    const output = !isObject(states) ? "states" : isObject(memories) ? "access" : "memory";
-    throw new StateError({ output, reason: "does not have all databases", advice });
-  }
+  const memories = parsed(outputs.memory);
+  const accesses = parsed(outputs.access) as Readonly<Record<string, Access>> | undefined;
+  const incomplete = (output: string) => {
+    return new StateError({
+      output,
+      reason: "is incomplete",
+      advice: "Restore it from an earlier export of the state.",
+    });
+  };
+  if (!isObject(states)) throw incomplete("states");
+  if (!isObject(memories)) throw incomplete("memory");
   const members = Object.entries(states).map(([name, { databaseId: id, error, ...others }]): [string, Member] => {
     const member = { name, subject: { kind: databasePassword, id }, error };
+    const access = accesses?.[name];
+    if (typeof access?.count !== "number") throw incomplete("access");
     if (others.outcome === "pending") return [id, member];
     // Where clients connect is known without the whole record.
-    const { count: rotationCount, record } = (accesses as Record<string, Access>)[name] as Access;
-    const own = { ...others, rotationCount, ...credentials[name], record, ...records[name] };
+    const known = { rotationCount: access.count, record: access.record };
+    const own = { ...others, ...known, ...credentials[name], ...records[name] };
     const state = { ...own, encryptedCredentials: encryptedCredentials[name] };
     return [id, { ...member, state: stateIn(state, unsealed(memories[id])) }];
   });

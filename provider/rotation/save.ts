@@ -12,7 +12,7 @@ import { savesNone } from "./plan";
 
 /** What each read of this run has shown. What the platform shows may leave the state. */
 export function readsIn(subject: Subject, run: Run): Credentials[] {
-  return run.shared(`shown ${secretOf(subject)}`, (): Credentials[] => []);
+  return run.shared(`reads ${secretOf(subject)}`, (): Credentials[] => []);
 }
 
 /**

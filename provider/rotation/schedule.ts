@@ -68,12 +68,6 @@ export function isFuture(time: string, now: Date): boolean {
   return Date.parse(time) > now.getTime() + clockToleranceMs;
 }
 
-/** Whether a time is complete. A truncated one could be read as an earlier time, and so cause a reset. */
-export function isWholeTime(written: unknown): written is string {
-  const time = new Date(typeof written === "string" ? written : NaN);
-  return !Number.isNaN(time.getTime()) && time.toISOString() === written;
-}
-
 /** The time that is `written` after the last rotation. */
 export function dueAt(last: string, written: string): Date {
   const from = calendar().DateTime.fromISO(last, { zone: "utc" });

@@ -69,7 +69,7 @@ export type Step =
 
 export const plainUp = { do: "up", isRefreshed: false, isRepeated: false, isForced: false, isKilled: false } as const;
 
-/** True in one of some cases. A failure shrinks towards false, the plain step. */
+/** True in one of `weight` + 1 cases. A failure shrinks towards false, the plain step. */
 const often = (weight: number) => fc.integer({ min: 0, max: weight }).map((one) => one === weight);
 const mask = fc.oneof({ weight: 2, arbitrary: fc.constant("all" as const) }, fc.constantFrom(...masks));
 const read: fc.Arbitrary<ReadChoice> = fc.record({ mask, isLate: often(4), isFailing: often(9) });
