@@ -154,7 +154,7 @@ async function send(
   const done: KeyOperation[] = [];
   try {
     for (const operation of operations) {
-      await flowControl.change(flowControlKey, operation, consequencesOf(done, operations.slice(done.length)));
+      await flowControl.change(flowControlKey, operation, consequencesOf(done));
       done.push(operation);
     }
     const shown = await poll(run, {
@@ -221,7 +221,7 @@ async function remove(saved: FlowControlLimitsOutputs, run: Run): Promise<Notice
   const kept = declaredLimits(run).get(flowControlKey);
   const shown = shownBy(await flowControl.get(flowControlKey));
   const unpin = operationsFor([shown], declared, kept ?? {}).find(({ action }) => action === "unpin");
-  if (unpin) await flowControl.change(flowControlKey, unpin, consequencesOf([], [unpin]));
+  if (unpin) await flowControl.change(flowControlKey, unpin, consequencesOf([]));
   if (kept) return [{ text: `${name} keeps its limits: the program still declares them.` }];
   if (!shown.paused) return [];
   const text = `${name} stays paused: removing its limits does not resume it. To resume it, use the platform's console, or \`POST /v2/flowControl/${encodeURIComponent(flowControlKey)}/resume\` at rekey:queueUrl.`;

@@ -102,16 +102,7 @@ async function apply(
   const after = await read();
   const resetCount = (saved?.resetCount ?? 0) + 1;
   return {
-    notices: [{ text: `${nameOf(flowControlKey)} was reset by ${describeAction(action)}.` }],
+    notices: [{ text: `${nameOf(flowControlKey)} was reset by \`${action}\`.` }],
     outputs: { flowControlKey, before, after, resetAt, resetCount, appliedTrigger },
   };
-}
-
-/** The action that reset a key, and which counters it clears. */
-function describeAction(action: string): string {
-  const cleared: Readonly<Record<string, string>> = {
-    reset: "which clears the parallelism counter and the rate counter",
-    resetRate: "which clears only the rate counter",
-  };
-  return `\`${action}\`, ${cleared[action] ?? "the value of rekey:flowControlResetAction"}`;
 }

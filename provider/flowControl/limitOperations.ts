@@ -75,14 +75,10 @@ export function describe(operations: readonly KeyOperation[], shown: Shown): str
 }
 
 /** What the failure of an operation means for the key. */
-export function consequencesOf(
-  done: readonly KeyOperation[],
-  remaining: readonly KeyOperation[],
-): RequestFacts["consequences"] {
-  const list = (label: string, operations: readonly KeyOperation[]) =>
-    operations.length === 0 ? "" : `${label}: ${operations.map(({ action }) => action).join(", ")}. `;
-  const applied = list("Applied", done);
-  const unchanged = applied === "" ? "The key was not changed." : `${applied}${list("Not applied", remaining)}`.trim();
-  const unknown = `${list("May have been applied", remaining.slice(0, 1))}${list("Not applied", remaining.slice(1))}`;
-  return { unchanged, unknown: `${applied}${unknown}The next \`up\` reads the key first.` };
+export function consequencesOf(done: readonly KeyOperation[]): RequestFacts["consequences"] {
+  const applied = done.length === 0 ? "" : `Already applied: ${done.map(({ action }) => action).join(", ")}. `;
+  return {
+    unchanged: applied === "" ? "The key was not changed." : `${applied}Nothing else was changed.`,
+    unknown: `${applied}The key may have been changed. The next \`up\` reads it first, and sends only what differs.`,
+  };
 }
