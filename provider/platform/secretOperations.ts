@@ -1,4 +1,4 @@
-import { valuesOf } from "../records/fields";
+import { isSameId, valuesOf } from "../records/fields";
 import { readSecretResponse, type SecretResponse, tryReadJson } from "../records/response";
 import { unusable } from "./failures";
 import { type ApiResponse, fillPath, type Requester } from "./http";
@@ -18,17 +18,19 @@ export class SecretOperations {
   /**
    * Resets a secret. It is not repeated once it may have reached the platform.
    *
-   * @returns the record, as far as it could be read: the secret was reset.
+   * @param options.ownConnection whether it is sent on a new connection, so that even a response without an id can only
+   *   be the one to this request
+   * @returns the record, as far as it could be read: the secret was reset, unless the record `isUnattributed`.
    * @see docs/interface.md#reset-a-password
    */
-  async reset(id: string): Promise<SecretResponse> {
+  async reset(id: string, { ownConnection = false } = {}): Promise<SecretResponse> {
     const { word, confirmation, table } = this.kind;
     const response = await this.requester.send({
       method: "POST",
       path: fillPath(this.paths.reset, { id }),
       idempotent: false,
       // The response shows no id.
-      ownConnection: table.id === undefined || confirmation !== undefined,
+      ownConnection: ownConnection || table.id === undefined || confirmation !== undefined,
       purpose: `reset the ${secretOf({ kind: this.kind, id })}`,
       toCheck: this.#toCheck("rekey:resetPasswordPath"),
       consequences: {
@@ -38,7 +40,9 @@ export class SecretOperations {
     });
     const { status, body } = response;
     const read = this.#read(response, confirming, id);
-    if (typeof read !== "string") return read;
+    if (typeof read !== "string") {
+      return this.#isAttributed(response, read) ? read : { ...read, isUnattributed: true };
+    }
     if (confirmation !== undefined && confirming.includes(status) && tryReadJson(body)?.value === confirmation) {
       return { record: {}, credentials: {}, exactIntegers: {}, problems: [] };
     }
@@ -61,8 +65,9 @@ export class SecretOperations {
       toCheck: this.#toCheck("rekey:databasePath (`none` switches reads off)"),
     });
     const read = this.#read(response, [200], id);
-    if (typeof read !== "string") return read;
-    throw unusable(response, read);
+    if (typeof read === "string") throw unusable(response, read);
+    if (this.#isAttributed(response, read)) return read;
+    throw unusable(response, "is a record without an id, perhaps that of another request");
   }
 
   /** @param path the setting of the path, for a kind without paths */
@@ -73,18 +78,26 @@ export class SecretOperations {
   }
 
   /**
-   * The record of a response with one of these statuses, or what is wrong with it. Its credentials are
-   * known, whatever it is. Without an id, it may be that of another request if its connection carried one.
+   * The record of a response with one of these statuses, or what is wrong with it. Its credentials are known, whatever
+   * it is.
    */
   #read({ status, body, connection }: ApiResponse, statuses: readonly number[], id: string): SecretResponse | string {
     const { noun, table } = this.kind;
     const read = readSecretResponse(table, body);
     this.requester.secrets.add(valuesOf(read?.credentials));
     if (!read || !statuses.includes(status)) return `is not the record of a ${noun}`;
-    const shown = table.id === undefined ? undefined : read.record[table.id];
-    connection.isRecognized = shown === id;
-    if (shown === id) return read;
-    if (shown !== undefined) return `is the record of another ${noun}`;
-    return connection.isReused ? "is a record without an id, perhaps that of another request" : read;
+    const shown = this.#idIn(read);
+    connection.isRecognized = shown !== undefined && isSameId(shown, id);
+    return shown === undefined || connection.isRecognized ? read : `is the record of another ${noun}`;
+  }
+
+  /** Whether a record can only be that of its own request: it has the id, or its connection carried no other one. */
+  #isAttributed({ connection }: ApiResponse, read: SecretResponse): boolean {
+    return !connection.isReused || this.#idIn(read) !== undefined;
+  }
+
+  #idIn({ record }: SecretResponse): string | undefined {
+    const { id } = this.kind.table;
+    return id === undefined ? undefined : (record[id] as string | undefined);
   }
 }

@@ -54,6 +54,20 @@ describe("platform: kept connections, over real sockets", () => {
     }
   });
 
+  it("make a record without an id doubtful, unless the reset has a connection of its own", async () => {
+    const server = await startServer();
+    const { read, reset } = requestsOf(plain(server));
+    server.behave("POST", "db", ({ answer }) => answer(200, {}, '{"password":"without-an-id"}'));
+    for (const ownConnection of [false, true]) {
+      await read();
+      const before = server.connections;
+      const { credentials, isUnattributed } = await reset("db", { ownConnection });
+      assert.equal(credentials.password, "without-an-id");
+      assert.equal(isUnattributed, ownConnection ? undefined : true);
+      assert.equal(server.connections - before, ownConnection ? 1 : 0);
+    }
+  });
+
   it("are kept for each origin", async () => {
     const [management, queue] = [await startServer(), await startServer()];
     const { read, reset } = requestsOf(plain(management), { queueUrl: plain(queue) });

@@ -43,7 +43,7 @@ export function clientOf(
 export function requestsOf(...given: Parameters<typeof clientOf>) {
   const client = clientOf(...given);
   return {
-    reset: (id = "db") => client.operations(databasePassword).reset(id),
+    reset: (id = "db", options = {}) => client.operations(databasePassword).reset(id, options),
     read: (key = "orders") => client.flowControl.get(key),
   };
 }

@@ -71,4 +71,33 @@ describe("platform: the operations on a database", () => {
     const { credentials, problems } = await operations(odd).reset("db");
     assert.deepEqual([credentials.password, problems], [canary, ["databaseId: expected a string"]]);
   });
+
+  const uuid = "96ad0856-03b1-4ee7-9666-e81abd0349e1";
+  for (const { asked, shown, isSame } of [
+    { asked: uuid, shown: uuid.toUpperCase(), isSame: true },
+    { asked: uuid.toUpperCase(), shown: uuid, isSame: true },
+    { asked: "sessions", shown: "Sessions", isSame: false },
+    { asked: uuid, shown: uuid.replace("9", "8"), isSame: false },
+  ]) {
+    it(`take the record of ${shown} for ${isSame ? "that" : "another one than that"} of ${asked}`, async () => {
+      for (const operation of ["reset", "read"] as const) {
+        const requester = new FakeRequester(() => ({ body: databaseText({ database_id: shown }), isReused: true }));
+        const result = operations(requester)[operation](asked);
+        if (!isSame) await assert.rejects(result, /the record of another database/);
+        else assert.equal((await result).isUnattributed, undefined);
+      }
+    });
+  }
+
+  it("return a record without an id over a kept connection for a reset only, and mark it", async () => {
+    const body = `{"password":"${canary}"}`;
+    for (const isReused of [true, false]) {
+      const requester = new FakeRequester(() => ({ body, isReused }));
+      const { credentials, isUnattributed } = await operations(requester).reset("db");
+      assert.deepEqual([credentials.password, isUnattributed], [canary, isReused || undefined]);
+      const read = operations(requester).read("db");
+      if (isReused) await assert.rejects(read, /a record without an id, perhaps that of another request/);
+      else assert.equal((await read).isUnattributed, undefined);
+    }
+  });
 });

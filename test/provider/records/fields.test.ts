@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { databaseFields } from "../../../provider/records/database";
-import { camelCase, type Field, type Fields } from "../../../provider/records/fields";
+import { camelCase, type Field, type Fields, isSameId } from "../../../provider/records/fields";
 import { flowControlFields, globalParallelismFields } from "../../../provider/records/flowControl";
 import tables from "../../fixtures/interface-fields.json";
 
@@ -54,4 +54,22 @@ describe("records: tables of fields", () => {
   }
 
   it("have 42 fields of a database", () => assert.equal(Object.keys(databaseFields).length, 42));
+});
+
+describe("records: the same id", () => {
+  const uuid = "96ad0856-03b1-4ee7-9666-e81abd0349e1";
+  for (const [a, b, expected] of [
+    [uuid, uuid, true],
+    [uuid, uuid.toUpperCase(), true],
+    ["db", "db", true],
+    ["db", "DB", false],
+    [uuid, uuid.replace("e1", "e2"), false],
+    [`${uuid}x`, `${uuid}X`, false],
+    ["K".padStart(36, "-"), "\u212A".padStart(36, "-"), false],
+  ] as const) {
+    it(`is ${expected} for ${a} and ${b}`, () => {
+      assert.equal(isSameId(a, b), expected);
+      assert.equal(isSameId(b, a), expected);
+    });
+  }
 });
