@@ -1,5 +1,5 @@
 // The stack of the quickstart: on Pulumi's engine, or in memory. Both print what they do.
-import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { delimiter, join } from "node:path";
 import { root } from "./lib.mjs";
@@ -40,11 +40,19 @@ export async function onPulumi(program, config, folder) {
   await stack.setAllConfig(Object.fromEntries(entries));
   const options = { onOutput: (text) => process.stdout.write(text), suppressProgress: true };
   return {
+    version: stack.workspace.pulumiVersion,
+    path: onPath("pulumi", "pulumi.exe"),
     preview: () => stack.preview(options),
     up: async () => (await stack.up(options)).outputs,
     outputs: () => stack.outputs(),
     setVersion: (value) => stack.setConfig("version", { value }),
   };
+}
+
+/** The path of the first of these files on PATH. */
+function onPath(...names) {
+  const folders = process.env.PATH.split(delimiter);
+  return folders.flatMap((folder) => names.map((one) => join(folder, one))).find((path) => existsSync(path));
 }
 
 /** A stack in memory. */

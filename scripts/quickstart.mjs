@@ -43,7 +43,7 @@ try {
   const stack = pulumi ?? inMemory(new MemoryStack(program, config));
   say(
     pulumi
-      ? "The program runs on the `pulumi` on your PATH. Without one, it runs in memory."
+      ? `Using pulumi ${pulumi.version} (${pulumi.path}). Without \`pulumi\` on your PATH, the program runs in memory.`
       : 'The program runs in memory: `pulumi` is not on PATH, or does not start. With it: npx -p pulumi -c "npm run quickstart"',
   );
   await publish(platform, {
@@ -67,13 +67,13 @@ try {
   await stack.up();
   expectResets(1);
   say("4. A new version requests one more reset. The database then accepts the new password only.");
-  const former = platform.database(databaseId).password;
+  const old = platform.database(databaseId).password;
   await stack.setVersion("2");
   const { redisUrl } = await stack.up();
   expectResets(2);
-  console.log("   The database replies to the former password, and to the one in the stack's outputs:");
+  console.log("   The database replies to the old password, and to the one in the stack's outputs:");
   for (const [tried, expected] of [
-    [former, "-WRONGPASS"],
+    [old, "-WRONGPASS"],
     [new URL(redisUrl.value).password, "+OK"],
   ]) {
     const reply = await replyTo(tried);

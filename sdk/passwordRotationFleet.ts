@@ -100,7 +100,10 @@ export class PasswordRotationFleet extends DynamicResource {
   declare readonly failed: pulumi.Output<string[]>;
   /** Time of the last confirmed reset in the fleet (ISO 8601, UTC). */
   declare readonly lastRotated: pulumi.Output<string | undefined>;
-  /** The next `up` after this time resets the first password because of `rotateEvery` (ISO 8601, UTC). */
+  /**
+   * When `rotateEvery` will have elapsed for the first database (ISO 8601, UTC): the first `up` after this time, or at
+   * most one hour before it (5 % of `rotateEvery`, if that is less), resets its password.
+   */
   declare readonly nextRotationAt: pulumi.Output<string | undefined>;
   /** JSON text of what a `CredentialVerification` needs: each credential, or its mark, and where it is used. Secret. */
   declare readonly access: pulumi.Output<string>;

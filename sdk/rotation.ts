@@ -125,7 +125,10 @@ export abstract class Rotation extends DynamicResource {
   declare readonly rotationCount: pulumi.Output<number>;
   /** Why the last confirmed reset was made; undefined if it was adopted. */
   declare readonly rotationReason: pulumi.Output<ResetReason | undefined>;
-  /** The next `up` after this time resets the secret because of `rotateEvery` (ISO 8601, UTC). */
+  /**
+   * When `rotateEvery` will have elapsed (ISO 8601, UTC): the first `up` after this time, or at most one hour before it
+   * (5 % of `rotateEvery`, if that is less), resets the secret.
+   */
   declare readonly nextRotationAt: pulumi.Output<string | undefined>;
   /**
    * An ASCII-armored age file for the recipients in `encryptFor`, with a JSON text of all credentials, URLs, the id and

@@ -36,7 +36,7 @@ const keys = new SigningKeyRotation("keys", { minInterval: config.get("minInterv
 // After the signing keys: a roll is sent with this token.
 const queue = new QueueTokenRotation("queue", { queueUserId, ...when }, { dependsOn: keys });
 
-// Fails the run if a new password or token is not accepted, or a former one still is.
+// Fails the run if a new password or token is not accepted, or an old one still is.
 const proofs = Object.entries({ databases, vectors, search, queue }).map(
   ([name, { access }]) => new CredentialVerification(name, { access }),
 );

@@ -10,7 +10,7 @@ const rotation = new PasswordRotation("sessions", {
   rotateEvery: config.get("rotateEvery") ?? "30d",
 });
 
-// Fails the run if the database does not accept the new password, or still accepts the former one.
+// Fails the run if the database does not accept the new password, or still accepts the old one.
 const verification = new CredentialVerification("sessions", { access: rotation.access });
 
 // What consumers need, as a secret: ../hand-over/pulumi-esc and ../hand-over/second-team read it from this stack.

@@ -10,7 +10,7 @@ const rotation = new PasswordRotation("cache", {
   version: config.get("version"),
 });
 
-// After each reset, shows at the database that the new password works, and that former ones that it knows do not.
+// After each reset, shows at the database that the new password works, and that old ones that it knows do not.
 const verification = new CredentialVerification("cache", { access: rotation.access });
 
 // The id of a new incident resets the rate that is used up, so that waiting messages are dispatched.

@@ -42,6 +42,7 @@ describe("npm run quickstart", () => {
     const script = join(projectRoot, "scripts/quickstart.mjs");
     const { code, output } = await runAsync(process.execPath, [script], { cwd: projectRoot });
     assert.equal(code, 0, output);
+    assert.match(output, /Using pulumi \d+\.\d+\.\d+\S* \(.*pulumi(\.exe)?\)|The program runs in memory/);
     assert.match(output, /the platform counted 2 password resets/);
     assert.match(output, /redisUrl *:? +\[secret\]/);
     assert.match(output, /the consumer has received 10 of the 12 messages/);
