@@ -71,26 +71,26 @@ function sentTwice(name: string): string {
   return `${name}: sent twice, the last value counts`;
 }
 
-/** Characters with which platforms mask a credential; the last one means several. */
-const maskCharacter = /[*•●∙·⁎＊…]/gu;
-
-/** Whether a credential is masked, also in part: `****`, `abcd••••`, `…`. */
-function isMasked(value: string): boolean {
-  const masks: readonly string[] = value.match(maskCharacter) ?? [];
-  return masks.length >= 3 || masks.length === value.length || masks.includes("…");
-}
+/** A character with which platforms mask a credential. */
+const masking = "[*•●∙·⁎＊…]";
+/** Nothing but a mask, which shows nothing. */
+const wholeMask = new RegExp(`^${masking}*$`, "u");
+/** Masked in part: `abcd••••`, `****wxyz`. With fewer of these characters, or elsewhere, it is a credential itself. */
+const partialMask = new RegExp(`^${masking}{3}|${masking}{3}$`, "u");
 
 /** Each credential is optional: missing, null, empty and masked all mean "not shown". */
 function takeCredentials(table: RecordTable, fields: Readonly<Record<string, unknown>>) {
   const credentials: { -readonly [K in keyof Credentials]: Credentials[K] } = {};
   const credentialProblems: string[] = [];
   const unclaimed: [string, unknown][] = [];
-  for (const [wireName, value] of Object.entries(fields)) {
+  for (const [wireName, sent] of Object.entries(fields)) {
     const known = camelCase(wireName);
     const name = Object.hasOwn(table.credentials, known) ? table.credentials[known] : undefined;
+    const value = name === undefined ? sent : numberAsText(sent);
     if (name === undefined) unclaimed.push([wireName, value]);
-    else if (value === null || (isText(value) && isMasked(value))) continue;
+    else if (value === null || (isText(value) && wholeMask.test(value))) continue;
     else if (!isText(value)) credentialProblems.push(`${name}: expected a string`);
+    else if (partialMask.test(value)) credentialProblems.push(`${name}: masked by the platform, and left out`);
     // Decoding puts that character in the place of others.
     else if (!isFaithful(value) || value.includes("\uFFFD")) credentialProblems.push(`${name}: ${cannotBeSaved}`);
     else {
@@ -102,6 +102,12 @@ function takeCredentials(table: RecordTable, fields: Readonly<Record<string, unk
   return { credentials, credentialProblems, unclaimed: Object.fromEntries(unclaimed) };
 }
 
+/** A credential of digits may be sent as a number. */
+function numberAsText(value: unknown): unknown {
+  if (value instanceof LosslessNumber) return value.value;
+  return typeof value === "number" ? String(value) : value;
+}
+
 const nameOfCredential = new RegExp(`^${wireNamesOfCredentials}$`, "i");
 
 /** The credentials in a value, however deep: it may be nested too deeply for a recursive function. */
@@ -110,7 +116,7 @@ export function credentialsIn(value: unknown): string[] {
   const entries: [name: string, value: unknown][] = [["", value]];
   // It grows while it is read.
   for (const [name, inner] of entries) {
-    if (isText(inner) && nameOfCredential.test(name) && !isMasked(inner)) found.push(inner);
+    if (isText(inner) && nameOfCredential.test(name) && !wholeMask.test(inner)) found.push(inner);
     if (typeof inner !== "object" || inner === null) continue;
     for (const entry of Object.entries(inner)) entries.push(entry);
   }

@@ -234,7 +234,7 @@ const texts = {
   failed: ({ why }: Details) => `was not read: ${why || "pulumi-rekey failed."} The saved state stays.`,
 };
 
-const ordinary: readonly Finding["kind"][] = ["settled", "drift", "read", "problems", "later"];
+const ordinary: readonly Finding["kind"][] = ["settled", "drift", "read", "later"];
 
 /** Whether a read has not shown what is current. */
 export function isUnread(findings: readonly Finding[]): boolean {

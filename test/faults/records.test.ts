@@ -68,6 +68,14 @@ const faults: readonly Fault[] = [
     }),
   })),
   {
+    row: 32,
+    fault: "one credential masked in part, one a number",
+    platform: sending({ password: 12345678, rest_token: "rt-••••" }),
+    reset: succeedsWithProblems([/^restToken: masked/m], ({ password, restToken }) =>
+      assert.deepEqual({ password, restToken }, { password: "12345678", restToken: undefined }),
+    ),
+  },
+  {
     row: 33,
     fault: "another database's id in the record",
     platform: sending({ database_id: "another" }, { flowControlKey: "another" }),

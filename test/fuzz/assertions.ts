@@ -43,7 +43,8 @@ export function isUsable({ text }: Answer): boolean {
   const { database_id: id, databaseId: camel } = value as Properties;
   const ids = [id, camel].filter((one) => typeof one === "string" && !unknowns.has(one));
   const credentials = Object.keys(credentialNames).filter((name) => Object.hasOwn(value, name));
-  const isGiven = (credential: unknown) => isFaithful(credential) && !isMasked(credential);
+  const isGiven = (credential: unknown) =>
+    typeof credential === "number" || (isFaithful(credential) && !isMasked(credential));
   return credentials.some((name) => isGiven((value as Properties)[name])) && ids.every((one) => one === databaseId);
 }
 

@@ -17,6 +17,16 @@ const id = { databaseId: "db" };
 const shows = (credentials: Credentials): Partial<SecretResponse> => ({ record: { databaseId: "db" }, credentials });
 
 describe("rotation: one reset", () => {
+  it("warns of what the response has, and is not saved", async () => {
+    const fake = new FakeRun();
+    fake.answer = () => ({
+      ...shows({ password: "p" }),
+      problems: ["restToken: masked by the platform, and left out"],
+    });
+    const { warning = "" } = await apply(undefined, id, fake.start());
+    assert.match(warning, /parts of the platform's response could not be read .*restToken: masked/);
+  });
+
   it("is refused for a host to which the password would be sent in plain text, and which then has no URL", () => {
     const fake = new FakeRun();
     fake.settings.databaseHost = "db.example.com";
