@@ -22,7 +22,7 @@ export interface ApiRequest
   readonly method: "GET" | "POST";
   /** Whether a POST may be delivered twice without harm. Default: it is not repeated once it may have arrived. */
   readonly idempotent?: boolean;
-  /** Path below the service's address, its parts already encoded. */
+  /** Path below the service's address, its parts already encoded, without a query: it is sent, and shown in errors. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string>>;
   /** Whether it needs its own connection, because its response does not show to which request it belongs. */
@@ -236,9 +236,7 @@ export function isIdempotent(request: ApiRequest): boolean {
 /** What errors say about a request to a service at an address. */
 export function factsOf(request: ApiRequest, baseUrl: string): RequestFacts {
   const { purpose, method, path, toCheck, consequences = { unchanged: "Nothing was changed." } } = request;
-  // A path from the settings may contain a key in its query.
-  const url = `${baseUrl}${path}`.replace(/[?#].*/s, "");
-  return { purpose, method, url, toCheck, consequences };
+  return { purpose, method, url: `${baseUrl}${path}`, toCheck, consequences };
 }
 
 /**
