@@ -157,21 +157,23 @@ const maxWaitMs = 5_000;
 interface Polling<T> {
   readonly act: () => Promise<T>;
   readonly isDone: (result: T) => boolean;
-  /** Time of the run's clock after which nothing begins. */
+  /** Time of the run's clock of the last attempt. */
   readonly endsAtMs: number;
 }
 
 /**
  * Repeats until it is done, because a platform may show a change later than it confirms it.
  *
- * @returns the last result: if nothing more may begin or the run ends, that of an attempt that is not done
+ * @returns the last result: at the end of its time, or if the run ends, that of an attempt that is not done
  */
 export async function poll<T>({ options }: Run, { act, isDone, endsAtMs }: Polling<T>): Promise<T> {
   const { clock, end } = options;
   for (let waitMs = firstWaitMs; ; waitMs = Math.min(2 * waitMs, maxWaitMs)) {
     const result = await act();
-    if (isDone(result) || end.aborted || clock.elapsedMs() + waitMs > endsAtMs) return result;
-    await untilEnd(end, clock.sleep(waitMs));
+    const leftMs = endsAtMs - clock.elapsedMs();
+    // A timer may fire a millisecond early.
+    if (isDone(result) || end.aborted || leftMs < 1) return result;
+    await untilEnd(end, clock.sleep(Math.min(waitMs, leftMs)));
   }
 }
 

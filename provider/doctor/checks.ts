@@ -99,9 +99,7 @@ function checkSetting(name: SettingName, { settings, stored }: Stack): Check[] {
   const hides = isCredential(name, found.value);
   const isEncrypted = isStored && stored.get(key)?.secret === true;
   if (hides && isStored && !isEncrypted) return [wrong(...plainText(name))];
-  // A path may contain a key in its query.
-  const shown = name.endsWith("Path") ? found.value.replace(/[?#].*/s, "…") : found.value;
-  return [ok(`${key} is ${hides || isEncrypted ? "set" : shown} (from ${from}).`)];
+  return [ok(`${key} is ${hides || isEncrypted ? "set" : found.value} (from ${from}).`)];
 }
 
 /** What is missing of a service: a problem if the project uses the service, or uses none. */

@@ -133,8 +133,11 @@ export function endWhenIdle(): void {
  * provider host prints each uncaught error, so that one would cause the next, without an end.
  */
 export function ignoreUnreadOutput(): void {
-  for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
+  // Once, although a process may have many runs.
+  for (const stream of [process.stdout, process.stderr]) stream.off("error", ignore).on("error", ignore);
 }
+
+const ignore = (): void => undefined;
 
 /** The engine's address, the last argument of the host process, after switches for logs; undefined outside a host. */
 export function engineAddress(): string | undefined {

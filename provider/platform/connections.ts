@@ -142,6 +142,8 @@ export class Connection {
   isSent = false;
   /** Whether the response was recognized as the one to this request. Only then the connection is used again. */
   isRecognized = false;
+  /** Called when the request ends without a response. Of a switch of protocols, for example, Node reports only that. */
+  onLost: (() => void) | undefined;
   /** Whether it has carried another request before. */
   readonly isReused: boolean;
   readonly #readyAt = performance.now();
@@ -200,6 +202,7 @@ export class Connection {
   }
 
   #release(): void {
+    if (!this.#response) this.onLost?.();
     const { origin, socket } = this;
     if (!this.isComplete || socket.readyState !== "open" || !origin.isKept) return this.close();
     origin.free.push(new Connection(socket.unref(), origin, this));

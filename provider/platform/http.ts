@@ -22,7 +22,7 @@ export interface ApiRequest
   readonly method: "GET" | "POST";
   /** Whether a POST may be delivered twice without harm. Default: it is not repeated once it may have arrived. */
   readonly idempotent?: boolean;
-  /** Path below the service's address, its parts already encoded. */
+  /** Path below the service's address, its parts already encoded, without a query: it is sent, and shown in errors. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string>>;
   /** Whether it needs its own connection, because its response does not show to which request it belongs. */
@@ -136,58 +136,83 @@ export class HttpRequester implements Requester {
   }
 
   async #attempt(request: ApiRequest, facts: RequestFacts, endsAtMs: number): Promise<ApiResponse | Failure> {
-    const { beforeSend, resetHeaders } = this.options;
-    const { authorization, name: service } = this.service;
-    const { method, query, ownConnection: isOwn = false, isList = false } = request;
-    let connection: Connection;
-    try {
-      const ask = isIdempotent(request) ? undefined : async () => beforeSend?.(facts);
-      connection = await this.connections.take(new URL(facts.url), { endsAtMs, isOwn, beforeSend: ask });
-    } catch (error) {
-      if (!(error instanceof ConnectionError)) throw error;
-      return { delivery: "not sent", code: error.code, proxy: error.proxy };
+    const { name: service } = this.service;
+    const connection = await this.#connect(request, facts, endsAtMs);
+    if (connection instanceof ConnectionError) {
+      return { delivery: "not sent", code: connection.code, proxy: connection.proxy };
     }
-    let isLate = false;
-    const end = async (): Promise<void> => {
-      isLate = !(await isArriving(connection));
-      if (isLate) connection.close();
-    };
-    const timer = setTimeout(() => void end(), endsAtMs - performance.now());
+    const loss = lossOf(connection, endsAtMs);
     try {
-      const { status, data, headers } = await httpAdapter({
-        method,
-        url: facts.url,
-        params: query,
-        headers: AxiosHeaders.from({
-          Authorization: authorization,
-          Accept: "application/json",
-          Connection: isOwn ? "close" : "keep-alive",
-          "User-Agent": `pulumi-rekey/${packageVersion()}`,
-        }),
-        maxContentLength: isList ? maxListBytes : maxRecordBytes,
-        maxRedirects: 0,
-        // The connection is through the proxy, if there is one.
-        proxy: false,
-        responseType: "text",
-        transport: connection,
-      });
+      const { status, data, headers } = await Promise.race([this.#exchange(request, facts.url, connection), loss.lost]);
       if (isSuccess(status)) return { status, body: data, facts, service, connection };
       const sent = headers as Partial<Record<string, string>>;
-      const retryAfterMs = readRetryAfter(sent, Date.now(), status === 429 ? resetHeaders : []);
+      const retryAfterMs = readRetryAfter(sent, Date.now(), status === 429 ? this.options.resetHeaders : []);
       return { delivery: deliveryOfFailure(status), status, body: data, retryAfterMs };
     } catch (error) {
       connection.close();
-      const { message, code } = error as AxiosError;
-      const isTooLarge = message.startsWith("maxContentLength");
-      const { status = 200 } = connection;
-      // Of an error, only what the page says is not known.
-      if (isTooLarge && !isSuccess(status)) return { delivery: deliveryOfFailure(status), status };
-      const reason = isLate ? "deadline" : isTooLarge ? "too large" : code;
-      return { delivery: connection.isSent ? "maybe applied" : "not sent", code: reason };
+      return failureOf(error as AxiosError, connection);
     } finally {
-      clearTimeout(timer);
+      loss.stop();
     }
   }
+
+  async #connect(request: ApiRequest, facts: RequestFacts, endsAtMs: number): Promise<Connection | ConnectionError> {
+    const { beforeSend } = this.options;
+    const ask = isIdempotent(request) ? undefined : async () => beforeSend?.(facts);
+    const use = { endsAtMs, isOwn: request.ownConnection === true, beforeSend: ask };
+    try {
+      return await this.connections.take(new URL(facts.url), use);
+    } catch (error) {
+      if (error instanceof ConnectionError) return error;
+      throw error;
+    }
+  }
+
+  #exchange({ method, query, ownConnection, isList }: ApiRequest, url: string, connection: Connection) {
+    return httpAdapter({
+      method,
+      url,
+      params: query,
+      headers: AxiosHeaders.from({
+        Authorization: this.service.authorization,
+        Accept: "application/json",
+        Connection: ownConnection ? "close" : "keep-alive",
+        "User-Agent": `pulumi-rekey/${packageVersion()}`,
+      }),
+      maxContentLength: isList ? maxListBytes : maxRecordBytes,
+      maxRedirects: 0,
+      // The connection is through the proxy, if there is one.
+      proxy: false,
+      responseType: "text",
+      transport: connection,
+    });
+  }
+}
+
+/** Rejects at the deadline, unless the response has arrived, and when the connection ends without one. */
+function lossOf(
+  connection: Connection,
+  endsAtMs: number,
+): { readonly lost: Promise<never>; readonly stop: () => void } {
+  let timer: NodeJS.Timeout | undefined;
+  const lost = new Promise<never>((_, reject) => {
+    const lose = (code: string) => reject(Object.assign(new Error("lost"), { code }));
+    connection.onLost = () => lose("ECONNRESET");
+    const end = async () => {
+      if (!(await isArriving(connection))) lose("deadline");
+    };
+    timer = setTimeout(() => void end(), endsAtMs - performance.now());
+  });
+  return { lost, stop: () => clearTimeout(timer) };
+}
+
+/** The failure of a request that has no complete response. */
+function failureOf({ message, code }: Pick<AxiosError, "message" | "code">, connection: Connection): Failure {
+  const isTooLarge = message.startsWith("maxContentLength");
+  const { status = 200, isSent } = connection;
+  // Of an error, only what the page says is not known.
+  if (isTooLarge && !isSuccess(status)) return { delivery: deliveryOfFailure(status), status };
+  return { delivery: isSent ? "maybe applied" : "not sent", code: isTooLarge ? "too large" : code };
 }
 
 function isSuccess(status: number): boolean {
@@ -211,9 +236,7 @@ export function isIdempotent(request: ApiRequest): boolean {
 /** What errors say about a request to a service at an address. */
 export function factsOf(request: ApiRequest, baseUrl: string): RequestFacts {
   const { purpose, method, path, toCheck, consequences = { unchanged: "Nothing was changed." } } = request;
-  // A path from the settings may contain a key in its query.
-  const url = `${baseUrl}${path}`.replace(/[?#].*/s, "");
-  return { purpose, method, url, toCheck, consequences };
+  return { purpose, method, url: `${baseUrl}${path}`, toCheck, consequences };
 }
 
 /**

@@ -236,6 +236,9 @@ async function tryRead(subject: Subject, saved: State, run: Run, isRefresh = fal
   }
 }
 
+/** Milliseconds of a read at the end of the time for reads. */
+const lastReadMs = 1_000;
+
 /** The last of several reads. */
 interface Last {
   /** What it has shown, if that is current. */
@@ -255,7 +258,7 @@ function readUntilShown(subject: Subject, { memory }: State, run: Run): Promise<
   const ended: Last = { why: "the run was ended", isFinal: true };
   const act = async (): Promise<Last> => {
     if (end.aborted) return ended;
-    const remainingMs = Math.max(1, endsAtMs - clock.elapsedMs());
+    const remainingMs = Math.max(lastReadMs, endsAtMs - clock.elapsedMs());
     try {
       const last = await untilEnd(end, readSecret(subject, run.during({ limitMs: remainingMs })));
       if (last === undefined) return ended;

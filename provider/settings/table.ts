@@ -78,7 +78,7 @@ const settingTable = {
   },
   databaseListPath: {
     description: "Path of an operation that lists the databases of the account.",
-    schema: () => filled().startsWith("/", "must begin with /"),
+    schema: () => path(),
   },
   flowControlResetAction: {
     description: "Last part of the path of a flow-control reset.",
@@ -164,10 +164,11 @@ export function environmentName(name: SettingName): string {
 }
 
 const filled = () => z().string().min(1, "must not be empty");
-const databasePath = () =>
+const path = () =>
   filled()
     .startsWith("/", "must begin with /")
-    .refine((path) => path.split("{id}").length === 2, "must contain {id} once");
+    .regex(/^[^?#]*$/, "must not contain a query or a fragment, which would not be sent");
+const databasePath = () => path().refine((template) => template.split("{id}").length === 2, "must contain {id} once");
 const headerSafe = () => filled().regex(/^[^\r\n\0]*$/, "must not contain line breaks");
 
 /** A text, by a function that returns why it cannot be used, if it cannot. */

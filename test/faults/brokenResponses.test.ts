@@ -1,5 +1,5 @@
 import { gzipSync } from "node:zlib";
-import { resetting, responding, sending, silent } from "../support/httpServer";
+import { type Behaviour, resetting, responding, sending, silent } from "../support/httpServer";
 import { describeFaults, type Fault } from "./describeFaults";
 import { lost, stalled, succeeds, unconfirmed, unusable } from "./expected";
 
@@ -9,6 +9,9 @@ const tooShort = (body: string): string => headWith(`content-length: ${body.leng
 const withoutEnd = (body: string): string =>
   `${headWith("transfer-encoding: chunked")}${body.length.toString(16)}\r\n${half(body)}`;
 
+const upgrading: Behaviour = ({ socket }) =>
+  void socket.write("HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n");
+
 /** The interface documents no body for the response to a counter reset: any complete 2xx is a success. */
 const anyBody = { counters: succeeds() };
 const notJson = { ...unusable(/200/, /not JSON/), ...anyBody };
@@ -17,6 +20,7 @@ const not200 = (status: number) => ({ ...unusable(new RegExp(`${status}`), /not 
 describeFaults("faults: broken responses", {}, [
   { row: 9, fault: "reset after the request was read", platform: resetting, ...lost(/ECONNRESET/) },
   { row: 10, fault: "closed with no response", platform: sending(() => ""), ...lost(/ECONNRESET/) },
+  { row: 10, fault: "101 (Upgrade), kept open", platform: upgrading, ...lost(/ECONNRESET/) },
   { row: 13, fault: "body shorter than Content-Length, closed", platform: sending(tooShort), ...lost(/incomplete/) },
   {
     row: 13,

@@ -1,8 +1,15 @@
 import assert from "node:assert/strict";
 import { mock } from "node:test";
 import { databasePassword, signingKeys, type SecretKind } from "../../provider/platform/secretKind";
-import { startRun } from "../../provider/run";
+import { poll, Run, startRun } from "../../provider/run";
 import { Settings } from "../../provider/settings/settings";
+
+interface Times {
+  readonly endsAtMs: number;
+  readonly doneAtMs?: number;
+  readonly early?: number;
+  readonly runEndsAtMs?: number;
+}
 
 type Written = Readonly<Record<string, string>>;
 
@@ -42,5 +49,44 @@ describe("a run of a host process", () => {
       printed.mock.calls.map(({ arguments: [line] }) => String(line)),
       ["a …, … and … \ufffd"],
     );
+  });
+});
+
+describe("a run that repeats an attempt", () => {
+  /** The times at which attempts begin. @param early milliseconds by which timers fire too early */
+  async function attempts({ endsAtMs, doneAtMs = Infinity, early = 0, runEndsAtMs = Infinity }: Times) {
+    const times: number[] = [];
+    const end = new AbortController();
+    let nowMs = 0;
+    const sleep = (milliseconds: number) => {
+      nowMs += milliseconds - early;
+      if (nowMs >= runEndsAtMs) end.abort();
+      return Promise.resolve();
+    };
+    const { options } = startRun(new Settings(() => undefined));
+    const clock = { now: () => new Date(nowMs), elapsedMs: () => nowMs, sleep };
+    const run = new Run({ ...options, clock, end: end.signal });
+    const act = () => Promise.resolve(void times.push(nowMs));
+    await poll(run, { act, isDone: () => nowMs >= doneAtMs, endsAtMs });
+    return times;
+  }
+
+  it("makes the last one at the end of its time", async () => {
+    assert.deepEqual(await attempts({ endsAtMs: 1000 }), [0, 200, 600, 1000]);
+    assert.deepEqual(
+      await attempts({ endsAtMs: 30_000 }),
+      [0, 200, 600, 1400, 3000, 6200, 11_200, 16_200, 21_200, 26_200, 30_000],
+    );
+    assert.deepEqual(await attempts({ endsAtMs: 600 }), [0, 200, 600]);
+  });
+
+  it("makes no second one for a timer that fires a little early", async () => {
+    assert.deepEqual(await attempts({ endsAtMs: 1000, early: 0.5 }), [0, 199.5, 599, 999.5]);
+  });
+
+  it("makes one without any time, and none once it is done or the run has ended", async () => {
+    assert.deepEqual(await attempts({ endsAtMs: -1 }), [0]);
+    assert.deepEqual(await attempts({ endsAtMs: 5000, doneAtMs: 200 }), [0, 200]);
+    assert.deepEqual(await attempts({ endsAtMs: 5000, runEndsAtMs: 600 }), [0, 200, 600]);
   });
 });

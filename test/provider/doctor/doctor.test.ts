@@ -41,7 +41,7 @@ describe("pulumi-rekey doctor", function () {
   const rows: readonly Row[] = [
     {
       title: "finds nothing in a healthy project, and prints the source of each setting",
-      config: { "rekey:username": undefined, "rekey:resetPasswordPath": `/reset/{id}?key=${key}` },
+      config: { "rekey:username": undefined, "rekey:resetPasswordPath": "/reset/{id}" },
       environment: { REKEY_USERNAME: "owner@example.com" },
       prints: [
         /^ok {5}Node is \d+\./,
@@ -51,7 +51,7 @@ describe("pulumi-rekey doctor", function () {
         /^ok {5}rekey:baseUrl is http:\S+ \(from the stack's configuration\)\.$/,
         /^ok {5}rekey:username is owner@example\.com \(from REKEY_USERNAME\)\.$/,
         /^ok {5}rekey:password is set \(from the stack's configuration\)\.$/,
-        /^ok {5}rekey:resetPasswordPath is \/reset\/\{id\}… \(from/,
+        /^ok {5}rekey:resetPasswordPath is \/reset\/\{id\} \(from/,
         /^ok {5}rekey:deadlineSeconds is 60 \(default\)\.$/,
         /^ok {5}Not set: rekey:platform, rekey:queueUserId, .*rekey:proxy, rekey:caFile\.$/,
         /^ok {5}A connection to http:\S+ was opened\.$/,

@@ -68,6 +68,17 @@ describe("the engine watch", () => {
     await other.close();
   });
 
+  it("does not count a fresh response of an engine that has closed its connection since", async () => {
+    const engine = await EngineListener.start();
+    let isGone = false;
+    const watch = new EngineWatch(engine.address, () => (isGone = true));
+    await watch.requireEngine(facts);
+    await engine.close();
+    await until(() => isGone);
+    // The time stands still: the response is as fresh as it can be.
+    await assert.rejects(watch.requireEngine(facts), /has ended.*REKEY_ENGINE_GONE/);
+  });
+
   it("reports that the engine is gone only if it does not respond on a new connection", async () => {
     const engine = await EngineListener.start();
     let isGone = false;

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
+import { PassThrough } from "node:stream";
 import { gzipSync } from "node:zlib";
 import fc from "fast-check";
-import { Connections } from "../../../provider/platform/connections";
+import { type Connection, Connections } from "../../../provider/platform/connections";
 import { InputError, RequestError } from "../../../provider/platform/errors";
 import { KnownSecrets } from "../../../provider/platform/redact";
 import {
@@ -12,7 +13,15 @@ import {
   type RequesterOptions,
 } from "../../../provider/platform/http";
 import { version } from "../../../package.json";
-import { type Behaviour, type HttpServer, responding, startServer } from "../../support/httpServer";
+import {
+  type Behaviour,
+  type Exchange,
+  type HttpServer,
+  responding,
+  sending,
+  silent,
+  startServer,
+} from "../../support/httpServer";
 import { allThatShows } from "../../support/canaries";
 
 const authorization = "Basic canary-token";
@@ -28,10 +37,14 @@ const reading = { method: "GET", path: "/v2/keys", purpose: "read them" } as con
 
 function requester(
   url: string,
-  { maxConcurrency = 8, ...options }: Partial<RequesterOptions> & { maxConcurrency?: number } = {},
+  {
+    maxConcurrency = 8,
+    connections = new Connections(),
+    ...options
+  }: Partial<RequesterOptions> & { maxConcurrency?: number; connections?: Connections } = {},
 ): HttpRequester {
   const service = { name: "management", baseUrl: url, authorization } as const;
-  return new HttpRequester(service, new Connections(), new RequestQueue(maxConcurrency), {
+  return new HttpRequester(service, connections, new RequestQueue(maxConcurrency), {
     deadlineMs: 60_000,
     secrets: new KnownSecrets([]),
     permission: "resets",
@@ -82,7 +95,7 @@ describe("platform: the requester, over a real socket", () => {
     const { path = "" } = server.requests[0] ?? {};
     assert.equal(new URLSearchParams(path.split("?")[1]).get("search"), "a b&c=d/ü+");
     const query = { search: "canary" };
-    const error = await failureOf(queue.send({ ...reading, path: "/v2/keys?key=canary\n#canary", query }));
+    const error = await failureOf(queue.send({ ...reading, query }));
     assert.equal(error.url, `${url}/v2/keys`);
     assert.ok(!allThatShows(error).includes("canary"));
   });
@@ -132,6 +145,41 @@ describe("platform: the requester, over a real socket", () => {
       assert.equal((await requester(url, { deadlineMs: 400 }).send(request)).body, body);
       await server.close();
     }
+  });
+
+  for (const [title, behaviour] of Object.entries({
+    "switches protocols": sending(
+      () => "HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: h2c\r\n\r\n",
+    ),
+    "switches protocols, and keeps the connection open": ({ socket }: Exchange) =>
+      socket.write("HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: h2c\r\n\r\n"),
+    "only announces a response": sending(() => "HTTP/1.1 103 Early Hints\r\n\r\n"),
+    "sends nothing": sending(() => ""),
+  })) {
+    it(`ends with a connection on which the platform ${title}`, async () => {
+      const { delivery, happened } = await failureOf(requester(await start(behaviour)).send(reset));
+      assert.deepEqual(
+        { delivery, happened },
+        { delivery: "maybe applied", happened: "the response was incomplete or malformed (ECONNRESET)" },
+      );
+    });
+  }
+
+  it("fails at its deadline, even if its connection never reports an end", async () => {
+    const url = await start(silent);
+    const isClosed: boolean[] = [];
+    const connection = {
+      isSent: true,
+      request: () => Object.assign(new PassThrough(), { setTimeout: () => undefined }),
+      close: () => isClosed.push(true),
+    } as unknown as Connection;
+    class DeadConnections extends Connections {
+      override take = () => Promise.resolve(connection);
+    }
+    const dead = requester(url, { connections: new DeadConnections(), deadlineMs: 20 });
+    const { delivery, happened } = await failureOf(dead.send(reset));
+    assert.deepEqual([delivery, isClosed.length > 0], ["maybe applied", true]);
+    assert.match(happened, /no complete response arrived within the deadline/);
   });
 
   it("reads 1 MiB, and more of a list, decompressed", async () => {

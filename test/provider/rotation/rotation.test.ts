@@ -5,10 +5,12 @@ import { queueToken, signingKeys } from "../../../provider/platform/secretKind";
 import { type Credentials } from "../../../provider/records/fields";
 import { unknownValue } from "../../../provider/records/properties";
 import { type SecretResponse } from "../../../provider/records/response";
+import { type PlatformClient } from "../../../provider/platformClient";
 import { type Resource } from "../../../provider/resource";
 import { readMemory } from "../../../provider/rotation/memory";
 import { type Desired } from "../../../provider/rotation/plan";
 import { rotationOf } from "../../../provider/rotation/rotation";
+import { type Platform } from "../../../provider/run";
 import { Team } from "../../support/age";
 import { asShown, FakeRun, passwordRotation, rejected, type SavedRotation, unconfirmed } from "../../support/fakeRun";
 
@@ -17,9 +19,26 @@ const id = { databaseId: "db" };
 const shows = (credentials: Credentials): Partial<SecretResponse> => ({ record: { databaseId: "db" }, credentials });
 
 describe("rotation: one reset", () => {
+  it("is read until the deadline, and has a second for the read at its end", async () => {
+    const fake = new FakeRun();
+    fake.canRead = true;
+    const { outputs } = await apply(undefined, { ...id, version: 1 }, fake.start());
+    fake.readDatabase = () => shows({ password: "password-1" });
+    fake.answer = () => shows({});
+    const limits: (number | undefined)[] = [];
+    const during: Platform["during"] = ({ limitMs }) => (limits.push(limitMs), run.platform as PlatformClient);
+    const run = fake.start({ during });
+    await apply(outputs, { ...id, version: 2 }, run);
+    assert.deepEqual([limits.at(0), limits.at(-1)], [60_000, 1_000]);
+    assert.equal(fake.elapsedMs, 60_000);
+  });
+
   it("warns of what the response has, and is not saved", async () => {
     const fake = new FakeRun();
-    fake.answer = () => ({ ...shows({ password: "p" }), problems: ["restToken: masked by the platform, and left out"] });
+    fake.answer = () => ({
+      ...shows({ password: "p" }),
+      problems: ["restToken: masked by the platform, and left out"],
+    });
     const { warning = "" } = await apply(undefined, id, fake.start());
     assert.match(warning, /parts of the platform's response could not be read .*restToken: masked/);
   });

@@ -268,7 +268,10 @@ describe("verification: CredentialVerification", () => {
     fake.waits.length = 0;
     fake.probe = () => refused;
     await verify(at(2), undefined, { withinSeconds: 1 });
-    assert.deepEqual(fake.waits, [200, 400], "no attempt begins after them");
+    assert.deepEqual(fake.waits, [200, 400, 400], "the last attempt is at the end of the time");
+    fake.waits.length = 0;
+    await verify(at(3), undefined, { withinSeconds: 30 });
+    assert.deepEqual(fake.waits, [200, 400, 800, 1600, 3200, 5000, 5000, 5000, 5000, 3800]);
   });
 
   it("uses its own connection before that of the rotation, and what is unset in it from there", async () => {
@@ -293,7 +296,7 @@ describe("verification: CredentialVerification", () => {
       fake.readDatabase = () => ({ credentials: { password: canary(fake.reads.length < 3 ? 1 : 2) } });
       fake.probe = () => refused;
       await verify(unsaved(2), undefined, { withinSeconds: 9 });
-      assert.deepEqual([fake.reads.length, tried().length], [3, 4]);
+      assert.deepEqual([fake.reads.length, tried().length], [3, 5]);
     });
 
     it("cannot be verified if it cannot be read", async () => {
