@@ -2,7 +2,8 @@ import { createHash } from "node:crypto";
 import { setMaxListeners } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { RefusedError, type RequestFacts } from "./platform/errors";
-import { type Place, type SecretKind } from "./platform/secretKind";
+import { type SecretKind } from "./platform/secretKind";
+import { type Credentials } from "./records/fields";
 import { type Call, type PlatformClient } from "./platformClient";
 import { type Settings } from "./settings/settings";
 
@@ -13,8 +14,8 @@ export interface RunOptions {
   readonly settings: Settings;
   /** Called when the platform is first needed. */
   readonly platform: () => Platform;
-  /** The place of secrets of one kind; undefined if its settings are missing or cannot be used. */
-  readonly place: (kind: SecretKind) => Place | undefined;
+  /** The account of the queue; undefined if its settings are missing or cannot be used. */
+  readonly queueAccount: () => QueueAccount | undefined;
   readonly clock: Clock;
   /** Aborted once the run ends: nothing waits any longer. */
   readonly end: AbortSignal;
@@ -29,14 +30,44 @@ interface Clock {
   sleep(milliseconds: number): Promise<void>;
 }
 
+/** The account whose signing keys the settings reach. */
+export interface QueueAccount {
+  /** A hash of its address, and of its user or token. */
+  readonly account: string;
+  /** Its address, which messages name. */
+  readonly address: string;
+}
+
+/** What the resources of a run share. It is kept for as long as the host process lives. */
+export class SharedInRun {
+  /** What reads have shown of each secret, and what resets have replaced. */
+  readonly reads = new Map<string, Credentials[]>();
+  readonly replaced = new Map<string, Credentials[]>();
+  /** The results of resets, which an engine that repeats a call gets again. */
+  readonly results = new Map<string, Promise<unknown>>();
+  /** The secrets that were refreshed. All are in the state: a new resource for one is probably a renamed one. */
+  readonly refreshed = new Set<string>();
+  /** Attempts to encrypt for recipients of age. */
+  readonly triedRecipients = new Map<string, Promise<unknown>>();
+  /** The resources that have what only one may have, by that. */
+  readonly owners = new Map<string, string>();
+  /** The limits that this run has declared, by their keys. */
+  readonly declaredLimits = new Map<string, object>();
+  /** The services of whose settings a warning was given. */
+  readonly warnedServices = new Set<string>();
+  /** The secrets whose resets were announced. */
+  readonly announced = new Set<string | symbol>();
+  /** Resets that were sent. */
+  resets = 0;
+}
+
 /** One run of the engine: what its resources share. */
 export class Run {
   #platform: Platform | undefined;
 
   constructor(
     readonly options: RunOptions,
-    /** It is kept for as long as the host process lives. */
-    private readonly memory = { values: new Map<unknown, unknown>(), announced: new Set<string | symbol>(), resets: 0 },
+    readonly shared = new SharedInRun(),
   ) {}
 
   /** It is made when it is first needed. */
@@ -51,21 +82,15 @@ export class Run {
 
   /** The same run for one call of the engine. Only with a permission, it may change something. */
   during(call: Call): Run {
-    return new Run({ ...this.options, platform: () => this.platform.during(call) }, this.memory);
-  }
-
-  /** Returns what was made with the same key in this run, or makes it. */
-  shared<T>(key: unknown, make: () => T): T {
-    const { values } = this.memory;
-    if (!values.has(key)) values.set(key, make());
-    return values.get(key) as T;
+    return new Run({ ...this.options, platform: () => this.platform.during(call) }, this.shared);
   }
 
   /** A warning, once in a run, that the requests to a service that are planned will fail because of its settings. */
   settingsWarning(service: SecretKind["service"]): { readonly text: string; readonly isWarning: true }[] {
-    const key = `settings of ${service}`;
-    if (this.memory.values.has(key)) return [];
-    const error = this.shared(key, () => this.options.settings.errorFor(service));
+    const { warnedServices } = this.shared;
+    if (warnedServices.has(service)) return [];
+    warnedServices.add(service);
+    const error = this.options.settings.errorFor(service);
     return error ? [{ text: `\`up\` will fail: ${error.problem}.`, isWarning: true }] : [];
   }
 
@@ -76,7 +101,7 @@ export class Run {
    * before
    */
   announce(secrets: readonly (string | symbol)[]): Readonly<{ count: number; limit: number | undefined }> | undefined {
-    const { announced } = this.memory;
+    const { announced } = this.shared;
     const before = announced.size;
     for (const secret of secrets) announced.add(secret);
     const limit = this.options.settings.get("maxResetsPerRun");
@@ -90,15 +115,15 @@ export class Run {
    */
   reserveReset(secret: string): () => void {
     const limit = this.options.settings.get("maxResetsPerRun") ?? Infinity;
-    if (this.memory.resets >= limit) {
+    if (this.shared.resets >= limit) {
       const why =
         limit === 0
           ? "rekey:maxResetsPerRun is 0, so a run may send none. To keep it, set `initialRotation: false` on a new resource, or undo the change that resets it; to reset it, raise the limit"
           : `this run has already sent ${limit} ${limit === 1 ? "reset" : "resets"}, the limit set by rekey:maxResetsPerRun. Check that so many are intended, then raise the limit or run again`;
       throw new RefusedError("REKEY_RESET_LIMIT", { secret, why });
     }
-    this.memory.resets++;
-    return () => void this.memory.resets--;
+    this.shared.resets++;
+    return () => void this.shared.resets--;
   }
 }
 
@@ -128,7 +153,7 @@ export function startRun(
       const { PlatformClient } = require("./platformClient") as typeof import("./platformClient");
       return new PlatformClient(settings, requireEngine);
     },
-    place: (kind) => run.shared(kind, () => placeOf(kind, settings)),
+    queueAccount: () => queueAccountOf(settings),
     clock: { now: () => new Date(), elapsedMs: () => performance.now(), sleep },
     end,
     log: (line) => log(run.redacted(line)),
@@ -136,15 +161,12 @@ export function startRun(
   return run;
 }
 
-function placeOf({ service, onlyId }: SecretKind, settings: Settings): Place | undefined {
-  const isQueue = service === "queue";
+function queueAccountOf(settings: Settings): QueueAccount | undefined {
   try {
-    const address = settings.require(isQueue ? "queueUrl" : "baseUrl");
-    const user = isQueue ? (settings.get("queueUserId") ?? "") : settings.require("username");
+    const address = settings.require("queueUrl");
+    const user = settings.get("queueUserId") ?? settings.require("queueToken");
     const hash = createHash("sha256").update(JSON.stringify([address, user]));
-    // 48 bits: a fleet saves one for each database.
-    const account = hash.digest("base64url").slice(0, 8);
-    return onlyId === undefined ? { account } : { account, address };
+    return { account: hash.digest("base64url").slice(0, 8), address };
   } catch {
     return undefined;
   }

@@ -29,7 +29,7 @@ export class ResourceHandler {
       const text = `${property} ${problem}. Nothing was sent for it. Correct the program, then run again.`;
       return withCode(text, "REKEY_INPUT_INVALID");
     });
-    const owners = run.shared(ResourceHandler, () => new Map<string, string>());
+    const { owners } = run.shared;
     const claims = urn === undefined || problems.length > 0 ? [] : (resource.claims?.(inputs) ?? []);
     for (const { subject, code, why } of claims) {
       const owner = owners.get(subject) ?? urn ?? "";

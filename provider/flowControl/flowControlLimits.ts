@@ -92,7 +92,7 @@ function check({ flowControlKey, rate, period }: FlowControlLimitsInputs, run: R
  * not count, because a destroy that runs the program checks what it then removes.
  */
 function declaredLimits(run: Run): Map<string, Limits> {
-  return run.shared(declaredLimits, () => new Map<string, Limits>());
+  return run.shared.declaredLimits;
 }
 
 function plan(saved: FlowControlLimitsOutputs | undefined, inputs: FlowControlLimitsInputs, run: Run): Planned {

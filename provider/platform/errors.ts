@@ -179,14 +179,11 @@ export class NotShownError extends RekeyError {
   }
 }
 
-/** Credentials could not be encrypted. What is new is saved in the state instead. */
+/** Credentials could not be encrypted. They are saved in the state instead. */
 export class NotEncryptedError extends RekeyError {
-  /** @param isSame whether the credentials are those of before, so that nothing is new */
-  constructor({ secret, isSame }: { readonly secret: string; readonly isSame: boolean }) {
-    const saved = isSame
-      ? "No credential was changed. The saved state stays"
-      : "The new credentials, from a reset or a read, are saved in the state, as secrets";
-    const text = `The ${secret} could not be encrypted for encryptFor. ${saved}. The next \`up\` tries again, and resets nothing. Check the recipients and the installation of age-encryption.`;
+  /** @param thrown of which only the kind and place are shown */
+  constructor({ secret }: { readonly secret: string }, thrown: unknown) {
+    const text = `The ${secret} could not be encrypted for encryptFor${whereThrown(thrown)}. Its current credentials are saved in the state, as secrets. Check the recipients and the installation of age-encryption, then set a new version: it resets the secret, and the new credentials are encrypted.`;
     super("REKEY_NOT_ENCRYPTED", text, "responded");
   }
 }
@@ -194,10 +191,14 @@ export class NotEncryptedError extends RekeyError {
 /** A bug around a reset. Only its kind and place are shown: the text of what was thrown may contain credentials. */
 export class InternalError extends RekeyError {
   constructor({ secret, word }: Readonly<Record<"secret" | "word", string>>, thrown: unknown) {
-    const where = thrown instanceof Error ? ` (${thrown.name}${placeOf(thrown)})` : "";
-    const text = `Could not reset the ${secret}: pulumi-rekey failed unexpectedly${where}. The ${word} may have been changed, and the new one is unknown. This is a bug: please report it, then run again.`;
+    const text = `Could not reset the ${secret}: pulumi-rekey failed unexpectedly${whereThrown(thrown)}. The ${word} may have been changed. What the platform returned is saved, as far as it was understood. This is a bug: please report it, then run again.`;
     super("REKEY_INTERNAL", text, "maybe applied");
   }
+}
+
+/** What was thrown, ` (TypeError at send (http.js:1:2))`, without its text, which may contain credentials. */
+function whereThrown(thrown: unknown): string {
+  return thrown instanceof Error ? ` (${thrown.name}${placeOf(thrown)})` : "";
 }
 
 /** The first frame of an error's stack, ` at send (http.js:1:2)`; empty if it cannot be told apart from the message. */

@@ -1,5 +1,5 @@
 import { databaseTable } from "../records/database";
-import { type RecordTable } from "../records/fields";
+import { type CredentialName, type RecordTable } from "../records/fields";
 import { indexTable, queueUserTable, signingKeyTable } from "../records/otherSecrets";
 import { indexUrl } from "./endpoint";
 
@@ -9,6 +9,8 @@ export interface SecretKind {
   /** The paths of its operations; undefined if they are settings. */
   readonly paths?: SecretPaths;
   readonly table: RecordTable;
+  /** The credentials by which a record is compared: the first one that it has shown counts. */
+  readonly identities: readonly [CredentialName, ...CredentialName[]];
   /** The JSON text that confirms a reset without a record. Default: only a record does. */
   readonly confirmation?: string;
   /** The argument and output of the resource that is the id. */
@@ -56,14 +58,6 @@ export interface Subject {
   readonly id: string;
 }
 
-/** Where a secret is. Another account may have another one with the same id. */
-export interface Place {
-  /** A hash of the address and the account. */
-  readonly account: string;
-  /** The address itself, for a secret without an id: messages name it. */
-  readonly address?: string | undefined;
-}
-
 /** What has the secret, in messages: `database "sessions"` */
 export function ownerOf({ kind: { noun, onlyId }, id }: Subject): string {
   return onlyId === undefined ? `${noun} ${JSON.stringify(id)}` : `the ${noun}`;
@@ -84,6 +78,7 @@ export function secretOf(subject: Subject): string {
 export const databasePassword: SecretKind = {
   service: "management",
   table: databaseTable,
+  identities: ["password", "restToken"],
   idInput: "databaseId",
   word: "password",
   noun: "database",
@@ -93,6 +88,7 @@ export const databasePassword: SecretKind = {
 const indexToken = {
   service: "management",
   table: indexTable,
+  identities: ["token"],
   confirmation: "OK",
   idInput: "indexId",
   word: "token",
@@ -122,6 +118,7 @@ export const queueToken: SecretKind = {
   service: "management",
   paths: { reset: "/v2/qstash/rotate-token/{id}", read: "/v2/qstash/user/{id}", list: "/v2/qstash/users" },
   table: queueUserTable,
+  identities: ["token"],
   idInput: "queueUserId",
   word: "token",
   noun: "queue user",
@@ -134,6 +131,7 @@ export const signingKeys: SecretKind = {
   service: "queue",
   paths: { reset: "/v2/keys/rotate", read: "/v2/keys" },
   table: signingKeyTable,
+  identities: ["currentKey"],
   idInput: "subject",
   onlyId: "signing-keys",
   word: "pair of signing keys",

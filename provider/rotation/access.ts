@@ -57,7 +57,7 @@ export function accessOf(subject: Subject, state: State, run: Run): Access | und
   const isDatabase = kind === databasePassword;
   const located = isDatabase && {
     record: record && ({ endpoint, port, tls } as DatabaseRecord),
-    connection: memory.declared.connection,
+    connection: memory.connection,
   };
   const access: Access = { id, of: kind.noun, count: rotationCount, ...located };
   const name = triable.find((one) => memory.current[one]);
@@ -78,7 +78,7 @@ export function urlsOf({ kind, id }: Subject, { record = {}, memory, password, r
   if (kind !== databasePassword) {
     return { connectionUrl: undefined, restUrl: kind.restUrl?.(record, settings.preset?.indexHost) };
   }
-  const { connection = {} } = memory.declared;
+  const { connection = {} } = memory;
   const at = (given: Connection) =>
     orUndefined(() => endpointOf({ databaseId: id, record }, given, settings.databaseHost));
   const endpoint = password === undefined ? undefined : at(connection);

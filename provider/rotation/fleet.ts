@@ -5,7 +5,7 @@ import { engineMessage, isUnknown } from "../records/properties";
 import { type Resource, type Result } from "../resource";
 import { type Run } from "../run";
 import { accessOf, urlsOf } from "./access";
-import { type Rotated, told, refreshedIn } from "./messages";
+import { type Rotated, told } from "./findings";
 import {
   fleetFailure,
   fleetId,
@@ -124,7 +124,7 @@ async function rotateOne(one: PlannedMember, run: Run): Promise<Done> {
 async function refreshOne(member: Member, run: Run): Promise<Done> {
   const { subject, state } = member;
   if (!state) return { ...member, findings: [] };
-  refreshedIn(run).add(secretOf(subject));
+  run.shared.refreshed.add(secretOf(subject));
   return { ...member, ...(await refresh(subject, state, run)) };
 }
 

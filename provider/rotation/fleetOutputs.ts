@@ -105,8 +105,8 @@ export function writeFleet(members: readonly SavedMember[], withRecords: boolean
   const byName = <T>(valueOf: (member: SavedMember) => T | undefined) =>
     Object.fromEntries(sorted.map((one) => [one.name, valueOf(one)])) as Record<string, T>;
   const states = sorted.flatMap(({ state }) => state ?? []);
-  const due = states.flatMap(({ memory: { scheduledFrom, declared } }) =>
-    declared.rotateEvery === undefined ? [] : dueAt(scheduledFrom, declared.rotateEvery).toISOString(),
+  const due = states.flatMap(({ memory: { scheduledFrom, rotateEvery } }) =>
+    rotateEvery === undefined ? [] : dueAt(scheduledFrom, rotateEvery).toISOString(),
   );
   // By id: another name changes nothing.
   const memories = sorted.map(({ subject, state }) => [subject.id, state && sealed(state.memory)] as const);

@@ -6,8 +6,12 @@ import { isUnknown, unknownValue } from "../records/properties";
 import { type InputProblem, type Notice, type Planned, schemaProblems, type TableOf } from "../resource";
 import { type Run } from "../run";
 import { type FleetOutputs, type Member, readFleet } from "./fleetOutputs";
-import { type Said, saidOf, announce } from "./messages";
-import { contextOf, type Desired, type Plan, planRotation } from "./plan";
+import { type Said } from "./findings";
+import { saidOf, announce } from "./messages";
+import { type Desired } from "./desired";
+import { type Plan } from "./plan";
+import { planRotation } from "./planRotation";
+import { contextOf } from "./session";
 import { changingOutputs, settingsNotice } from "./rotation";
 import { type Trigger } from "./marks";
 
@@ -77,7 +81,7 @@ export function plannedMembers(saved: FleetOutputs | undefined, inputs: FleetInp
       "is empty, but the fleet has some in its state. If the map is from the platform, check it; to stop rotating them, remove the fleet";
     throw new InputError("databases", reason);
   }
-  const context = contextOf({ kind: databasePassword }, run);
+  const context = contextOf(databasePassword, run);
   return all.map(([name, { databaseId: id, ...own }]) => {
     const state = before?.get(id)?.state;
     const desired = { ...inputs, ...combined(inputs, own) };

@@ -1,7 +1,7 @@
 import { createHmac, randomUUID } from "node:crypto";
 import { type CredentialName, credentialNames, type Credentials } from "../records/fields";
 
-/** Marks of the credentials of one record. The mark of one that exists, but whose value is not known, is empty. */
+/** Marks of credentials by their names. */
 export type Marks = Readonly<Partial<Record<CredentialName, string>>>;
 
 /** The inputs whose change requests one more reset. */
@@ -49,36 +49,7 @@ export function marksOf({ salt }: { readonly salt: string }, credentials: Creden
   return Object.fromEntries(marked);
 }
 
-/** The credentials that exist, but whose values are not known. */
-export function unknownIn(marks: Marks): CredentialName[] {
-  return credentialNames.filter((name) => marks[name] === "");
-}
-
-/** The credentials whose values are known. */
-export function knownIn(marks: Marks): CredentialName[] {
-  return credentialNames.filter((name) => marks[name]);
-}
-
-/** Marks of credentials of which only the names are known. */
-export function unknownMarks(names: readonly string[]): Marks {
-  return Object.fromEntries(names.map((name) => [name, ""]));
-}
-
-export function onlyKnown(marks: Marks): Marks {
-  return Object.fromEntries(knownIn(marks).map((name) => [name, marks[name]]));
-}
-
-/** The best credential of a record, by which it is judged: never the next key, which has not been in use yet. */
-export function bestOf(record: Credentials | Marks): CredentialName | undefined {
-  return credentialNames.find((name) => name !== "nextKey" && record[name] !== undefined);
-}
-
-/** The mark of the best known credential of a record, in a list; empty if there is none. */
-export function bestMark(record: Marks = {}): string[] {
-  const best = bestOf(onlyKnown(record));
-  return best === undefined ? [] : [record[best] ?? ""];
-}
-
-export function better(a: CredentialName | undefined, b: CredentialName | undefined): CredentialName | undefined {
-  return credentialNames.find((name) => name === a || name === b);
+/** The names of the credentials that have a mark. */
+export function namesIn(marks: Marks): CredentialName[] {
+  return credentialNames.filter((name) => marks[name] !== undefined);
 }

@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
 import { StateError } from "../platform/errors";
-import { type Place, type SecretKind } from "../platform/secretKind";
 import { type CredentialName, credentialNames, type Credentials, isObject } from "../records/fields";
 import { jsonText } from "../records/properties";
 import { type SecretResponse } from "../records/response";
@@ -14,70 +13,65 @@ export interface Memory {
   readonly salt: string;
   /**
    * Mark of the trigger that the last confirmed reset or the adoption has applied, empty if that was none. Undefined
-   * after an import, which does not know the program: the first change adopts the program's trigger.
+   * after an import, which does not know the program: the first `up` adopts the program's trigger.
    */
   readonly applied?: string | undefined;
   /** The reset that was sent and is not confirmed. */
-  readonly pending?: Pending | undefined;
+  readonly pending?: PendingReset | undefined;
+  /**
+   * The credential by which records are compared: the first of its kind's `identities` that a record has shown. Only a
+   * confirmed reset changes it. Undefined until a record shows one.
+   */
+  readonly identity?: CredentialName | undefined;
   /** The last credentials that are known. A pending reset does not change them. */
   readonly current: Marks;
-  /** What confirmed resets have replaced, the newest last: marks of the best credential of each record. */
+  /**
+   * Marks of what was replaced, and of what the pending reset is to replace, the newest last. A record that shows one
+   * of them is older than what is current.
+   */
   readonly former: readonly string[];
-  /** What may have been replaced since the last confirmed reset. Until the next one, it may return. */
-  readonly maybeFormer: readonly string[];
+  /** Whether the credentials of the last reset are still to be read: its response did not contain them. */
+  readonly isUnread?: true | undefined;
   /**
-   * The name of the best credential of the records that were replaced, in the order of `credentialNames`. A record is
-   * judged by the credential with this name, or by a better current one.
+   * When the secret was generated, as far as known (ISO 8601, UTC): its last confirmed reset, or the creation of what
+   * has it. At least as late as the `rotatedSince` for which it was reset. Of signing keys, that of the current key.
    */
-  readonly best?: CredentialName | undefined;
-  /** From when `rotateEvery` counts: the adoption, or when the last confirmed reset was sent (ISO 8601, UTC). */
+  readonly generatedAt?: string | undefined;
+  /** From when `rotateEvery` counts: the adoption, or the last of the resets that led to the confirmed one. */
   readonly scheduledFrom: string;
-  /**
-   * For a secret that is rolled: the last roll, confirmed or not, or the read that noticed a roll by someone else.
-   */
-  readonly rolledAt?: string | undefined;
-  /** When the secret was generated; for a pair of keys two entries, that of the next one last. */
-  readonly made: readonly Made[];
-  /** Where it was reset, adopted or last read. Undefined if the settings were not known. */
-  readonly place?: Place | undefined;
-  readonly declared: Declared;
+  /** How the current credentials are saved. Undefined after an import. */
+  readonly form?: Form | undefined;
+  /** Where clients connect, and the schedule, as the program has them: a refresh has no inputs. */
+  readonly connection?: Connection | undefined;
+  readonly rotateEvery?: string | undefined;
   /** The age file that is saved. */
-  readonly file?: EncryptedFile | undefined;
+  readonly file?: AgeFile | undefined;
+  /** What is remembered of signing keys only. */
+  readonly keys?: KeyMemory | undefined;
 }
 
 /** A reset that was sent and is not confirmed. */
-interface Pending {
+export interface PendingReset {
   readonly trigger: string;
   /** What asked for the first of them. */
   readonly reason: ResetReason;
   /** Such resets in a row, with this trigger. */
   readonly count: number;
-  /** When the first of them was sent (ISO 8601, UTC), and the `rotatedSince` that it applies. */
-  readonly at: string;
-  readonly since?: string | undefined;
-  /** When the last of them was sent. */
-  readonly lastAt: string;
-  /** What was current before it. Undefined if no read can show whether it was applied. */
-  readonly before?: Marks | undefined;
+  /** When the first and the last of them were sent (ISO 8601, UTC), at least as late as their `rotatedSince`. */
+  readonly firstSentAt: string;
+  readonly lastSentAt: string;
+  /** Whether a read has shown what was current before the last one, so that another read can settle it. */
+  readonly canSettle?: true | undefined;
 }
 
 /** What asks for a reset. */
 export type ResetReason = "created" | "trigger" | "schedule" | "rotatedSince";
 
-/** When a secret, or one of its keys, was generated, as far as that is known. */
-export interface Made {
-  readonly at?: string | undefined;
-  /** The `rotatedSince` that was applied by generating it. */
-  readonly since?: string | undefined;
-}
-
-/** What the program says about the outputs. A refresh has no inputs, so it is remembered. */
-export interface Declared {
+/** In which form credentials are saved: in the state, in an age file, in both, or not at all. */
+export interface Form {
   readonly saveCredentials?: false;
   /** Recipients of age, sorted, each once. */
   readonly encryptFor?: readonly string[];
-  readonly connection?: Connection;
-  readonly rotateEvery?: string;
 }
 
 /** Where, and as which user, clients connect to a database, as a program sets it. */
@@ -90,27 +84,35 @@ export interface Connection {
   readonly username?: string | undefined;
 }
 
-/** An age file: whom it is for, and marks of the credentials in it. */
-interface EncryptedFile {
-  readonly for: readonly string[];
-  readonly has: Marks;
+/** The marks of what is in an age file, and of the file itself: one that was replaced or removed is not a copy. */
+export interface AgeFile {
+  readonly has: readonly string[];
+  readonly mark: string;
+}
+
+/** Pairs of signing keys are rolled: the next key becomes the current one. */
+export interface KeyMemory {
+  /** The last roll, confirmed or not, or the read that noticed a roll by someone else (ISO 8601, UTC). */
+  readonly rolledAt?: string | undefined;
+  /** When the next key was generated, as far as known (ISO 8601, UTC). */
+  readonly nextGeneratedAt?: string | undefined;
+  /** A mark of the account that they belong to, and its address, which messages name. */
+  readonly account?: string | undefined;
+  readonly address?: string | undefined;
 }
 
 /** Former credentials that are remembered of one secret. */
-export const maxFormer = 8;
+const maxFormer = 12;
+
+/** The marks of former credentials with some more, the newest, each once, without those that are current. */
+export function withFormer({ former }: Memory, marks: readonly string[], current: Marks): string[] {
+  const all = [...new Set([...former, ...marks].toReversed())].toReversed();
+  return all.filter((mark) => !Object.values(current).includes(mark)).slice(-maxFormer);
+}
 
 /** The memory of a secret about which nothing is known yet. */
-export function emptyMemory({ kind, now, place }: { kind: SecretKind; now: Date; place?: Place | undefined }): Memory {
-  return {
-    salt: newSalt(),
-    current: {},
-    former: [],
-    maybeFormer: [],
-    scheduledFrom: now.toISOString(),
-    made: kind.minInterval === undefined ? [{}] : [{}, {}],
-    place,
-    declared: {},
-  };
+export function emptyMemory(now: Date): Memory {
+  return { salt: newSalt(), current: {}, former: [], scheduledFrom: now.toISOString() };
 }
 
 /** A memory with a mark of itself, which reveals any damage. */
@@ -120,7 +122,7 @@ export function sealed(memory: Memory): object {
 
 /** A version that remembers something else has another text here, so that an older version refuses the memory. */
 function sealOf(memory: Memory): string {
-  return saltedMark(memory.salt, `memory 1 ${JSON.stringify(memory)}`);
+  return saltedMark(memory.salt, `memory 2 ${JSON.stringify(memory)}`);
 }
 
 /** @throws StateError if it is damaged, or was written by a newer version: nothing is decided from a part of it */
@@ -218,7 +220,14 @@ export function withRecord(state: State, { record, exactIntegers, otherFields, p
 /** The state of saved outputs. What follows from a state is made again when it is saved. */
 export function stateIn(outputs: Readonly<Record<string, unknown>>, memory = readMemory(outputs["memory"])): State {
   const saved = { ...outputs, memory } as unknown as State;
-  return { ...withoutValues(saved), ...credentialsIn(saved) };
+  const { encryptedCredentials } = saved;
+  const isFileWhole = memory.file?.mark === saltedMark(memory.salt, String(encryptedCredentials));
+  // A file that was removed or replaced is no copy of anything.
+  return {
+    ...withoutValues(saved),
+    ...credentialsIn(saved),
+    memory: isFileWhole ? memory : { ...memory, file: undefined },
+  };
 }
 
 /** Compares two values as a saved state has them. */

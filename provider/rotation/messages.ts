@@ -3,43 +3,19 @@ import { type SecretKind, secretOf, type Subject } from "../platform/secretKind"
 import { isUnknown } from "../records/properties";
 import { type Notice } from "../resource";
 import { type Run } from "../run";
+import { type Desired, isFormChanged } from "./desired";
+import { resetOrRolled, type Said } from "./findings";
 import { type Memory, type State } from "./memory";
-import {
-  accountSettings,
-  type Context,
-  contextOf,
-  type Desired,
-  isElsewhere,
-  mayChange,
-  type Plan,
-  type Reset,
-  whyElsewhere,
-} from "./plan";
+import { type Context, isReadFirst, type Plan, type Reset } from "./plan";
 import { isFuture } from "./schedule";
-
-/** A text about one secret, or about all of a fleet for which it is the same, without the subject. */
-export interface Said {
-  readonly text: string;
-  readonly isWarning?: boolean | undefined;
-  /** The secrets whose reset it announces. */
-  readonly secrets?: readonly (string | symbol)[] | undefined;
-}
+import { contextOf } from "./session";
+import { isElsewhere, whyElsewhere } from "./signingKeys";
 
 /** A notice about one secret: `Password of database "a": was reset.` */
 export function noticeAbout(subject: Subject, { text, isWarning }: Said): Notice {
   const { noun, word, onlyId } = subject.kind;
   const secret = isUnknown(subject.id) && onlyId === undefined ? `${word} of the ${noun}` : secretOf(subject);
   return { text: `${secret.slice(0, 1).toUpperCase()}${secret.slice(1)}: ${text}`, isWarning };
-}
-
-/** What happens to a secret of a kind: `reset`, or `rolled` for keys. */
-function resetOrRolled({ minInterval }: SecretKind): string {
-  return minInterval === undefined ? "reset" : "rolled";
-}
-
-/** The secrets that this run has refreshed. All are in the state: a new resource for one is probably a renamed one. */
-export function refreshedIn(run: Run): Set<string> {
-  return run.shared(refreshedIn, () => new Set<string>());
 }
 
 /**
@@ -55,10 +31,10 @@ export function saidOf(
   run: Run,
   isAdded = false,
 ): Said[] {
-  const context = contextOf(subject, run);
-  const isTentative = saved !== undefined && mayChange(saved, plan, context);
+  const context = contextOf(subject.kind, run);
+  const isTentative = saved !== undefined && isReadFirst(saved, plan, context);
   const announcement = announcementOf(subject, plan, desired, isTentative, isAdded);
-  const isRenamed = plan.kind === "reset" && saved === undefined && refreshedIn(run).has(secretOf(subject));
+  const isRenamed = plan.kind === "reset" && saved === undefined && run.shared.refreshed.has(secretOf(subject));
   const renamed = { text: "is in the state already. Renamed? Then use the option `aliases`.", isWarning: true };
   return [
     ...(announcement ? [announcement] : []),
@@ -77,19 +53,22 @@ function announcementOf(
 ): Said | undefined {
   const { kind } = subject;
   const did = resetOrRolled(kind);
+  const reset = kind.minInterval === undefined ? "reset" : "roll";
   const why = (due: Reset) => `because ${reasonOf(due, kind, desired, isAdded)}`;
   const first = isTentative
     ? " It is read first: if that shows that the last one was applied, what was read is saved instead."
     : "";
   switch (plan.kind) {
     case "keep":
+    case "rewrite":
     case "read": {
       const { waits } = plan;
-      if (waits) return { text: `is to be ${did}, ${why(waits)} It waits: ${waits.why}.${first}`, isWarning: true };
-      if (plan.kind === "keep") return undefined;
-      return { text: "will be read, because some credentials are not known, or are to be saved in another form." };
+      if (waits) {
+        return { text: `is due for a ${reset}, ${why(waits)} It is postponed: ${waits.why}.`, isWarning: true };
+      }
+      return plan.kind === "read" ? { text: "will be read first; nothing is reset." } : undefined;
     }
-    case "rewrite":
+    case "claim":
       return undefined;
     case "adopt":
       return plan.mayReset
@@ -152,111 +131,53 @@ export function announce(said: Said, run: Run): Said[] {
   return [{ text: `${text}: those above rekey:maxResetsPerRun will be refused.`, isWarning: true }];
 }
 
-function concerns(memory: Memory, plan: Plan, { rotateEvery }: Desired, context: Context): Said[] {
+/** What may be wrong with the saved memory, or does not take effect yet. */
+function concerns(memory: Memory, plan: Plan, desired: Desired, context: Context): Said[] {
   const all: Said[] = [];
   if (memory.applied === undefined && (plan.kind === "read" || plan.kind === "rewrite")) {
     all.push({ text: "was imported: its version and triggers are adopted, and nothing is reset." });
   }
   if (isElsewhere(memory, context) && plan.kind !== "refuse") {
-    all.push({ text: `may be another one, which is not compared: ${whyElsewhere(memory, context)}.`, isWarning: true });
+    all.push({ text: `may be another one, and is not compared: ${whyElsewhere(memory, context)}.`, isWarning: true });
   }
-  const compared = { minInterval: memory.rolledAt, rotateEvery: rotateEvery ? memory.scheduledFrom : undefined };
-  for (const [input, time] of Object.entries(compared)) {
-    if (time === undefined || !isFuture(time, context.now)) continue;
+  if (plan.kind !== "reset" && isFormChanged(desired, memory)) {
+    const text =
+      "is saved as before: saveCredentials and encryptFor take effect with the next reset. To remove what is saved now, set a new version.";
+    all.push({ text });
+  }
+  return [...all, ...futureTimes(memory, desired, context)];
+}
+
+/** The times of a clock that was ahead. */
+function futureTimes(memory: Memory, { rotateEvery }: Desired, { now }: Context): Said[] {
+  const compared = { minInterval: memory.keys?.rolledAt, rotateEvery: rotateEvery ? memory.scheduledFrom : undefined };
+  return Object.entries(compared).flatMap(([input, time]) => {
+    if (time === undefined || !isFuture(time, now)) return [];
     const effect =
       input === "rotateEvery" ? "counts from then: a new version resets it now" : "is not compared with it";
-    const text = `was last changed at ${time} by the saved state, which is in the future. Check the clocks. ${input} ${effect}.`;
-    all.push({ text, isWarning: true });
-  }
-  return all;
+    const text = `was last changed at ${time} by the saved state, which is later than the clock of this machine. Check the clocks. ${input} ${effect}.`;
+    return [{ text, isWarning: true }];
+  });
 }
 
-/** What a read or a response has shown, and is worth a line. */
-export interface Finding {
-  readonly kind: keyof typeof texts;
-  /** Credentials, fields or problems. */
-  readonly names?: readonly string[];
-  /** Why, if it depends on the case. */
-  readonly why?: string | undefined;
-}
-
-/** A state after a read or a response, and what is worth telling. */
-export interface Learned {
-  readonly state: State;
-  readonly findings: readonly Finding[];
-}
-
-/** What was done for one secret: what to save, and what to tell. */
-export interface Rotated extends Learned {
-  readonly failure?: RekeyError | undefined;
-}
-
-/** What texts depend on. `names` and `why` may be empty. */
-type Details = Readonly<{ kind: SecretKind; names: string; why: string }>;
-
-const newVersion = "If it lasts, set a new version, which resets it once more.";
-
-/** What is said of each finding. */
-const texts = {
-  /** A read settles a reset that was not confirmed. */
-  settled: ({ kind, why }: Details) =>
-    `was ${resetOrRolled(kind)}: the last reset was not confirmed${why && ` (${why})`}, but a read shows other credentials than before it, so it was applied. What was read is saved.`,
-  claimed: () =>
-    "was rolled once since the last `up`, by a run that was killed or by someone else: this counts as the roll of the new version, and no other one was sent. If someone else rolled it before the version was set, set another one.",
-  overtaken: ({ why }: Details) =>
-    `was not rolled: the last roll was not confirmed${why && ` (${why})`}, and a read shows keys of neither before nor after it, so someone else rolled. What was read is saved.`,
-  drift: ({ names }: Details) => `was changed outside of Rekey (${names}). What was read is saved.`,
-  read: () => "was read, and the credentials are saved.",
-  /** Some of the new credentials are not known. Their former values are not kept. */
-  unknown: ({ names, why }: Details) =>
-    `was changed, but ${names || "the new one"} is not known: ${why || "the platform does not show it"}. A refresh reads it again, if the platform can be read. Until then, look in the platform's console. ${newVersion}`,
-  /** A read hides what is saved, or shows others, but not the best one. */
-  unseen: ({ names }: Details) =>
-    `was read, but the platform does not show enough to compare ${names} with the saved state, which stays. If it was changed outside of Rekey, set a new version.`,
-  stale: ({ names }: Details) =>
-    `was read, but the platform still shows former credentials: the saved state stays${names && `, and ${names} is not known`}. ${newVersion}`,
-  adopted: ({ why }: Details) =>
-    `was adopted without credentials: ${why}. Outputs that are not known stay empty until the next reset.`,
-  problems: ({ names }: Details) =>
-    `was changed, but parts of the platform's response could not be read (output problems): ${names}.`,
-  older: () => "is still older than rotatedSince, or of unknown age: a later `up` resets it once more.",
-  removed: () =>
-    "was removed from the state. Older states and backups still have it: set a new version, which resets it.",
-  /** Values that are nowhere else. */
-  kept: ({ names }: Details) =>
-    `stays in the state, as a secret, although saveCredentials is false (${names || "in encryptedCredentials"}): no read shows them, so they would be lost. The next \`up\` reads them again, and removes what it shows. To encrypt them instead, set encryptFor.`,
-  later: () => "has a value that is not known: saveCredentials and encryptFor take effect with the next reset.",
-  /** A read shows nothing that is known, with other settings. */
-  elsewhere: ({ kind }: Details) =>
-    `was read with another ${accountSettings(kind)}, where it may be another one: it was not compared, and the saved state stays.`,
-  unencrypted: () =>
-    "was read, but could not be encrypted for encryptFor, so the saved state stays. Check the recipients and the installation of age-encryption.",
-  failed: ({ why }: Details) => `was not read: ${why || "pulumi-rekey failed."} The saved state stays.`,
-};
-
-const ordinary: readonly Finding["kind"][] = ["settled", "drift", "read", "later"];
-
-/** Whether a read has not shown what is current. */
-export function isUnread(findings: readonly Finding[]): boolean {
-  return findings.some(({ kind }) => kind === "failed" || kind === "stale" || kind === "elsewhere");
-}
-
-export function told({ kind: finding, names = [], why = "" }: Finding, kind: SecretKind): Said {
-  return { text: texts[finding]({ kind, names: names.join(", "), why }), isWarning: !ordinary.includes(finding) };
-}
-
-/** The failure after a reset that was not confirmed. Its advice replaces that of the request. */
-export function unknownFailure({ kind }: Subject, failed: RekeyError, canSettle: boolean): RekeyError {
+/**
+ * The failure after a reset that was not confirmed. Its advice replaces that of the request.
+ *
+ * @param canSettle whether a read can show whether it was applied
+ * @param isLast whether no other one is sent without a new version
+ */
+export function unknownFailure({ kind }: Subject, failed: RekeyError, canSettle: boolean, isLast = false): RekeyError {
   const { noun, minInterval } = kind;
   const advice = failed instanceof RequestError ? failed.advice : "";
   const what = failed.text.endsWith(advice) ? failed.text.slice(0, failed.text.length - advice.length) : failed.text;
-  const when = minInterval === undefined ? "at once" : "once minInterval has passed";
-  const next = canSettle
-    ? `it reads the ${noun} first, and sends one more reset only if the former credentials are still shown.`
-    : "it sends one more reset, which returns new credentials.";
-  const stop = "After three unconfirmed resets in a row it stops, and asks for a new version.";
-  const text = `${what.trim()}
-${outputsAreFormer} Run \`up\` again ${when}: ${next} ${stop}`;
+  const when = minInterval === undefined ? "right away" : "once minInterval has passed";
+  const read = canSettle ? `it reads the ${noun} first, and ` : "it ";
+  const next = isLast
+    ? "sends no other reset without a new version."
+    : canSettle
+      ? "resets again only if the old credentials are still shown. After three unconfirmed resets in a row it stops, and asks for a new version."
+      : "resets again, which returns new credentials. After three unconfirmed resets in a row it stops, and asks for a new version.";
+  const text = `${what.trim()}\n${outputsAreFormer} Run \`up\` again ${when}, with rekey:scheduledResets on: ${read}${next}`;
   return new RekeyError(failed.code, text, "maybe applied");
 }
 

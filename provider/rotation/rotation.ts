@@ -1,4 +1,4 @@
-import { InputError, RekeyError } from "../platform/errors";
+import { InputError, InternalError, RekeyError } from "../platform/errors";
 import { ownerOf, type SecretKind, secretOf, type Subject, databasePassword } from "../platform/secretKind";
 import { idProblem, isObject } from "../records/fields";
 import { isUnknown, jsonText } from "../records/properties";
@@ -15,11 +15,15 @@ import {
 } from "../resource";
 import { type Run } from "../run";
 import { accessOf, urlsOf, plainTextProblem } from "./access";
-import { recipientsProblem } from "./save";
-import { type Rotated, told, announce, noticeAbout, refreshedIn, saidOf } from "./messages";
+import { recipientsProblem } from "./ageFile";
+import { type Desired } from "./desired";
+import { type Rotated, told } from "./findings";
+import { announce, noticeAbout, saidOf } from "./messages";
 import { writeMemory, type Connection, progressOf, type State, stateIn } from "./memory";
-import { changedIn, contextOf, type Desired, type Plan, planRotation } from "./plan";
+import { type Plan } from "./plan";
+import { isChanged, planRotation } from "./planRotation";
 import { refresh, rotate } from "./rotate";
+import { contextOf } from "./session";
 import { dueAt, isFuture, readDate, readInterval } from "./schedule";
 
 export type RotationOutputs = Readonly<Record<string, unknown>>;
@@ -63,7 +67,7 @@ export function rotationOf(kind: SecretKind): Resource<Desired, RotationOutputs>
       const plan: Plan =
         state && isUnknown(subject.id)
           ? { kind: "maybe", names: [idInput] }
-          : planRotation(state, inputs, contextOf(subject, run));
+          : planRotation(state, inputs, contextOf(kind, run));
       return {
         changes: plan.kind !== "keep",
         changing: state && changingOutputs(Object.keys(outputs), plan, state, inputs),
@@ -77,11 +81,16 @@ export function rotationOf(kind: SecretKind): Resource<Desired, RotationOutputs>
     },
     async apply(saved, inputs, run) {
       const subject = subjectOf(inputs);
-      return resultOf(subject, await rotate(subject, saved && stateIn(saved), inputs, run), run);
+      const rotated = await rotate(subject, saved && stateIn(saved), inputs, run);
+      try {
+        return resultOf(subject, rotated, run);
+      } catch (error) {
+        return plainResult(subject, rotated.state, error);
+      }
     },
     async refresh(saved, run) {
       const subject = subjectOf(saved);
-      refreshedIn(run).add(secretOf(subject));
+      run.shared.refreshed.add(secretOf(subject));
       try {
         return resultOf(subject, await refresh(subject, stateIn(saved), run), run);
       } catch (error) {
@@ -96,7 +105,8 @@ export function rotationOf(kind: SecretKind): Resource<Desired, RotationOutputs>
       // It does not know the program, so no value is saved that a read can show.
       const rotated = await rotate(subject, undefined, { initialRotation: false, saveCredentials: false }, run);
       const { state } = rotated;
-      const imported = { ...rotated, state: { ...state, memory: { ...state.memory, applied: undefined } } };
+      const memory = { ...state.memory, applied: undefined, form: undefined };
+      const imported = { ...rotated, state: { ...state, memory } };
       const { notices, outputs: adopted } = resultOf(subject, imported, run);
       const inputs = { [idInput]: id, initialRotation: false };
       return { inputs, outputs: adopted, notices: notices.filter(({ isWarning }) => isWarning) };
@@ -131,7 +141,7 @@ function outputTable(kind: SecretKind): Resource<never, never>["outputs"] {
 /** The outputs of a state: with the id, and with what programs use that follows from it. */
 function outputsOf(subject: Subject, state: State, names: readonly string[], run: Run): RotationOutputs {
   const { memory } = state;
-  const { rotateEvery } = memory.declared;
+  const { rotateEvery } = memory;
   const access = accessOf(subject, state, run);
   const all: RotationOutputs = {
     ...state,
@@ -139,11 +149,21 @@ function outputsOf(subject: Subject, state: State, names: readonly string[], run
     ...urlsOf(subject, state, run),
     [subject.kind.idInput]: subject.id,
     nextRotationAt: rotateEvery ? dueAt(memory.scheduledFrom, rotateEvery).toISOString() : undefined,
-    currentKeySince: memory.made[0]?.at,
+    currentKeySince: memory.generatedAt,
     access: access && jsonText(access),
     memory: writeMemory(memory),
   };
   return Object.fromEntries(names.flatMap((name) => (all[name] === undefined ? [] : [[name, all[name]]])));
+}
+
+/** What is saved if the outputs cannot be made: what a reset may have delivered must not be lost. */
+function plainResult({ kind, id }: Subject, state: State, error: unknown): Result<RotationOutputs> {
+  const outputs = { ...state, [kind.idInput]: id, memory: writeMemory(state.memory) };
+  return {
+    outputs,
+    failure: new InternalError({ secret: secretOf({ kind, id }), word: kind.word }, error),
+    notices: [],
+  };
 }
 
 /** The outputs that a plan may change; undefined for all. */
@@ -153,16 +173,11 @@ export function changingOutputs(
   { memory }: State,
   desired: Desired,
 ): string[] | undefined {
-  // A read may settle a reset that was not confirmed.
   if ((kind !== "read" && kind !== "rewrite") || memory.pending) return undefined;
-  const changed = changedIn(desired, memory);
-  const isMore = kind === "read" || changed.includes("saveCredentials") || changed.includes("encryptFor");
-  const changing = [
-    "memory",
-    ...(isMore ? all.filter((name) => !outputsOfReset.includes(name)) : []),
-    ...(changed.includes("connection") ? ["connectionUrl", "connectionUrls", "restUrl", "access"] : []),
-    ...(changed.includes("rotateEvery") ? ["nextRotationAt"] : []),
-  ];
+  const changing = ["memory"];
+  if (kind === "read") changing.push(...all.filter((name) => !outputsOfReset.includes(name)));
+  if (isChanged("connection", desired, memory)) changing.push("connectionUrl", "connectionUrls", "restUrl", "access");
+  if (isChanged("rotateEvery", desired, memory)) changing.push("nextRotationAt");
   return all.filter((name) => changing.includes(name));
 }
 

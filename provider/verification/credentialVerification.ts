@@ -1,13 +1,12 @@
 import { nameOf, type Credential } from "../platform/endpoint";
 import { outputsAreFormer, RekeyError } from "../platform/errors";
-import { ownerOf, kinds } from "../platform/secretKind";
+import { ownerOf, kinds, secretOf } from "../platform/secretKind";
 import { isObject, isSet } from "../records/fields";
 import { isUnknown } from "../records/properties";
 import { type Planned, type Resource, type Result } from "../resource";
 import { type Access, type AccessCredential, usernameFor } from "../rotation/access";
 import { type Connection, parsed } from "../rotation/memory";
-import { type Desired } from "../rotation/plan";
-import { formerIn } from "../rotation/rotate";
+import { type Desired } from "../rotation/desired";
 import { connectionInput } from "../rotation/rotation";
 import { type Run } from "../run";
 import { type Failure, isSameCredential, type Target, verify } from "./attempts";
@@ -165,7 +164,10 @@ async function verifyTarget(
   const { name } = current;
   const isSame = former !== undefined && isSameCredential(former, current);
   // What resets of this run have replaced, if it is not saved: no later run can try it.
-  const replaced = "value" in current ? [] : formerIn(subject, tools.run).flatMap(({ [name]: value }) => value ?? []);
+  const replaced =
+    "value" in current
+      ? []
+      : (tools.run.shared.replaced.get(secretOf(subject)) ?? []).flatMap(({ [name]: value }) => value ?? []);
   const others = [...new Set(replaced)].map((value): Credential => ({ name, value, username }));
   if (former && "value" in former && former.name === name) others.push(former);
   const tries = others.filter((one) => !isSameCredential(one, current));

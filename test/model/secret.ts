@@ -11,8 +11,10 @@ export interface Seen extends Properties {
   readonly rotatedAt?: string;
   /** From when a schedule counts. */
   readonly scheduledFrom: string;
-  readonly salt: string;
-  readonly place: string;
+  /** When it was generated, as far as known. */
+  readonly generatedAt?: string;
+  /** Of keys: the account that they belong to. */
+  readonly place?: string;
   /** The mark of the current key. */
   readonly keyMark?: string;
 }
@@ -44,9 +46,6 @@ export class Secret {
   #applied = 0;
   #attempted = 0;
   #unconfirmed = 0;
-  /** The dates of `rotatedSince` for which the last reset, and the one that is not confirmed, were made. */
-  #since = -Infinity;
-  #attemptedSince = -Infinity;
   #isImported = false;
   /** Of keys: the account that they belong to, and the last roll. */
   #home: Account | undefined;
@@ -79,7 +78,7 @@ export class Secret {
     this.#known.clear();
     this.#former.clear();
     this.#applied = this.#attempted = this.#unconfirmed = 0;
-    this.#since = this.#rolledAt = -Infinity;
+    this.#rolledAt = -Infinity;
     this.#isImported = false;
     this.#home = undefined;
   }
@@ -97,18 +96,19 @@ export class Secret {
       this.reached.add(`reset: ${due}`);
     }
     const wasImported = this.#isImported;
-    const wasUnknown = before?.outcome === "unknown";
     if (!isKilled) this.#remember(taken);
     if (after) this.#checkValues(inState, inFile);
     if (announced === undefined || isKilled || failure !== undefined || !after) return;
     const left = this.#due(after, taken);
     // Keys wait for minInterval; what an import or a read has shown is due in the next run.
-    const isOff = settings.scheduledResets === "off" && (left === "schedule" || wasUnknown);
+    assert.notEqual(after.outcome, "unknown", "an `up` succeeds although a reset is not confirmed");
+    const isOff = settings.scheduledResets === "off" && left === "schedule";
     const waits = this.#isKeys || wasImported || isOff;
     assert.ok(left === undefined || waits, `${left} is due after an \`up\` that succeeded`);
     const isHidden = !program.form.startsWith("saved");
-    // Without a read that shows what is current, the form of before may stay.
-    if (isHidden && this.accountAt(settings).isHonest) this.#assertHidden(after, inFile, settings);
+    // A changed form takes effect with the next reset or adoption.
+    const isNew = before === undefined || wasImported || after.rotationCount > before.rotationCount;
+    if (isHidden && isNew && this.accountAt(settings).isHonest) this.#assertHidden(after, inFile, settings);
   }
 
   get #isKeys(): boolean {
@@ -119,7 +119,7 @@ export class Secret {
   #due(saved: Seen | undefined, { program, settings, now }: Taken): Due | undefined {
     const { version, rotateEvery, isLeaked, initialRotation } = program;
     if (saved === undefined) return initialRotation || isLeaked ? "created" : undefined;
-    const { outcome, rotatedAt, scheduledFrom } = saved;
+    const { outcome, generatedAt, scheduledFrom } = saved;
     if (outcome === "unknown") {
       if (version > 0 && version !== this.#attempted) return "trigger";
       if (this.#unconfirmed < 3) return "again";
@@ -128,9 +128,9 @@ export class Secret {
     }
     if (this.#isImported) return undefined;
     if (version > 0 && version !== this.#applied) return "trigger";
-    const at = rotatedAt === undefined ? NaN : Date.parse(rotatedAt);
+    const at = generatedAt === undefined ? NaN : Date.parse(generatedAt);
     // A time in the future is that of a clock that was ahead.
-    const isOlder = this.#isKeys || (this.#since < now && !(at >= now && at <= now + hour / 12));
+    const isOlder = this.#isKeys || !(at >= now && at <= now + hour / 12);
     if (isLeaked && isOlder) return "rotatedSince";
     const interval = 12 * hour;
     const isDue = Date.parse(scheduledFrom) + interval - interval / 20 <= now;
@@ -159,12 +159,6 @@ export class Secret {
     const isSent = account.sent > 0;
     const isOpen = after.outcome === "unknown";
     const confirmed = after.rotationCount - (before?.rotationCount ?? 0);
-    if (before && before.salt !== after.salt) {
-      // A new memory begins here, also at another address of the same account: nothing else is remembered.
-      this.#applied = this.#attempted = this.#unconfirmed = 0;
-      this.#known.clear();
-      for (const one of Object.values(this.accounts)) one.forgetDelivered();
-    }
     if (!before) this.#home = account;
     if (!before && after.outcome === "adopted" && !isSent) this.#applied = program.version;
     // A read may show that the last reset was applied, before another one is sent.
@@ -172,23 +166,21 @@ export class Secret {
     assert.ok(confirmed <= (isSent ? 2 : 1), "a reset is counted twice");
     if (isSettled) {
       this.reached.add("settled");
-      this.#apply(this.#attemptedSince);
+      this.#apply();
     }
     // Someone else has rolled the keys. Clocks may have been set back since the last roll.
     if (!isSent && !isSettled && before?.keyMark && before.keyMark !== after.keyMark) this.#rolledAt = now;
-    const since = program.isLeaked ? now : -Infinity;
     if (isSent) {
       const isAgain = this.#unconfirmed > 0 && [0, this.#attempted].includes(program.version);
       if (!isAgain) this.#attempted = program.version;
-      if (this.#unconfirmed === 0) this.#attemptedSince = since;
       this.#unconfirmed = isAgain ? this.#unconfirmed + 1 : 1;
       this.#rolledAt = now;
-      if (confirmed > (isSettled ? 1 : 0)) this.#apply(account.isAnswered ? since : this.#attemptedSince);
+      if (confirmed > (isSettled ? 1 : 0)) this.#apply();
     } else if (confirmed > 0 && !isSettled) {
       // Of keys, a roll that a read has shown counts as that of a new version.
       this.reached.add("claimed");
       this.#attempted = program.version;
-      this.#apply(since);
+      this.#apply();
     }
     if (confirmed > 0) this.#replace(account);
     if (!isOpen && this.#unconfirmed > 0) {
@@ -201,9 +193,8 @@ export class Secret {
   }
 
   /** What was attempted is applied. */
-  #apply(since: number): void {
+  #apply(): void {
     this.#applied = this.#attempted || this.#applied;
-    this.#since = since;
     this.#attempted = this.#unconfirmed = 0;
   }
 
@@ -260,6 +251,7 @@ export function seenIn(outputs: Properties, id: string, isFleet: boolean): Seen 
 }
 
 function seen(values: Properties, memory: unknown): Seen {
-  const { salt, place, current, scheduledFrom } = unsealed(memory);
-  return { ...values, salt, place: place?.account, scheduledFrom, keyMark: current.currentKey } as unknown as Seen;
+  const { keys, current, scheduledFrom, generatedAt } = unsealed(memory);
+  const place = keys?.account;
+  return { ...values, place, scheduledFrom, generatedAt, keyMark: current.currentKey } as unknown as Seen;
 }

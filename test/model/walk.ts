@@ -234,8 +234,7 @@ export class Walk {
       maxResetsPerRun: maxResets?.toString(),
       ...(token && { queueToken: token, queueUserId: undefined }),
     };
-    const address = `https://${place}`;
-    this.#fake.place = this.kindName === "SigningKeyRotation" ? { account: place, address } : { account: place };
+    this.#fake.queueAccount = { account: place, address: `https://${place}` };
     const run = this.#fake.start();
     return adapter === "dynamic" ? dynamicCalls(this.kindName, run) : pluginCalls(this.kindName, run, this.#fake.said);
   }

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { ResourceHandler } from "../../provider/engine/adapter";
 import { type Notice, type Resource, type Result } from "../../provider/resource";
 import { type Properties } from "../../provider/records/properties";
-import { type Place, databasePassword } from "../../provider/platform/secretKind";
-import { type Platform, Run } from "../../provider/run";
+import { databasePassword } from "../../provider/platform/secretKind";
+import { type Platform, type QueueAccount, Run } from "../../provider/run";
 import { type ProbeRequest, type ProbeResult } from "../../provider/platform/probe";
 import { RequestError } from "../../provider/platform/errors";
 import { type Delivery } from "../../provider/platform/retry";
@@ -16,7 +16,7 @@ import { type FlowControlKey } from "../../provider/records/flowControl";
 import { type SecretResponse } from "../../provider/records/response";
 import { Settings } from "../../provider/settings/settings";
 import { type SettingName } from "../../provider/settings/table";
-import { type Desired } from "../../provider/rotation/plan";
+import { type Desired } from "../../provider/rotation/desired";
 import { rotationOf } from "../../provider/rotation/rotation";
 import { type Progress, type State } from "../../provider/rotation/memory";
 
@@ -50,8 +50,8 @@ export class FakeRun {
   time = new Date("2026-11-21T12:00:00.000Z");
   /** In addition to those of an account, or instead of them. */
   settings: Partial<Record<SettingName, string | undefined>> = {};
-  /** Where secrets are; undefined if the settings are not known. */
-  place: Place | undefined;
+  /** Where signing keys are; undefined if the settings are not known. */
+  queueAccount: QueueAccount | undefined;
   /** Credentials that were tried, in order. */
   readonly probes: ProbeRequest[] = [];
   /** Milliseconds that were waited, one entry for each wait; nothing really waits. */
@@ -132,7 +132,7 @@ export class FakeRun {
     return new Run({
       platform: () => platform,
       settings: new Settings((name) => settings[name]),
-      place: () => this.place,
+      queueAccount: () => this.queueAccount,
       clock: {
         now: () => this.time,
         elapsedMs: () => this.elapsedMs,

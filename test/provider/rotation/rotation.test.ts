@@ -8,7 +8,7 @@ import { type SecretResponse } from "../../../provider/records/response";
 import { type PlatformClient } from "../../../provider/platformClient";
 import { type Resource } from "../../../provider/resource";
 import { readMemory } from "../../../provider/rotation/memory";
-import { type Desired } from "../../../provider/rotation/plan";
+import { type Desired } from "../../../provider/rotation/desired";
 import { rotationOf } from "../../../provider/rotation/rotation";
 import { type Platform } from "../../../provider/run";
 import { Team } from "../../support/age";
@@ -119,7 +119,7 @@ describe("rotation: one reset", () => {
     fake.readDatabase = () => shows({ password: "changed" });
     fake.answer = () => unconfirmed();
     const lost = await apply(first.outputs, { ...id, version: 2 }, fake.start());
-    assert.match(lost.message ?? "", /Run `up` again at once: it reads the database first/);
+    assert.match(lost.message ?? "", /Run `up` again right away, .*: it reads the database first/);
     assert.doesNotMatch(lost.message ?? "", /Fix it\./);
     assert.match(lost.warning ?? lost.notice ?? "", /was changed outside of Rekey \(password\)/);
     assert.deepEqual([lost.outputs.outcome, lost.outputs.password], ["unknown", "changed"]);
@@ -210,7 +210,7 @@ describe("rotation: what a preview says", () => {
     fake.time = new Date("2026-11-25T12:00:00Z");
     assert.match(
       plan(outputs, desired, fake.start()).notice ?? "",
-      /will be read first, and may then be reset\. If .* it will not be reset: the platform did not confirm the last 3/,
+      /will be read first, and may then be reset\. If .* it will not be reset: the platform has not confirmed its last resets/,
     );
     fake.readDatabase = () => shows({ password: "of the second" });
     fake.answer = () => shows({ password: "of the schedule" });
@@ -224,7 +224,7 @@ describe("rotation: what a preview says", () => {
     fake.settings.scheduledResets = "off";
     const planned = plan(outputs, { ...id, rotateEvery: "1d" }, fake.start());
     assert.equal(planned.changes, false);
-    assert.match(planned.warning ?? "", /waits: rekey:scheduledResets is off/);
+    assert.match(planned.warning ?? "", /is postponed: rekey:scheduledResets is off/);
   });
 });
 
@@ -295,7 +295,7 @@ describe("rotation: signing keys", () => {
   /** A platform with a pair of keys. */
   const platform = () => {
     const fake = new FakeRun();
-    fake.place = { account: "a", address: "https://a" };
+    fake.queueAccount = { account: "a", address: "https://a" };
     fake.canRead = true;
     const state = { n: 1, isLost: false };
     fake.readDatabase = () => keys(state.n);
@@ -329,7 +329,7 @@ describe("rotation: signing keys", () => {
     assert.equal(resource.plan(next.outputs, { version: 2 }, fake.start()).changes, false);
   });
 
-  it("that someone else rolled meanwhile are saved in the same run, and handed over with the applied version or none", async () => {
+  it("that someone else rolled meanwhile are saved in the same run, and leave nothing due", async () => {
     const { fake, state, up, wait } = platform();
     const first = await up(undefined, { version: 1 });
     wait(5);
@@ -339,8 +339,8 @@ describe("rotation: signing keys", () => {
     };
     const overtaken = await up(first.outputs, { version: 2 });
     assert.equal(overtaken.failure, undefined);
-    assert.match(overtaken.warning ?? "", /was not rolled: .* someone else rolled/);
-    for (const desired of [{ version: 1 }, {}]) {
+    assert.match(overtaken.warning ?? "", /was rolled by someone else/);
+    for (const desired of [{ version: 2 }, {}]) {
       assert.equal(resource.plan(overtaken.outputs, desired, fake.start()).changes, false);
       const { outputs, failure } = await up(overtaken.outputs, desired);
       assert.deepEqual([outputs["currentKey"], outputs["nextKey"], failure], ["k20", "k21", undefined]);
@@ -351,7 +351,7 @@ describe("rotation: signing keys", () => {
   it("at another address: nothing is rolled or saved, and back, everything is as before", async () => {
     const { fake, state, up, wait } = platform();
     const first = await up(undefined, { version: 1 });
-    fake.place = { account: "b", address: "https://b" };
+    fake.queueAccount = { account: "b", address: "https://b" };
     const home = state.n;
     state.n = 40;
     await assert.rejects(
@@ -364,7 +364,7 @@ describe("rotation: signing keys", () => {
     const refreshed = await resource.refresh(first.outputs, fake.start());
     assert.deepEqual(refreshed.outputs, first.outputs);
     assert.equal(fake.resets.length, 1);
-    fake.place = { account: "a", address: "https://a" };
+    fake.queueAccount = { account: "a", address: "https://a" };
     state.n = home;
     await assert.rejects(up(refreshed.outputs, { version: 2 }), /REKEY_ROLLED_RECENTLY/);
     wait(2);
@@ -374,11 +374,11 @@ describe("rotation: signing keys", () => {
   it("at another address of the same account: a read shows it, and the memory takes it", async () => {
     const { fake, up, wait } = platform();
     const first = await up(undefined, { version: 1 });
-    fake.place = { account: "b", address: "https://b" };
+    fake.queueAccount = { account: "b", address: "https://b" };
     wait(2);
     const { outputs } = await up(first.outputs, { version: 2 });
     assert.equal(fake.resets.length, 2);
-    assert.deepEqual(readMemory(outputs["memory"]).place, fake.place);
+    assert.deepEqual(readMemory(outputs["memory"]).keys?.account, fake.queueAccount?.account);
   });
 
   it("after a lost roll, wait for minInterval, with that as the only advice", async () => {

@@ -1,0 +1,45 @@
+import { isDeepStrictEqual } from "node:util";
+import { isSet } from "../records/fields";
+import { isUnknown } from "../records/properties";
+import { type Trigger } from "./marks";
+import { type Connection, type Form, type Memory } from "./memory";
+
+/** The inputs of a rotation, in addition to the id. In a preview, any may be unknown. */
+export interface Desired extends Trigger {
+  readonly rotateEvery?: string | null | undefined;
+  readonly rotatedSince?: string | null | undefined;
+  readonly initialRotation?: boolean | null | undefined;
+  readonly minInterval?: string | null | undefined;
+  readonly saveCredentials?: boolean | null | undefined;
+  readonly encryptFor?: readonly string[] | null | undefined;
+  readonly connection?: { readonly [K in keyof Connection]: Connection[K] | null } | null | undefined;
+}
+
+/** What the program says of the clients and the schedule. */
+export function programOf({ connection, rotateEvery }: Desired): Pick<Memory, "connection" | "rotateEvery"> {
+  const given = Object.entries(connection ?? {}).filter(([, value]) => isSet(value));
+  return {
+    connection: given.length > 0 ? Object.fromEntries(given) : undefined,
+    rotateEvery: rotateEvery ?? undefined,
+  };
+}
+
+/** The form in which the program wants credentials to be saved. */
+export function formOf({ saveCredentials, encryptFor }: Desired): Form {
+  const recipients = [...new Set(encryptFor ?? [])].sort();
+  return {
+    ...(saveCredentials === false && { saveCredentials }),
+    ...(recipients.length > 0 && { encryptFor: recipients }),
+  };
+}
+
+/** Whether the program wants another form than that of the saved credentials, as far as it is known. */
+export function isFormChanged(desired: Desired, { form }: Memory): boolean {
+  if (form === undefined || isUnknown([desired.saveCredentials, desired.encryptFor])) return false;
+  return !isDeepStrictEqual(formOf(desired), form);
+}
+
+/** Whether no credentials are to be saved, not even encrypted. */
+export function savesNone({ saveCredentials, encryptFor }: Form): boolean {
+  return saveCredentials === false && encryptFor === undefined;
+}

@@ -1,0 +1,78 @@
+import { type RekeyError } from "../platform/errors";
+import { type SecretKind } from "../platform/secretKind";
+import { type State } from "./memory";
+
+/** What a read or a response has shown, and is worth a line. */
+export interface Finding {
+  readonly kind: keyof typeof texts;
+  /** Credentials, fields or problems. */
+  readonly names?: readonly string[];
+  /** Why, if it depends on the case. */
+  readonly why?: string | undefined;
+}
+
+/** A state after a read or a response, and what is worth telling. */
+export interface Learned {
+  readonly state: State;
+  readonly findings: readonly Finding[];
+  /** Of signing keys: whether a read shows exactly one roll of which nothing was known. */
+  readonly isRolledOnce?: boolean;
+}
+
+/** What was done for one secret: what to save, and what to tell. */
+export interface Rotated extends Omit<Learned, "isRolledOnce"> {
+  readonly failure?: RekeyError | undefined;
+}
+
+/** What texts depend on. `names` and `why` may be empty. */
+type Details = Readonly<{ kind: SecretKind; names: string; why: string }>;
+
+const newVersion = "If it lasts, set a new version, which resets it once more.";
+
+/** What is said of each finding. */
+const texts = {
+  /** A read settles a reset that was not confirmed. */
+  settled: ({ kind, why }: Details) =>
+    `was ${resetOrRolled(kind)}. The response to the last reset was lost${why && ` (${why})`}, but a read shows new credentials, so the reset did go through. They are saved.`,
+  claimed: () =>
+    "was rolled once since the last `up`, by a run that was killed or by someone else: this counts as the roll of the new version, and no other one was sent. If someone else rolled it before the version was set, set another one.",
+  overtaken: ({ why }: Details) =>
+    `was rolled by someone else. The last roll was not confirmed${why && ` (${why})`}, and a read shows keys of neither before nor after it. They are saved, and no other roll is sent.`,
+  drift: ({ names }: Details) => `was changed outside of Rekey (${names}). What was read is saved.`,
+  read: () => "was read, and the credentials are saved.",
+  /** Some of the new credentials are not known. Their former values are not kept. */
+  unknown: ({ names, why }: Details) =>
+    `was changed, but Rekey does not know ${names || "the new one"}: ${why || "the platform does not show it"}. A refresh reads it again, if the platform can be read. Until then, look in the platform's console. ${newVersion}`,
+  /** A read proves nothing. */
+  notCompared: ({ why }: Details) => `was read, but not compared: ${why}. The saved state stays.`,
+  adopted: ({ why }: Details) =>
+    `was adopted without credentials: ${why}. Outputs that are not known stay empty until the next reset.`,
+  problems: ({ names }: Details) =>
+    `was changed, but parts of the platform's response could not be read (output problems): ${names}.`,
+  /** The first of two rolls. */
+  older: ({ why }: Details) =>
+    `has a current key that is still older than rotatedSince. Give both keys to the receivers, then run \`up\` again after ${why}: it rolls the second time.`,
+  /** Values that are nowhere else. */
+  kept: ({ names }: Details) =>
+    `is still in the state, as a secret, despite saveCredentials: false (${names || "in encryptedCredentials"}), because no read shows it and it would be lost. To encrypt it instead, set encryptFor and a new version.`,
+  failed: ({ why }: Details) => `${why} The saved state stays.`,
+};
+
+const ordinary: readonly Finding["kind"][] = ["settled", "drift", "read"];
+
+export function told({ kind: finding, names = [], why = "" }: Finding, kind: SecretKind): Said {
+  return { text: texts[finding]({ kind, names: names.join(", "), why }), isWarning: !ordinary.includes(finding) };
+}
+
+/** A text about one secret, or about all of a fleet for which it is the same, without the subject. */
+export interface Said {
+  readonly text: string;
+  readonly isWarning?: boolean | undefined;
+  /** The secrets whose reset it announces. */
+  readonly secrets?: readonly (string | symbol)[] | undefined;
+}
+
+/** What happens to a secret of a kind: `reset`, or `rolled` for keys. */
+export function resetOrRolled({ minInterval }: SecretKind): string {
+  return minInterval === undefined ? "reset" : "rolled";
+}

@@ -1,0 +1,101 @@
+import { RekeyError, RequestError } from "../platform/errors";
+import { ownerOf } from "../platform/secretKind";
+import { valuesOf } from "../records/fields";
+import { type SecretResponse } from "../records/response";
+import { poll, type Run, untilEnd } from "../run";
+import { type Verdict } from "./evidence";
+import { marksOf } from "./marks";
+import { credentialsIn, type Memory, type State } from "./memory";
+import { type Learned } from "./findings";
+import { savedKeyAdvice } from "./messages";
+import { type Session } from "./session";
+
+async function readSecret({ subject, reads }: Session, run: Run): Promise<SecretResponse> {
+  const response = await run.platform.operations(subject.kind).read(subject.id);
+  reads.push(response.credentials);
+  return response;
+}
+
+/** Reads a secret before it is reset or adopted. */
+export async function readBefore(session: Session, intent: "reset" | "adopted"): Promise<SecretResponse> {
+  const { subject, run } = session;
+  try {
+    return await readSecret(session, run);
+  } catch (error) {
+    if (!(error instanceof RequestError)) throw error;
+    const { method, url, happened, advice } = error;
+    const [when, unchanged] =
+      intent === "reset"
+        ? ["before its reset", `No reset was sent, and the ${subject.kind.word} was not changed.`]
+        : ["to adopt it", "It was not adopted, and nothing was changed."];
+    const facts = { purpose: `read ${ownerOf(subject)} ${when}`, method, url, consequences: { unchanged } };
+    throw new RequestError("not sent", facts, { happened, advice, code: "REKEY_NOT_READ" });
+  }
+}
+
+/**
+ * Reads a secret without resetting it. It never fails: if the read does, the saved state stays.
+ *
+ * @param isRefresh whether the configuration is that of the last `up`
+ */
+export async function tryRead(session: Session, saved: State, isRefresh = false): Promise<Learned> {
+  const { subject, run, context, evidence } = session;
+  if (!context.canRead) return { state: saved, findings: [] };
+  try {
+    run.platform.secrets.add(valuesOf(credentialsIn(saved)));
+    return evidence.afterRead(saved, await readSecret(session, run), context);
+  } catch (error) {
+    const advice = isRefresh ? savedKeyAdvice(subject.kind.service, error) : "";
+    // Only the text of Rekey's own errors is free of secrets.
+    const why = error instanceof RekeyError ? error.text + advice : "pulumi-rekey failed.";
+    return { state: saved, findings: [{ kind: "failed", why: `was not read: ${why}` }] };
+  }
+}
+
+/** The last of several reads. */
+export interface LastRead {
+  /** What it has shown, and what that proves. Undefined if it failed, or the run has ended. */
+  readonly read?: SecretResponse;
+  readonly verdict?: Verdict;
+  /** Why it has shown no new credential. */
+  readonly why?: string | undefined;
+}
+
+/** Milliseconds of a read at the end of the time for reads. */
+const lastReadMs = 1_000;
+
+/**
+ * Reads until the former credential is not shown any more, because a platform may apply a reset later than it responds,
+ * and a read may show an older record. What is hidden is not waited for.
+ */
+export function readUntilChanged(session: Session, memory: Memory): Promise<LastRead> {
+  const { run, context, evidence } = session;
+  const { clock, end, settings } = run.options;
+  const endsAtMs = clock.elapsedMs() + settings.deadlineMs;
+  const ended: LastRead & { readonly isFinal: boolean } = { why: "the run was ended", isFinal: true };
+  const act = async (): Promise<LastRead & { readonly isFinal: boolean }> => {
+    if (end.aborted) return ended;
+    const limitMs = Math.max(lastReadMs, endsAtMs - clock.elapsedMs());
+    try {
+      const read = await untilEnd(end, readSecret(session, run.during({ limitMs })));
+      if (read === undefined) return ended;
+      const verdict = evidence.compare(memory, marksOf(memory, read.credentials), context);
+      return { read, verdict, why: whyNotKnown[verdict], isFinal: verdict !== "former" };
+    } catch (error) {
+      return failedRead(error);
+    }
+  };
+  return poll(run, { act, isDone: ({ isFinal }) => isFinal, endsAtMs });
+}
+
+const whyNotKnown: Partial<Record<Verdict, string>> = {
+  hidden: "the platform neither returned it nor shows it",
+  former: "the platform still shows the former one",
+};
+
+function failedRead(error: unknown): LastRead & { readonly isFinal: boolean } {
+  if (!(error instanceof RequestError)) return { why: "it could not be read (pulumi-rekey failed)", isFinal: false };
+  const { happened, delivery, status } = error;
+  const isFinal = delivery === "rejected" && status !== 429;
+  return { why: `it could not be read (${happened})`, isFinal };
+}

@@ -1,0 +1,205 @@
+import { InternalError, RekeyError, RequestError } from "../platform/errors";
+import { type SecretKind, secretOf } from "../platform/secretKind";
+import { type CredentialName } from "../records/fields";
+import { jsonText } from "../records/properties";
+import { type SecretResponse } from "../records/response";
+import { type Desired, savesNone } from "./desired";
+import { identityIn } from "./evidence";
+import { marksOf, namesIn } from "./marks";
+import { credentialsIn, type Memory, picked, type State } from "./memory";
+import { type Finding, type Learned, type Rotated } from "./findings";
+import { unknownFailure } from "./messages";
+import { maySettle, type Reset } from "./plan";
+import { isOlder, unconfirmedLimit } from "./planRotation";
+import { type LastRead, readUntilChanged } from "./reads";
+import { isShown, save } from "./save";
+import { type Session } from "./session";
+import { secondRollAt } from "./signingKeys";
+
+/** What is known before a reset, after a read if the platform can be read. */
+export interface Before extends Omit<Learned, "state"> {
+  /** Undefined for a new resource that is not adopted. */
+  readonly state: State | undefined;
+  readonly read: SecretResponse | undefined;
+  /** Whether it is saved even if the reset fails. */
+  readonly isNews: boolean;
+}
+
+/**
+ * Sends one reset and returns what to save. Whatever fails after it may have been made ends in a state with what was
+ * delivered, and a failure that says that the secret may have changed.
+ *
+ * @throws RekeyError if it was not made
+ */
+export async function sendReset(before: Before, desired: Desired, due: Reset, session: Session): Promise<Rotated> {
+  const { subject, run, context, evidence, replaced } = session;
+  const { kind } = subject;
+  const unconfirmed = evidence.withPending(before.state, desired, due, before.read, context);
+  const response = await responseToReset(before.read, session);
+  try {
+    replaced.push(credentialsIn(before.state), before.read?.credentials ?? {});
+    const { state, failure, findings } = await afterReset(unconfirmed, response, session);
+    const saved = await save(state, session);
+    if (kind.authorizesQueue && !failure) run.platform.useQueueToken(subject.id, state.token);
+    // A confirmed reset has replaced what someone else has changed before, so that is not told.
+    const earlier = before.isNews || failure ? before.findings.filter((one) => one.kind !== "adopted") : [];
+    const after = failure ? [] : problemsOf(state, desired, session);
+    return {
+      state: saved.state,
+      failure: failure ?? saved.failure,
+      findings: [...earlier, ...findings, ...after, ...saved.findings],
+    };
+  } catch (error) {
+    const delivered = response instanceof RekeyError ? {} : response.credentials;
+    const failure = new InternalError({ secret: secretOf(subject), word: kind.word }, error);
+    return { state: { ...unconfirmed, ...delivered }, failure, findings: [] };
+  }
+}
+
+/**
+ * The response to a reset, or why it is unknown whether it was made. The reset counts against the limit of the run.
+ *
+ * @throws RekeyError if it was not made
+ */
+async function responseToReset(
+  read: SecretResponse | undefined,
+  { subject, run }: Session,
+): Promise<SecretResponse | RekeyError> {
+  const { kind, id } = subject;
+  // If no read can recognize the result, the response must be certain to be that of this reset.
+  const ownConnection = identityIn(kind, read?.credentials ?? {}) === undefined;
+  const undo = run.reserveReset(secretOf(subject));
+  try {
+    return await run.platform.operations(kind).reset(id, { ownConnection });
+  } catch (error) {
+    const isKnown = error instanceof RekeyError;
+    if (isKnown && (error.delivery === "not sent" || error.delivery === "rejected")) {
+      undo();
+      throw error;
+    }
+    return error instanceof RequestError
+      ? error
+      : new InternalError({ secret: secretOf(subject), word: kind.word }, error);
+  }
+}
+
+async function afterReset(
+  unconfirmed: State,
+  response: SecretResponse | RekeyError,
+  session: Session,
+): Promise<Rotated> {
+  if (response instanceof RekeyError) return afterLostResponse(unconfirmed, response, session);
+  if (response.isUnattributed) return afterUnattributed(unconfirmed, response, session);
+  return afterResponse(unconfirmed, response, session);
+}
+
+/** A response confirms a reset if it shows another credential than before, or if it shows none and no read does. */
+async function afterResponse(unconfirmed: State, response: SecretResponse, session: Session): Promise<Rotated> {
+  const { context, evidence } = session;
+  const { memory } = unconfirmed;
+  const verdict = evidence.compare(memory, marksOf(memory, response.credentials), context);
+  if (verdict === "new") return complete(unconfirmed, response, session);
+  const others = withoutKnown(response, memory);
+  const last: LastRead = context.canRead ? await readUntilChanged(session, memory) : {};
+  if (last.read && last.verdict === "new") {
+    return confirm(unconfirmed, verdict === "hidden" ? [last.read, others] : [last.read], session);
+  }
+  if (verdict === "hidden" && last.verdict !== "former") return confirm(unconfirmed, [others], session, last.why);
+  const why = verdict === "hidden" ? "reads still show" : "its response contains";
+  return { state: unconfirmed, failure: notConfirmed(`${why} the old one`, unconfirmed, session), findings: [] };
+}
+
+/** A response that does not show the identity may repeat what was known before: that is not proven to be current. */
+function withoutKnown(response: SecretResponse, memory: Memory): SecretResponse {
+  const marks = marksOf(memory, response.credentials);
+  const names = namesIn(marks).filter((name) => marks[name] !== memory.current[name]);
+  return { ...response, credentials: picked(response.credentials, names) };
+}
+
+/** Reads what the response has not shown, or what may only leave the state if a read shows it. */
+async function complete(unconfirmed: State, response: SecretResponse, session: Session): Promise<Rotated> {
+  const { context, evidence, reads } = session;
+  const confirmed = confirm(unconfirmed, [response], session);
+  const { memory } = confirmed.state;
+  const isUnshown = (name: CredentialName) => !isShown(memory, name, reads);
+  const isHidden = savesNone(memory.form ?? {}) && namesIn(memory.current).some(isUnshown);
+  if (!context.canRead || (!isHidden && confirmed.findings.length === 0)) return confirmed;
+  const last = await readUntilChanged(session, memory);
+  // A read that differs from what the response has delivered is late.
+  const isSame = last.read && evidence.compare(memory, marksOf(memory, last.read.credentials), context) === "current";
+  return confirm(unconfirmed, isSame && last.read ? [response, last.read] : [response], session, last.why);
+}
+
+/** @param why what is missing is not known */
+function confirm(
+  unconfirmed: State,
+  responses: readonly SecretResponse[],
+  { context, evidence, reads, subject }: Session,
+  why?: string,
+): Rotated {
+  const { lastSentAt = "" } = unconfirmed.memory.pending ?? {};
+  const state = evidence.confirmed(unconfirmed, responses, lastSentAt, context);
+  const values = credentialsIn(state);
+  // What was known, or shown by a read before.
+  const expected = new Set([unconfirmed.memory.current, ...reads].flatMap((one) => Object.keys(one)));
+  const names = [...expected].filter((name) => !Object.hasOwn(values, name));
+  const isKnown = names.length === 0 && (isIdentified(subject.kind, state) || !context.canRead);
+  return { state, findings: isKnown ? [] : [{ kind: "unknown", names, why }] };
+}
+
+function isIdentified(kind: SecretKind, state: State): boolean {
+  return identityIn(kind, credentialsIn(state)) !== undefined;
+}
+
+/** The reset stays unconfirmed, unless a read shows its result. */
+async function afterLostResponse(unconfirmed: State, lost: RekeyError, session: Session): Promise<Rotated> {
+  const { subject, run, context, evidence } = session;
+  const canSettle = maySettle(unconfirmed.memory, context);
+  const last: LastRead = canSettle ? await readUntilChanged(session, unconfirmed.memory) : {};
+  const failure = unknownFailure(subject, lost, canSettle);
+  if (!last.read || last.verdict !== "new") return { state: unconfirmed, failure, findings: [] };
+  // The platform's text may contain the new credentials, which only this read has shown.
+  const why = run.redacted(lost instanceof RequestError ? lost.happened : "its result was lost");
+  const { state, findings } = evidence.afterRead(unconfirmed, last.read, context);
+  return {
+    state,
+    findings: findings.map((one) => (one.kind === "unknown" ? one : { ...one, why })),
+    failure: state.memory.pending && failure,
+  };
+}
+
+/**
+ * A response without an id on a connection that has carried other requests may be another one's. What a read shows is
+ * current; otherwise it is kept apart, and only a new version resets again.
+ */
+async function afterUnattributed(unconfirmed: State, response: SecretResponse, session: Session): Promise<Rotated> {
+  const { subject } = session;
+  const last = await readUntilChanged(session, unconfirmed.memory);
+  if (last.read && last.verdict === "new") {
+    const name = identityIn(subject.kind, response.credentials);
+    const isSame = name !== undefined && response.credentials[name] === last.read.credentials[name];
+    return confirm(unconfirmed, isSame ? [response, last.read] : [last.read], session);
+  }
+  const { memory } = unconfirmed;
+  const pending = memory.pending && { ...memory.pending, count: unconfirmedLimit };
+  const state: State = { ...unconfirmed, otherFields: jsonText(response.credentials), memory: { ...memory, pending } };
+  const failure = notConfirmed(
+    "its response has no id and could not be attributed, and no read shows the same credential; what it contained is in the secret output otherFields",
+    state,
+    session,
+  );
+  return { state, failure, findings: [] };
+}
+
+function notConfirmed(why: string, { memory }: State, { subject, context }: Session): RekeyError {
+  const text = `The platform confirmed the reset of the ${secretOf(subject)}, but ${why}. The ${subject.kind.word} may have been changed.`;
+  const error = new RekeyError("REKEY_UNCONFIRMED", text, "maybe applied");
+  return unknownFailure(subject, error, maySettle(memory, context), memory.pending?.count === unconfirmedLimit);
+}
+
+/** What a confirmed reset leaves to be said. */
+function problemsOf({ memory, problems = [] }: State, desired: Desired, { context }: Session): Finding[] {
+  const unreadable: Finding[] = problems.length > 0 ? [{ kind: "problems", names: problems }] : [];
+  if (!isOlder(memory, desired.rotatedSince, context.now)) return unreadable;
+  return [...unreadable, { kind: "older", why: secondRollAt(memory, desired, context) }];
+}

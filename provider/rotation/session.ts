@@ -1,0 +1,51 @@
+import { secretOf, type SecretKind, type Subject } from "../platform/secretKind";
+import { type Credentials } from "../records/fields";
+import { type Run } from "../run";
+import { type Evidence, recordEvidence } from "./evidence";
+import { type Context } from "./plan";
+import { keyEvidence } from "./signingKeys";
+
+/** What one call of the engine does about one secret. */
+export interface Session {
+  readonly subject: Subject;
+  readonly run: Run;
+  readonly context: Context;
+  readonly evidence: Evidence;
+  /** What the reads of this run have shown of the secret, the last one last. */
+  readonly reads: Credentials[];
+  /** What the resets of this run have replaced, as far as it was known. */
+  readonly replaced: Credentials[];
+}
+
+export function openSession(subject: Subject, run: Run): Session {
+  const secret = secretOf(subject);
+  const { kind } = subject;
+  return {
+    subject,
+    run,
+    context: contextOf(kind, run),
+    evidence: kind.minInterval === undefined ? recordEvidence : keyEvidence,
+    reads: listIn(run.shared.reads, secret),
+    replaced: listIn(run.shared.replaced, secret),
+  };
+}
+
+/** What plans and evidence depend on in a run. */
+export function contextOf(kind: SecretKind, { options }: Run): Context {
+  const { settings } = options;
+  const isOwn = kind.authorizesQueue && settings.find("queueUserId") === undefined;
+  return {
+    kind,
+    now: options.clock.now(),
+    canRead: settings.canRead(kind),
+    isScheduleOn: settings.get("scheduledResets") === "on",
+    ownToken: isOwn ? settings.find("queueToken")?.value : undefined,
+    account: kind.onlyId === undefined ? undefined : options.queueAccount(),
+  };
+}
+
+function listIn(lists: Map<string, Credentials[]>, secret: string): Credentials[] {
+  const list = lists.get(secret) ?? [];
+  lists.set(secret, list);
+  return list;
+}
