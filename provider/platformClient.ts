@@ -1,4 +1,4 @@
-import { listAccount, type ListedRecord } from "./platform/accountList";
+import { listAccount, type ListedRecord, showsEmptyToken } from "./platform/accountList";
 import { Connections } from "./platform/connections";
 import { FlowControl, type Queue } from "./platform/flowControl";
 import {
@@ -68,8 +68,12 @@ export class PlatformClient {
   }
 
   async list(kind: SecretKind): Promise<ListedRecord[]> {
-    const path = kind.paths?.list ?? this.settings.require("databaseListPath");
-    return listAccount(this.#toManagement, kind, path);
+    return listAccount(this.#toManagement, kind, this.#listPathOf(kind));
+  }
+
+  /** Whether the API key seems to be read-only: the platform shows it no token of the queue's users. */
+  isReadOnly(): Promise<boolean> {
+    return showsEmptyToken(this.#toManagement, queueToken, this.#listPathOf(queueToken));
   }
 
   get flowControl(): FlowControl {
@@ -82,6 +86,10 @@ export class PlatformClient {
       otherAction: isOfPreset ? "resetRate" : undefined,
     };
     return new FlowControl(requester, shared.queue);
+  }
+
+  #listPathOf({ paths }: SecretKind): string {
+    return paths?.list ?? this.settings.require("databaseListPath");
   }
 
   get #toManagement(): HttpRequester {

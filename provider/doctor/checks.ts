@@ -8,6 +8,7 @@ import { PlatformClient } from "../platformClient";
 import { databasePassword } from "../platform/secretKind";
 import { accounts, type Settings } from "../settings/settings";
 import {
+  type FoundSetting,
   isCredential,
   nameOf,
   type SettingName,
@@ -83,23 +84,36 @@ function checkPackage(program: string): Check {
 }
 
 /** Where a setting comes from, and whether it can be used. */
-function checkSetting(name: SettingName, { settings, stored }: Stack): Check[] {
-  const key = nameOf(name);
-  const found = settings.find(name);
+function checkSetting(name: SettingName, stack: Stack): Check[] {
+  const found = stack.settings.find(name);
   const { default: value } = settingOf(name);
-  if (!found) return value === undefined ? [] : [ok(`${key} is ${value} (default).`)];
-  const isStored = found.source === "configuration";
-  const from = isStored ? "the stack's configuration" : (found.variable ?? "the preset");
+  if (found) return [checkValue(name, found, stack) ?? checkSecrecy(name, found, stack)];
+  return value === undefined ? [] : [ok(`${nameOf(name)} is ${value} (default).`)];
+}
+
+/** What is wrong with a setting, if its value cannot be used. */
+function checkValue(name: SettingName, found: FoundSetting, { settings }: Stack): Check | undefined {
   try {
     settings.get(name);
+    return undefined;
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error;
-    return [wrong(`${error.problem} (from ${from}).`, error.advice)];
+    return wrong(`${error.problem} (from ${sourceOf(found)}).`, error.advice);
   }
-  const hides = isCredential(name, found.value);
+}
+
+function sourceOf({ source, variable = "the preset" }: FoundSetting): string {
+  return source === "configuration" ? "the stack's configuration" : variable;
+}
+
+/** Whether a setting is stored as a secret if it is one; otherwise its value. */
+function checkSecrecy(name: SettingName, found: FoundSetting, { stored }: Stack): Check {
+  const key = nameOf(name);
+  const isStored = found.source === "configuration";
   const isEncrypted = isStored && stored.get(key)?.secret === true;
-  if (hides && isStored && !isEncrypted) return [wrong(...plainText(name))];
-  return [ok(`${key} is ${hides || isEncrypted ? "set" : found.value} (from ${from}).`)];
+  const hides = isCredential(name, found.value);
+  if (hides && isStored && !isEncrypted) return wrong(...plainText(name));
+  return ok(`${key} is ${hides || isEncrypted ? "set" : found.value} (from ${sourceOf(found)}).`);
 }
 
 /** What is missing of a service: a problem if the project uses the service, or uses none. */
@@ -126,7 +140,7 @@ async function checkServices(settings: Settings, databaseId: string | undefined)
   };
   return [
     ...(settings.errorFor("management") ? [] : await checkManagement(settings, client, databaseId)),
-    ...(settings.errorFor("queue") ? [] : [await attempt("A read of the queue", readQueue)]),
+    ...(settings.errorFor("queue") ? [] : [await checkRequest("A read of the queue", readQueue)]),
   ];
 }
 
@@ -135,27 +149,48 @@ async function checkManagement(
   client: PlatformClient,
   databaseId: string | undefined,
 ): Promise<Check[]> {
-  const accepted = "The platform accepted rekey:username and rekey:password";
+  const read = managementRead(settings, client, databaseId);
+  if (read === undefined) {
+    const untried =
+      "rekey:username and rekey:password were not tried: that needs rekey:databaseListPath, or rekey:databasePath and --database <id>.";
+    return [await checkRequest("A connection to rekey:baseUrl", () => connect(settings)), unchecked(untried)];
+  }
+  const tried = await checkRequest(`A read of ${read.what}`, async () => {
+    return `The platform accepted rekey:username and rekey:password, and ${await read.send()}.`;
+  });
+  return tried.state === "ok" ? [tried, ...(await checkReadOnly(client))] : [tried];
+}
+
+/** The read that tries the management credentials; undefined if no setting has the path of one. */
+function managementRead(settings: Settings, client: PlatformClient, databaseId: string | undefined) {
   const isSet = (name: "databasePath" | "databaseListPath") =>
     !["none", undefined].includes(settings.find(name)?.value);
   if (databaseId !== undefined && isSet("databasePath")) {
     const database = `database ${JSON.stringify(databaseId)}`;
-    const read = async () => {
+    const send = async () => {
       await client.operations(databasePassword).read(databaseId, { hideCredentials: true });
-      return `${accepted}, and has ${database}.`;
+      return `has ${database}`;
     };
-    return [await attempt(`A read of ${database}`, read)];
+    return { what: database, send };
   }
-  if (databaseId === undefined && isSet("databaseListPath")) {
-    const read = async () => {
-      const { length } = await client.list(databasePassword);
-      return `${accepted}, and lists ${length} ${length === 1 ? "database" : "databases"}.`;
-    };
-    return [await attempt("A read of the list of databases", read)];
+  if (databaseId !== undefined || !isSet("databaseListPath")) return undefined;
+  const send = async () => {
+    const { length } = await client.list(databasePassword);
+    return `lists ${length} ${length === 1 ? "database" : "databases"}`;
+  };
+  return { what: "the list of databases", send };
+}
+
+/** Whether the API key can only read, as far as a read shows it. */
+async function checkReadOnly(client: PlatformClient): Promise<Check[]> {
+  try {
+    if (!(await client.isReadOnly())) return [];
+  } catch (error) {
+    if (!(error instanceof RequestError)) throw error;
+    return [unchecked(`Whether rekey:password can only read was not checked: ${error.happened}.`)];
   }
-  const untried =
-    "rekey:username and rekey:password were not tried: that needs rekey:databaseListPath, or rekey:databasePath and --database <id>.";
-  return [await attempt("A connection to rekey:baseUrl", () => connect(settings)), unchecked(untried)];
+  const seen = "rekey:password seems to be a read-only API key: the platform shows an empty token of a queue user.";
+  return [wrong(seen, "The platform refuses resets with it (403): use an API key that is not read-only.")];
 }
 
 async function connect(settings: Settings): Promise<string> {
@@ -166,7 +201,7 @@ async function connect(settings: Settings): Promise<string> {
   return `A connection to ${address} was opened.`;
 }
 
-async function attempt(what: string, act: () => Promise<string>): Promise<Check> {
+async function checkRequest(what: string, act: () => Promise<string>): Promise<Check> {
   try {
     return ok(await act());
   } catch (error) {

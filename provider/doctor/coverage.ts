@@ -1,20 +1,29 @@
 import { RequestError, SettingsError } from "../platform/errors";
 import { queueToken, ownerOf, pluralOf, type SecretKind, type Subject, kinds } from "../platform/secretKind";
 import { PlatformClient } from "../platformClient";
-import { orUndefined } from "../records/fields";
+import { isSameId, orUndefined } from "../records/fields";
 import { clockToleranceMs, readDate } from "../rotation/schedule";
 import { type Settings } from "../settings/settings";
-import { type Stack } from "./project";
-import { type RotatedSecret } from "./stackState";
+import { type SettingName } from "../settings/table";
+import { type RotatedSecret, type SavedValue, type StackState } from "./stackState";
 
-/** One secret of an account, and what a stack knows of it. Times are in ISO 8601, UTC. */
+/** A resource that rotates a secret. */
+interface RotatedBy {
+  /** `PasswordRotation "sessions"` */
+  readonly resource: string;
+  /** The stack, or the file with its state. */
+  readonly state: string;
+  readonly value: SavedValue;
+}
+
+/** One secret of an account, and what the states know of it. Times are in ISO 8601, UTC. */
 interface CoveredSecret {
   /** `database`, or `signing keys` for what an account has only once. */
   readonly kind: string;
   readonly id: string;
   readonly name?: string | undefined;
-  /** The resources that rotate it; none if the stack does not. */
-  readonly resources: readonly string[];
+  /** None if no stack rotates it. */
+  readonly rotatedBy: readonly RotatedBy[];
   /** Time of its last confirmed reset. */
   readonly rotatedAt?: string | undefined;
   readonly createdAt?: string | undefined;
@@ -22,12 +31,12 @@ interface CoveredSecret {
   readonly age?: "newer" | "older" | "unknown" | undefined;
 }
 
-/** The secrets of an account, and what a stack knows of them. */
+/** The secrets of an account, and what the states know of them. */
 interface Coverage {
   /** The given date, if there is one. */
   readonly since?: string | undefined;
-  /** The stack whose state was compared; undefined if there is none. */
-  readonly stack?: string | undefined;
+  /** The stacks and files whose states were compared. */
+  readonly states: readonly string[];
   /** Whether everything could be listed and, with a date, is younger. */
   readonly covered: boolean;
   /** Whether everything could be listed. */
@@ -52,13 +61,13 @@ export interface Unlisted {
   readonly why: string;
 }
 
-/** Compares what the account lists with what a stack rotates. Only reads are sent. */
-export async function cover(stack: Stack, state: readonly RotatedSecret[] | string, since?: string): Promise<Coverage> {
-  const client = new PlatformClient(stack.settings);
+/** Compares what the account lists with what stacks rotate. Only reads are sent. */
+export async function cover(settings: Settings, states: readonly StackState[], since?: string): Promise<Coverage> {
+  const client = new PlatformClient(settings);
   const account = await Promise.all(Object.values<SecretKind>(kinds).map((kind) => listKind(client, kind)));
   // Names come from elsewhere.
   const shown = (_: string, value: unknown) => (typeof value === "string" ? client.secrets.redactName(value) : value);
-  return JSON.parse(JSON.stringify(coverageOf(account.flat(), stack, state, since), shown)) as Coverage;
+  return JSON.parse(JSON.stringify(coverageOf(account.flat(), settings, states, since), shown)) as Coverage;
 }
 
 async function listKind(client: PlatformClient, kind: SecretKind): Promise<ListedSecret[] | Unlisted> {
@@ -84,48 +93,60 @@ function secretIn(kind: SecretKind, record: Readonly<Record<string, unknown>>): 
   };
 }
 
+interface Rotated extends RotatedSecret, Pick<RotatedBy, "state"> {}
+
 export function coverageOf(
   account: readonly (ListedSecret | Unlisted)[],
-  { name, unread, settings }: Stack,
-  state: readonly RotatedSecret[] | string,
+  settings: Settings,
+  states: readonly StackState[],
   since?: string,
 ): Coverage {
-  const isRead = typeof state !== "string";
-  const rotated = isRead ? state : [];
-  const elsewhere = rotated.filter((one) => isElsewhere(one, settings));
-  const here = rotated.filter((one) => !elsewhere.includes(one));
+  const read = states.flatMap(({ name, rotated }) => (typeof rotated === "string" ? [] : [{ name, rotated }]));
+  const all = read.flatMap(({ name, rotated }) =>
+    rotated.map((one) => ({ ...one, state: name, account: accountOf(one, settings) })),
+  );
+  const ownedBy = (owner: Owner): Rotated[] => all.filter((one) => one.account === owner);
+  const [here, elsewhere, unknown] = [ownedBy("listed"), ownedBy("other"), ownedBy("unknown")];
   const unlisted = account.filter((one) => "why" in one);
-  // What the state knows of a kind that could not be listed.
-  const unseen = here.filter(({ kind }) => unlisted.some((one) => one.kind === kind));
-  const subjects = new Map<string, ListedSecret>(unseen.map(({ kind, id }) => [ownerOf({ kind, id }), { kind, id }]));
-  for (const secret of account) if ("id" in secret) subjects.set(ownerOf(secret), secret);
+  const subjects = [...unseen(here, unlisted), ...account.filter((one) => "id" in one)];
   const from = since === undefined ? undefined : readDate(since);
-  const secrets = [...subjects].map(([key, secret]) => {
-    const resources = here.filter((one) => ownerOf(one) === key);
-    return covered(secret, resources, from);
-  });
-  const missing = here.filter((one) => !subjects.has(ownerOf(one)));
-  const named = (one: RotatedSecret) => `${one.resource} (${ownerOf(one)})`;
+  const of = (secret: ListedSecret) => here.filter((one) => isSameSecret(one, secret));
+  const secrets = subjects.map((secret) => covered(secret, of(secret), from));
+  const missing = here.filter((one) => !subjects.some((secret) => isSameSecret(one, secret)));
+  const named = (one: Rotated) => `${labelOf(one, read.length)} (${ownerOf(one)})`;
   return {
     since,
-    stack: isRead ? name : undefined,
+    states: read.map(({ name }) => name),
     covered: unlisted.length === 0 && secrets.every(({ age = "newer" }) => age === "newer"),
     isComplete: unlisted.length === 0,
     secrets,
     notes: [
-      ...(unread ? [unread.message] : []),
-      isRead ? `Compared with the state of the stack ${name}.` : state,
+      ...states.map(({ name, rotated }) =>
+        typeof rotated === "string" ? rotated : `Compared with the state of ${name}.`,
+      ),
       ...missing.map((one) => `Not in the account: ${named(one)}.`),
       ...elsewhere.map((one) => `In another account, and not compared: ${named(one)}.`),
+      ...unknown.map((one) => `Not compared: ${named(one)}, because ${whyUnknown}`),
       ...unlisted.map(({ kind, why }) => `Not listed: ${pluralOf(kind)}, because ${why}`),
       "Not seen: other stacks, signing keys of other regions, passwords of ACL users, management keys, and databases of a hosting platform's integration.",
     ],
   };
 }
 
+/** What states know of kinds that could not be listed, each once. */
+function unseen(rotated: readonly Rotated[], unlisted: readonly Unlisted[]): ListedSecret[] {
+  const those = rotated.filter(({ kind }) => unlisted.some((one) => one.kind === kind));
+  const firsts = those.filter((one, index) => those.findIndex((other) => isSameSecret(one, other)) === index);
+  return firsts.map(({ kind, id }) => ({ kind, id }));
+}
+
+function isSameSecret(a: Subject, b: Subject): boolean {
+  return a.kind === b.kind && isSameId(a.id, b.id);
+}
+
 function covered(
   { kind, id, name, createdAt }: ListedSecret,
-  rotated: readonly RotatedSecret[],
+  rotated: readonly Rotated[],
   since: Date | undefined,
 ): CoveredSecret {
   // A time in the future is that of another clock, or has another unit.
@@ -139,20 +160,41 @@ function covered(
     kind: kind.onlyId === undefined ? kind.noun : pluralOf(kind),
     id,
     name,
-    resources: rotated.map(({ resource }) => resource),
+    rotatedBy: rotated.map(({ resource, state, value }) => ({ resource, state, value })),
     rotatedAt: shown(newest(...resets)),
     createdAt: shown(newest(createdAt)),
     age: since && (at === undefined ? "unknown" : at < since.getTime() ? "older" : "newer"),
   };
 }
 
-/** Whether a secret belongs to another account, by the saved settings of its provider. */
-function isElsewhere({ kind, settings: saved }: RotatedSecret, settings: Settings): boolean {
-  const names = kind.service === "management" ? (["baseUrl", "username"] as const) : (["queueUrl"] as const);
-  return names.some((name) => {
-    const value = orUndefined(() => saved.get(name));
-    return value !== undefined && value !== orUndefined(() => settings.get(name));
-  });
+/** Whose secret a resource rotates: that of the account that is listed, or of another one. */
+type Owner = "listed" | "other" | "unknown";
+
+const whyUnknown =
+  "its state does not show that the account is the listed one. Set rekey:queueUserId, or name its stack first.";
+
+function accountOf({ kind, settings: saved }: RotatedSecret, settings: Settings): Owner {
+  if (kind.onlyId !== undefined) return queueOf(saved, settings);
+  return isSameSetting("baseUrl", saved, settings) === false || isSameSetting("username", saved, settings) === false
+    ? "other"
+    : "listed";
+}
+
+/** As `accountOf`, of what every account has under the same id: its queue shows which one it is. */
+function queueOf(saved: Settings, settings: Settings): Owner {
+  const [isUser, isAddress, isToken] = (["queueUserId", "queueUrl", "queueToken"] as const).map((name) =>
+    isSameSetting(name, saved, settings),
+  );
+  if (isUser !== undefined) return isUser ? "listed" : "other";
+  if (isAddress === false) return "other";
+  // Another token may be a former one.
+  return isAddress && isToken ? "listed" : "unknown";
+}
+
+/** Whether a setting is the same; undefined if it is not known. */
+function isSameSetting(name: SettingName, ...settings: readonly [Settings, Settings]): boolean | undefined {
+  const [one, other] = settings.map((from) => orUndefined(() => from.get(name)));
+  return one === undefined || other === undefined ? undefined : isSameId(String(one), String(other));
 }
 
 /** The coverage as a table, with the notes below it. */
@@ -162,19 +204,31 @@ export function coverageText(coverage: Coverage): string {
 
 const ages = { newer: "yes", older: "OLDER", unknown: "UNKNOWN" } as const;
 
-function tableOf({ secrets, since, stack }: Coverage): string[] {
+function tableOf({ secrets, since, states }: Coverage): string[] {
   const columns: Record<string, (secret: CoveredSecret) => string> = {
     SECRET: ({ kind }) => kind,
     ID: ({ id }) => id,
     NAME: ({ name = "-" }) => name,
     "LAST ROTATED": ({ rotatedAt, createdAt }) => rotatedAt ?? (createdAt ? `created ${createdAt}` : "unknown"),
     ...(since !== undefined && { [`SINCE ${since}`]: ({ age = "unknown" }: CoveredSecret) => ages[age] }),
-    ...(stack !== undefined && { "ROTATED BY": ({ resources }: CoveredSecret) => resources.join(", ") || "-" }),
+    ...(states.length > 0 && {
+      "ROTATED BY": ({ rotatedBy }: CoveredSecret) => listOf(rotatedBy.map((one) => labelOf(one, states.length))),
+      VALUE: ({ rotatedBy }: CoveredSecret) => listOf(rotatedBy.map(({ value }) => value)),
+    }),
   };
   const rows = [Object.keys(columns), ...secrets.map((secret) => Object.values(columns).map((cell) => cell(secret)))];
   const widths = Object.keys(columns).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   const lineOf = (row: string[]) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  ");
   return rows.map((row) => lineOf(row).trimEnd());
+}
+
+/** The name of a resource, with that of its stack if there are several. */
+function labelOf({ resource, state }: Pick<RotatedBy, "resource" | "state">, states: number): string {
+  return states > 1 ? `${resource} in ${state}` : resource;
+}
+
+function listOf(names: readonly string[]): string {
+  return [...new Set(names)].join(", ") || "-";
 }
 
 function summaryOf({ secrets, isComplete, since }: Coverage): string {

@@ -1,6 +1,8 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
+import type * as yaml from "yaml";
+import { isObject, orUndefined } from "../records/fields";
 import { Settings } from "../settings/settings";
 import { nameOf } from "../settings/table";
 
@@ -16,60 +18,94 @@ export interface Project {
   readonly usesPlugin: boolean;
 }
 
-/** The project in a folder, or in the nearest folder above it. @throws Error if there is none */
-export function findProject(cwd: string): Project {
+/**
+ * The project in a folder, or in the nearest folder above it; undefined if there is none.
+ *
+ * @throws Error if its file is not YAML
+ */
+export function findProject(cwd: string): Project | undefined {
   for (let directory = resolve(cwd); ; directory = dirname(directory)) {
     const path = ["Pulumi.yaml", "Pulumi.yml"].map((name) => join(directory, name)).find((file) => existsSync(file));
-    if (path !== undefined) return readProject(directory, readFileSync(path, "utf8"));
-    if (directory === dirname(directory)) {
-      throw new Error(`there is no Pulumi.yaml in ${cwd} or in a folder above it`);
-    }
+    if (path !== undefined) return readProject(directory, path);
+    if (directory === dirname(directory)) return undefined;
   }
 }
 
-/** Reads the few top-level values that are needed here. They are plain, so no YAML parser is needed. */
-function readProject(directory: string, text: string): Project {
-  const valueOf = (key: string): string | undefined =>
-    new RegExp(`^${key}:[ \\t]*(["']?)(.*?)\\1(?:\\s+#.*)?\\s*$`, "m").exec(text)?.[2];
-  const below = (key: string): string => new RegExp(`^${key}:(.*(?:\\n[ \\t]+.*)*)`, "m").exec(text)?.[1] ?? "";
-  const [, runtime = "nodejs"] =
-    /\bname:\s*["']?([\w-]+)/.exec(below("runtime")) ?? /([\w-]+)/.exec(below("runtime")) ?? [];
-  // `pulumi package add` writes it.
-  const usesPlugin = runtime !== "nodejs" || /^[ \t]+rekey:/m.test(below("packages"));
-  const program = resolve(directory, valueOf("main") ?? ".");
-  return { name: valueOf("name") ?? "", directory, program, runtime, usesPlugin };
+/** The message for a folder that is in no project. */
+export function noProject(cwd: string): string {
+  return `there is no Pulumi.yaml in ${cwd} or in a folder above it`;
+}
+
+function readProject(directory: string, path: string): Project {
+  const { name, main, runtime, packages } = readYaml(path);
+  const language = textOr("nodejs", isObject(runtime) ? runtime["name"] : runtime);
+  return {
+    name: textOr("", name),
+    directory,
+    program: resolve(directory, textOr(".", main)),
+    runtime: language,
+    // `pulumi package add` writes it.
+    usesPlugin: language !== "nodejs" || (isObject(packages) && "rekey" in packages),
+  };
+}
+
+function textOr(byDefault: string, value: unknown): string {
+  return typeof value === "string" && value !== "" ? value : byDefault;
+}
+
+/** The values of a YAML file, as text. @throws Error without a part of the file, which may contain a secret */
+function readYaml(path: string): Readonly<Record<string, unknown>> {
+  const { parse, YAMLError } = require("yaml") as typeof yaml;
+  try {
+    const value: unknown = parse(readFileSync(path, "utf8"), { schema: "failsafe", logLevel: "error" });
+    return isObject(value) ? value : {};
+  } catch (error) {
+    if (!(error instanceof YAMLError)) throw error;
+    throw new Error(`${path} is not YAML (line ${error.linePos?.[0].line}): correct it`);
+  }
+}
+
+/** A setting that is stored in the configuration of a stack. */
+interface Stored {
+  readonly value: string;
+  readonly secret: boolean;
 }
 
 /** A stack of a project, and its settings. */
 export interface Stack {
   readonly name: string;
   /** What `pulumi config` prints of its `rekey:` settings, by full name. */
-  readonly stored: ReadonlyMap<string, { readonly value: string; readonly secret: boolean }>;
+  readonly stored: ReadonlyMap<string, Stored>;
   /** Why that was not read, if it was not. Without a CLI, this is not an error: the environment may have everything. */
   readonly unread?: { readonly state: "unchecked" | "wrong"; readonly message: string; readonly fix?: string };
   /** The settings as the provider would read them. */
   readonly settings: Settings;
 }
 
-/**
- * Reads the settings of a stack. Secrets stay in this process.
- *
- * @param name default: the stack that `pulumi stack select` has chosen for the project, otherwise `dev`
- */
-export function readStack(project: Project, name = selectedStack(project)): Stack {
-  const printed = runPulumi(project, "config", "--json", "--show-secrets", "--stack", name);
-  const all = "text" in printed ? (JSON.parse(printed.text) as Record<string, { value: string; secret: boolean }>) : {};
-  const stored = new Map(Object.entries(all).filter(([key]) => key.startsWith("rekey:")));
+/** Reads the settings of a stack. Secrets stay in this process. @param directory where Pulumi looks for its project */
+export function readStack(directory: string, name: string): Stack {
+  const printed = runPulumi(directory, "config", "--json", "--show-secrets", "--stack", name);
+  const read = "text" in printed ? orUndefined(() => JSON.parse(printed.text) as Record<string, Stored>) : undefined;
+  const stored = new Map(Object.entries(read ?? {}).filter(([key]) => key.startsWith("rekey:")));
   const settings = new Settings((setting) => stored.get(nameOf(setting))?.value, process.env);
-  if ("text" in printed) return { name, stored, settings };
-  const message = `The stack's configuration was not read: ${printed.error}. Only the environment was read.`;
-  if (printed.error === noCli) return { name, stored, settings, unread: { state: "unchecked", message } };
-  const fix = `Log in, name the right stack, correct its file, or set PULUMI_CONFIG_PASSPHRASE until \`pulumi config --show-secrets --stack ${name}\` succeeds in ${project.directory}.`;
+  if (read !== undefined) return { name, stored, settings };
+  const why = "error" in printed ? printed.error : "the pulumi CLI printed no JSON";
+  const message = `The stack's configuration was not read: ${why}. Only the environment was read.`;
+  if (why === noCli) return { name, stored, settings, unread: { state: "unchecked", message } };
+  const fix = `Log in, name the right stack, correct its file, or set PULUMI_CONFIG_PASSPHRASE until \`pulumi config --show-secrets --stack ${name}\` succeeds in ${directory}.`;
   return { name, stored, settings, unread: { state: "wrong", message, fix } };
 }
 
-function selectedStack(project: Project): string {
-  const printed = runPulumi(project, "stack", "--show-name");
+/** What takes the place of a stack in a folder without a project. */
+export function environmentOnly(cwd: string): Stack {
+  const message = `Only the environment was read: ${noProject(cwd)}.`;
+  const settings = new Settings(() => undefined, process.env);
+  return { name: "", stored: new Map(), settings, unread: { state: "unchecked", message } };
+}
+
+/** The stack that `pulumi stack select` has chosen for the project, otherwise `dev`. */
+export function selectedStack({ directory }: Project): string {
+  const printed = runPulumi(directory, "stack", "--show-name");
   return "text" in printed ? printed.text.trim() : "dev";
 }
 
@@ -80,7 +116,7 @@ const timeoutMs = 60_000;
 
 /** Runs the `pulumi` CLI without input, so that it asks for nothing. @returns what it printed, or why nothing */
 export function runPulumi(
-  { directory }: Project,
+  directory: string,
   ...args: readonly string[]
 ): { readonly text: string } | { readonly error: string } {
   const { status, stdout, stderr, error } = spawnSync("pulumi", args, {

@@ -1,10 +1,16 @@
+import { readFileSync } from "node:fs";
+import { isDefaultProvider } from "../engine/plugin/config";
 import { type SecretKind, type Subject, databasePassword, kinds, type RotationType } from "../platform/secretKind";
-import { isObject } from "../records/fields";
+import { isObject, orUndefined } from "../records/fields";
 import { isSecret } from "../records/properties";
-import { Settings } from "../settings/settings";
-import { type Project, runPulumi, type Stack } from "./project";
+import { environmentOfProvider, type Lookup, Settings } from "../settings/settings";
+import { nameOf } from "../settings/table";
+import { runPulumi, type Stack } from "./project";
 
 type Values = Readonly<Record<string, unknown>>;
+
+/** Where the value of a secret is saved. A fleet encrypts its values as one text: it is what its arguments declare. */
+export type SavedValue = `${"in the state" | "age file only" | "mark only"}${"" | " (declared)"}`;
 
 /** A secret that a resource of a stack rotates, as the state shows it without its secrets. */
 export interface RotatedSecret extends Subject {
@@ -12,57 +18,126 @@ export interface RotatedSecret extends Subject {
   readonly resource: string;
   /** Time of its last confirmed reset in milliseconds; for signing keys, since when the current key exists. */
   readonly rotatedAt: number | undefined;
-  /** The settings of its provider, as far as they are saved in plain text. */
+  readonly value: SavedValue;
+  /** The settings of its provider, as far as they are known. */
   readonly settings: Settings;
 }
 
-/** Reads the state of a stack with `pulumi stack export`, without its secrets. @returns why not, if it fails */
-export function readStackState(project: Project, { name }: Stack): RotatedSecret[] | string {
-  const printed = runPulumi(project, "stack", "export", "--stack", name);
-  return "text" in printed ? rotatedIn(JSON.parse(printed.text)) : `The state was not read: ${printed.error}.`;
+/** The state of a stack, without its secrets. */
+export interface StackState {
+  /** The name of the stack, or the file with its exported state. */
+  readonly name: string;
+  /** What its resources rotate, or why that was not read. */
+  readonly rotated: readonly RotatedSecret[] | string;
+}
+
+/**
+ * Reads the state of a stack with `pulumi stack export`.
+ *
+ * @param own the stack itself if its settings were read, too: its default providers have them
+ */
+export function readStackState(directory: string, name: string, own?: Stack): StackState {
+  const printed = runPulumi(directory, "stack", "export", "--stack", name);
+  if ("error" in printed) return { name, rotated: `The state of ${name} was not read: ${printed.error}.` };
+  const rotated = rotatedIn(printed.text, own);
+  return { name, rotated: rotated ?? `The state of ${name} was not read: the pulumi CLI printed no state.` };
+}
+
+/** Reads a file that `pulumi stack export` has written. @throws Error if it is none, without showing a part of it */
+export function readStateFile(file: string): StackState {
+  let text: string;
+  try {
+    text = readFileSync(file, "utf8");
+  } catch (error) {
+    throw new Error(`--state ${file} cannot be read (${(error as NodeJS.ErrnoException).code})`);
+  }
+  const rotated = rotatedIn(text);
+  if (rotated === undefined) {
+    throw new Error(`--state ${file} is not an exported state: \`pulumi stack export --file ${file}\` writes one`);
+  }
+  return { name: file, rotated };
 }
 
 const typeName = /^(?:pulumi-nodejs:dynamic\/rekey|rekey:index):(\w+)$/;
 
-/** The secrets that the resources of an exported state rotate. */
-export function rotatedIn(exported: unknown): RotatedSecret[] {
-  // A stack without resources has no list.
-  const listed = objectOf(objectOf(exported)["deployment"])["resources"];
-  const resources = Array.isArray(listed) ? listed.map(objectOf) : [];
-  const byReference = new Map(resources.map((one) => [`${String(one["urn"])}::${String(one["id"])}`, one]));
+/**
+ * The secrets that the resources of an exported state rotate; undefined if the text is no exported state.
+ *
+ * @param own the stack, if its settings were read, too
+ */
+export function rotatedIn(text: string, own?: Stack): RotatedSecret[] | undefined {
+  const saved = resourcesIn(orUndefined(() => JSON.parse(text) as unknown));
+  if (saved === undefined) return undefined;
+  const providers = new Map(
+    saved
+      .filter(({ type }) => String(type).startsWith("pulumi:providers:"))
+      .map((one) => [`${String(one["urn"])}::${String(one["id"])}`, settingsIn(one, own)]),
+  );
+  const unknown = new Settings(() => undefined);
   // One that is only to be deleted was replaced.
-  return resources
+  return saved
     .filter((one) => one["delete"] !== true)
-    .flatMap((saved) => {
-      const [, type = ""] = typeName.exec(String(saved["type"])) ?? [];
-      const name = String(saved["urn"]).split("::").slice(3).join("::");
-      const outputs = objectOf(saved["outputs"]);
-      const settings = settingsIn(objectOf(byReference.get(String(saved["provider"]))?.["inputs"]));
-      const secretOf = (kind: SecretKind, id: unknown, state: Values): RotatedSecret => {
-        // Of two keys, the next one is younger.
-        const time = state[kind.onlyId === undefined ? "rotatedAt" : "currentKeySince"];
-        return {
-          kind,
-          id: String(id),
-          resource: `${type} ${JSON.stringify(name)}`,
-          rotatedAt: millisecondsIn(time),
-          settings,
-        };
-      };
-      if (type === "PasswordRotationFleet") {
-        const states = Object.values(objectOf(outputs["states"])).map(objectOf);
-        return states.map((state) => secretOf(databasePassword, state["databaseId"], state));
-      }
-      return Object.hasOwn(kinds, type) ? [secretOf(kinds[type as RotationType], saved["id"], outputs)] : [];
-    });
+    .flatMap((one) => secretsOf(one, providers.get(String(one["provider"])) ?? unknown));
 }
 
-/** The settings of a provider. Those of a stack have their full names there. */
-function settingsIn(inputs: Values): Settings {
-  return new Settings((name) => {
-    const value = inputs[`rekey:${name}`] ?? inputs[name];
-    return typeof value === "string" ? value : undefined;
+/** The resources of an exported state; undefined if the value is none. A stack without resources has no list. */
+function resourcesIn(exported: unknown): Values[] | undefined {
+  if (!isObject(exported) || !("deployment" in exported)) return undefined;
+  const deployment = exported["deployment"] ?? {};
+  const listed = isObject(deployment) ? (deployment["resources"] ?? []) : undefined;
+  return Array.isArray(listed) ? listed.map(objectOf) : undefined;
+}
+
+/** The secrets that one resource rotates. */
+function secretsOf(saved: Values, settings: Settings): RotatedSecret[] {
+  const [, type = ""] = typeName.exec(String(saved["type"])) ?? [];
+  const name = String(saved["urn"]).split("::").slice(3).join("::");
+  const outputs = objectOf(saved["outputs"]);
+  const secretOf = (kind: SecretKind, id: unknown, state: Values, value: SavedValue): RotatedSecret => ({
+    kind,
+    id: String(id),
+    resource: `${type} ${JSON.stringify(name)}`,
+    // Of two keys, the next one is younger.
+    rotatedAt: millisecondsIn(state[kind.onlyId === undefined ? "rotatedAt" : "currentKeySince"]),
+    value,
+    settings,
   });
+  if (type === "PasswordRotationFleet") {
+    const files = objectOf(outputs["encryptedCredentials"]);
+    const isSaved = objectOf(saved["inputs"])["saveCredentials"] !== false;
+    return Object.entries(objectOf(outputs["states"])).map(([database, state]) => {
+      const { databaseId, ...values } = objectOf(state);
+      return secretOf(databasePassword, databaseId, values, `${savedValue(isSaved, files[database])} (declared)`);
+    });
+  }
+  if (!Object.hasOwn(kinds, type)) return [];
+  const kind = kinds[type as RotationType];
+  const isSaved = Object.values(kind.table.credentials).some((credential) => (outputs[credential] ?? null) !== null);
+  return [secretOf(kind, saved["id"], outputs, savedValue(isSaved, outputs["encryptedCredentials"]))];
+}
+
+function savedValue(isSaved: boolean, file: unknown) {
+  if (isSaved) return "in the state";
+  return typeof file === "string" ? "age file only" : "mark only";
+}
+
+/** The settings of a provider, as far as they are known. Those of a stack have their full names there. */
+function settingsIn({ urn, type, inputs }: Values, own: Stack | undefined): Settings {
+  const args = objectOf(inputs);
+  const saved = (name: string) => args[`rekey:${name}`] ?? args[name];
+  const plain: Lookup = (name) => textIn(saved(name));
+  if (own === undefined) return new Settings(plain);
+  if (type === "pulumi:providers:pulumi-nodejs" || isDefaultProvider(String(urn), args["version"])) {
+    // What is secret, or comes from the environment, is taken to be the same as now.
+    return new Settings((name) => plain(name) ?? own.stored.get(nameOf(name))?.value, process.env);
+  }
+  // A secret one is set, too.
+  const written: Lookup = (name) => plain(name) ?? (saved(name) === undefined ? undefined : "");
+  return new Settings(plain, environmentOfProvider(written, process.env));
+}
+
+function textIn(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined;
 }
 
 /** A saved time; undefined if it is damaged: of a part of it, an earlier one could be read. */

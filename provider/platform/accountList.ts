@@ -14,15 +14,8 @@ export interface ListedRecord extends Readonly<Record<string, unknown>> {}
  * @see docs/interface.md#list-what-an-account-has
  */
 export async function listAccount(requester: Requester, kind: SecretKind, path: string): Promise<ListedRecord[]> {
-  const response = await requester.send({
-    method: "GET",
-    path,
-    isList: true,
-    purpose: `list the ${pluralOf(kind)}`,
-    toCheck: kind.paths ? [] : ["rekey:databaseListPath"],
-  });
+  const { response, entries } = await listEntries(requester, kind, path);
   const { listed = {}, id: idField = "id" } = kind.table;
-  const entries = listIn(response, jsonIn(response), pluralOf(kind));
   const ids = new Set<unknown>();
   const records = entries.map((sent, index): ListedRecord => {
     const at = `entry ${index + 1}: `;
@@ -39,4 +32,22 @@ export async function listAccount(requester: Requester, kind: SecretKind, path: 
   });
   requester.secrets.add(credentialsIn(entries));
   return records;
+}
+
+/** Whether a list shows an empty token, as Upstash does for an API key that is read-only. */
+export async function showsEmptyToken(requester: Requester, kind: SecretKind, path: string): Promise<boolean> {
+  const { entries } = await listEntries(requester, kind, path);
+  requester.secrets.add(credentialsIn(entries));
+  return entries.some((sent) => isObject(sent) && sent["token"] === "");
+}
+
+async function listEntries(requester: Requester, kind: SecretKind, path: string) {
+  const response = await requester.send({
+    method: "GET",
+    path,
+    isList: true,
+    purpose: `list the ${pluralOf(kind)}`,
+    toCheck: kind.paths ? [] : ["rekey:databaseListPath"],
+  });
+  return { response, entries: listIn(response, jsonIn(response), pluralOf(kind)) };
 }

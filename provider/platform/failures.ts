@@ -84,21 +84,27 @@ function adviceOn(
   facts: RequestFacts,
 ): string {
   const { address, credentials } = namesOf[service];
-  // Upstash responds to a management request with one of these.
-  const team = service === "management" ? " The API key may be of another team." : "";
   if (delivery !== "rejected") {
     // Until a reset is confirmed, clients may be refused.
     const isReset = service === "management" && facts.method === "POST";
     return isReset ? "Run `up` again at once." : "Check the status of the platform, then run again.";
   }
-  if (status === 401 || status === 403) return `Check ${credentials}.${team}`;
-  if (status === 404 || status === 405) return `${adviceOnContent(service, facts)}${team}`;
+  const aboutKey = adviceOnKey(service, facts, status);
+  if (status === 401 || status === 403) return `Check ${credentials}.${aboutKey}`;
+  if (status === 404 || status === 405) return `${adviceOnContent(service, facts)}${aboutKey}`;
   if (status === 429) {
     const wait = Number.isFinite(retryAfterMs) ? `Wait ${Math.ceil(retryAfterMs / 1000)} s` : "Wait";
     return `${wait}, then run again; rekey:requestsPerSecond limits the rate.`;
   }
   if (status >= 400) return "Fix what the platform reports, then run again.";
   return `Redirects are not followed: set ${address} to the address that the platform itself uses.`;
+}
+
+/** What may be wrong with the API key that Upstash refuses. */
+function adviceOnKey(service: ServiceName, { method }: RequestFacts, status: number): string {
+  if (service !== "management") return "";
+  const isWriteRefused = method === "POST" && status === 403;
+  return ` The API key may be ${isWriteRefused ? "read-only, or " : ""}of another team.`;
 }
 
 /** What to do if what responds does not know what was requested. */

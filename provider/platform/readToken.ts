@@ -61,7 +61,7 @@ export class ReadTokenRequester implements Requester {
     if (/^[\x21-\x7e]+$/.test(token)) return token;
     throw notSent(
       `the platform does not show the token of ${user}`,
-      "Set rekey:queueToken instead of rekey:queueUserId.",
+      "Use an API key that is not read-only, or set rekey:queueToken instead of rekey:queueUserId.",
     );
   }
 }

@@ -112,6 +112,13 @@ export function orUndefined<T>(call: () => T): T | undefined {
   }
 }
 
+const uuid = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i;
+
+/** Whether two ids are the same: UUIDs are compared without regard to case, all others exactly. */
+export function isSameId(a: string, b: string): boolean {
+  return a === b || (uuid.test(a) && a.toLowerCase() === b.toLowerCase());
+}
+
 /** Why a text cannot be a part of a path, if it cannot. */
 export function pathPartProblem(part: string): string | undefined {
   if (part.trim() === "") return "must not be empty";

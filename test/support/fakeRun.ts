@@ -108,6 +108,7 @@ export class FakeRun {
     const platform: Platform = {
       operations: () => operations as unknown as SecretOperations,
       list: () => assert.fail("nothing is listed here"),
+      isReadOnly: () => assert.fail("only the doctor asks"),
       flowControl: flowControl as unknown as FlowControl,
       secrets: new KnownSecrets([]),
       useQueueToken: () => undefined,

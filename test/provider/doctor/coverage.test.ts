@@ -1,12 +1,18 @@
 import assert from "node:assert/strict";
 import { coverageOf, coverageText, type ListedSecret, type Unlisted } from "../../../provider/doctor/coverage";
-import { rotatedIn } from "../../../provider/doctor/stackState";
+import { rotatedIn, type StackState } from "../../../provider/doctor/stackState";
 import { databasePassword, vectorToken, signingKeys } from "../../../provider/platform/secretKind";
 import { Settings } from "../../../provider/settings/settings";
 
 const encrypted = { "4dabf18193072939515e22adb298388d": "1b47061264138c4ac30d75fd1eb44270", ciphertext: "v1:x" };
-const settings: Record<string, string> = { baseUrl: "https://a.test", username: "ops", queueUrl: "https://q.test" };
-const stack = { name: "dev", stored: new Map(), settings: new Settings((name) => settings[name]) };
+const settings: Record<string, string> = {
+  baseUrl: "https://a.test",
+  username: "ops",
+  queueUrl: "https://q.test",
+  queueToken: "canary-token",
+};
+const stored = new Map(Object.entries(settings).map(([name, value]) => [`rekey:${name}`, { value, secret: false }]));
+const stack = { name: "dev", stored, settings: new Settings((name) => settings[name]) };
 
 /** A resource of a state as an engine exports it. */
 const rotation = (name: string, id: string, outputs: object, type = "PasswordRotation", more: object = {}) => {
@@ -30,9 +36,35 @@ const after = "2024-04-19T00:00:00.000Z";
 /** A time some minutes from now. */
 const inMinutes = (minutes: number) => new Date(Date.now() + minutes * 60_000).toISOString();
 
+const exported = (resources: readonly object[]) => JSON.stringify({ version: 3, deployment: { resources } });
+
+/** The state of the stack whose settings are used. */
+const own = (resources: readonly object[]): StackState => {
+  return { name: "dev", rotated: rotatedIn(exported(resources), stack) ?? [] };
+};
+/** Another state, of which only that is known. */
+const other = (resources: readonly object[], name = "shared.json"): StackState => {
+  return { name, rotated: rotatedIn(exported(resources)) ?? [] };
+};
+
 function cover(account: readonly (ListedSecret | Unlisted)[], resources: readonly object[] = [], date?: string) {
-  return coverageOf(account, stack, rotatedIn({ version: 3, deployment: { resources } }), date);
+  return coverageOf(account, stack.settings, [own(resources)], date);
 }
+
+/** A resource of a provider with these arguments, and the provider. */
+const withProvider = (
+  name: string,
+  inputs: object,
+  { type = "PasswordRotation", id = "db", provider = `rekey::${name}`, outputs = {} } = {},
+) => {
+  const [providerType] = provider.split("::");
+  const saved = { urn: `urn:pulumi:dev::app::pulumi:providers:${provider}`, id: name, inputs };
+  const found = { ...saved, type: `pulumi:providers:${providerType}` };
+  const rotated = { rotatedAt: after, currentKeySince: after, ...outputs };
+  return [found, rotation(name, id, rotated, type, { provider: `${saved.urn}::${name}` })];
+};
+const keysOf = { type: "SigningKeyRotation", id: "signing-keys" };
+const ofStack = { ...keysOf, provider: "pulumi-nodejs::default" };
 
 describe("pulumi-rekey doctor --coverage: the age of a secret", () => {
   // By what the account and the state show of it.
@@ -61,8 +93,8 @@ describe("pulumi-rekey doctor --coverage: the age of a secret", () => {
 
   it("of signing keys is that of the current key: the next one is younger", () => {
     const ages = [undefined, before, after].map((currentKeySince) => {
-      const resource = rotation("keys", "signing-keys", { rotatedAt: after, currentKeySince }, "SigningKeyRotation");
-      return cover([keys], [resource], since).secrets[0]?.age;
+      const resources = withProvider("keys", {}, { ...ofStack, outputs: { currentKeySince } });
+      return cover([keys], resources, since).secrets[0]?.age;
     });
     assert.deepEqual(ages, ["unknown", "older", "newer"]);
   });
@@ -70,22 +102,22 @@ describe("pulumi-rekey doctor --coverage: the age of a secret", () => {
 
 describe("pulumi-rekey doctor --coverage", () => {
   it("compares no resource of another account, by the address and the user of the resource's provider", () => {
-    const of = (name: string, inputs: object, type = "PasswordRotation", id = "db") => {
-      const explicit = { urn: `urn:pulumi:dev::app::pulumi:providers:rekey::${name}`, id: name, inputs };
-      return [explicit, rotation(name, id, { rotatedAt: after }, type, { provider: `${explicit.urn}::${name}` })];
-    };
     const { secrets, notes } = cover(
       [database("db"), keys],
       [
-        ...of("same", { baseUrl: "https://a.test/", username: "ops" }),
-        ...of("saved", { "rekey:baseUrl": "https://a.test", "rekey:username": encrypted }),
-        ...of("other", { baseUrl: "https://b.test" }),
-        ...of("colleague", { baseUrl: "https://a.test", username: "dev" }),
-        ...of("region", { queueUrl: "https://q2.test" }, "SigningKeyRotation", "signing-keys"),
-      ],
+        ...withProvider("same", { baseUrl: "https://a.test/", username: "ops" }),
+        ...withProvider(
+          "saved",
+          { "rekey:baseUrl": "https://a.test", "rekey:username": encrypted },
+          { provider: "pulumi-nodejs::default" },
+        ),
+        ...withProvider("other", { baseUrl: "https://b.test" }),
+        ...withProvider("colleague", { baseUrl: "https://a.test", username: "dev" }),
+        ...withProvider("region", { queueUrl: "https://q2.test" }, keysOf),
+      ].flat(),
     );
     assert.deepEqual(
-      secrets.map(({ resources }) => resources.join()),
+      secrets.map(({ rotatedBy }) => rotatedBy.map(({ resource }) => resource).join()),
       ['PasswordRotation "same",PasswordRotation "saved"', ""],
     );
     assert.deepEqual(notes.slice(1, -1), [
@@ -95,10 +127,131 @@ describe("pulumi-rekey doctor --coverage", () => {
     ]);
   });
 
-  it("reads a state that is empty or odd", () => {
-    for (const odd of [{ deployment: {} }, { version: 3, deployment: null }]) assert.deepEqual(rotatedIn(odd), []);
+  describe("compares signing keys, which each account has under the same id, only if they are known to be its own:", () => {
+    const users = { queueUserId: "96AD0856-03B1-4EE7-9666-E81ABD0349E1" };
+    const rows: readonly (readonly [title: string, age: string, state: StackState, user?: string])[] = [
+      ["those of the stack's own settings", "newer", own(withProvider("keys", {}, ofStack))],
+      [
+        "those of the plugin's default provider",
+        "newer",
+        own(withProvider("keys", {}, { ...keysOf, provider: "rekey::default" })),
+      ],
+      [
+        "not those that another queue had before",
+        "unknown",
+        own(withProvider("keys", { "rekey:queueUrl": "https://q2.test" }, ofStack)),
+      ],
+      [
+        "not those of an explicit provider with another token",
+        "unknown",
+        own(withProvider("keys", { queueUrl: "https://q.test", queueToken: encrypted }, keysOf)),
+      ],
+      [
+        "not those of a resource without a provider",
+        "unknown",
+        own([rotation("keys", "signing-keys", { currentKeySince: after }, "SigningKeyRotation")]),
+      ],
+      [
+        "not those of another stack with the same address",
+        "unknown",
+        other(withProvider("keys", { "rekey:queueUrl": "https://q.test", "rekey:queueToken": encrypted }, ofStack)),
+      ],
+      [
+        "those of the same queue user, whatever has them",
+        "newer",
+        other(withProvider("keys", users, keysOf)),
+        users.queueUserId.toLowerCase(),
+      ],
+      ["not those of another queue user", "unknown", own(withProvider("keys", users, keysOf)), "another"],
+    ];
+    for (const [title, age, state, queueUserId] of rows) {
+      it(title, () => {
+        const values = { ...settings, queueUserId };
+        const listed = new Settings((name) => values[name as keyof typeof values]);
+        const { secrets, notes } = coverageOf([keys], listed, [state], since);
+        assert.equal(secrets[0]?.age, age);
+        assert.equal(
+          notes.some((note) => /not compared: SigningKeyRotation "keys"/i.test(note)),
+          age === "unknown",
+        );
+      });
+    }
+  });
+
+  it("takes the variables for the settings of an explicit provider only if it has none of its own", () => {
+    const variables = { REKEY_QUEUE_URL: "https://q.test", REKEY_QUEUE_TOKEN: "canary-token" };
+    Object.assign(process.env, variables);
+    const ageOf = (inputs: object) => cover([keys], withProvider("keys", inputs, keysOf), since).secrets[0]?.age;
+    const ages = [ageOf({ maxConcurrency: "2" }), ageOf({ queueUrl: "https://q.test", queueToken: encrypted })];
+    for (const name of Object.keys(variables)) delete process.env[name];
+    assert.deepEqual(ages, ["newer", "unknown"]);
+  });
+
+  it("compares UUIDs without regard to case, and other ids exactly", () => {
+    const id = "96ad0856-03b1-4ee7-9666-e81abd0349e1";
+    const resources = [
+      rotation("one", id.toUpperCase(), { rotatedAt: after }),
+      fleet({ second: { databaseId: "DB-2", rotatedAt: after } }),
+    ];
+    const { secrets, notes } = cover([database(id), database("db-2")], resources);
+    assert.deepEqual(
+      secrets.map(({ id: shown, rotatedBy }) => [shown, rotatedBy.length]),
+      [
+        [id, 1],
+        ["db-2", 0],
+      ],
+    );
+    assert.ok(notes.includes('Not in the account: PasswordRotationFleet "all" (database "DB-2").'), notes.join("\n"));
+  });
+
+  it("says where a value is: in the state, only in an age file, or nowhere, known by its mark", () => {
+    const encryptedCredentials = "-----BEGIN AGE ENCRYPTED FILE-----";
+    const fleetThat = (inputs: object) => {
+      const all = fleet({ db: { databaseId: "db", rotatedAt: after } });
+      return {
+        ...all,
+        inputs,
+        outputs: {
+          ...all.outputs,
+          ...("encryptFor" in inputs && { encryptedCredentials: { db: encryptedCredentials } }),
+        },
+      };
+    };
+    const valueOf = (resource: object) => cover([database("db")], [resource]).secrets[0]?.rotatedBy[0]?.value;
+    assert.deepEqual(
+      [
+        rotation("one", "db", { password: encrypted, encryptedCredentials }),
+        // One of several credentials, which nothing else has.
+        rotation("one", "db", { readOnlyRestToken: encrypted, encryptedCredentials }),
+        rotation("one", "db", { encryptedCredentials, password: null }),
+        rotation("one", "db", { rotatedAt: after }),
+        fleetThat({}),
+        fleetThat({ saveCredentials: false, encryptFor: ["age1"] }),
+        fleetThat({ saveCredentials: false }),
+      ].map(valueOf),
+      [
+        "in the state",
+        "in the state",
+        "age file only",
+        "mark only",
+        "in the state (declared)",
+        "age file only (declared)",
+        "mark only (declared)",
+      ],
+    );
+  });
+
+  it("reads a state that is empty or odd, and refuses a text that is none", () => {
+    for (const odd of [{ deployment: {} }, { version: 3, deployment: null }]) {
+      assert.deepEqual(rotatedIn(JSON.stringify(odd)), []);
+    }
     const resources = [{}, rotation("odd", "x", null as never), fleet(encrypted), fleet({ a: null, b: 1 })];
     assert.equal(cover([], resources).secrets.length, 0);
+    const list = { deployment: { resources: {} } };
+    for (const none of [{}, [], null, "text", { version: 3, checkpoint: {} }, { deployment: [] }, list]) {
+      assert.equal(rotatedIn(JSON.stringify(none)), undefined, JSON.stringify(none));
+    }
+    assert.equal(rotatedIn("{"), undefined);
   });
 
   const [young, old] = [{ ...database("db", after), name: "sessions" }, database("db-2", before)];
@@ -124,13 +277,13 @@ describe("pulumi-rekey doctor --coverage", () => {
     assert.equal(
       coverageText(cover([young, old, database("db-3"), failed], resources, since)),
       [
-        "SECRET        ID    NAME      LAST ROTATED                  SINCE 2024-04-19  ROTATED BY",
-        'vector index  idx   -         2024-04-19T00:00:00Z          yes               VectorTokenRotation "index"',
-        'database      db    sessions  2024-04-19T00:00:00Z          yes               PasswordRotation "one", PasswordRotationFleet "all"',
-        "database      db-2  -         created 2024-04-18T23:59:59Z  OLDER             -",
-        'database      db-3  -         2024-04-18T23:59:59Z          OLDER             PasswordRotationFleet "all"',
+        "SECRET        ID    NAME      LAST ROTATED                  SINCE 2024-04-19  ROTATED BY                                           VALUE",
+        'vector index  idx   -         2024-04-19T00:00:00Z          yes               VectorTokenRotation "index"                          mark only',
+        'database      db    sessions  2024-04-19T00:00:00Z          yes               PasswordRotation "one", PasswordRotationFleet "all"  mark only, in the state (declared)',
+        "database      db-2  -         created 2024-04-18T23:59:59Z  OLDER             -                                                    -",
+        'database      db-3  -         2024-04-18T23:59:59Z          OLDER             PasswordRotationFleet "all"                          in the state (declared)',
         "",
-        "Compared with the state of the stack dev.",
+        "Compared with the state of dev.",
         'Not in the account: PasswordRotation "gone" (database "old").',
         "Not listed: vector indexes, because it broke. Fix it.",
         "Not seen: other stacks, signing keys of other regions, passwords of ACL users, management keys, and databases of a hosting platform's integration.",
@@ -139,5 +292,22 @@ describe("pulumi-rekey doctor --coverage", () => {
         "",
       ].join("\n"),
     );
+  });
+
+  it("compares several states, and names those of each resource", () => {
+    const mine = own([rotation("one", "db", { rotatedAt: before })]);
+    const theirs = other([rotation("one", "db", { rotatedAt: after }), rotation("gone", "old", {})]);
+    const unread: StackState = { name: "staging", rotated: "The state of staging was not read: it has none." };
+    const coverage = coverageOf([young, old], stack.settings, [mine, theirs, unread], since);
+    assert.deepEqual(coverage.states, ["dev", "shared.json"]);
+    assert.deepEqual(coverageText(coverage).split("\n").slice(1, 8), [
+      'database  db    sessions  2024-04-19T00:00:00Z          yes               PasswordRotation "one" in dev, PasswordRotation "one" in shared.json  mark only',
+      "database  db-2  -         created 2024-04-18T23:59:59Z  OLDER             -                                                                     -",
+      "",
+      "Compared with the state of dev.",
+      "Compared with the state of shared.json.",
+      "The state of staging was not read: it has none.",
+      'Not in the account: PasswordRotation "gone" in shared.json (database "old").',
+    ]);
   });
 });

@@ -1,11 +1,13 @@
 import assert from "node:assert/strict";
-import { settingsOf } from "../../support/project";
+import { Folder } from "../../support/folder";
+import { environmentOf, settingsOf } from "../../support/project";
 import { databasePath } from "../../support/resources";
-import { Fixture } from "./fixture";
+import { Fixture, stateOf } from "./fixture";
 
 const key = "canary-management-password";
 const listPath = "/v2/redis/databases";
 const queueRead = "GET /v2/globalParallelism";
+const usersRead = "GET /v2/qstash/users";
 const oldNode = 'Object.defineProperty(process.versions, "node", { value: "20.18.3" })';
 
 interface Row {
@@ -14,6 +16,8 @@ interface Row {
   readonly config?: Parameters<Fixture["configure"]>[0];
   readonly environment?: NodeJS.ProcessEnv;
   readonly args?: readonly string[];
+  /** What the platform responds to a path. */
+  readonly shows?: { readonly path: string; readonly status?: number; readonly body?: unknown };
   /** Lines that are printed. The exit code is 1 if one of them is an error, or says that the coverage is not full. */
   readonly prints: readonly RegExp[];
   /** The requests. Default: they are not compared. */
@@ -65,14 +69,14 @@ describe("pulumi-rekey doctor", function () {
       title: "reads the list of the databases to try the management credentials",
       config: { "rekey:databaseListPath": listPath },
       prints: [/^ok {5}The platform accepted rekey:username and rekey:password, and lists 3 databases\.$/],
-      sent: [queueRead, `GET ${listPath}`],
+      sent: [queueRead, usersRead, `GET ${listPath}`],
     },
     {
       title: "reads a database without its credentials",
       config: { "rekey:databasePath": databasePath },
       args: ["--database", "db-sessions"],
       prints: [/^ok {5}The platform accepted .*, and has database "db-sessions"\.$/],
-      sent: [queueRead, "GET /v2/redis/database/db-sessions?credentials=hide"],
+      sent: [queueRead, usersRead, "GET /v2/redis/database/db-sessions?credentials=hide"],
     },
     {
       title: "finds a wrong key, and a wrong token",
@@ -157,13 +161,13 @@ describe("pulumi-rekey doctor", function () {
       config: { "rekey:databaseListPath": listPath },
       args: ["--coverage"],
       prints: [
-        /^database +db-sessions +cache db-sessions +20\S+Z +PasswordRotation "sessions"$/,
-        /^database +db-carts +cache db-carts +created 2025-07-14T00:00:00Z +-$/,
-        /^vector index +idx-vectors +idx-vectors +created 2025-07-14T00:00:00Z +-$/,
-        /^search index +idx-search +idx-search +created 2025-07-14T00:00:00Z +-$/,
-        /^queue user +00000000-0000-4000-8000-000000000001 +eu-central-1 +created 2025-07-14T00:00:00Z +-$/,
-        /^signing keys +signing-keys +- +unknown +-$/,
-        /^Compared with the state of the stack dev\.$/,
+        /^database +db-sessions +cache db-sessions +20\S+Z +PasswordRotation "sessions" +mark only$/,
+        /^database +db-carts +cache db-carts +created 2025-07-14T00:00:00Z +- +-$/,
+        /^vector index +idx-vectors +idx-vectors +created 2025-07-14T00:00:00Z +- +-$/,
+        /^search index +idx-search +idx-search +created 2025-07-14T00:00:00Z +- +-$/,
+        /^queue user +00000000-0000-4000-8000-000000000001 +eu-central-1 +created 2025-07-14T00:00:00Z +- +-$/,
+        /^signing keys +signing-keys +- +unknown +- +-$/,
+        /^Compared with the state of dev\.$/,
       ],
       sent: ["keys", "qstash/users", "redis/databases", "search", "vector/index"].map((path) => `GET /v2/${path}`),
     },
@@ -187,7 +191,23 @@ describe("pulumi-rekey doctor", function () {
       config: { "rekey:databaseListPath": listPath },
       environment: { NO_STATE: "true" },
       args: ["--coverage"],
-      prints: [/^The state was not read: it has none\.$/, /^database +db-carts +cache db-carts +created \S+Z$/],
+      prints: [/^The state of dev was not read: it has none\.$/, /^database +db-carts +cache db-carts +created \S+Z$/],
+    },
+    {
+      title: "says that an API key can only read, if the platform shows it empty tokens",
+      config: { "rekey:databaseListPath": listPath },
+      shows: { path: "/v2/qstash/users", body: [{ id: "u1", token: "", read_only_token: "" }] },
+      prints: [
+        /^ok {5}The platform accepted rekey:username and rekey:password/,
+        /^WRONG {2}rekey:password seems to be a read-only API key: the platform shows an empty token of a queue user\.$/,
+        /^ {7}The platform refuses resets with it \(403\): use an API key that is not read-only\.$/,
+      ],
+    },
+    {
+      title: "does not know whether an API key can only read, if the platform has no users of a queue",
+      config: { "rekey:databaseListPath": listPath },
+      shows: { path: "/v2/qstash/users", status: 404 },
+      prints: [/^- {6}Whether rekey:password can only read was not checked: the platform responded with 404\b/],
     },
     { title: "has a help", args: ["--help"], prints: [/^Example:$/, /^Exit codes:$/] },
     ...(
@@ -196,14 +216,30 @@ describe("pulumi-rekey doctor", function () {
         [/^error: the only command is `pulumi-rekey doctor`/, "again"],
         [/^error: --since needs --coverage/, "--since", "2026-04-19"],
         [/^error: --since must be a date \(2026-04-19\), or a time with a zone/, "--coverage", "--since", "yesterday"],
+        [
+          /^error: --since must not be more than five minutes in the future: .* it is 20/,
+          "--coverage",
+          "--since",
+          "9999-01-01",
+        ],
         [/^error: --database cannot be used with --coverage/, "--coverage", "--database", "db-a"],
+        [/^error: --stack can be repeated only with --coverage/, "--stack", "a", "--stack", "b"],
+        [/^error: --state needs --coverage/, "--state", "a.json"],
+        [/^error: --state a\.json cannot be read \(ENOENT\)$/, "--coverage", "--state", "a.json"],
+        [
+          /^error: --state package\.json is not an exported state: `pulumi stack export/,
+          "--coverage",
+          "--state",
+          "package.json",
+        ],
       ] as const
     ).map(([says, ...args]): Row => {
       return { title: `refuses ${args.join(" ")}`, args, prints: [says, /^Usage:/], sent: [] };
     }),
   ];
-  for (const { title, config, environment, args = [], prints, sent } of rows) {
+  for (const { title, config, environment, args = [], shows, prints, sent } of rows) {
     it(title, async () => {
+      if (shows) fixture.platform.failNext({ status: 200, ...shows, body: JSON.stringify(shows.body) });
       fixture.configure({ ...settingsOf(fixture.platform), ...config });
       const found = await fixture.doctor(args, environment);
       for (const line of prints) assert.match(found.output, new RegExp(line, "m"));
@@ -222,5 +258,43 @@ describe("pulumi-rekey doctor", function () {
     assert.equal(await stackOf({}), "selected");
     assert.equal(await stackOf({ PULUMI_STACK: "other" }), "other");
     assert.equal(await stackOf({ PULUMI_STACK: "other" }, "--stack", "named"), "named");
+  });
+
+  it("compares several stacks and exported states, and leaves those without a state out", async () => {
+    fixture.configure({ ...settingsOf(fixture.platform), "rekey:databaseListPath": listPath });
+    fixture.bin.write("state-shared.json", stateOf("carts", "db-carts"));
+    fixture.bin.write("state-odd.json", "canary");
+    const file = fixture.project.write("exported.json", stateOf("named", "db-named"));
+    const stacks = ["dev", "shared", "odd"].flatMap((name) => ["--stack", name]);
+    const { code, output } = await fixture.doctor(["--coverage", ...stacks, "--state", file]);
+    for (const line of [
+      /^database +db-sessions .*PasswordRotation "sessions" in dev +mark only$/m,
+      /^database +db-carts .*PasswordRotation "carts" in shared +mark only$/m,
+      /^database +db-named .*PasswordRotation "named" in \S+exported\.json +mark only$/m,
+      /^The state of odd was not read: the pulumi CLI printed no state\.$/m,
+    ]) {
+      assert.match(output, line);
+    }
+    assert.ok(!output.includes("canary"), output);
+    assert.equal(code, 0);
+  });
+
+  it("lists the account of the environment in a folder without a project, and compares what is given", async () => {
+    const folder = new Folder();
+    folder.write("exported.json", stateOf("carts", "db-carts"));
+    const environment = { ...environmentOf(fixture.platform), REKEY_DATABASE_LIST_PATH: listPath };
+    const { code, output } = await fixture.doctor(
+      ["--coverage", "--state", "exported.json"],
+      environment,
+      folder.directory,
+    );
+    assert.match(output, /^database +db-sessions +cache db-sessions +created \S+ +- +-$/m);
+    assert.match(output, /^database +db-carts .*PasswordRotation "carts" +mark only$/m);
+    assert.match(output, /^Only the environment was read: there is no Pulumi\.yaml in .* or in a folder above it\.$/m);
+    assert.equal(code, 0, output);
+    const checked = await fixture.doctor([], environment, folder.directory);
+    assert.match(checked.output, /^error: there is no Pulumi\.yaml in .* or in a folder above it$/m);
+    assert.deepEqual([checked.code, checked.sent], [1, []]);
+    folder.remove();
   });
 });

@@ -15,11 +15,19 @@ here=$(dirname "$0")
 for stack; do :; done
 case "$1 $2" in
   "stack --show-name") [ -n "$SELECTED_STACK" ] || exit 255; echo "$SELECTED_STACK" ;;
-  "stack export") [ -z "$NO_STATE" ] || { echo "error: it has none" >&2; exit 255; }; cat "$here/state.json" ;;
+  "stack export") [ -z "$NO_STATE" ] || { echo "error: it has none" >&2; exit 255; }; file="$here/state-$stack.json"; [ -f "$file" ] || file="$here/state.json"; cat "$file" ;;
   "config --json") [ -z "$REFUSAL" ] || { echo "$REFUSAL" >&2; exit 255; }; cat "$here/config.json" ;;
   *) exit 255 ;;
 esac
 `;
+
+/** An exported state with a rotation that was made now. */
+export function stateOf(name: string, id: string): string {
+  const type = "pulumi-nodejs:dynamic/rekey:PasswordRotation";
+  const outputs = { rotatedAt: new Date().toISOString() };
+  const resource = { urn: `urn:pulumi:dev::program::${type}::${name}`, type, id, outputs };
+  return JSON.stringify({ version: 3, deployment: { resources: [resource] } });
+}
 
 /** A project on a local platform, in which the doctor runs as users run it. */
 export class Fixture {
@@ -29,10 +37,7 @@ export class Fixture {
 
   private constructor(readonly platform: Platform) {
     this.bin.write("pulumi", pulumi, 0o755);
-    const type = "pulumi-nodejs:dynamic/rekey:PasswordRotation";
-    const outputs = { rotatedAt: new Date().toISOString() };
-    const resource = { urn: `urn:pulumi:dev::program::${type}::sessions`, type, id: "db-sessions", outputs };
-    this.bin.write("state.json", JSON.stringify({ deployment: { resources: [resource] } }));
+    this.bin.write("state.json", stateOf("sessions", "db-sessions"));
   }
 
   static async start(options: Parameters<typeof startPlatform>[0]): Promise<Fixture> {
@@ -55,11 +60,11 @@ export class Fixture {
   }
 
   /** What it prints, which is no secret of the account, and what it sends: only reads. */
-  async doctor(args: readonly string[], environment: NodeJS.ProcessEnv = {}) {
-    const { platform, project, bin } = this;
+  async doctor(args: readonly string[], environment: NodeJS.ProcessEnv = {}, cwd = this.project.directory) {
+    const { platform, bin } = this;
     const before = platform.requests.length;
     const { code, output } = await runAsync(process.execPath, [main, "doctor", ...args], {
-      cwd: project.directory,
+      cwd,
       env: { PATH: `${bin.directory}${delimiter}${process.env["PATH"]}`, ...environment },
     });
     const sent = platform.requests.slice(before).map(({ method, path }) => `${method} ${path}`);

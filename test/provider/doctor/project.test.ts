@@ -19,6 +19,7 @@ function checksOf(file: string, change?: (packages: Folder) => void): Check[] {
   change?.(folder);
   folder.write("Pulumi.yaml", file);
   const project = findProject(folder.path("src"));
+  assert.ok(project);
   assert.deepEqual([project.name, project.directory], ["caches", folder.directory]);
   const checks = checkInstallation(project);
   folder.remove();
@@ -35,6 +36,15 @@ describe("pulumi-rekey doctor: the installation", () => {
     ["name: caches\nruntime: python\n", [unchecked]],
     ["runtime:\n  options:\n    virtualenv: venv\n  name: python\nname: caches\n", [unchecked]],
     [`name: caches\nmain: src\nruntime: { name: nodejs }\n${plugin}`, ["@pulumi/pulumi is 3.", unchecked]],
+    // What a reader of single lines takes for something else.
+    ["# a program\n{ name: caches, main: src, packages: { other: other@1 } }\n", sdk],
+    ['"name": caches\n"main": "sr\\x63"\n', sdk],
+    ["name: >-\n  caches\nmain: &folder src\ndescription: |\n  first\n\nruntime: nodejs\n", sdk],
+    [
+      "description: |\n  runtime: python\n  main: other\nname: caches\nmain: src\npackages:\n\n  # ours\n  rekey: rekey@0.1.0\n",
+      ["@pulumi/pulumi is 3.", unchecked],
+    ],
+    ["name: caches\nruntime:\n\n  name: python\n", [unchecked]],
   ];
   for (const [file, messages] of rows) {
     it(`is checked from where ${JSON.stringify(file)} says`, () => {
@@ -61,7 +71,12 @@ describe("pulumi-rekey doctor: the installation", () => {
     });
   }
 
-  it("needs a project", () => {
-    assert.throws(() => findProject(tmpdir()), /^Error: there is no Pulumi\.yaml in .* or in a folder above it$/);
+  it("knows a folder without a project", () => assert.equal(findProject(tmpdir()), undefined));
+
+  it("refuses a file that is not YAML, without showing a part of it", () => {
+    const folder = new Folder();
+    const path = folder.write("Pulumi.yaml", "name: caches\nconfig: [canary\n");
+    assert.throws(() => findProject(folder.directory), { message: `${path} is not YAML (line 3): correct it` });
+    folder.remove();
   });
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { listAccount } from "../../../provider/platform/accountList";
+import { listAccount, showsEmptyToken } from "../../../provider/platform/accountList";
 import { RequestError } from "../../../provider/platform/errors";
-import { databasePassword, vectorToken } from "../../../provider/platform/secretKind";
+import { databasePassword, queueToken, vectorToken } from "../../../provider/platform/secretKind";
 import { FakeRequester } from "../../support/fakeRequester";
 
 const canary = "canary-password";
@@ -48,6 +48,18 @@ describe("platform: the list of an account", () => {
       await listOf(requester);
       assert.equal(requester.secrets.redact(`no ${canary}`), "no …");
     }
+  });
+
+  it("shows whether an API key sees empty tokens only, as one does that is read-only", async () => {
+    const shows = (body: unknown) => showsEmptyToken(listing(body), queueToken, "/v2/qstash/users");
+    const user = { id: "u1", token: "" };
+    assert.deepEqual(await Promise.all([[user], [{ id: "u2" }, user]].map(shows)), [true, true]);
+    assert.deepEqual(await Promise.all([[], [{ id: "u1" }], [{ ...user, token: "t" }], [""]].map(shows)), [
+      false,
+      false,
+      false,
+      false,
+    ]);
   });
 
   const size = 16 * 1024 * 1024;

@@ -47,6 +47,12 @@ const rows: Readonly<Record<Failure["delivery"], readonly Row[]>> = {
   ],
   rejected: [
     [{ status: 401 }, " 401", `Check rekey:username and rekey:password. ${team}`],
+    // Upstash refuses a reset with a key that is read-only.
+    [
+      { status: 403 },
+      " 403",
+      "Check rekey:username and rekey:password. The API key may be read-only, or of another team.",
+    ],
     [{ status: 404 }, " 404", `Check the id and rekey:baseUrl. ${team}`],
     [{ status: 405 }, " 405", `Check the id and rekey:baseUrl. ${team}`],
     [{ status: 429 }, " 429", "Wait, then run again; rekey:requestsPerSecond limits the rate."],
@@ -110,6 +116,8 @@ describe("platform: messages of failed requests", () => {
         assert.ok(!others.some((other) => names[other].test(advice)), advice);
       }
     }
+    const refused = { delivery: "rejected", status: 403 } as const;
+    assert.equal(failed(refused, { method: "GET" }).advice, `Check rekey:username and rekey:password. ${team}`);
     const lost = { delivery: "maybe applied", status: 500 } as const;
     for (const other of [{ method: "GET" }, { service: "queue" }] as const) {
       assert.equal(failed(lost, other).advice, "Check the status of the platform, then run again.");

@@ -112,10 +112,10 @@ describe("requests to the queue with a token that is read", () => {
   });
 
   it("are not sent if the platform shows no token that can be sent", async () => {
-    for (const hidden of [undefined, "***", "a b", "ü"]) {
+    for (const hidden of [undefined, "", "***", "a b", "ü"]) {
       shown = [hidden];
       const expected =
-        /does not show the token of queue user "u1" \(rekey:queueUserId\).*Set rekey:queueToken instead of rekey:queueUserId\./;
+        /does not show the token of queue user "u1" \(rekey:queueUserId\).*Use an API key that is not read-only, or set rekey:queueToken instead of rekey:queueUserId\./;
       await assert.rejects(get(), expected, hidden);
     }
     assert.deepEqual(used, []);
