@@ -158,9 +158,18 @@ describe("platform: the requester, over a real socket", () => {
     });
 
     it("sends nothing if it passes while the engine is asked", async () => {
+      class SlowConnections extends Connections {
+        override async open(...given: Parameters<Connections["open"]>) {
+          const socket = await super.open(...given);
+          timeMs += 59_900;
+          return socket;
+        }
+      }
       const url = await start(responding(200));
-      const beforeSend = () => Promise.resolve(void (timeMs += 60_000));
-      const { delivery } = await failureOf(requester(url, { deadlineMs: 60_000, beforeSend }).send(reset));
+      // The connection is still fresh.
+      const beforeSend = () => Promise.resolve(void (timeMs += 100));
+      const options = { deadlineMs: 60_000, connections: new SlowConnections(), beforeSend };
+      const { delivery } = await failureOf(requester(url, options).send(reset));
       assert.deepEqual([delivery, server.requests.length], ["not sent", 0]);
     });
   });
