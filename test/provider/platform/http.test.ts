@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { PassThrough } from "node:stream";
+import { mock } from "node:test";
 import { gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { type Connection, Connections } from "../../../provider/platform/connections";
@@ -132,6 +133,61 @@ describe("platform: the requester, over a real socket", () => {
       Promise.reject(new RequestError("not sent", facts, { happened: "the engine is gone", advice: "Run again." }));
     await assert.rejects(requester(url, { beforeSend }).send(reset), /the engine is gone/);
     assert.equal(server.requests.length, 3);
+  });
+
+  describe("with one deadline for all attempts", () => {
+    let timeMs = 0;
+    beforeEach(() => {
+      Math.random = () => 0;
+      mock.method(performance, "now", () => timeMs);
+    });
+    afterEach(() => mock.restoreAll());
+    /** Takes some time, then asks to try again. */
+    const slow =
+      (milliseconds: number): Behaviour =>
+      ({ answer }) => {
+        timeMs += milliseconds;
+        answer(503, {}, "{}");
+      };
+
+    it("begins no attempt after it", async () => {
+      const url = await start(slow(50_000), slow(20_000), responding(200));
+      const { status, happened } = await failureOf(requester(url, { deadlineMs: 60_000 }).send(reading));
+      assert.deepEqual([status, server.requests.length], [503, 2]);
+      assert.match(happened, /503, after 2 attempts$/);
+    });
+
+    it("sends nothing if it passes while the engine is asked", async () => {
+      class SlowConnections extends Connections {
+        override async open(...given: Parameters<Connections["open"]>) {
+          const socket = await super.open(...given);
+          timeMs += 59_900;
+          return socket;
+        }
+      }
+      const url = await start(responding(200));
+      // The connection is still fresh.
+      const beforeSend = () => Promise.resolve(void (timeMs += 100));
+      const options = { deadlineMs: 60_000, connections: new SlowConnections(), beforeSend };
+      const { delivery } = await failureOf(requester(url, options).send(reset));
+      assert.deepEqual([delivery, server.requests.length], ["not sent", 0]);
+    });
+  });
+
+  it("waits for the time in the platform's own headers after 429 only", async () => {
+    Math.random = () => 0;
+    const inAnHour = { "burst-ratelimit-reset": String(Math.ceil(Date.now() / 1000) + 3600) };
+    for (const { status, sent } of [
+      { status: 429, sent: 1 },
+      { status: 503, sent: 3 },
+      { status: 500, sent: 3 },
+    ]) {
+      const url = await start(responding(status, "{}", inAnHour));
+      const { advice } = await failureOf(requester(url, { resetHeaders: ["burst-ratelimit-reset"] }).send(reading));
+      assert.equal(server.requests.length, sent, String(status));
+      assert.equal(/^Wait 3[56]\d\d s/.test(advice), status === 429, advice);
+      await server.close();
+    }
   });
 
   it("reads a response that arrived before the deadline, also if the process was busy when that passed", async () => {

@@ -7,11 +7,12 @@ import { mock } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
 import tls, { createServer as createTlsServer, type TLSSocket } from "node:tls";
 import { isDeepStrictEqual } from "node:util";
-import { Connections } from "../../../provider/platform/connections";
+import { ConnectionError, Connections } from "../../../provider/platform/connections";
 import { RequestError } from "../../../provider/platform/errors";
 import { type Credential } from "../../../provider/platform/endpoint";
 import { caFile, certificate } from "../../faults/certificates";
 import { patchLookup, stuckListener } from "../../faults/network";
+import { until } from "../../support/results";
 import { clientOf, plain, requestsOf, secure, seen, withRealSockets } from "./realSockets";
 
 const hasIPv6 = Object.values(networkInterfaces()).some((all) => all?.some(({ address }) => address === "::1"));
@@ -63,17 +64,33 @@ describe("platform: connections, over real sockets", () => {
     assert.equal(server.connections, 3);
   });
 
-  it("limit the time to connect by a third of each request's own deadline", async () => {
-    const server = await startServer({ accept: () => undefined });
-    for (const deadlineMs of [300, 1200, 300]) {
-      const { reset } = requestsOf(secure(server), { deadlineSeconds: String(deadlineMs / 1000) });
-      const before = server.connections;
-      const began = performance.now();
-      // The third attempt may meet the deadline before its own limit.
-      assert.match((await errorOf(reset())).message, /timed out.*, after [23] attempts/);
-      assert.ok(performance.now() - began > (deadlineMs * 2) / 3);
-      assert.ok(server.connections - before >= 2);
+  it("may take a third of the time that is left to their own request, and at most ten seconds", async () => {
+    let timeMs = 0;
+    const limits: number[] = [];
+    mock.method(performance, "now", () => timeMs);
+    // Each attempt takes all the time that it has.
+    mock.method(Connections.prototype, "open", async (_url: URL, { timeoutMs }: { readonly timeoutMs: number }) => {
+      limits.push(Math.round(timeoutMs));
+      timeMs += timeoutMs;
+      throw new ConnectionError({ code: "ETIMEDOUT" });
+    });
+    try {
+      for (const deadlineMs of [270, 1350, 60_000, 270]) {
+        const { reset } = requestsOf("https://platform.test", { deadlineSeconds: String(deadlineMs / 1000) });
+        await assertNotSent(reset(), /timed out.*, after 3 attempts/);
+      }
+    } finally {
+      mock.restoreAll();
     }
+    assert.deepEqual(limits, [90, 60, 40, 450, 300, 200, 10_000, 10_000, 10_000, 90, 60, 40]);
+  });
+
+  it("are given up after their time, and closed", async () => {
+    const sockets: Socket[] = [];
+    const server = await startServer({ accept: (socket) => void sockets.push(socket.resume()) });
+    const opening = new Connections().open(new URL(secure(server)), { timeoutMs: 300 });
+    await assert.rejects(opening, (error) => error instanceof ConnectionError && error.code === "ETIMEDOUT");
+    await until(() => sockets.every(({ closed }) => closed));
   });
 
   it("to a host whose IPv6 address cannot be reached may take longer than Node's own limit", async () => {
@@ -183,6 +200,14 @@ describe("platform: connections, over real sockets", () => {
         /the proxy could not be reached/,
       );
       assert.equal(server.requests.length, 1);
+    });
+
+    it("send its credentials decoded, as it knows them", async () => {
+      const proxy = await startProxy({ answers: 502 });
+      const address = `http://us%40er:p%25%3A%C3%A4%20%2B@127.0.0.1:${proxy.port}`;
+      await errorOf(requestsOf("https://platform.test", { proxy: address }).reset());
+      const [, sent = ""] = /^proxy-authorization: Basic (\S+)$/im.exec(proxy.heads[0] ?? "") ?? [];
+      assert.equal(Buffer.from(sent, "base64").toString(), "us@er:p%:ä +");
     });
 
     it("ask for the port that the address leaves out", async () => {
