@@ -1,17 +1,17 @@
-import { type presetNames, type SettingName } from "./table";
+import { presetNames, type SettingName } from "./table";
 
 /** What `rekey:platform` sets for a public platform. */
 export interface Preset {
   /** The values of settings that are not set otherwise. */
-  readonly values: Readonly<Record<"baseUrl" | "queueUrl", string> & Partial<Record<SettingName, string>>>;
+  readonly values: Variables;
   /** The host of an index whose endpoint is a slug, with `{endpoint}`. */
   readonly indexHost: string;
   /** The flow-control keys that it accepts. */
   readonly flowControlKey: { readonly pattern: RegExp; readonly of: string };
-  /** The platform's usual environment variables, which are read after Rekey's own. */
+  /** The environment variables of the platform's own clients, which are read after Rekey's own. */
   readonly variables: Variables;
-  /** The variables of its regions, which one more variable chooses, as for the platform's own client. */
-  readonly regions: { readonly variable: string; readonly of: readonly SettingName[] };
+  /** The settings whose variables differ by region, and the variable that chooses a region. */
+  readonly queue: { readonly settings: readonly SettingName[]; readonly region: string };
   /** Headers of a response with 429 that say when requests are accepted again, in Unix seconds, by precedence. */
   readonly resetHeaders: readonly string[];
 }
@@ -39,19 +39,25 @@ export const presets: Readonly<Record<(typeof presetNames)[number], Preset>> = {
       queueToken: "QSTASH_TOKEN",
       queueUrl: "QSTASH_URL",
     },
-    regions: { variable: "QSTASH_REGION", of: ["queueUrl", "queueToken"] },
+    queue: { settings: ["queueUrl", "queueToken"], region: "QSTASH_REGION" },
     // Of a second, and of a day. Elsewhere, the second one may have another unit.
     resetHeaders: ["burst-ratelimit-reset", "ratelimit-reset"],
   },
 };
 
+/** The preset of a platform; undefined if there is none. */
+export function presetNamed(platform = ""): Preset | undefined {
+  const name = presetNames.find((one) => one === platform);
+  return name && presets[name];
+}
+
 /**
- * The usual variables that count: those of the region that an environment chooses, such as `US_EAST_1_QSTASH_TOKEN`, if
- * all of them are set.
+ * The prefix of the queue's variables in the region that an environment chooses, such as `US_EAST_1_`; empty if they
+ * are not all set.
  */
-export function usualVariables({ variables, regions }: Preset, environment: NodeJS.ProcessEnv): Variables {
-  const region = environment[regions.variable]?.replaceAll("-", "_").toUpperCase();
-  const ofRegion = Object.fromEntries(regions.of.map((name) => [name, `${region}_${variables[name]}`]));
-  const isComplete = Object.values(ofRegion).every((variable) => environment[variable]);
-  return isComplete ? { ...variables, ...ofRegion } : variables;
+export function regionPrefix({ queue, variables }: Preset, environment: NodeJS.ProcessEnv): string {
+  const region = environment[queue.region];
+  if (!region) return "";
+  const prefix = `${region.replaceAll("-", "_").toUpperCase()}_`;
+  return queue.settings.every((name) => environment[`${prefix}${variables[name]}`]) ? prefix : "";
 }

@@ -192,16 +192,19 @@ const address = () =>
     return `${origin}${pathname}`.replace(/\/+$/, "");
   });
 
+/** What is wrong with an address, and how it is recognized; the first one counts. */
+const addressProblems: Readonly<Record<string, (url: URL) => boolean>> = {
+  "must begin with https://": ({ protocol }) => !["https:", "http:"].includes(protocol),
+  "must begin with https://, because credentials would be sent in plain text (http is allowed for this machine only)":
+    ({ protocol, hostname }) => protocol === "http:" && !isLoopback(hostname),
+  "must not contain credentials": ({ username, password }) => username !== "" || password !== "",
+  "must not contain a query or a fragment": ({ search, hash }) => search !== "" || hash !== "",
+};
+
 function addressProblem(written: string): string | undefined {
   if (!URL.canParse(written)) return "is not a URL";
   const url = new URL(written);
-  if (url.protocol !== "https:" && url.protocol !== "http:") return "must begin with https://";
-  if (url.protocol === "http:" && !isLoopback(url.hostname)) {
-    return "must begin with https://, because credentials would be sent in plain text (http is allowed for this machine only)";
-  }
-  if (url.username || url.password) return "must not contain credentials";
-  if (url.search || url.hash) return "must not contain a query or a fragment";
-  return undefined;
+  return Object.keys(addressProblems).find((problem) => addressProblems[problem]?.(url));
 }
 
 function proxyProblem(url: string): string | undefined {
