@@ -52,12 +52,12 @@ export function presetNamed(platform = ""): Preset | undefined {
 }
 
 /**
- * The prefix of the queue's variables in the region that an environment chooses, such as `US_EAST_1_`; empty if they
- * are not all set.
+ * The prefix of the queue's variables in the region that an environment chooses, such as `US_EAST_1_`; empty if none
+ * of them is set.
  */
 export function regionPrefix({ queue, variables }: Preset, environment: NodeJS.ProcessEnv): string {
   const region = environment[queue.region];
   if (!region) return "";
   const prefix = `${region.replaceAll("-", "_").toUpperCase()}_`;
-  return queue.settings.every((name) => environment[`${prefix}${variables[name]}`]) ? prefix : "";
+  return queue.settings.some((name) => environment[`${prefix}${variables[name]}`]) ? prefix : "";
 }

@@ -154,6 +154,8 @@ export class Settings {
   }
 
   #findInPreset(name: SettingName): FoundSetting | undefined {
+    // Its address of the queue has no region.
+    if (this.#isOfRegion(name)) return undefined;
     const value = this.preset?.values[name];
     return value === undefined ? undefined : { value, source: "preset" };
   }
@@ -176,7 +178,7 @@ export class Settings {
     return URL.canParse(proxy) ? new URL(proxy).password : undefined;
   }
 
-  /** Whether a setting has a variable of the queue's region. */
+  /** Whether a setting has a variable of the queue's region, which nothing without a region replaces. */
   #isOfRegion(name: SettingName): boolean {
     return this.#regionPrefix !== "" && this.preset?.queue.settings.includes(name) === true;
   }
@@ -201,6 +203,13 @@ export class Settings {
     return undefined;
   }
 
+  /** Why a setting is missing although the platform has a variable for it, if there is a reason. */
+  #whyMissing(name: SettingName): string | undefined {
+    const why = this.#whyUnused(name);
+    if (why !== undefined || !this.#isOfRegion(name)) return why;
+    return `${this.preset?.queue.region} is set, but ${this.#usualVariable(name)} is not`;
+  }
+
   /** The error for a setting that is not set. It names all that the same service needs: each run would report one. */
   #missing(name: SettingName): SettingsError {
     const service = serviceOf(name);
@@ -208,7 +217,7 @@ export class Settings {
     const missing = needed.filter((one) => this.find(one) === undefined);
     const all = new Intl.ListFormat("en").format(missing.map(nameOf));
     const isNotSet = missing.length === 1 ? "is not set" : "are not set";
-    const reasons = new Set(missing.flatMap((one) => this.#whyUnused(one) ?? []));
+    const reasons = new Set(missing.flatMap((one) => this.#whyMissing(one) ?? []));
     const why = reasons.size === 0 ? "" : `: ${[...reasons].join("; ")}`;
     const howTo = missing.map((one) => this.#howToSet(one));
     const advice = [...this.#presetAdvice(missing), ...howTo].join(" ");

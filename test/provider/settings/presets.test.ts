@@ -84,8 +84,11 @@ describe("rekey:platform", () => {
     "knows the region in another spelling": [{}, { ...regions, QSTASH_REGION: "us-east-1" }, ofRegion],
     "reads the others for another region": [{}, { ...regions, QSTASH_REGION: "EU_CENTRAL_1" }, byDefault],
     "reads the others for one that does not exist": [{}, { ...regions, QSTASH_REGION: "constructor" }, byDefault],
-    "reads the others if one of the region's is missing": [{}, withoutToken, byDefault],
-    "reads the others if one of the region's is empty": [{}, { ...regions, US_EAST_1_QSTASH_URL: "" }, byDefault],
+    "reads the region's address for a token of one's own": [
+      {},
+      { ...withoutToken, REKEY_QUEUE_TOKEN: "own" },
+      { queueUrl: east.US_EAST_1_QSTASH_URL, queueToken: "own" },
+    ],
     "reads Rekey's own before those of the region": [
       {},
       { ...regions, REKEY_QUEUE_URL: "https://own.test", REKEY_QUEUE_TOKEN: "own" },
@@ -144,6 +147,16 @@ describe("rekey:platform", () => {
       Object.keys(provider).filter((name) => /QSTASH_(TOKEN|URL)$/.test(name)),
       [],
     );
+  });
+
+  it("needs all variables of a region of which one is set, and uses neither others nor the preset's address", () => {
+    const incomplete = (variable: string) => `QSTASH_REGION is set, but ${variable} is not`;
+    const noToken = upstash({}, withoutToken);
+    assertMissing(noToken, "queueToken", incomplete("US_EAST_1_QSTASH_TOKEN"), "or set US_EAST_1_QSTASH_TOKEN");
+    for (const US_EAST_1_QSTASH_URL of ["", undefined]) {
+      const noUrl = upstash({}, { ...regions, US_EAST_1_QSTASH_URL });
+      assertMissing(noUrl, "queueUrl", incomplete("US_EAST_1_QSTASH_URL"), "or set US_EAST_1_QSTASH_URL");
+    }
   });
 
   it("names the usual variable if it is missing or cannot be used", () => {
