@@ -10,8 +10,15 @@ export interface Preset {
   readonly flowControlKey: { readonly pattern: RegExp; readonly of: string };
   /** The environment variables of the platform's own clients, which are read after Rekey's own. */
   readonly variables: Variables;
-  /** The settings whose variables differ by region, and the variable that chooses a region. */
-  readonly queue: { readonly settings: readonly SettingName[]; readonly region: string };
+  /** What else the client of its queue reads. */
+  readonly queue: {
+    /** The settings whose variables it chooses. */
+    readonly settings: readonly SettingName[];
+    /** The variable that chooses a region, and with it the variables. */
+    readonly region: string;
+    /** The variable that makes it use a local server instead. */
+    readonly localServer: string;
+  };
   /** Headers of a response with 429 that say when requests are accepted again, in Unix seconds, by precedence. */
   readonly resetHeaders: readonly string[];
 }
@@ -39,7 +46,7 @@ export const presets: Readonly<Record<(typeof presetNames)[number], Preset>> = {
       queueToken: "QSTASH_TOKEN",
       queueUrl: "QSTASH_URL",
     },
-    queue: { settings: ["queueUrl", "queueToken"], region: "QSTASH_REGION" },
+    queue: { settings: ["queueUrl", "queueToken"], region: "QSTASH_REGION", localServer: "QSTASH_DEV" },
     // Of a second, and of a day. Elsewhere, the second one may have another unit.
     resetHeaders: ["burst-ratelimit-reset", "ratelimit-reset"],
   },
@@ -60,4 +67,10 @@ export function regionPrefix({ queue, variables }: Preset, environment: NodeJS.P
   if (!region) return "";
   const prefix = `${region.replaceAll("-", "_").toUpperCase()}_`;
   return queue.settings.some((name) => environment[`${prefix}${variables[name]}`]) ? prefix : "";
+}
+
+/** Whether an environment makes the queue's client use a local server instead of a setting. Other values end the client. */
+export function usesLocalServer({ queue }: Preset, name: SettingName, environment: NodeJS.ProcessEnv): boolean {
+  const isOff = ["", "0", "false"].includes(environment[queue.localServer] ?? "");
+  return !isOff && queue.settings.includes(name);
 }

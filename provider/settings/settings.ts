@@ -1,7 +1,7 @@
 import { SettingsError } from "../platform/errors";
 import { type SecretKind } from "../platform/secretKind";
 import { isLoopback } from "../platform/endpoint";
-import { type Preset, presetNamed, presets, regionPrefix } from "./presets";
+import { type Preset, presetNamed, presets, regionPrefix, usesLocalServer } from "./presets";
 import {
   environmentName,
   type FoundSetting,
@@ -193,14 +193,16 @@ export class Settings {
     return this.#whyUnused(name) === undefined ? this.#usualVariable(name) : undefined;
   }
 
-  /** Why the platform's variable for a setting is not used: it belongs to the platform's own address. */
+  /** Why the platform's variable for a setting is not used: it belongs to the address that the platform's client uses. */
   #whyUnused(name: SettingName): string | undefined {
-    const variable = this.#usualVariable(name);
+    const { preset } = this;
     const address = addressOf(name);
-    if (variable === undefined || address === undefined) return undefined;
+    if (preset === undefined || address === undefined) return undefined;
+    const isNotUsed = `${this.#usualVariable(name)} is not used, because`;
     const own = this.#findOwn(address);
-    if (own !== undefined) return `${variable} is not used, because ${own.variable ?? nameOf(address)} is set`;
-    return undefined;
+    if (own !== undefined) return `${isNotUsed} ${own.variable ?? nameOf(address)} is set`;
+    if (!usesLocalServer(preset, name, this.environment)) return undefined;
+    return `${isNotUsed} ${preset.queue.localServer} makes the vendor's client use a local server`;
   }
 
   /** Why a setting is missing although the platform has a variable for it, if there is a reason. */

@@ -128,7 +128,8 @@ describe("rekey:platform", () => {
         [upstash({ baseUrl: address, queueUrl: address }), "rekey:baseUrl", "rekey:queueUrl"],
         [upstash({}, variables), "REKEY_BASE_URL", "REKEY_QUEUE_URL"],
       ] as const) {
-        const why = (variable: string, setting: string = baseUrl) => `${variable} is not used, because ${setting} is set`;
+        const why = (variable: string, setting: string = baseUrl) =>
+          `${variable} is not used, because ${setting} is set`;
         assertMissing(settings, "username", why("UPSTASH_EMAIL"), "REKEY_USERNAME");
         assertMissing(settings, "password", why("UPSTASH_API_KEY"), "REKEY_PASSWORD");
         assertMissing(settings, "queueToken", why("QSTASH_TOKEN", queueUrl), "REKEY_QUEUE_TOKEN");
@@ -158,6 +159,28 @@ describe("rekey:platform", () => {
       assertMissing(noUrl, "queueUrl", incomplete("US_EAST_1_QSTASH_URL"), "or set US_EAST_1_QSTASH_URL");
     }
   });
+
+  const vendor = { ...credentials, QSTASH_URL: "https://qstash.test" };
+
+  for (const QSTASH_DEV of ["true", "1", "True"]) {
+    it(`uses no variable of the queue with QSTASH_DEV=${QSTASH_DEV}: the vendor's client uses a local server`, () => {
+      const why = (variable: string) =>
+        `${variable} is not used, because QSTASH_DEV makes the vendor's client use a local`;
+      for (const environment of [vendor, regions]) {
+        const settings = upstash({}, { ...environment, QSTASH_DEV });
+        assertMissing(settings, "queueToken", why(`${environment === regions ? "US_EAST_1_" : ""}QSTASH_TOKEN`));
+        assert.ok(!settings.find("queueUrl")?.variable);
+        assert.equal(settings.get("password"), "canary-key");
+      }
+      const own = { queueUrl: "https://q.test", queueToken: "own" };
+      assert.deepEqual(valuesOf(upstash(own, { ...vendor, QSTASH_DEV }), Object.keys(own)), own);
+    });
+  }
+
+  for (const QSTASH_DEV of ["false", "0", ""]) {
+    it(`uses the variables of the queue with QSTASH_DEV=${QSTASH_DEV}`, () =>
+      assert.equal(upstash({}, { ...vendor, QSTASH_DEV }).get("queueToken"), "canary-token"));
+  }
 
   it("names the usual variable if it is missing or cannot be used", () => {
     assertMissing(upstash({}, {}), "password", "set UPSTASH_API_KEY in the environment");
