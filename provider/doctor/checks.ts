@@ -39,6 +39,7 @@ export async function checkAll(project: Project, stack: Stack, databaseId?: stri
     ...checkInstallation(project),
     ...(stack.unread ? [stack.unread] : []),
     ...settingNames.flatMap((name) => checkSetting(name, stack)),
+    ...stack.settings.warnings.map(unchecked),
     ok(`Not set: ${unset.map(nameOf).join(", ")}.`),
     ...checkMissing(stack),
     ...unknownSettings([...stack.stored.keys()], process.env).map((message) => wrong(message)),

@@ -74,3 +74,6 @@ export function usesLocalServer({ queue }: Preset, name: SettingName, environmen
   const isOff = ["", "0", "false"].includes(environment[queue.localServer] ?? "");
   return !isOff && queue.settings.includes(name);
 }
+
+/** What the vendor's address of the queue once ended in. The vendor's client removes it, too. */
+export const publishPath = /\/v2\/publish\/*$/;

@@ -1,7 +1,7 @@
 import { SettingsError } from "../platform/errors";
 import { type SecretKind } from "../platform/secretKind";
 import { isLoopback } from "../platform/endpoint";
-import { type Preset, presetNamed, presets, regionPrefix, usesLocalServer } from "./presets";
+import { type Preset, presetNamed, presets, publishPath, regionPrefix, usesLocalServer } from "./presets";
 import {
   environmentName,
   type FoundSetting,
@@ -121,6 +121,13 @@ export class Settings {
     });
   }
 
+  /** What is wrong with settings that can be used, as sentences. */
+  get warnings(): readonly string[] {
+    const { variable = "", value } = this.find("queueUrl") ?? {};
+    const isShortened = variable !== "" && this.environment[variable] !== value;
+    return isShortened ? [`${variable} ends in /v2/publish/, which is ignored: set it without this path.`] : [];
+  }
+
   #read(name: SettingName): unknown {
     const found = this.find(name);
     // The platform may have a value for it: an unknown one is an error.
@@ -145,7 +152,9 @@ export class Settings {
   }
 
   #findUsual(name: SettingName): FoundSetting | undefined {
-    return this.#findVariable(this.#usableVariable(name));
+    const found = this.#findVariable(this.#usableVariable(name));
+    if (found === undefined || name !== "queueUrl") return found;
+    return { ...found, value: found.value.replace(publishPath, "") };
   }
 
   #findVariable(variable = ""): FoundSetting | undefined {

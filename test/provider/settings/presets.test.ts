@@ -89,6 +89,11 @@ describe("rekey:platform", () => {
       { ...withoutToken, REKEY_QUEUE_TOKEN: "own" },
       { queueUrl: east.US_EAST_1_QSTASH_URL, queueToken: "own" },
     ],
+    "removes the path of old addresses, as the vendor's client": [
+      {},
+      { QSTASH_URL: "https://qstash.upstash.io/v2/publish/", QSTASH_TOKEN: "x/v2/publish/" },
+      { queueUrl: "https://qstash.upstash.io", queueToken: "x/v2/publish/" },
+    ],
     "reads Rekey's own before those of the region": [
       {},
       { ...regions, REKEY_QUEUE_URL: "https://own.test", REKEY_QUEUE_TOKEN: "own" },
@@ -181,6 +186,16 @@ describe("rekey:platform", () => {
     it(`uses the variables of the queue with QSTASH_DEV=${QSTASH_DEV}`, () =>
       assert.equal(upstash({}, { ...vendor, QSTASH_DEV }).get("queueToken"), "canary-token"));
   }
+
+  it("warns of an address of which it removes the path, if it is used", () => {
+    const old = { QSTASH_URL: "https://qstash.upstash.io/v2/publish", QSTASH_TOKEN: "canary" };
+    const warning = "QSTASH_URL ends in /v2/publish/, which is ignored: set it without this path.";
+    assert.deepEqual(upstash({}, old).warnings, [warning]);
+    const east = { QSTASH_REGION: "US_EAST_1", US_EAST_1_QSTASH_URL: `${old.QSTASH_URL}/` };
+    assert.deepEqual(upstash({}, { ...old, ...east }).warnings, [`US_EAST_1_${warning}`]);
+    assert.deepEqual(upstash({ queueUrl: "https://q.test" }, old).warnings, []);
+    assert.deepEqual(upstash({}, { QSTASH_URL: "https://qstash.upstash.io" }).warnings, []);
+  });
 
   it("names the usual variable if it is missing or cannot be used", () => {
     assertMissing(upstash({}, {}), "password", "set UPSTASH_API_KEY in the environment");

@@ -64,6 +64,15 @@ describe("plugin service: settings", () => {
     }
   });
 
+  it("that do not exist in the environment, or have a path that is ignored, are a warning of the default provider", () => {
+    Object.assign(process.env, { REKEY_USERNAM: "u", QSTASH_URL: "https://q.test/v2/publish/" });
+    const { said } = configured(defaultProvider, { platform: "upstash" });
+    assert.equal(said.length, 2);
+    assert.match(said[0] ?? "", /^warning: REKEY_USERNAM is not a setting .*did you mean REKEY_USERNAME\?/);
+    assert.match(said[1] ?? "", /^warning: QSTASH_URL ends in \/v2\/publish\//);
+    assert.deepEqual(configured(explicitProvider, { platform: "upstash" }).said, []);
+  });
+
   it("come from the configuration, then from the environment, unless the program names an account", async () => {
     const [{ url, username, password, queueUsers }] = platforms();
     Object.assign(process.env, environmentOf(platforms()[0]), { REKEY_BASE_URL: "http://127.0.0.1:1" });
