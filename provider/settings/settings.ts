@@ -24,6 +24,12 @@ export const accounts: Readonly<Record<ServiceName, readonly [address: SettingNa
   queue: ["queueUrl", "queueToken"],
 };
 
+/** What describes the platform at the address of a service. */
+const descriptions: Readonly<Record<ServiceName, readonly SettingName[]>> = {
+  management: ["resetPasswordPath", "databasePath", "databaseListPath", "databaseHost"],
+  queue: ["flowControlResetAction"],
+};
+
 const services = Object.keys(accounts) as ServiceName[];
 
 /** The service whose account has a setting. */
@@ -255,17 +261,21 @@ export class Settings {
 
 /**
  * The variables that an explicit provider may use. Once its arguments set an address or a credential of a service, all
- * of them come from the arguments: the variables may belong to another account.
+ * that belongs to the service comes from the arguments: the variables may describe another account or platform.
  */
 export function environmentOfProvider(args: Lookup, environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  const isSet = (name: SettingName) => args(name) !== undefined;
-  const own = services
-    .map((service): SettingName[] => ["platform", "queueUserId", ...accounts[service]])
-    .filter((names) => names.some(isSet));
+  const namesAccount = (service: ServiceName) => accountNames(service).some((name) => args(name) !== undefined);
+  const own = services.filter(namesAccount);
   if (own.length === 0) return environment;
-  const withheld = own.flat().map(environmentName);
+  const names = own.flatMap((service) => [...accountNames(service), ...descriptions[service]]);
+  const withheld = names.map(environmentName);
   // Those of a platform, also of its regions.
   const usual = Object.values(presets).flatMap(({ variables }) => Object.values(variables));
   const isUsable = (variable: string) => !withheld.includes(variable) && !usual.some((one) => variable.endsWith(one));
   return Object.fromEntries(Object.entries(environment).filter(([variable]) => isUsable(variable)));
+}
+
+/** The settings that name an account at a service: a preset has the addresses of both, and a user belongs to both. */
+function accountNames(service: ServiceName): readonly SettingName[] {
+  return ["platform", "queueUserId", ...accounts[service]];
 }

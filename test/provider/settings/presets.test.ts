@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { SettingsError } from "../../../provider/platform/errors";
 import { environmentOfProvider, Settings } from "../../../provider/settings/settings";
-import { type SettingName } from "../../../provider/settings/table";
+import { environmentName, type SettingName, settingNames } from "../../../provider/settings/table";
 
 type Written = Partial<Record<SettingName, string>>;
 
@@ -196,6 +196,42 @@ describe("rekey:platform", () => {
     assert.deepEqual(upstash({ queueUrl: "https://q.test" }, old).warnings, []);
     assert.deepEqual(upstash({}, { QSTASH_URL: "https://qstash.upstash.io" }).warnings, []);
   });
+
+  /** What belongs to a run or a machine, and not to an account or its platform. */
+  const ofRun = ["deadlineSeconds", "maxConcurrency", "requestsPerSecond", "maxResetsPerRun", "scheduledResets"];
+  const ofMachine = ["proxy", "caFile"];
+  const ofManagement = [
+    "baseUrl",
+    "username",
+    "password",
+    "resetPasswordPath",
+    "databasePath",
+    "databaseListPath",
+    "databaseHost",
+  ];
+  const ofQueue = ["queueUrl", "queueToken", "flowControlResetAction"];
+  const ofBoth = ["platform", "queueUserId"];
+  const everyVariable = Object.fromEntries(settingNames.map((name) => [environmentName(name), "of the environment"]));
+  for (const [names, withheld] of [
+    [
+      ["baseUrl", "username", "password"],
+      [...ofBoth, ...ofManagement],
+    ],
+    [
+      ["queueUrl", "queueToken"],
+      [...ofBoth, ...ofQueue],
+    ],
+    [ofBoth, [...ofBoth, ...ofManagement, ...ofQueue]],
+    [[...ofRun, ...ofMachine, "databaseHost", "databasePath", "flowControlResetAction"], []],
+  ]) {
+    it(`withholds ${withheld.length} variables from an explicit provider that sets one of ${names.join(", ")}`, () => {
+      for (const own of names) {
+        const usable = environmentOfProvider((name) => (name === own ? "own" : undefined), everyVariable);
+        const isWithheld = (name: SettingName) => usable[environmentName(name)] === undefined;
+        assert.deepEqual(settingNames.filter(isWithheld).sort(), [...withheld].sort(), own);
+      }
+    });
+  }
 
   it("names the usual variable if it is missing or cannot be used", () => {
     assertMissing(upstash({}, {}), "password", "set UPSTASH_API_KEY in the environment");

@@ -84,6 +84,8 @@ describe("plugin service: settings", () => {
     Object.assign(process.env, environmentOf(platforms()[1]), {
       ...{ UPSTASH_EMAIL: "u", UPSTASH_API_KEY: "k", REKEY_PLATFORM: "upstash" },
       REKEY_QUEUE_USER_ID: [...queueUsers.keys()][0],
+      // They describe the other platform.
+      ...{ REKEY_DATABASE_HOST: "other.test", REKEY_RESET_PASSWORD_PATH: "/other/{id}" },
     });
     const account = { baseUrl: url, username, password: secret(password) };
     for (const [args, missing] of [
@@ -98,8 +100,9 @@ describe("plugin service: settings", () => {
     }
     await assert.rejects(resetKey(configured(explicitProvider, { queueUrl: url })), /rekey:queueToken is not set/);
     assert.equal(other?.requests.length, 0);
-    await rotate(configured(explicitProvider, account));
+    const { outputs } = await rotate(configured(explicitProvider, account));
     assert.equal(own?.requests.length, 3);
+    assert.doesNotMatch(JSON.stringify(outputs), /other\.test/);
     // The queue is that of the environment, but a user of the account there is none of this one.
     await resetKey(configured(explicitProvider, account));
     assert.equal(own?.requests.length, 3);
