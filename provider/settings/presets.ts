@@ -52,9 +52,9 @@ export const presets: Readonly<Record<(typeof presetNames)[number], Preset>> = {
   },
 };
 
-/** The preset of a platform; undefined if there is none. */
+/** The preset of a platform, whatever the case of its name; undefined if there is none. */
 export function presetNamed(platform = ""): Preset | undefined {
-  const name = presetNames.find((one) => one === platform);
+  const name = presetNames.find((one) => one === platform.toLowerCase());
   return name && presets[name];
 }
 

@@ -253,9 +253,15 @@ export class Settings {
   #howToSet(name: SettingName): string {
     const { provider } = this;
     if (provider !== undefined) return `Set ${name} in the arguments of the provider ${JSON.stringify(provider)}.`;
-    const variable = this.find(name)?.variable ?? this.#usableVariable(name) ?? environmentName(name);
+    const found = this.find(name);
     const secret = settingOf(name).secret ? "--secret " : "";
-    return `Run \`pulumi config set ${secret}${nameOf(name)} …\`, or set ${variable} in the environment.`;
+    const bySetting = `Run \`pulumi config set ${secret}${nameOf(name)} …\`,`;
+    // It has precedence over the environment, also if it is empty.
+    if (found?.source === "configuration") {
+      return `${bySetting} or \`pulumi config rm ${nameOf(name)}\` to use ${environmentName(name)}.`;
+    }
+    const variable = found?.variable ?? this.#usableVariable(name) ?? environmentName(name);
+    return `${bySetting} or set ${variable} in the environment.`;
   }
 }
 

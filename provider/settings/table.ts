@@ -35,7 +35,7 @@ export const presetNames = ["upstash"] as const;
 const settingTable = {
   platform: {
     description: "Preset of a public platform: `upstash`. It sets addresses and paths unless they are set separately.",
-    schema: () => z().enum(presetNames, `is not a known platform (known: ${presetNames.join(", ")})`),
+    schema: () => checked(platformProblem).transform((name) => name.toLowerCase()),
   },
   baseUrl: {
     description: "Address of the management interface: https, or http on a loopback address.",
@@ -208,7 +208,19 @@ function addressProblem(written: string): string | undefined {
 }
 
 function proxyProblem(url: string): string | undefined {
-  return URL.canParse(url) && /^https?:/i.test(url.trim()) ? undefined : "must be an http or https URL";
+  if (!URL.canParse(url) || !/^https?:/i.test(url.trim())) return "must be an http or https URL";
+  const { username, password } = new URL(url);
+  const isEncoded = (part: string) => orUndefined(() => decodeURIComponent(part)) !== undefined;
+  return isEncoded(username) && isEncoded(password)
+    ? undefined
+    : "has a user or password with a percent sign that is not written as %25";
+}
+
+function platformProblem(name: string): string | undefined {
+  const known: readonly string[] = presetNames;
+  if (known.includes(name.toLowerCase())) return undefined;
+  const hint = didYouMean(name, known) || `known: ${known.join(", ")}`;
+  return `is not a known platform (${hint})`;
 }
 
 function certificatesIn(file: string, context: zod.RefinementCtx): string {

@@ -223,7 +223,7 @@ describe("rekey:platform", () => {
     ],
     [ofBoth, [...ofBoth, ...ofManagement, ...ofQueue]],
     [[...ofRun, ...ofMachine, "databaseHost", "databasePath", "flowControlResetAction"], []],
-  ]) {
+  ] as const) {
     it(`withholds ${withheld.length} variables from an explicit provider that sets one of ${names.join(", ")}`, () => {
       for (const own of names) {
         const usable = environmentOfProvider((name) => (name === own ? "own" : undefined), everyVariable);
@@ -239,11 +239,28 @@ describe("rekey:platform", () => {
     assert.throws(() => settings.get("queueUrl"), /set QSTASH_URL in the environment.*REKEY_SETTING_INVALID/);
   });
 
-  for (const platform of ["upstahs", "Upstash", "", "constructor"]) {
+  for (const platform of ["Upstash", "UPSTASH"]) {
+    it(`may be ${platform}`, () => {
+      assert.equal(upstash({ platform }).get("platform"), "upstash");
+      assert.equal(upstash({ platform }).get("password"), "canary-key");
+    });
+  }
+
+  for (const [platform, says] of [
+    ["upstahs", /^rekey:platform is not a known platform \(did you mean upstash\?\)\. /],
+    ["Upstas", /^rekey:platform is not a known platform \(did you mean upstash\?\)\. /],
+    ["redis.com", /^rekey:platform is not a known platform \(known: upstash\)\. /],
+    ["", /^rekey:platform is not a known platform \(known: upstash\)\. /],
+    ["constructor", /^rekey:platform is not a known platform \(known: upstash\)\. /],
+  ] as const) {
     it(`must not be ${JSON.stringify(platform)}: the error names the known platforms, whichever setting is read`, () => {
       for (const name of ["platform", "baseUrl", "password"] as const) {
-        const wrong = /^rekey:platform .*\bupstash\b.*REKEY_SETTING_INVALID/;
-        assert.throws(() => upstash({ platform }).get(name), { message: wrong });
+        const assertSays = ({ code, message }: SettingsError) => {
+          assert.equal(code, "REKEY_SETTING_INVALID");
+          assert.match(message, says);
+          return true;
+        };
+        assert.throws(() => upstash({ platform }).get(name), assertSays);
       }
     });
   }
