@@ -2,7 +2,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { Connections, ConnectionError } from "../platform/connections";
 import { RequestError, SettingsError } from "../platform/errors";
-import { whyNotSent } from "../platform/failures";
+import { ignoredProxy, whyNotSent } from "../platform/failures";
 import { installedFrom, manifestIn, oldestPulumi, howToInstall, isOlderVersion } from "../platform/installedPackage";
 import { PlatformClient } from "../platformClient";
 import { databasePassword } from "../platform/secretKind";
@@ -40,6 +40,8 @@ export async function checkAll(project: Project, stack: Stack, databaseId?: stri
     ...checkInstallation(project),
     ...(stack.unread ? [stack.unread] : []),
     ...settingNames.flatMap((name) => checkSetting(name, stack)),
+    ...stack.settings.warnings.map(unchecked),
+    ...(stack.settings.find("proxy") ? [] : ignoredProxy().map(unchecked)),
     ok(`Not set: ${unset.map(nameOf).join(", ")}.`),
     ...checkMissing(stack),
     ...unknownSettings([...stack.stored.keys()], process.env).map((message) => wrong(message)),

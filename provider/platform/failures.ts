@@ -67,7 +67,14 @@ export function whyNotSent(
       : code === "ENOTFOUND"
         ? "the host was not found"
         : `the connection failed (${code || "for an unknown reason"})`;
-  return { happened, advice: `Check that the platform is running and that ${address} is correct, then run again.` };
+  const advice = `Check that the platform is running and that ${address} is correct, then run again.`;
+  return { happened, advice: [advice, ...ignoredProxy()].join(" ") };
+}
+
+/** What is said of a proxy in the environment, if there is one: Rekey does not use it, as many programs do. */
+export function ignoredProxy(environment = process.env): string[] {
+  const variables = ["HTTPS_PROXY", "https_proxy"].filter((name) => environment[name]);
+  return variables.slice(0, 1).map((name) => `${name} has no effect: if a proxy is needed, set rekey:proxy.`);
 }
 
 /** Why there is no response to a request that may have arrived. */

@@ -1,17 +1,24 @@
-import { type presetNames, type SettingName } from "./table";
+import { presetNames, type SettingName } from "./table";
 
 /** What `rekey:platform` sets for a public platform. */
 export interface Preset {
   /** The values of settings that are not set otherwise. */
-  readonly values: Readonly<Record<"baseUrl" | "queueUrl", string> & Partial<Record<SettingName, string>>>;
+  readonly values: Variables;
   /** The host of an index whose endpoint is a slug, with `{endpoint}`. */
   readonly indexHost: string;
   /** The flow-control keys that it accepts. */
   readonly flowControlKey: { readonly pattern: RegExp; readonly of: string };
-  /** The platform's usual environment variables, which are read after Rekey's own. */
+  /** The environment variables of the platform's own clients, which are read after Rekey's own. */
   readonly variables: Variables;
-  /** The variables of its regions, which one more variable chooses, as for the platform's own client. */
-  readonly regions: { readonly variable: string; readonly of: readonly SettingName[] };
+  /** What else the client of its queue reads. */
+  readonly queue: {
+    /** The settings whose variables it chooses. */
+    readonly settings: readonly SettingName[];
+    /** The variable that chooses a region, and with it the variables. */
+    readonly region: string;
+    /** The variable that makes it use a local server instead. */
+    readonly localServer: string;
+  };
   /** Headers of a response with 429 that say when requests are accepted again, in Unix seconds, by precedence. */
   readonly resetHeaders: readonly string[];
 }
@@ -39,19 +46,34 @@ export const presets: Readonly<Record<(typeof presetNames)[number], Preset>> = {
       queueToken: "QSTASH_TOKEN",
       queueUrl: "QSTASH_URL",
     },
-    regions: { variable: "QSTASH_REGION", of: ["queueUrl", "queueToken"] },
+    queue: { settings: ["queueUrl", "queueToken"], region: "QSTASH_REGION", localServer: "QSTASH_DEV" },
     // Of a second, and of a day. Elsewhere, the second one may have another unit.
     resetHeaders: ["burst-ratelimit-reset", "ratelimit-reset"],
   },
 };
 
-/**
- * The usual variables that count: those of the region that an environment chooses, such as `US_EAST_1_QSTASH_TOKEN`, if
- * all of them are set.
- */
-export function usualVariables({ variables, regions }: Preset, environment: NodeJS.ProcessEnv): Variables {
-  const region = environment[regions.variable]?.replaceAll("-", "_").toUpperCase();
-  const ofRegion = Object.fromEntries(regions.of.map((name) => [name, `${region}_${variables[name]}`]));
-  const isComplete = Object.values(ofRegion).every((variable) => environment[variable]);
-  return isComplete ? { ...variables, ...ofRegion } : variables;
+/** The preset of a platform, whatever the case of its name; undefined if there is none. */
+export function presetNamed(platform = ""): Preset | undefined {
+  const name = presetNames.find((one) => one === platform.toLowerCase());
+  return name && presets[name];
 }
+
+/**
+ * The prefix of the queue's variables in the region that an environment chooses, such as `US_EAST_1_`; empty if none
+ * of them is set.
+ */
+export function regionPrefix({ queue, variables }: Preset, environment: NodeJS.ProcessEnv): string {
+  const region = environment[queue.region];
+  if (!region) return "";
+  const prefix = `${region.replaceAll("-", "_").toUpperCase()}_`;
+  return queue.settings.some((name) => environment[`${prefix}${variables[name]}`]) ? prefix : "";
+}
+
+/** Whether an environment makes the queue's client use a local server instead of a setting. Other values end the client. */
+export function usesLocalServer({ queue }: Preset, name: SettingName, environment: NodeJS.ProcessEnv): boolean {
+  const isOff = ["", "0", "false"].includes(environment[queue.localServer] ?? "");
+  return !isOff && queue.settings.includes(name);
+}
+
+/** What the vendor's address of the queue once ended in. The vendor's client removes it, too. */
+export const publishPath = /\/v2\/publish\/*$/;

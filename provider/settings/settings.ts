@@ -1,7 +1,7 @@
 import { SettingsError } from "../platform/errors";
 import { type SecretKind } from "../platform/secretKind";
 import { isLoopback } from "../platform/endpoint";
-import { type Preset, presets, usualVariables } from "./presets";
+import { type Preset, presetNamed, presets, publishPath, regionPrefix, usesLocalServer } from "./presets";
 import {
   environmentName,
   type FoundSetting,
@@ -19,10 +19,28 @@ export type Lookup = (name: SettingName) => string | undefined;
 type ServiceName = SecretKind["service"];
 
 /** The settings of each service, its address first: a credential is sent only to the address that it belongs to. */
-export const accounts: Readonly<Record<ServiceName, readonly SettingName[]>> = {
+export const accounts: Readonly<Record<ServiceName, readonly [address: SettingName, ...SettingName[]]>> = {
   management: ["baseUrl", "username", "password"],
   queue: ["queueUrl", "queueToken"],
 };
+
+/** What describes the platform at the address of a service. */
+const descriptions: Readonly<Record<ServiceName, readonly SettingName[]>> = {
+  management: ["resetPasswordPath", "databasePath", "databaseListPath", "databaseHost"],
+  queue: ["flowControlResetAction"],
+};
+
+const services = Object.keys(accounts) as ServiceName[];
+
+/** The service whose account has a setting. */
+function serviceOf(name: SettingName): ServiceName | undefined {
+  return services.find((service) => accounts[service].includes(name));
+}
+
+function addressOf(name: SettingName): SettingName | undefined {
+  const service = serviceOf(name);
+  return service && accounts[service][0];
+}
 
 /**
  * The settings of one run. Each is found in the stack's configuration, then in Rekey's environment variable. If
@@ -30,8 +48,12 @@ export const accounts: Readonly<Record<ServiceName, readonly SettingName[]>> = {
  * unset, because pipelines leave them empty. A missing or invalid setting is reported when it is first read.
  */
 export class Settings {
+  /** The preset of `rekey:platform`; undefined if it is not set, or if there is no such platform. */
+  readonly preset: Preset | undefined;
   /** What must never be shown: the secret settings and the proxy's password as they are written, used or not. */
   readonly secrets: readonly string[];
+  /** Of the variables of the queue's region; empty if they are those without a region. */
+  readonly #regionPrefix: string;
   /** The values that were read and can be used, and the defaults of those that are not set: each reset needs some. */
   readonly #values = new Map<SettingName, unknown>();
 
@@ -41,35 +63,15 @@ export class Settings {
     private readonly environment: NodeJS.ProcessEnv = {},
     readonly provider?: string,
   ) {
-    const found = settingNames
-      .filter((name) => settingOf(name).secret)
-      .flatMap((name) => {
-        const usual = [this.preset?.variables[name], this.#usualVariable(name)];
-        return [this.#findOwn(name), ...usual.map((variable) => this.#findVariable(variable))];
-      });
-    const proxy = this.find("proxy")?.value ?? "";
-    const ofProxy = URL.canParse(proxy) ? new URL(proxy).password : "";
-    // Pulumi passes its own token on to providers.
-    const all = new Set([...found.map((one) => one?.value), ofProxy, environment["PULUMI_ACCESS_TOKEN"]]);
-    this.secrets = [...all].flatMap((secret) => secret || []);
+    this.preset = presetNamed(this.#findOwn("platform")?.value);
+    this.#regionPrefix = this.preset ? regionPrefix(this.preset, environment) : "";
+    this.secrets = this.#findSecrets();
   }
 
   /** The value of a setting, or its default. @throws SettingsError if its value cannot be used. */
   get<N extends SettingName>(name: N): SettingValue<N> {
-    if (this.#values.has(name)) return this.#values.get(name) as SettingValue<N>;
-    const { default: byDefault, schema } = settingOf(name);
-    const written = this.find(name)?.value;
-    // The platform may have a value for it: an unknown one is an error.
-    if (written === undefined && name !== "platform") this.get("platform");
-    const read = written === undefined ? undefined : schema().safeParse(written);
-    if (read?.error) {
-      // Without the value: by mistake, any setting may hold a credential.
-      const problem = `${nameOf(name)} ${read.error.issues[0]?.message}`;
-      throw new SettingsError("REKEY_SETTING_INVALID", { problem, advice: this.#howToSet(name) });
-    }
-    const value = read ? read.data : byDefault;
-    this.#values.set(name, value);
-    return value as SettingValue<N>;
+    if (!this.#values.has(name)) this.#values.set(name, this.#read(name));
+    return this.#values.get(name) as SettingValue<N>;
   }
 
   /** As `get`. @throws SettingsError that explains how to set it. */
@@ -81,15 +83,7 @@ export class Settings {
 
   /** A setting as it is written, usable or not, and where it comes from. */
   find(name: SettingName): FoundSetting | undefined {
-    const usual = this.#whyWithheld(name) === undefined ? this.#findVariable(this.#usualVariable(name)) : undefined;
-    const preset = this.preset?.values[name];
-    return this.#findOwn(name) ?? usual ?? (preset === undefined ? undefined : { value: preset, source: "preset" });
-  }
-
-  /** The preset of `rekey:platform`; undefined if it is not set, or if there is no such platform. */
-  get preset(): Preset | undefined {
-    const name = this.#findOwn("platform")?.value ?? "";
-    return Object.hasOwn(presets, name) ? presets[name as keyof typeof presets] : undefined;
+    return this.#findOwn(name) ?? this.#findUsual(name) ?? this.#findInPreset(name);
   }
 
   /** The host of databases and where it comes from, if it is set. @throws SettingsError if it cannot be used. */
@@ -133,6 +127,25 @@ export class Settings {
     });
   }
 
+  /** What is wrong with settings that can be used, as sentences. */
+  get warnings(): readonly string[] {
+    const { variable = "", value } = this.find("queueUrl") ?? {};
+    const isShortened = variable !== "" && this.environment[variable] !== value;
+    return isShortened ? [`${variable} ends in /v2/publish/, which is ignored: set it without this path.`] : [];
+  }
+
+  #read(name: SettingName): unknown {
+    const found = this.find(name);
+    // The platform may have a value for it: an unknown one is an error.
+    if (found === undefined && name !== "platform") this.get("platform");
+    if (found === undefined) return settingOf(name).default;
+    const read = settingOf(name).schema().safeParse(found.value);
+    if (read.success) return read.data;
+    // Without the value: by mistake, any setting may hold a credential.
+    const problem = `${nameOf(name)} ${read.error.issues[0]?.message}`;
+    throw new SettingsError("REKEY_SETTING_INVALID", { problem, advice: this.#howToSet(name) });
+  }
+
   /** With `rekey:queueUserId`, the token of the queue is read with the management credentials. */
   #neededFor(service: ServiceName): readonly SettingName[] {
     const isRead = service === "queue" && this.find("queueUserId") !== undefined;
@@ -144,41 +157,88 @@ export class Settings {
     return value === undefined ? this.#findVariable(environmentName(name)) : { value, source: "configuration" };
   }
 
-  #findVariable(variable: string | undefined): FoundSetting | undefined {
-    const value = variable && this.environment[variable];
+  #findUsual(name: SettingName): FoundSetting | undefined {
+    const found = this.#findVariable(this.#usableVariable(name));
+    if (found === undefined || name !== "queueUrl") return found;
+    return { ...found, value: found.value.replace(publishPath, "") };
+  }
+
+  #findVariable(variable = ""): FoundSetting | undefined {
+    const value = this.environment[variable];
     return value ? { value, source: "environment", variable } : undefined;
+  }
+
+  #findInPreset(name: SettingName): FoundSetting | undefined {
+    // Its address of the queue has no region.
+    if (this.#isOfRegion(name)) return undefined;
+    const value = this.preset?.values[name];
+    return value === undefined ? undefined : { value, source: "preset" };
+  }
+
+  #findSecrets(): string[] {
+    const names = settingNames.filter((name) => settingOf(name).secret);
+    const own = names.map((name) => this.#findOwn(name)?.value);
+    // Of each region, used or not.
+    const usual = names.flatMap((name) => this.preset?.variables[name] ?? []);
+    const variables = Object.keys(this.environment).filter((name) => usual.some((one) => name.endsWith(one)));
+    // Pulumi passes its own token on to providers.
+    variables.push("PULUMI_ACCESS_TOKEN");
+    const inEnvironment = variables.map((name) => this.environment[name]);
+    const found = new Set([...own, ...inEnvironment, this.#proxyPassword]);
+    return [...found].flatMap((secret) => secret || []);
+  }
+
+  get #proxyPassword(): string | undefined {
+    const proxy = this.find("proxy")?.value ?? "";
+    return URL.canParse(proxy) ? new URL(proxy).password : undefined;
+  }
+
+  /** Whether a setting has a variable of the queue's region, which nothing without a region replaces. */
+  #isOfRegion(name: SettingName): boolean {
+    return this.#regionPrefix !== "" && this.preset?.queue.settings.includes(name) === true;
   }
 
   /** The platform's own variable for a setting. */
   #usualVariable(name: SettingName): string | undefined {
-    return this.preset && usualVariables(this.preset, this.environment)[name];
+    const variable = this.preset?.variables[name];
+    return variable && this.#isOfRegion(name) ? `${this.#regionPrefix}${variable}` : variable;
   }
 
-  /**
-   * Why the platform's usual variable is not used for a credential: it must be sent only to the platform's own address,
-   * or to the one that comes from a variable of the platform, too. Undefined if it may be used.
-   */
-  #whyWithheld(name: SettingName): string | undefined {
-    const usual = this.#usualVariable(name);
-    const [address] = Object.values(accounts).find((settings) => settings.includes(name)) ?? [];
-    const own = address && this.preset?.values[address];
-    if (usual === undefined || address === undefined || name === address) return undefined;
-    const found = this.find(address);
-    const variable = this.#usualVariable(address);
-    if (originOf(found?.value) === own || (variable !== undefined && found?.variable === variable)) return undefined;
-    const orFrom = variable === undefined ? "" : ` or comes from ${variable}`;
-    return `${usual} is used only if ${nameOf(address)} is ${own}${orFrom}`;
+  #usableVariable(name: SettingName): string | undefined {
+    return this.#whyUnused(name) === undefined ? this.#usualVariable(name) : undefined;
+  }
+
+  /** Why the platform's variable for a setting is not used: it belongs to the address that the platform's client uses. */
+  #whyUnused(name: SettingName): string | undefined {
+    const { preset } = this;
+    const address = addressOf(name);
+    if (preset === undefined || address === undefined) return undefined;
+    const isNotUsed = `${this.#usualVariable(name)} is not used, because`;
+    const own = this.#findOwn(address);
+    if (own !== undefined) return `${isNotUsed} ${own.variable ?? nameOf(address)} is set`;
+    if (!usesLocalServer(preset, name, this.environment)) return undefined;
+    return `${isNotUsed} ${preset.queue.localServer} makes the vendor's client use a local server`;
+  }
+
+  /** Why a setting is missing although the platform has a variable for it, if there is a reason. */
+  #whyMissing(name: SettingName): string | undefined {
+    const why = this.#whyUnused(name);
+    if (why !== undefined || !this.#isOfRegion(name)) return why;
+    return `${this.preset?.queue.region} is set, but ${this.#usualVariable(name)} is not`;
   }
 
   /** The error for a setting that is not set. It names all that the same service needs: each run would report one. */
   #missing(name: SettingName): SettingsError {
-    const service = (["management", "queue"] as const).find((one) => accounts[one].includes(name));
-    const needed = service ? this.#neededFor(service).filter((one) => this.find(one) === undefined) : [name];
-    const why = new Set(needed.flatMap((one) => this.#whyWithheld(one) ?? []));
-    const all = new Intl.ListFormat("en").format(needed.map(nameOf));
-    const problem = `${all} ${needed.length === 1 ? "is" : "are"} not set${why.size === 0 ? "" : `: ${[...why].join("; ")}`}`;
-    const advice = [...this.#presetAdvice(needed), ...needed.map((one) => this.#howToSet(one))].join(" ");
-    return new SettingsError("REKEY_SETTING_MISSING", { problem, advice });
+    const service = serviceOf(name);
+    const needed = service === undefined ? [name] : this.#neededFor(service);
+    const missing = needed.filter((one) => this.find(one) === undefined);
+    const all = new Intl.ListFormat("en").format(missing.map(nameOf));
+    const isNotSet = missing.length === 1 ? "is not set" : "are not set";
+    const reasons = new Set(missing.flatMap((one) => this.#whyMissing(one) ?? []));
+    const why = reasons.size === 0 ? "" : `: ${[...reasons].join("; ")}`;
+    const howTo = missing.map((one) => this.#howToSet(one));
+    const advice = [...this.#presetAdvice(missing), ...howTo].join(" ");
+    return new SettingsError("REKEY_SETTING_MISSING", { problem: `${all} ${isNotSet}${why}`, advice });
   }
 
   /** The preset comes first, if it has one of the settings. */
@@ -193,30 +253,35 @@ export class Settings {
   #howToSet(name: SettingName): string {
     const { provider } = this;
     if (provider !== undefined) return `Set ${name} in the arguments of the provider ${JSON.stringify(provider)}.`;
-    const usual = this.#whyWithheld(name) === undefined ? this.#usualVariable(name) : undefined;
-    const variable = this.find(name)?.variable ?? usual ?? environmentName(name);
+    const found = this.find(name);
     const secret = settingOf(name).secret ? "--secret " : "";
-    return `Run \`pulumi config set ${secret}${nameOf(name)} …\`, or set ${variable} in the environment.`;
+    const bySetting = `Run \`pulumi config set ${secret}${nameOf(name)} …\`,`;
+    // It has precedence over the environment, also if it is empty.
+    if (found?.source === "configuration") {
+      return `${bySetting} or \`pulumi config rm ${nameOf(name)}\` to use ${environmentName(name)}.`;
+    }
+    const variable = found?.variable ?? this.#usableVariable(name) ?? environmentName(name);
+    return `${bySetting} or set ${variable} in the environment.`;
   }
-}
-
-function originOf(url = ""): string | undefined {
-  return URL.canParse(url) ? new URL(url).origin : undefined;
 }
 
 /**
  * The variables that an explicit provider may use. Once its arguments set an address or a credential of a service, all
- * of them come from the arguments: the variables may belong to another account.
+ * that belongs to the service comes from the arguments: the variables may describe another account or platform.
  */
 export function environmentOfProvider(args: Lookup, environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  const isSet = (name: SettingName) => args(name) !== undefined;
-  const own = Object.values(accounts).flatMap((settings) => {
-    const all: readonly SettingName[] = [...settings, "queueUserId"];
-    return isSet("platform") || all.some(isSet) ? all : [];
-  });
+  const namesAccount = (service: ServiceName) => accountNames(service).some((name) => args(name) !== undefined);
+  const own = services.filter(namesAccount);
   if (own.length === 0) return environment;
-  const usual = Object.values(presets).flatMap((preset) => [preset.variables, usualVariables(preset, environment)]);
-  const withheld = own.flatMap((name) => [environmentName(name), ...usual.map((variables) => variables[name])]);
-  const all = [environmentName("platform"), ...withheld];
-  return Object.fromEntries(Object.entries(environment).filter(([variable]) => !all.includes(variable)));
+  const names = own.flatMap((service) => [...accountNames(service), ...descriptions[service]]);
+  const withheld = names.map(environmentName);
+  // Those of a platform, also of its regions.
+  const usual = Object.values(presets).flatMap(({ variables }) => Object.values(variables));
+  const isUsable = (variable: string) => !withheld.includes(variable) && !usual.some((one) => variable.endsWith(one));
+  return Object.fromEntries(Object.entries(environment).filter(([variable]) => isUsable(variable)));
+}
+
+/** The settings that name an account at a service: a preset has the addresses of both, and a user belongs to both. */
+function accountNames(service: ServiceName): readonly SettingName[] {
+  return ["platform", "queueUserId", ...accounts[service]];
 }

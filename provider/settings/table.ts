@@ -35,7 +35,7 @@ export const presetNames = ["upstash"] as const;
 const settingTable = {
   platform: {
     description: "Preset of a public platform: `upstash`. It sets addresses and paths unless they are set separately.",
-    schema: () => z().enum(presetNames, `is not a known platform (known: ${presetNames.join(", ")})`),
+    schema: () => checked(platformProblem).transform((name) => name.toLowerCase()),
   },
   baseUrl: {
     description: "Address of the management interface: https, or http on a loopback address.",
@@ -193,20 +193,35 @@ const address = () =>
     return `${origin}${pathname}`.replace(/\/+$/, "");
   });
 
+/** What is wrong with an address, and how it is recognized; the first one counts. */
+const addressProblems: Readonly<Record<string, (url: URL) => boolean>> = {
+  "must begin with https://": ({ protocol }) => !["https:", "http:"].includes(protocol),
+  "must begin with https://, because credentials would be sent in plain text (http is allowed for this machine only)":
+    ({ protocol, hostname }) => protocol === "http:" && !isLoopback(hostname),
+  "must not contain credentials": ({ username, password }) => username !== "" || password !== "",
+  "must not contain a query or a fragment": ({ search, hash }) => search !== "" || hash !== "",
+};
+
 function addressProblem(written: string): string | undefined {
   if (!URL.canParse(written)) return "is not a URL";
   const url = new URL(written);
-  if (url.protocol !== "https:" && url.protocol !== "http:") return "must begin with https://";
-  if (url.protocol === "http:" && !isLoopback(url.hostname)) {
-    return "must begin with https://, because credentials would be sent in plain text (http is allowed for this machine only)";
-  }
-  if (url.username || url.password) return "must not contain credentials";
-  if (url.search || url.hash) return "must not contain a query or a fragment";
-  return undefined;
+  return Object.keys(addressProblems).find((problem) => addressProblems[problem]?.(url));
 }
 
 function proxyProblem(url: string): string | undefined {
-  return URL.canParse(url) && /^https?:/i.test(url.trim()) ? undefined : "must be an http or https URL";
+  if (!URL.canParse(url) || !/^https?:/i.test(url.trim())) return "must be an http or https URL";
+  const { username, password } = new URL(url);
+  const isEncoded = (part: string) => orUndefined(() => decodeURIComponent(part)) !== undefined;
+  return isEncoded(username) && isEncoded(password)
+    ? undefined
+    : "has a user or password with a percent sign that is not written as %25";
+}
+
+function platformProblem(name: string): string | undefined {
+  const known: readonly string[] = presetNames;
+  if (known.includes(name.toLowerCase())) return undefined;
+  const hint = didYouMean(name, known) || `known: ${known.join(", ")}`;
+  return `is not a known platform (${hint})`;
 }
 
 function certificatesIn(file: string, context: zod.RefinementCtx): string {

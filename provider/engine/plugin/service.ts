@@ -45,8 +45,8 @@ export class PluginService {
       log: (text) => void this.engine.show("INFO", text),
       end: this.#runEnd.signal,
     });
-    if (settings.provider !== undefined) return;
-    for (const text of unknownSettings([], process.env)) void this.engine.show("WARNING", text, urn);
+    const unknown = settings.provider === undefined ? unknownSettings([], process.env) : [];
+    for (const text of [...unknown, ...settings.warnings]) void this.engine.show("WARNING", text, urn);
   }
 
   /** @returns what is wrong with the inputs; they always have the id, so that no refresh is taken for an import */

@@ -82,6 +82,14 @@ const names: Readonly<Record<ServiceName, RegExp>> = {
 };
 
 describe("platform: messages of failed requests", () => {
+  const environment = process.env;
+  const proxies = ["HTTPS_PROXY", "https_proxy"];
+  beforeEach(() => {
+    process.env = { ...environment };
+    for (const variable of proxies) delete process.env[variable];
+  });
+  afterEach(() => (process.env = environment));
+
   for (const delivery of deliveries) {
     const consequence = consequences[delivery === "maybe applied" ? "unknown" : "unchanged"];
     for (const [given, happened, advice] of rows[delivery]) {
@@ -94,6 +102,19 @@ describe("platform: messages of failed requests", () => {
         assert.deepEqual([code, error.delivery, status], [codes[delivery], delivery, given.status]);
       });
     }
+  }
+
+  for (const variable of proxies) {
+    it(`say of a host that is not reached that ${variable} has no effect`, () => {
+      process.env[variable] = "http://user:canary@proxy.test:3128";
+      const adviceOf = (given: Omit<Failure, "delivery">) => failed({ delivery: "not sent", ...given }).advice;
+      const hint = `${variable} has no effect: if a proxy is needed, set rekey:proxy.`;
+      for (const code of ["ECONNREFUSED", "ENOTFOUND", "ETIMEDOUT"]) {
+        assert.equal(adviceOf({ code }), `${connection} ${hint}`);
+      }
+      assert.equal(adviceOf({ proxy: "unreachable" }), "Check rekey:proxy.");
+      assert.equal(adviceOf({ code: "CERT_HAS_EXPIRED" }), certificate);
+    });
   }
 
   it("contain the number of attempts if there was more than one", () => {

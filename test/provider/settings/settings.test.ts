@@ -20,7 +20,7 @@ const same = (...values: string[]) => Object.fromEntries(values.map((value) => [
 
 /** What may be written for each setting, and the value that is read. */
 const valid: Readonly<Record<SettingName, Readonly<Record<string, unknown>>>> = {
-  platform: same("upstash"),
+  platform: { ...same("upstash"), Upstash: "upstash" },
   baseUrl: {
     "https://platform.test/": "https://platform.test",
     "https://platform.test:8443/a/b//": "https://platform.test:8443/a/b",
@@ -44,7 +44,7 @@ const valid: Readonly<Record<SettingName, Readonly<Record<string, unknown>>>> = 
   requestsPerSecond: { "10": 10, "0.1": 0.1 },
   maxResetsPerRun: { "0": 0, "3": 3 },
   scheduledResets: same("on", "off"),
-  proxy: same("http://user:word@proxy.test:3128", "https://p.test"),
+  proxy: same("http://user:word@proxy.test:3128", "https://p.test", "http://u:100%25@proxy.test"),
   caFile: { [caFile]: readFileSync(caFile, "utf8") },
 };
 
@@ -92,6 +92,14 @@ const invalid: readonly (readonly [name: SettingName, reason: RegExp, ...written
   ["maxResetsPerRun", /be a number/, "", " ", "canary"],
   ["scheduledResets", /must be "on" or "off"/, "", "false", "OFF", "canary"],
   ["proxy", /http or https URL/, "proxy:3128", "u:canary", "http://u:canary", "socks5://user:canary@proxy.test"],
+  [
+    "proxy",
+    /with a percent sign that is not written as %25/,
+    "http://user:100%canary@proxy.test",
+    "http://%@proxy.test",
+    "http://user:%zz@proxy.test",
+    "http://user:canary%@proxy.test",
+  ],
   ["caFile", /ENOENT/, "", "-----BEGIN PRIVATE KEY-----\ncanary", join(directory, "none.pem")],
   ["caFile", /ERR_INVALID_ARG_VALUE/, "canary\0"],
   ["caFile", /not a file/, directory],
@@ -209,6 +217,18 @@ describe("settings", () => {
     const found = new Settings((name) => configuration[name], variables);
     const expected = { baseUrl: "a", queueUrl: "c", proxy: undefined, username: "", caFile: undefined };
     for (const [name, value] of Object.entries(expected)) assert.equal(found.find(name as SettingName)?.value, value);
+  });
+
+  it("in the stack's configuration that cannot be used can be removed: environment variables do not replace them", () => {
+    const environment = { REKEY_PASSWORD: "p", UPSTASH_API_KEY: "k", REKEY_QUEUE_TOKEN: "t" };
+    const empty = new Settings((name) => (({ password: "", queueToken: "a b" }) as Written)[name], environment);
+    const advice = (name: string, variable: string) =>
+      `Run \`pulumi config set --secret rekey:${name} …\`, or \`pulumi config rm rekey:${name}\` to use ${variable}. [`;
+    const says = (text: string) => (error: Error) => error.message.includes(text);
+    assert.throws(() => empty.get("password"), says(advice("password", "REKEY_PASSWORD")));
+    assert.throws(() => empty.get("queueToken"), says(advice("queueToken", "REKEY_QUEUE_TOKEN")));
+    const ofProvider = new Settings(() => "", {}, "second");
+    assert.throws(() => ofProvider.get("password"), says('Set password in the arguments of the provider "second". ['));
   });
 
   it("list what must never be shown, valid or not", () => {

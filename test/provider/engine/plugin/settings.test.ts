@@ -64,6 +64,15 @@ describe("plugin service: settings", () => {
     }
   });
 
+  it("that do not exist in the environment, or have a path that is ignored, are a warning of the default provider", () => {
+    Object.assign(process.env, { REKEY_USERNAM: "u", QSTASH_URL: "https://q.test/v2/publish/" });
+    const { said } = configured(defaultProvider, { platform: "upstash" });
+    assert.equal(said.length, 2);
+    assert.match(said[0] ?? "", /^warning: REKEY_USERNAM is not a setting .*did you mean REKEY_USERNAME\?/);
+    assert.match(said[1] ?? "", /^warning: QSTASH_URL ends in \/v2\/publish\//);
+    assert.deepEqual(configured(explicitProvider, { platform: "upstash" }).said, []);
+  });
+
   it("come from the configuration, then from the environment, unless the program names an account", async () => {
     const [{ url, username, password, queueUsers }] = platforms();
     Object.assign(process.env, environmentOf(platforms()[0]), { REKEY_BASE_URL: "http://127.0.0.1:1" });
@@ -75,6 +84,8 @@ describe("plugin service: settings", () => {
     Object.assign(process.env, environmentOf(platforms()[1]), {
       ...{ UPSTASH_EMAIL: "u", UPSTASH_API_KEY: "k", REKEY_PLATFORM: "upstash" },
       REKEY_QUEUE_USER_ID: [...queueUsers.keys()][0],
+      // They describe the other platform.
+      ...{ REKEY_DATABASE_HOST: "other.test", REKEY_RESET_PASSWORD_PATH: "/other/{id}" },
     });
     const account = { baseUrl: url, username, password: secret(password) };
     for (const [args, missing] of [
@@ -89,8 +100,9 @@ describe("plugin service: settings", () => {
     }
     await assert.rejects(resetKey(configured(explicitProvider, { queueUrl: url })), /rekey:queueToken is not set/);
     assert.equal(other?.requests.length, 0);
-    await rotate(configured(explicitProvider, account));
+    const { outputs } = await rotate(configured(explicitProvider, account));
     assert.equal(own?.requests.length, 3);
+    assert.doesNotMatch(JSON.stringify(outputs), /other\.test/);
     // The queue is that of the environment, but a user of the account there is none of this one.
     await resetKey(configured(explicitProvider, account));
     assert.equal(own?.requests.length, 3);
