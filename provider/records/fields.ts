@@ -138,13 +138,6 @@ export function idProblem(id: string): string | undefined {
     : pathPartProblem(id);
 }
 
-const uuid = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i;
-
-/** Whether two ids are the same: UUIDs are compared without case (RFC 9562), everything else exactly. */
-export function isSameId(a: string, b: string): boolean {
-  return a === b || (uuid.test(a) && a.toLowerCase() === b.toLowerCase());
-}
-
 /** What a value is, without the value: `a number`. */
 export function kindOf(value: unknown): string {
   if (value === null || value === undefined) return String(value);
