@@ -106,7 +106,14 @@ async function afterResponse(unconfirmed: State, response: SecretResponse, sessi
   }
   if (verdict === "hidden" && last.verdict !== "former") return confirm(unconfirmed, [others], session, last.why);
   const why = verdict === "hidden" ? "reads still show" : "its response contains";
-  return { state: unconfirmed, failure: notConfirmed(`${why} the old one`, unconfirmed, session), findings: [] };
+  const state = withDelivered(unconfirmed, others);
+  return { state, failure: notConfirmed(`${why} the old one`, unconfirmed, session), findings: [] };
+}
+
+/** What a response contained that may be current is kept apart from what is saved. */
+function withDelivered(unconfirmed: State, { credentials }: SecretResponse): State {
+  const isNone = Object.keys(credentials).length === 0;
+  return isNone ? unconfirmed : { ...unconfirmed, otherFields: jsonText(credentials) };
 }
 
 /** A response that does not show the identity may repeat what was known before: that is not proven to be current. */
@@ -182,7 +189,7 @@ async function afterUnattributed(unconfirmed: State, response: SecretResponse, s
   }
   const { memory } = unconfirmed;
   const pending = memory.pending && { ...memory.pending, count: unconfirmedLimit };
-  const state: State = { ...unconfirmed, otherFields: jsonText(response.credentials), memory: { ...memory, pending } };
+  const state = withDelivered({ ...unconfirmed, memory: { ...memory, pending } }, response);
   const failure = notConfirmed(
     "its response has no id and could not be attributed, and no read shows the same credential; what it contained is in the secret output otherFields",
     state,

@@ -89,12 +89,14 @@ export function isShown(memory: Memory, name: CredentialName, reads: readonly Cr
 
 /** The state without the values that are not to be in it, and are elsewhere. */
 function withoutSaved(state: State, reads: readonly Credentials[]): State {
-  const { memory, otherFields: _unknown, ...rest } = state;
+  const { memory } = state;
   if (memory.form?.saveCredentials !== false) return state;
   const leaving = namesIn(memory.current).filter((name) => {
     return isInFile(memory, memory.current[name]) || isShown(memory, name, reads);
   });
-  return withoutValues({ ...rest, memory }, leaving);
+  // What an unconfirmed reset has delivered is nowhere else.
+  const otherFields = memory.pending ? state.otherFields : undefined;
+  return { ...withoutValues(state, leaving), otherFields };
 }
 
 /** What is still in the state, although the program does not want it there: it is nowhere else. */
