@@ -90,10 +90,11 @@ export interface Connection {
   readonly username?: string | undefined;
 }
 
-/** An age file: whom it is for, and marks of the credentials in it. */
+/** An age file: whom it is for, marks of the credentials in it, and a mark of the whole file. */
 interface EncryptedFile {
   readonly for: readonly string[];
   readonly has: Marks;
+  readonly mark: string;
 }
 
 /** Former credentials that are remembered of one secret. */
@@ -217,8 +218,20 @@ export function withRecord(state: State, { record, exactIntegers, otherFields, p
 
 /** The state of saved outputs. What follows from a state is made again when it is saved. */
 export function stateIn(outputs: Readonly<Record<string, unknown>>, memory = readMemory(outputs["memory"])): State {
-  const saved = { ...outputs, memory } as unknown as State;
+  const own = withSavedFile(memory, outputs["encryptedCredentials"]);
+  const saved = { ...outputs, memory: own } as unknown as State;
   return { ...withoutValues(saved), ...credentialsIn(saved) };
+}
+
+/**
+ * A memory without its age file if the state has another file, or none: no credential is in a file that was removed or
+ * changed. It counts as not encrypted yet, so that the next `up` does it again.
+ */
+function withSavedFile(memory: Memory, text: unknown): Memory {
+  const { salt, file, declared } = memory;
+  if (file === undefined || (typeof text === "string" && saltedMark(salt, text) === file.mark)) return memory;
+  const { encryptFor: _for, ...others } = declared;
+  return { ...memory, file: undefined, declared: others };
 }
 
 /** Compares two values as a saved state has them. */

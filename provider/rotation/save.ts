@@ -5,7 +5,7 @@ import { type CredentialName, credentialNames, type Credentials, kindOf } from "
 import { jsonText } from "../records/properties";
 import { type Run } from "../run";
 import { urlsOf } from "./access";
-import { knownIn, marksOf } from "./marks";
+import { knownIn, marksOf, saltedMark } from "./marks";
 import { credentialsIn, type Declared, type Memory, type State, withoutValues } from "./memory";
 import { type Finding, type Rotated } from "./messages";
 import { savesNone } from "./plan";
@@ -53,12 +53,15 @@ async function withFile(subject: Subject, state: State, run: Run): Promise<State
   const isOnlyHere = (name: CredentialName) =>
     isInFile(memory, name) &&
     (savesNone(declared) ? !isShown(memory, name, readsIn(subject, run)) : has[name] === undefined);
-  if (isDeepStrictEqual(file, next) || knownIn(current).some(isOnlyHere)) return state;
+  const saved = file && { for: file.for, has: file.has };
+  if (isDeepStrictEqual(saved, next) || knownIn(current).some(isOnlyHere)) return state;
   // A file with nothing that is current is of no use.
-  if (!next) return { ...rest, encryptedCredentials: undefined, memory: { ...memory, file: next } };
+  if (!next) return { ...rest, encryptedCredentials: undefined, memory: { ...memory, file: undefined } };
   const { kind, id } = subject;
   const text = jsonText({ [kind.idInput]: id, rotatedAt: state.rotatedAt, ...values, ...urlsOf(subject, state, run) });
-  return { ...rest, encryptedCredentials: await encrypt(text, next.for), memory: { ...memory, file: next } };
+  const encryptedCredentials = await encrypt(text, next.for);
+  const mark = saltedMark(memory.salt, encryptedCredentials);
+  return { ...rest, encryptedCredentials, memory: { ...memory, file: { ...next, mark } } };
 }
 
 /** The state without the values that are to be kept out of it, and are elsewhere. */
