@@ -131,6 +131,18 @@ export function idProblem(id: string): string | undefined {
     : pathPartProblem(id);
 }
 
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** An id as it is compared: the case of a UUID means nothing, and any other id is compared exactly. */
+export function canonicalId(id: string): string {
+  return typeof id === "string" && uuid.test(id) ? id.toLowerCase() : id;
+}
+
+/** Whether two ids are the same, although one may be spelled in another case. */
+export function isSameId(a: string, b: string): boolean {
+  return canonicalId(a) === canonicalId(b);
+}
+
 /** What a value is, without the value: `a number`. */
 export function kindOf(value: unknown): string {
   if (value === null || value === undefined) return String(value);

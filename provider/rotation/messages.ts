@@ -1,5 +1,5 @@
 import { outputsAreFormer, RekeyError, RequestError } from "../platform/errors";
-import { type SecretKind, secretOf, type Subject } from "../platform/secretKind";
+import { canonical, type SecretKind, secretOf, type Subject } from "../platform/secretKind";
 import { isUnknown } from "../records/properties";
 import { type Notice } from "../resource";
 import { type Run } from "../run";
@@ -19,16 +19,24 @@ import { isFuture } from "./schedule";
 
 /** A text about one secret, or about all of a fleet for which it is the same, without the subject. */
 export interface Said {
+  /** What an announcement begins with, before the secret: `Resets`. */
+  readonly does?: string | undefined;
   readonly text: string;
   readonly isWarning?: boolean | undefined;
   /** The secrets whose reset it announces. */
   readonly secrets?: readonly (string | symbol)[] | undefined;
 }
 
-/** A notice about one secret: `Password of database "a": was reset.` */
-export function noticeAbout(subject: Subject, { text, isWarning }: Said): Notice {
+/** A notice about one secret. */
+export function noticeAbout(subject: Subject, said: Said): Notice {
   const { noun, word, onlyId } = subject.kind;
   const secret = isUnknown(subject.id) && onlyId === undefined ? `${word} of the ${noun}` : secretOf(subject);
+  return notice(secret, said);
+}
+
+/** A notice: `Password of database "a": was reset.`, or `Resets the password of database "a", because …` */
+export function notice(secret: string, { does, text, isWarning }: Said): Notice {
+  if (does !== undefined) return { text: `${does} the ${secret}, ${text}`, isWarning };
   return { text: `${secret.slice(0, 1).toUpperCase()}${secret.slice(1)}: ${text}`, isWarning };
 }
 
@@ -38,8 +46,12 @@ function resetOrRolled({ minInterval }: SecretKind): string {
 }
 
 /** The secrets that this run has refreshed. All are in the state: a new resource for one is probably a renamed one. */
-export function refreshedIn(run: Run): Set<string> {
+function refreshedIn(run: Run): Set<string> {
   return run.shared(refreshedIn, () => new Set<string>());
+}
+
+export function noteRefresh(subject: Subject, run: Run): void {
+  refreshedIn(run).add(secretOf(canonical(subject)));
 }
 
 /**
@@ -58,7 +70,7 @@ export function saidOf(
   const context = contextOf(subject, run);
   const isTentative = saved !== undefined && mayChange(saved, plan, context);
   const announcement = announcementOf(subject, plan, desired, isTentative, isAdded);
-  const isRenamed = plan.kind === "reset" && saved === undefined && refreshedIn(run).has(secretOf(subject));
+  const isRenamed = plan.kind === "reset" && saved === undefined && refreshedIn(run).has(secretOf(canonical(subject)));
   const renamed = { text: "is in the state already. Renamed? Then use the option `aliases`.", isWarning: true };
   return [
     ...(announcement ? [announcement] : []),
@@ -67,7 +79,11 @@ export function saidOf(
   ];
 }
 
-/** @param isTentative whether the read before the reset may change the plan */
+/**
+ * An `up` shows it both before and after it does what it says, so it is true at either time.
+ *
+ * @param isTentative whether the read before the reset may change the plan
+ */
 function announcementOf(
   subject: Subject,
   plan: Plan,
@@ -87,26 +103,27 @@ function announcementOf(
       const { waits } = plan;
       if (waits) return { text: `is to be ${did}, ${why(waits)} It waits: ${waits.why}.${first}`, isWarning: true };
       if (plan.kind === "keep") return undefined;
-      return { text: "will be read, because some credentials are not known, or are to be saved in another form." };
+      return { text: "is read, because some credentials are not known, or are to be saved in another form." };
     }
     case "rewrite":
       return undefined;
     case "adopt":
       return plan.mayReset
-        ? { text: `may be ${did}: its age, which rotatedSince compares, is not known yet.` }
+        ? { text: `may be ${did}: \`up\` first reads its age, and compares it with rotatedSince.` }
         : undefined;
     case "maybe": {
       const are = plan.names.length > 1 ? "are" : "is";
       return { text: `may be ${did}: ${plan.names.join(" and ")} ${are} not known yet.` };
     }
     case "refuse": {
-      const before = isTentative ? `will be read first, and may then be ${did}. If that changes nothing, it ` : "";
-      return { text: `${before}will not be ${did}: ${plan.why}.` };
+      const before = isTentative ? `is read first, and may then be ${did}. If that changes nothing, it ` : "";
+      return { text: `${before}is not ${did}: ${plan.why}.` };
     }
     case "reset": {
       // Each secret whose id is not known yet is another one.
       const secret = isUnknown(subject.id) ? Symbol() : secretOf(subject);
-      return { text: `will be ${did}, ${why(plan)}${first}`, secrets: [secret] };
+      const does = kind.minInterval === undefined ? "Resets" : "Rolls";
+      return { does, text: `${why(plan)}${first}`, secrets: [secret] };
     }
   }
 }
@@ -140,16 +157,26 @@ function reasonOf(
 }
 
 /**
- * Counts the resets that a text announces, and adds how many this run has announced so far: those above its limit will
- * be refused. Nothing is said of resets that were announced before: a replacement is announced once, by its diff.
+ * Counts the resets that a text announces, and adds how many this run has announced so far: those above its limit are
+ * refused. Nothing is said of resets that were announced before: a replacement is announced once, by its diff.
  */
 export function announce(said: Said, run: Run): Said[] {
   const counts = said.secrets && run.announce(said.secrets);
   if (!counts) return said.secrets ? [] : [said];
   const { count, limit } = counts;
-  const text = `${said.text} So far ${count}${limit === undefined ? "" : ` of ${limit}`} in this run`;
-  if (limit === undefined || count <= limit) return [{ ...said, text: `${text}.` }];
-  return [{ text: `${text}: those above rekey:maxResetsPerRun will be refused.`, isWarning: true }];
+  if (limit === undefined) return [{ ...said, text: `${said.text} So far ${count} in this run.` }];
+  if (count <= limit) return [{ ...said, text: `${said.text} So far ${count} of ${limit} in this run.` }];
+  const refused = `${planned(count)}, and rekey:maxResetsPerRun allows ${limit}: those above it are refused.`;
+  return [{ ...said, text: `${said.text} ${refused}`, isWarning: true }];
+}
+
+function planned(count: number): string {
+  return count === 1 ? "1 reset is planned" : `${count} resets are planned`;
+}
+
+/** Resets of a fleet that are more than the run's limit leaves. */
+export function tooMany({ count, left }: Readonly<{ count: number; left: number }>): string {
+  return `${planned(count)}, and rekey:maxResetsPerRun leaves ${left}`;
 }
 
 function concerns(memory: Memory, plan: Plan, { rotateEvery }: Desired, context: Context): Said[] {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { databaseFields } from "../../../provider/records/database";
-import { camelCase, type Field, type Fields } from "../../../provider/records/fields";
+import { camelCase, type Field, type Fields, isSameId } from "../../../provider/records/fields";
 import { flowControlFields, globalParallelismFields } from "../../../provider/records/flowControl";
 import tables from "../../fixtures/interface-fields.json";
 
@@ -54,4 +54,23 @@ describe("records: tables of fields", () => {
   }
 
   it("have 42 fields of a database", () => assert.equal(Object.keys(databaseFields).length, 42));
+});
+
+describe("records: ids", () => {
+  const uuid = "96ad0856-03b1-4ee7-9666-e81abd0349e1";
+  for (const [a, b, isSame] of [
+    [uuid, uuid, true],
+    [uuid, uuid.toUpperCase(), true],
+    [uuid, uuid.replace("96AD", "96Ad"), true],
+    [uuid, uuid.replace("9", "8"), false],
+    ["db", "db", true],
+    ["db", "DB", false],
+    [`${uuid}x`, `${uuid.toUpperCase()}x`, false],
+    [uuid, `${uuid}\n`, false],
+    [uuid.replaceAll("-", ""), uuid.replaceAll("-", "").toUpperCase(), false],
+  ] as const) {
+    it(`${JSON.stringify(a)} and ${JSON.stringify(b)} are ${isSame ? "the same" : "two"}`, () => {
+      assert.equal(isSameId(a, b), isSame);
+    });
+  }
 });

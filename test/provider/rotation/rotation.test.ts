@@ -129,6 +129,68 @@ describe("rotation: one reset", () => {
   });
 });
 
+describe("rotation: an age file that was removed from the state, or changed in it", () => {
+  const changes: Readonly<Record<string, (file: string) => string | undefined>> = {
+    removed: () => undefined,
+    changed: (file) => `${file}\n`,
+    "one of before": () => "-----BEGIN AGE ENCRYPTED FILE-----",
+  };
+  for (const [what, changed] of Object.entries(changes)) {
+    it(`is no copy, so nothing leaves the state for it, and it is written again: ${what}`, async () => {
+      const team = await Team.create();
+      const fake = new FakeRun();
+      const desired = { ...id, version: 1, encryptFor: [team.recipient] };
+      const { outputs } = await apply(undefined, desired, fake.start());
+      assert.equal(plan(outputs, desired, fake.start()).changes, false);
+      const { encryptedCredentials: file = "", ...others } = outputs;
+      const damaged = { ...others, encryptedCredentials: changed(file) } as typeof outputs;
+      const refreshed = (await refresh(damaged, fake.start())).outputs;
+      for (const saved of [damaged, refreshed]) {
+        assert.equal(plan(saved, desired, fake.start()).changes, true);
+        for (const saveCredentials of [true, false]) {
+          const next = (await apply(saved, { ...desired, saveCredentials }, fake.start())).outputs;
+          assert.equal((await team.decrypt(next.encryptedCredentials)).password, "password-1");
+          assert.equal(next.password, saveCredentials ? "password-1" : undefined);
+          assert.equal(plan(next, { ...desired, saveCredentials }, fake.start()).changes, false);
+        }
+      }
+    });
+  }
+
+  it("that was the only copy is written again once a read shows the credentials", async () => {
+    const team = await Team.create();
+    const fake = new FakeRun();
+    const desired = { ...id, version: 1, encryptFor: [team.recipient], saveCredentials: false };
+    const { outputs } = await apply(undefined, desired, fake.start());
+    const lost = { ...outputs, encryptedCredentials: undefined };
+    const unread = await apply(lost, desired, fake.start());
+    assert.match(unread.notice ?? "", /a value that is not known: .* take effect with the next reset/);
+    assert.equal(plan(unread.outputs, desired, fake.start()).changes, false);
+    fake.canRead = true;
+    fake.readDatabase = () => shows({ password: "password-1" });
+    const read = await apply(lost, desired, fake.start());
+    assert.equal((await team.decrypt(read.outputs.encryptedCredentials)).password, "password-1");
+    assert.equal(fake.resets.length, 1);
+  });
+});
+
+describe("rotation: rekey:maxResetsPerRun", () => {
+  it("does not count a reset that was rejected, and counts one that may have been applied", async () => {
+    const fake = new FakeRun();
+    fake.settings.maxResetsPerRun = "1";
+    const run = fake.start();
+    const { answer } = fake;
+    const reset = (databaseId: string) => apply(undefined, { databaseId }, run);
+    fake.answer = () => rejected();
+    await assert.rejects(reset("a"), /REKEY_REJECTED/);
+    fake.answer = () => unconfirmed();
+    assert.equal((await reset("b")).failure?.code, "REKEY_UNCONFIRMED");
+    fake.answer = answer;
+    await assert.rejects(reset("c"), /REKEY_RESET_LIMIT/);
+    assert.deepEqual(fake.resets, ["a", "b"]);
+  });
+});
+
 describe("rotation: what a preview says", () => {
   it("counts aloud, and warns above the limit of the run, 0 included", () => {
     const limited = new FakeRun();
@@ -137,15 +199,21 @@ describe("rotation: what a preview says", () => {
     const say = (databaseId: string) => plan(undefined, { databaseId, version: 1 }, run);
     assert.match(
       say("a").notice ?? "",
-      /^Password of database "a": will be reset, because the resource is new\..* So far 1 of 2 in this run\.$/,
+      /^Resets the password of database "a", because the resource is new\..* So far 1 of 2 in this run\.$/,
     );
     assert.match(plan(undefined, id).notice ?? "", /So far 1 in this run\.$/);
     assert.match(say("b").notice ?? "", /So far 2 of 2 in this run\.$/);
-    assert.match(say("c").warning ?? "", /So far 3 of 2 in this run: .* will be refused\.$/);
+    assert.match(
+      say("c").warning ?? "",
+      / 3 resets are planned, and rekey:maxResetsPerRun allows 2: those above it are refused\.$/,
+    );
     assert.deepEqual(say("c"), { changes: true, changing: undefined }, "one reset is announced once");
     const none = new FakeRun();
     none.settings.maxResetsPerRun = "0";
-    assert.match(plan(undefined, id, none.start()).warning ?? "", /So far 1 of 0/);
+    assert.match(
+      plan(undefined, id, none.start()).warning ?? "",
+      / 1 reset is planned, and rekey:maxResetsPerRun allows 0/,
+    );
   });
 
   it("a new resource mentions aliases, and asks about them if the run has seen the secret in the state", async () => {
@@ -184,7 +252,7 @@ describe("rotation: what a preview says", () => {
     fake.time = new Date("2026-11-25T12:00:00Z");
     assert.match(
       plan(outputs, desired, fake.start()).notice ?? "",
-      /will be read first, and may then be reset\. If .* it will not be reset: the platform did not confirm the last 3/,
+      /is read first, and may then be reset\. If .* it is not reset: the platform did not confirm the last 3/,
     );
     fake.readDatabase = () => shows({ password: "of the second" });
     fake.answer = () => shows({ password: "of the schedule" });
@@ -257,7 +325,10 @@ describe("rotation: an import", () => {
     const { outputs } = await apply(saved, desired, run);
     assert.deepEqual(fake.resets, []);
     assert.equal(outputs.password, "password-0");
-    assert.match(plan(outputs, desired, fake.start()).notice ?? "", /will be reset, because rotatedSince is set/);
+    assert.match(
+      plan(outputs, desired, fake.start()).notice ?? "",
+      /^Resets the password of database "\w+", because rotatedSince is set/,
+    );
     assert.equal(plan(outputs, { ...id, version: 7 }, fake.start()).notice, undefined);
   });
 });
@@ -287,7 +358,7 @@ describe("rotation: signing keys", () => {
     const { notice = "" } = resource.plan(undefined, { version: 1 }, platform().fake.start());
     assert.match(
       notice,
-      /^Pair of signing keys: will be rolled.* a second roll within 1h is an outage.*initialRotation: false/,
+      /^Rolls the pair of signing keys, because.* a second roll within 1h is an outage.*initialRotation: false/,
     );
   });
 
