@@ -14,6 +14,7 @@ import { type QueueUser, ReadTokenRequester } from "./platform/readToken";
 import { KnownSecrets } from "./platform/redact";
 import { queueToken, type SecretKind } from "./platform/secretKind";
 import { SecretOperations } from "./platform/secretOperations";
+import { isSameId } from "./records/fields";
 import { type Settings } from "./settings/settings";
 
 /** What all requests of a run share. What depends on settings is made when it is first needed. */
@@ -113,7 +114,7 @@ export class PlatformClient {
   }
 
   useQueueToken(userId: string, token: string | undefined): void {
-    if (this.settings.get("queueUserId") !== userId) return;
+    if (!isSameId(this.settings.get("queueUserId") ?? "", userId)) return;
     this.shared.queueUser.current = token === undefined ? undefined : Promise.resolve({ credentials: { token } });
   }
 

@@ -5,9 +5,11 @@ import {
   fleetFailure,
   type FleetRecord,
 } from "../provider/rotation/fleetOutputs";
+import { InputError } from "../provider/platform/errors";
 import { isObject } from "../provider/records/fields";
+import { nameProblem } from "../provider/rotation/fleetPlan";
 import { DynamicResource, nameOf, refuseOptions } from "./dynamicResource";
-import { runError } from "./program";
+import { ending, runError } from "./program";
 import { type ConnectionArgs, guard, type RotationArgs, type TriggerArgs } from "./rotation";
 
 /** A database of a fleet, with its own trigger, in addition to that of the fleet. */
@@ -114,7 +116,7 @@ export class PasswordRotationFleet extends DynamicResource {
     const of = nameOf("PasswordRotationFleet", name);
     const why = "a replacement resets all passwords. To reset them all, change version";
     refuseOptions(of, options, ["replaceOnChanges", "replaceWith", "replacementTrigger"], "REKEY_INPUT_INVALID", why);
-    super("PasswordRotationFleet", name, { ...args, databases: byName(args.databases) }, options);
+    super("PasswordRotationFleet", name, { ...args, databases: byName(args.databases, of) }, options);
     guard(this, of, ["credentials", "connectionUrls"], args.saveCredentials);
     if (pulumi.runtime.isDryRun()) return;
     // The provider does not fail: the databases that did not fail have consumers.
@@ -129,15 +131,27 @@ export class PasswordRotationFleet extends DynamicResource {
  * The databases as the provider takes them: in a list, the id is the name. The values of a map stay Inputs, of which a
  * preview may know some. One that has only an id becomes that id, because Pulumi takes several times as long to pass on
  * a thousand objects as a thousand texts.
+ *
+ * @throws InputError for a name that Pulumi does not pass on, or for which it fails without naming it
  */
-function byName(databases: pulumi.Input<FleetDatabases>): pulumi.Input<object> {
+function byName(databases: pulumi.Input<FleetDatabases>, of: string): pulumi.Input<object> {
   if (!isObject(databases) || pulumi.Output.isInstance(databases) || databases instanceof Promise) {
     return pulumi.output(databases as pulumi.Input<object>).apply((all) => {
       const isList = Array.isArray(all) && all.every((id) => typeof id === "string");
-      return isList ? Object.fromEntries(all.map((id) => [id, id])) : all;
+      const named: object = isList ? Object.fromEntries(all.map((id) => [id, id])) : all;
+      refuseNames(named, of);
+      return named;
     });
   }
+  refuseNames(databases, of);
   return Object.fromEntries(Object.entries(databases).map(([name, one]) => [name, shortened(one)]));
+}
+
+function refuseNames(databases: unknown, of: string): void {
+  const names = isObject(databases) ? Object.keys(databases) : [];
+  const [problem] = names.flatMap((name) => nameProblem(name) ?? []);
+  if (problem === undefined) return;
+  throw ending(new InputError("databases", problem, { of, afterReset: true }));
 }
 
 function shortened(member: unknown): unknown {

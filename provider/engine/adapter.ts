@@ -45,8 +45,9 @@ export class ResourceHandler {
   plan(saved: Saved | undefined, inputs: Properties): Planned & { readonly replaces: string[] } {
     const { resource, run } = this;
     const before = this.#outputsOf(saved);
-    if (saved === undefined || this.#idOf(inputs) === saved.id) {
-      return { ...resource.plan(before, inputs, run), replaces: [] };
+    const desired = this.#inSavedSpelling(saved, inputs);
+    if (saved === undefined || this.#idOf(desired) === saved.id) {
+      return { ...resource.plan(before, desired, run), replaces: [] };
     }
     const { notices } = resource.plan(undefined, inputs, run);
     return { changes: true, replaces: [resource.idInput], notices };
@@ -57,9 +58,11 @@ export class ResourceHandler {
     const { resource, run } = this;
     try {
       const before = this.#outputsOf(saved);
-      const result = (await resource.apply(before, inputs, run.during({ permission: "resets" }))) as Result<Properties>;
+      const desired = this.#inSavedSpelling(saved, inputs);
+      const resets = run.during({ permission: "resets" });
+      const result = (await resource.apply(before, desired, resets)) as Result<Properties>;
       if (result.failure) result.failure.message = run.redacted(result.failure.message);
-      return { ...result, id: this.#idOf(inputs) };
+      return { ...result, id: this.#idOf(desired) };
     } catch (error) {
       if (error instanceof Error) error.message = run.redacted(error.message);
       throw error;
@@ -84,6 +87,14 @@ export class ResourceHandler {
     const text =
       "The resource cannot be imported or read: the platform has nothing to import. Nothing was sent. Remove the option `import` or `id`, then run again.";
     throw new RekeyError("REKEY_IMPORT_UNSUPPORTED", text, "not sent");
+  }
+
+  /** The inputs with the saved id, if theirs is the same in another spelling: what is sent and saved keeps its own. */
+  #inSavedSpelling(saved: Saved | undefined, inputs: Properties): Properties {
+    const { idInput, isSameId } = this.resource;
+    const given = inputs[idInput];
+    const isSame = saved !== undefined && typeof given === "string" && isSameId?.(saved.id, given) === true;
+    return isSame ? { ...inputs, [idInput]: saved.id } : inputs;
   }
 
   #idOf(inputs: Properties): string {

@@ -58,15 +58,15 @@ function plan(saved: FlowControlResetOutputs | undefined, inputs: FlowControlRes
   const notices = run.settingsWarning("queue");
   const { flowControlKey, version, triggers, initialReset } = inputs;
   if (!saved && initialReset === false) return { changes: true, notices };
-  const counters = `${isUnknown(flowControlKey) ? "A flow-control key" : nameOf(flowControlKey)}: its counters`;
+  const key = isUnknown(flowControlKey) ? "a flow-control key" : `flow-control key ${JSON.stringify(flowControlKey)}`;
   const deciding = Object.entries(saved ? { flowControlKey, version, triggers } : { initialReset });
   const names = deciding.flatMap(([name, value]) => (isUnknown(value) ? [name] : []));
   const isNew =
     "the resource is new. To keep them, set `initialReset: false`. If it was only renamed, use the option `aliases`.";
   const text =
     names.length > 0
-      ? `${counters} may be reset: ${names.join(" and ")} ${names.length > 1 ? "are" : "is"} not known yet.`
-      : `${counters} will be reset, because ${saved ? "version or triggers have changed." : isNew}`;
+      ? `May reset the counters of ${key}: ${names.join(" and ")} ${names.length > 1 ? "are" : "is"} not known yet.`
+      : `Resets the counters of ${key}, because ${saved ? "version or triggers have changed." : isNew}`;
   return { changes: true, notices: [{ text }, ...notices] };
 }
 

@@ -1,5 +1,5 @@
 import { databaseTable } from "../records/database";
-import { type CredentialName, type RecordTable } from "../records/fields";
+import { canonicalId, type CredentialName, type RecordTable } from "../records/fields";
 import { indexTable, queueUserTable, signingKeyTable } from "../records/otherSecrets";
 import { indexUrl } from "./endpoint";
 
@@ -61,6 +61,11 @@ export interface Subject {
 /** What has the secret, in messages: `database "sessions"` */
 export function ownerOf({ kind: { noun, onlyId }, id }: Subject): string {
   return onlyId === undefined ? `${noun} ${JSON.stringify(id)}` : `the ${noun}`;
+}
+
+/** A subject as it is compared with others: two spellings of a UUID are one. */
+export function canonical({ kind, id }: Subject): Subject {
+  return { kind, id: canonicalId(id) };
 }
 
 /** More than one of what has such a secret, in messages: `databases` */

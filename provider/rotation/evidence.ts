@@ -140,7 +140,7 @@ function confirmedReset(
   generatedAt: string,
   context: Context,
 ): State {
-  const { kind, canRead } = context;
+  const { kind } = context;
   const { memory } = unconfirmed;
   const values = valuesIn(responses);
   const current = marksOf(memory, values);
@@ -153,7 +153,7 @@ function confirmedReset(
       identity: identity ?? memory.identity,
       current,
       former: withFormer(memory, identityMarks(kind, memory.current), current),
-      isUnread: (canRead && identity === undefined) || undefined,
+      isUnread: undefined,
       generatedAt,
     },
   };

@@ -66,6 +66,8 @@ export function told({ kind: finding, names = [], why = "" }: Finding, kind: Sec
 
 /** A text about one secret, or about all of a fleet for which it is the same, without the subject. */
 export interface Said {
+  /** What an announcement begins with, before the secret: `Resets`. */
+  readonly does?: string | undefined;
   readonly text: string;
   readonly isWarning?: boolean | undefined;
   /** The secrets whose reset it announces. */

@@ -1,22 +1,25 @@
-import { InternalError, RefusedError, RekeyError } from "../platform/errors";
-import { secretOf, databasePassword } from "../platform/secretKind";
+import { InternalError, RefusedError, RekeyError, withCode } from "../platform/errors";
+import { databasePassword, ownerOf, secretOf } from "../platform/secretKind";
 import { isObject } from "../records/fields";
 import { engineMessage, isUnknown } from "../records/properties";
 import { type Resource, type Result } from "../resource";
 import { type Run } from "../run";
 import { accessOf, urlsOf } from "./access";
 import { type Rotated, told } from "./findings";
+import { noteRefresh, tooMany } from "./messages";
 import {
   fleetFailure,
   fleetId,
   type FleetOutputs,
   type Member,
   notAttempted,
+  notSentAtAll,
   readFleet,
   type SavedMember,
   writeFleet,
 } from "./fleetOutputs";
 import {
+  certainResets,
   databasesProblems,
   type FleetInputs,
   fleetNotices,
@@ -81,14 +84,32 @@ type Done = Member & Omit<Rotated, "state">;
 /** Milliseconds after which a fleet shows again how many of its databases are done. */
 const progressMs = 5_000;
 
-/** Rotates all. Requests run within `concurrency`, and none begins after `maxFailures`. */
-async function rotateAll(
+/** Whether a plan needs no request. */
+const isIdle = ({ plan }: PlannedMember) => plan.kind === "keep" || plan.kind === "rewrite";
+
+/**
+ * Rotates all. If the resets that are certain are more than the run's limit leaves, none of them is sent: the limit is
+ * to stop a mistake as a whole, and not after a part of it. What only a read decides is counted one by one.
+ */
+async function rotateAll(members: readonly PlannedMember[], inputs: FleetInputs, run: Run): Promise<Done[]> {
+  if (!members.every(isIdle)) run.platform.operations(databasePassword);
+  const certain = certainResets(members);
+  const refused = run.reserveResets(certain);
+  if (!refused) {
+    return rotateEach(members, inputs, run).finally(() => run.releaseResets(certain));
+  }
+  const others = members.filter(({ isCertain }) => !isCertain);
+  const error = notSentAtAll(tooMany(refused));
+  const unsent = members.filter(({ isCertain }) => isCertain).map((one) => ({ ...one, error, findings: [] }));
+  return [...unsent, ...(await rotateEach(others, inputs, run))];
+}
+
+/** Requests run within `concurrency`, and none begins after `maxFailures`. */
+async function rotateEach(
   members: readonly PlannedMember[],
   { concurrency, maxFailures }: FleetInputs,
   run: Run,
 ): Promise<Done[]> {
-  const isIdle = ({ plan }: PlannedMember) => plan.kind === "keep" || plan.kind === "rewrite";
-  if (!members.every(isIdle)) run.platform.operations(databasePassword);
   const queue = run.platform.queueWithin(concurrency ?? undefined);
   const { clock, log } = run.options;
   let shownAtMs = clock.elapsedMs();
@@ -124,7 +145,7 @@ async function rotateOne(one: PlannedMember, run: Run): Promise<Done> {
 async function refreshOne(member: Member, run: Run): Promise<Done> {
   const { subject, state } = member;
   if (!state) return { ...member, findings: [] };
-  run.shared.refreshed.add(secretOf(subject));
+  noteRefresh(subject, run);
   return { ...member, ...(await refresh(subject, state, run)) };
 }
 
@@ -132,18 +153,25 @@ async function refreshOne(member: Member, run: Run): Promise<Done> {
 const maxErrorChars = 1_000;
 
 function resultOf(done: readonly Done[], withRecords: boolean, run: Run): Result<FleetOutputs> {
-  const members = done.map(({ failure, ...one }): SavedMember => {
-    const { subject, state } = one;
-    return {
-      ...one,
-      ...(failure && { error: engineMessage(run.redacted(failure.message), maxErrorChars) }),
-      connectionUrl: state && urlsOf(subject, state, run).connectionUrl,
-      access: (state && accessOf(subject, state, run)) ?? { id: subject.id, of: subject.kind.noun, count: 0 },
-    };
-  });
+  const members = done.map((one) => savedMember(one, run));
   const said = done.flatMap(({ name, findings }) =>
     findings.map((finding) => ({ name, reason: finding.kind, said: told(finding, databasePassword) })),
   );
   const outputs = writeFleet(members, withRecords);
   return { outputs, failure: fleetFailure(outputs.states), isPartial: true, notices: fleetNotices(said, run) };
+}
+
+/** What is saved of one database. An unexpected error of it loses neither the others nor what its reset delivered. */
+function savedMember({ failure, ...one }: Done, run: Run): SavedMember {
+  const { subject, state } = one;
+  const access = { id: subject.id, of: subject.kind.noun, count: state?.rotationCount ?? 0 };
+  const error = failure ? engineMessage(run.redacted(failure.message), maxErrorChars) : one.error;
+  if (!state) return { ...one, error, access };
+  try {
+    const { connectionUrl } = urlsOf(subject, state, run);
+    return { ...one, error, connectionUrl, access: accessOf(subject, state, run) ?? access };
+  } catch {
+    const text = `pulumi-rekey failed unexpectedly when it made the outputs of ${ownerOf(subject)}. Its password may have been changed, and what is known of it is saved. This is a bug: please report it, then run again.`;
+    return { ...one, error: error ?? withCode(text, "REKEY_INTERNAL"), access };
+  }
 }

@@ -1,5 +1,5 @@
 import { outputsAreFormer, RekeyError, RequestError } from "../platform/errors";
-import { type SecretKind, secretOf, type Subject } from "../platform/secretKind";
+import { canonical, type SecretKind, secretOf, type Subject } from "../platform/secretKind";
 import { isUnknown } from "../records/properties";
 import { type Notice } from "../resource";
 import { type Run } from "../run";
@@ -11,11 +11,22 @@ import { isFuture } from "./schedule";
 import { contextOf } from "./session";
 import { isElsewhere, whyElsewhere } from "./signingKeys";
 
-/** A notice about one secret: `Password of database "a": was reset.` */
-export function noticeAbout(subject: Subject, { text, isWarning }: Said): Notice {
+/** A notice about one secret. */
+export function noticeAbout(subject: Subject, said: Said): Notice {
   const { noun, word, onlyId } = subject.kind;
   const secret = isUnknown(subject.id) && onlyId === undefined ? `${word} of the ${noun}` : secretOf(subject);
+  return notice(secret, said);
+}
+
+/** A notice: `Password of database "a": was reset.`, or `Resets the password of database "a", because …` */
+export function notice(secret: string, { does, text, isWarning }: Said): Notice {
+  if (does !== undefined) return { text: `${does} the ${secret}, ${text}`, isWarning };
   return { text: `${secret.slice(0, 1).toUpperCase()}${secret.slice(1)}: ${text}`, isWarning };
+}
+
+/** The secrets that this run has refreshed are in the state: a new resource for one is probably a renamed one. */
+export function noteRefresh(subject: Subject, run: Run): void {
+  run.shared.refreshed.add(secretOf(canonical(subject)));
 }
 
 /**
@@ -34,7 +45,8 @@ export function saidOf(
   const context = contextOf(subject.kind, run);
   const isTentative = saved !== undefined && isReadFirst(saved, plan, context);
   const announcement = announcementOf(subject, plan, desired, isTentative, isAdded);
-  const isRenamed = plan.kind === "reset" && saved === undefined && run.shared.refreshed.has(secretOf(subject));
+  const isRefreshed = run.shared.refreshed.has(secretOf(canonical(subject)));
+  const isRenamed = plan.kind === "reset" && saved === undefined && isRefreshed;
   const renamed = { text: "is in the state already. Renamed? Then use the option `aliases`.", isWarning: true };
   return [
     ...(announcement ? [announcement] : []),
@@ -43,7 +55,11 @@ export function saidOf(
   ];
 }
 
-/** @param isTentative whether the read before the reset may change the plan */
+/**
+ * An `up` shows it both before and after it does what it says, so it is true at either time.
+ *
+ * @param isTentative whether the read before the reset may change the plan
+ */
 function announcementOf(
   subject: Subject,
   plan: Plan,
@@ -66,26 +82,27 @@ function announcementOf(
       if (waits) {
         return { text: `is due for a ${reset}, ${why(waits)} It is postponed: ${waits.why}.`, isWarning: true };
       }
-      return plan.kind === "read" ? { text: "will be read first; nothing is reset." } : undefined;
+      return plan.kind === "read" ? { text: "is read first; nothing is reset." } : undefined;
     }
     case "claim":
       return undefined;
     case "adopt":
       return plan.mayReset
-        ? { text: `may be ${did}: its age, which rotatedSince compares, is not known yet.` }
+        ? { text: `may be ${did}: \`up\` first reads its age, and compares it with rotatedSince.` }
         : undefined;
     case "maybe": {
       const are = plan.names.length > 1 ? "are" : "is";
       return { text: `may be ${did}: ${plan.names.join(" and ")} ${are} not known yet.` };
     }
     case "refuse": {
-      const before = isTentative ? `will be read first, and may then be ${did}. If that changes nothing, it ` : "";
-      return { text: `${before}will not be ${did}: ${plan.why}.` };
+      const before = isTentative ? `is read first, and may then be ${did}. If that changes nothing, it ` : "";
+      return { text: `${before}is not ${did}: ${plan.why}.` };
     }
     case "reset": {
       // Each secret whose id is not known yet is another one.
       const secret = isUnknown(subject.id) ? Symbol() : secretOf(subject);
-      return { text: `will be ${did}, ${why(plan)}${first}`, secrets: [secret] };
+      const does = kind.minInterval === undefined ? "Resets" : "Rolls";
+      return { does, text: `${why(plan)}${first}`, secrets: [secret] };
     }
   }
 }
@@ -119,16 +136,26 @@ function reasonOf(
 }
 
 /**
- * Counts the resets that a text announces, and adds how many this run has announced so far: those above its limit will
- * be refused. Nothing is said of resets that were announced before: a replacement is announced once, by its diff.
+ * Counts the resets that a text announces, and adds how many this run has announced so far: those above its limit are
+ * refused. Nothing is said of resets that were announced before: a replacement is announced once, by its diff.
  */
 export function announce(said: Said, run: Run): Said[] {
   const counts = said.secrets && run.announce(said.secrets);
   if (!counts) return said.secrets ? [] : [said];
   const { count, limit } = counts;
-  const text = `${said.text} So far ${count}${limit === undefined ? "" : ` of ${limit}`} in this run`;
-  if (limit === undefined || count <= limit) return [{ ...said, text: `${text}.` }];
-  return [{ text: `${text}: those above rekey:maxResetsPerRun will be refused.`, isWarning: true }];
+  if (limit === undefined) return [{ ...said, text: `${said.text} So far ${count} in this run.` }];
+  if (count <= limit) return [{ ...said, text: `${said.text} So far ${count} of ${limit} in this run.` }];
+  const refused = `${planned(count)}, and rekey:maxResetsPerRun allows ${limit}: those above it are refused.`;
+  return [{ ...said, text: `${said.text} ${refused}`, isWarning: true }];
+}
+
+function planned(count: number): string {
+  return count === 1 ? "1 reset is planned" : `${count} resets are planned`;
+}
+
+/** Resets of a fleet that are more than the run's limit leaves. */
+export function tooMany({ count, left }: Readonly<{ count: number; left: number }>): string {
+  return `${planned(count)}, and rekey:maxResetsPerRun leaves ${left}`;
 }
 
 /** What may be wrong with the saved memory, or does not take effect yet. */

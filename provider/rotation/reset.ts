@@ -1,5 +1,5 @@
 import { InternalError, RekeyError, RequestError } from "../platform/errors";
-import { type SecretKind, secretOf } from "../platform/secretKind";
+import { secretOf } from "../platform/secretKind";
 import { type CredentialName } from "../records/fields";
 import { jsonText } from "../records/properties";
 import { type SecretResponse } from "../records/response";
@@ -104,7 +104,7 @@ async function afterResponse(unconfirmed: State, response: SecretResponse, sessi
   if (last.read && last.verdict === "new") {
     return confirm(unconfirmed, verdict === "hidden" ? [last.read, others] : [last.read], session);
   }
-  if (verdict === "hidden" && last.verdict !== "former") return confirm(unconfirmed, [others], session, last.why);
+  if (verdict === "hidden" && last.verdict !== "former") return confirm(unconfirmed, [others], session, last);
   const why = verdict === "hidden" ? "reads still show" : "its response contains";
   const state = withDelivered(unconfirmed, others);
   return { state, failure: notConfirmed(`${why} the old one`, unconfirmed, session), findings: [] };
@@ -134,15 +134,15 @@ async function complete(unconfirmed: State, response: SecretResponse, session: S
   const last = await readUntilChanged(session, memory);
   // A read that differs from what the response has delivered is late.
   const isSame = last.read && evidence.compare(memory, marksOf(memory, last.read.credentials), context) === "current";
-  return confirm(unconfirmed, isSame && last.read ? [response, last.read] : [response], session, last.why);
+  return confirm(unconfirmed, isSame && last.read ? [response, last.read] : [response], session, last);
 }
 
-/** @param why what is missing is not known */
+/** The state after a reset that was applied. What no read could show is read by the next `up`. */
 function confirm(
   unconfirmed: State,
   responses: readonly SecretResponse[],
   { context, evidence, reads, subject }: Session,
-  why?: string,
+  last: LastRead = {},
 ): Rotated {
   const { lastSentAt = "" } = unconfirmed.memory.pending ?? {};
   const state = evidence.confirmed(unconfirmed, responses, lastSentAt, context);
@@ -150,12 +150,11 @@ function confirm(
   // What was known, or shown by a read before.
   const expected = new Set([unconfirmed.memory.current, ...reads].flatMap((one) => Object.keys(one)));
   const names = [...expected].filter((name) => !Object.hasOwn(values, name));
-  const isKnown = names.length === 0 && (isIdentified(subject.kind, state) || !context.canRead);
-  return { state, findings: isKnown ? [] : [{ kind: "unknown", names, why }] };
-}
-
-function isIdentified(kind: SecretKind, state: State): boolean {
-  return identityIn(kind, credentialsIn(state)) !== undefined;
+  const isIdentified = identityIn(subject.kind, values) !== undefined;
+  if (names.length === 0 && (isIdentified || !context.canRead)) return { state, findings: [] };
+  const isOpen = last.verdict === undefined || last.verdict === "former";
+  const memory: Memory = { ...state.memory, isUnread: (context.canRead && isOpen) || undefined };
+  return { state: { ...state, memory }, findings: [{ kind: "unknown", names, why: last.why }] };
 }
 
 /** The reset stays unconfirmed, unless a read shows its result. */

@@ -1,6 +1,6 @@
 import { InputError, InternalError, RekeyError } from "../platform/errors";
-import { ownerOf, type SecretKind, secretOf, type Subject, databasePassword } from "../platform/secretKind";
-import { idProblem, isObject } from "../records/fields";
+import { canonical, ownerOf, type SecretKind, secretOf, type Subject, databasePassword } from "../platform/secretKind";
+import { idProblem, isObject, isSameId } from "../records/fields";
 import { isUnknown, jsonText } from "../records/properties";
 import { hostTemplateProblem, portProblem } from "../platform/endpoint";
 import {
@@ -18,7 +18,7 @@ import { accessOf, urlsOf, plainTextProblem } from "./access";
 import { recipientsProblem } from "./ageFile";
 import { type Desired } from "./desired";
 import { type Rotated, told } from "./findings";
-import { announce, noticeAbout, saidOf } from "./messages";
+import { announce, noticeAbout, noteRefresh, saidOf } from "./messages";
 import { writeMemory, type Connection, progressOf, type State, stateIn } from "./memory";
 import { type Plan } from "./plan";
 import { isChanged, planRotation } from "./planRotation";
@@ -46,6 +46,7 @@ export function rotationOf(kind: SecretKind): Resource<Desired, RotationOutputs>
   return {
     idInput,
     ...(onlyId !== undefined && { onlyId }),
+    isSameId,
     outputs,
     inputs: (schemas) => ({
       required: onlyId === undefined ? [idInput] : [],
@@ -90,7 +91,7 @@ export function rotationOf(kind: SecretKind): Resource<Desired, RotationOutputs>
     },
     async refresh(saved, run) {
       const subject = subjectOf(saved);
-      run.shared.refreshed.add(secretOf(subject));
+      noteRefresh(subject, run);
       try {
         return resultOf(subject, await refresh(subject, stateIn(saved), run), run);
       } catch (error) {
@@ -246,5 +247,5 @@ export function rotationProblems(
 export function claimOf(subject: Subject): Claim {
   const { word } = subject.kind;
   const why = `each reset by one invalidates the ${word} of the other. Remove one of them. If both have reset it, the saved ${word} of one is stale: set a new version on the one that stays.`;
-  return { subject: ownerOf(subject), code: "REKEY_DUPLICATE_SECRET", why };
+  return { subject: ownerOf(canonical(subject)), code: "REKEY_DUPLICATE_SECRET", why };
 }

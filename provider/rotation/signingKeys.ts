@@ -106,7 +106,7 @@ function confirmedRoll(
       ...confirmedMemory(memory, context.now),
       current,
       former: withFormer(memory, replacedKeys(before), current),
-      isUnread: (context.canRead && shown.nextKey === undefined) || undefined,
+      isUnread: undefined,
       generatedAt: current.currentKey === before.nextKey ? memory.keys?.nextGeneratedAt : undefined,
       keys: { ...memory.keys, nextGeneratedAt: rolledAt },
     },

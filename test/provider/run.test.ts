@@ -34,6 +34,11 @@ describe("a run of a host process", () => {
     const keys = placeOf(signingKeys, all);
     assert.equal(keys?.address, all.queueUrl);
     assert.notEqual(placeOf(signingKeys, { ...all, queueUserId: "u" })?.account, keys?.account);
+    const uuid = "96ad0856-03b1-4ee7-9666-e81abd0349e1";
+    const spellings = [uuid, uuid.toUpperCase()].map(
+      (id) => placeOf(signingKeys, { ...all, queueUserId: id })?.account,
+    );
+    assert.equal(spellings[0], spellings[1]);
   });
 
   it("shows well-formed lines, without the secrets that its platform knows by then, until it ends", () => {

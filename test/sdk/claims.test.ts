@@ -27,6 +27,7 @@ const evaluate = createRequire(require.resolve("@pulumi/pulumi/package.json"))("
 ) => { handler(): { check(olds: object, inputs: object): Promise<{ failures: { reason: string }[] }> } };
 
 const rotate = (name: string, databaseId: pulumi.Input<string>) => new PasswordRotation(name, { databaseId });
+const uuid = "96ad0856-03b1-4ee7-9666-e81abd0349e1";
 const late = <T>(value: T, milliseconds = 0) =>
   new Promise<T>((resolve) => setTimeout(() => resolve(value), milliseconds));
 
@@ -72,6 +73,10 @@ describe("sdk: two resources of a program for one secret or key", () => {
         new PasswordRotationFleet("b", { databases: { x: "one", y: { databaseId: "db" } } }),
       ],
       message: /PasswordRotationFleet "b": database "db" already belongs to PasswordRotation "a"/,
+    },
+    "a database, by a UUID in another case": {
+      make: () => [rotate("a", uuid), new PasswordRotationFleet("b", { databases: [uuid.toUpperCase()] })],
+      message: /PasswordRotationFleet "b": database "96ad.*" already belongs to PasswordRotation "a"/,
     },
     "a flow-control key": {
       make: () => ["a", "b"].map((name) => new FlowControlLimits(name, { flowControlKey: "orders", rate: 1 })),

@@ -165,5 +165,5 @@ function plannedOutputs(
   { changes, changing = Object.keys(outputs) }: Planned,
 ): Properties {
   const unknown = Object.fromEntries((changes ? changing : []).map((name) => [name, unknownValue]));
-  return { ...saved, ...unknown, [idInput]: onlyId ?? inputs[idInput] };
+  return { ...saved, ...unknown, [idInput]: onlyId ?? saved?.[idInput] ?? inputs[idInput] };
 }

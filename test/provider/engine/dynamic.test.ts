@@ -21,7 +21,7 @@ describe("the dynamic provider", () => {
     assert.deepEqual(process.said, []);
     await passwordRotation.check({}, inputs);
     assert.equal(process.said.length, 1);
-    assert.match(process.said.join(), /^Password of database "db": will be reset, because the resource is new/);
+    assert.match(process.said.join(), /^Resets the password of database "db", because the resource is new/);
   });
 
   it("announces a replacement once", async () => {
@@ -34,7 +34,7 @@ describe("the dynamic provider", () => {
     assert.deepEqual((await passwordRotation.diff("db", plain, other)).replaces, ["databaseId"]);
     await passwordRotation.check({}, other);
     assert.equal(process.said.length, 1);
-    assert.match(process.said.join(), /^Password of database "other": will be reset, because the resource is new/);
+    assert.match(process.said.join(), /^Resets the password of database "other", because the resource is new/);
   });
 
   it("changes nothing if the host is too old to pass on the configuration: the environment may name another platform", async () => {

@@ -212,12 +212,12 @@ const rows = (): Readonly<Record<string, Row>> => ({
     plan: "keep",
   },
   "an age file that is no longer declared, because it was the only place": {
-    state: hidden({ file: { for: ["age1"], has: {} } }, {}),
+    state: hidden({ file: { for: ["age1"], has: {}, mark: "m" } }, {}),
     desired: { version: 1, saveCredentials: false },
     plan: "read",
   },
   "an age file that is wanted": {
-    state: hidden({ file: { for: ["age1"], has: {} } }, { encryptFor: ["age1"] }),
+    state: hidden({ file: { for: ["age1"], has: {}, mark: "m" } }, { encryptFor: ["age1"] }),
     desired: { version: 1, saveCredentials: false, encryptFor: ["age1"] },
     plan: "keep",
   },
