@@ -8,6 +8,7 @@ import { PlatformClient } from "../platformClient";
 import { databasePassword } from "../platform/secretKind";
 import { accounts, type Settings } from "../settings/settings";
 import {
+  type FoundSetting,
   isCredential,
   nameOf,
   type SettingName,
@@ -88,22 +89,37 @@ function checkPackage(program: string): Check {
 function checkSetting(name: SettingName, { settings, stored }: Stack): Check[] {
   const key = nameOf(name);
   const found = settings.find(name);
-  const { default: value } = settingOf(name);
-  if (!found) return value === undefined ? [] : [ok(`${key} is ${value} (default).`)];
-  const isStored = found.source === "configuration";
-  const from = isStored ? "the stack's configuration" : (found.variable ?? "the preset");
-  try {
-    settings.get(name);
-  } catch (error) {
-    if (!(error instanceof SettingsError)) throw error;
-    return [wrong(`${error.problem} (from ${from}).`, error.advice)];
+  if (found === undefined) {
+    const { default: value } = settingOf(name);
+    return value === undefined ? [] : [ok(`${key} is ${value} (default).`)];
   }
-  const hides = isCredential(name, found.value);
-  const isEncrypted = isStored && stored.get(key)?.secret === true;
-  if (hides && isStored && !isEncrypted) return [wrong(...plainText(name))];
-  // A path may contain a key in its query.
-  const shown = name.endsWith("Path") ? found.value.replace(/[?#].*/s, "…") : found.value;
-  return [ok(`${key} is ${hides || isEncrypted ? "set" : shown} (from ${from}).`)];
+  const from = `(from ${sourceOf(found)})`;
+  const error = errorOf(() => settings.get(name));
+  if (error !== undefined) return [wrong(`${error.problem} ${from}.`, error.advice)];
+  const isEncrypted = found.source === "configuration" && stored.get(key)?.secret === true;
+  const isHidden = isCredential(name, found.value);
+  if (isHidden && found.source === "configuration" && !isEncrypted) return [wrong(...plainText(name))];
+  return [ok(`${key} is ${isHidden || isEncrypted ? "set" : withoutQuery(name, found.value)} ${from}.`)];
+}
+
+function sourceOf({ source, variable }: FoundSetting): string {
+  if (source === "configuration") return "the stack's configuration";
+  return variable ?? "the preset";
+}
+
+function errorOf(read: () => unknown): SettingsError | undefined {
+  try {
+    read();
+    return undefined;
+  } catch (error) {
+    if (error instanceof SettingsError) return error;
+    throw error;
+  }
+}
+
+/** A path may contain a key in its query. */
+function withoutQuery(name: SettingName, value: string): string {
+  return name.endsWith("Path") ? value.replace(/[?#].*/s, "…") : value;
 }
 
 /** What is missing of a service: a problem if the project uses the service, or uses none. */

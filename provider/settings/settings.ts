@@ -208,7 +208,7 @@ export class Settings {
     return this.#whyUnused(name) === undefined ? this.#usualVariable(name) : undefined;
   }
 
-  /** Why the platform's variable for a setting is not used: it belongs to the address that the platform's client uses. */
+  /** Why the platform's variable for a setting is not used: it belongs to the address that its client would use. */
   #whyUnused(name: SettingName): string | undefined {
     const { preset } = this;
     const address = addressOf(name);
