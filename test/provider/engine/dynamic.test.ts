@@ -42,9 +42,9 @@ describe("the dynamic provider", () => {
     const refused =
       /did not pass on the .* Nothing was sent\. Install @pulumi\/pulumi 3\.139\.0 or later .*REKEY_PULUMI_TOO_OLD/;
     for (const provider of [passwordRotation, flowControlReset]) {
-      await assert.rejects(provider.check({}, inputs), refused);
-      await assert.rejects(provider.create(inputs), refused);
-      await assert.rejects(provider.update("db", inputs, inputs), refused);
+      await assert.rejects(provider.check({}, inputs), { message: refused });
+      await assert.rejects(provider.create(inputs), { message: refused });
+      await assert.rejects(provider.update("db", inputs, inputs), { message: refused });
     }
   });
 });
