@@ -62,6 +62,21 @@ describe("README and docs/", () => {
     }
   });
 
+  it("name each option of the local platform and of its faults", () => {
+    const { text } = readPage("docs/local/platform.md");
+    const optionsOf = (file: string, name: string) => {
+      const source = readFileSync(join(projectRoot, "local/platform", file), "utf8");
+      const [, body = ""] = new RegExp(`^export interface ${name} \\{([^]*?)^\\}`, "m").exec(source) ?? [];
+      return [...body.matchAll(/^ {2}readonly (\w+)\?:/gm)].map(([, option = ""]) => option);
+    };
+    const options = [...optionsOf("options.ts", "PlatformOptions"), ...optionsOf("fault.ts", "Fault")];
+    assert.ok(options.length > 20, String(options));
+    assert.deepEqual(
+      options.filter((option) => !text.includes(`\`${option}\``)),
+      [],
+    );
+  });
+
   it("install from vendor/, not what anyone could publish under the name of this project", () => {
     // With the first release, `repository` is set, and the line in README changes (CONTRIBUTING.md, Release).
     if ("repository" in manifest) return;

@@ -69,6 +69,7 @@ describe("rekey-local platform", () => {
     ]) {
       assert.ok(text.includes(`\n  pulumi config set ${setting}\n`), setting);
     }
+    assert.doesNotMatch(text, /databasePath|DATABASE_PATH/);
     assert.match(text, /db-quickstart, db-sessions\n {2}vector indexes {5}idx-vectors\n/);
     assert.equal((await send({ url }, "POST", resetPath, basic(credentials))).status, 200);
     assert.equal((await send({ url }, "GET", "/v2/flowControl")).status, 401);
@@ -88,6 +89,9 @@ describe("rekey-local platform", () => {
     const run = start("--port", "0", "--seed", seed, ...account, ...reads);
     const { text, value } = await startOf(run);
     folder.remove();
+    const quotedPath = `'${databasePath}'`;
+    assert.equal(value("REKEY_DATABASE_PATH"), quotedPath);
+    assert.ok(text.includes(`\n  pulumi config set rekey:databasePath ${quotedPath}\n`));
     assert.match(text, /databases {10}one, two, three\n.*\n {2}search indexes {5}docs\n/);
     assert.equal(value("REKEY_QUEUE_TOKEN"), "t0ken");
     const url = value("REKEY_BASE_URL") + databasePath.replace("{id}", "three");
