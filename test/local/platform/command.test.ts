@@ -6,6 +6,7 @@ import { Folder } from "../../support/folder";
 import { projectRoot } from "../../support/host";
 import { until } from "../../support/results";
 import { databasePath } from "../../support/resources";
+import { skip } from "../../support/skip";
 import { basic, resetPath, send } from "./client";
 
 /** A process whose output is collected while it runs. */
@@ -118,10 +119,7 @@ describe("rekey-local platform", () => {
   }
 
   it("ends its platform when the shell that started it is killed with kill -9", async function () {
-    if (process.platform === "win32") {
-      console.log("      skipped: processes have other parents there");
-      return this.skip();
-    }
+    if (process.platform === "win32") skip(this, "processes have other parents there");
     const shell = new Run("sh", "-c", `"${process.execPath}" local/bin/rekey-local.js platform & wait`);
     const { value } = await startOf(shell);
     shell.child.kill("SIGKILL");
