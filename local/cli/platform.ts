@@ -60,7 +60,7 @@ export function addPlatformCommand(program: Command): void {
         if (error instanceof PlatformOptionError) command.error(`error: ${flagOf(error.option)}: ${error.problem}`);
         throw error;
       });
-      printPlatform(platform);
+      printPlatform(platform, flags.databasePath);
       await ended;
       await platform.close();
     });

@@ -40,7 +40,7 @@ describe("README and docs/", () => {
   });
 
   it("name only error codes and variables that exist, and docs/errors.md each code", () => {
-    const known = [...errorCodes, ...settingNames.map(environmentName), "REKEY_SEED"];
+    const known = [...errorCodes, ...settingNames.map(environmentName), "REKEY_SEED", "REKEY_ALLOW_SKIPS"];
     const unknown = all.flatMap(({ path, text }) =>
       [...text.matchAll(/\bREKEY_[A-Z_]*[A-Z]\b/g)]
         .map(([name]) => name)
@@ -60,6 +60,21 @@ describe("README and docs/", () => {
     for (const part of [manifest.engines.node.replace(">=", "Node "), oldestPulumi.replace(/\.0$/, ""), "CLI"]) {
       assert.ok(line.includes(part), `${part}: ${line}`);
     }
+  });
+
+  it("name each option of the local platform and of its faults", () => {
+    const { text } = readPage("docs/local/platform.md");
+    const optionsOf = (file: string, name: string) => {
+      const source = readFileSync(join(projectRoot, "local/platform", file), "utf8");
+      const [, body = ""] = new RegExp(`^export interface ${name} \\{([^]*?)^\\}`, "m").exec(source) ?? [];
+      return [...body.matchAll(/^ {2}readonly (\w+)\?:/gm)].map(([, option = ""]) => option);
+    };
+    const options = [...optionsOf("options.ts", "PlatformOptions"), ...optionsOf("fault.ts", "Fault")];
+    assert.ok(options.length > 20, String(options));
+    assert.deepEqual(
+      options.filter((option) => !text.includes(`\`${option}\``)),
+      [],
+    );
   });
 
   it("install from vendor/, not what anyone could publish under the name of this project", () => {

@@ -26,7 +26,7 @@ interface Row {
 
 describe("pulumi-rekey doctor", function () {
   if (process.platform === "win32") {
-    return void it.skip("skipped: there is no POSIX shell for the stand-in of the pulumi CLI");
+    return void it.skip("all (skipped: there is no POSIX shell for the stand-in of the pulumi CLI)");
   }
   let fixture: Fixture;
   beforeEach(async () => {
