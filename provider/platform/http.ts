@@ -150,7 +150,7 @@ export class HttpRequester implements Requester {
       return { delivery: deliveryOfFailure(status), status, body: data, retryAfterMs };
     } catch (error) {
       connection.close();
-      return failureOf(error as AxiosError, connection);
+      return transportFailureOf(error as AxiosError, connection);
     } finally {
       loss.stop();
     }
@@ -207,7 +207,7 @@ function lossOf(
 }
 
 /** The failure of a request that has no complete response. */
-function failureOf({ message, code }: Pick<AxiosError, "message" | "code">, connection: Connection): Failure {
+function transportFailureOf({ message, code }: Pick<AxiosError, "message" | "code">, connection: Connection): Failure {
   const isTooLarge = message.startsWith("maxContentLength");
   const { status = 200, isSent } = connection;
   // Of an error, only what the page says is not known.

@@ -86,26 +86,37 @@ function takeCredentials(table: RecordTable, fields: Readonly<Record<string, unk
   for (const [wireName, sent] of Object.entries(fields)) {
     const known = camelCase(wireName);
     const name = Object.hasOwn(table.credentials, known) ? table.credentials[known] : undefined;
-    const value = name === undefined ? sent : numberAsText(sent);
-    if (name === undefined) unclaimed.push([wireName, value]);
-    else if (value === null || (isText(value) && wholeMask.test(value))) continue;
-    else if (!isText(value)) credentialProblems.push(`${name}: expected a string`);
-    else if (partialMask.test(value)) credentialProblems.push(`${name}: masked by the platform, and left out`);
-    // Decoding puts that character in the place of others.
-    else if (!isFaithful(value) || value.includes("\uFFFD")) credentialProblems.push(`${name}: ${cannotBeSaved}`);
-    else {
-      // Sent under two spellings of its name.
-      if ((credentials[name] ?? value) !== value) credentialProblems.push(sentTwice(name));
-      credentials[name] = value;
+    if (name === undefined) {
+      unclaimed.push([wireName, sent]);
+      continue;
     }
+    const value = textIn(sent);
+    if (value === "" || value === null) continue;
+    const problem = whyDropped(value);
+    if (problem !== undefined) {
+      credentialProblems.push(`${name}: ${problem}`);
+      continue;
+    }
+    // Sent under two spellings of its name.
+    if ((credentials[name] ?? value) !== value) credentialProblems.push(sentTwice(name));
+    credentials[name] = value as string;
   }
   return { credentials, credentialProblems, unclaimed: Object.fromEntries(unclaimed) };
 }
 
-/** A credential of digits may be sent as a number. */
-function numberAsText(value: unknown): unknown {
-  if (value instanceof LosslessNumber) return value.value;
-  return typeof value === "number" ? String(value) : value;
+/** A credential as text: one of digits may be sent as a number, and a mask is an empty one. */
+function textIn(sent: unknown): unknown {
+  if (sent instanceof LosslessNumber) return sent.value;
+  if (typeof sent === "number") return String(sent);
+  return isText(sent) && wholeMask.test(sent) ? "" : sent;
+}
+
+/** Why a credential is not kept; undefined if it is. */
+function whyDropped(value: unknown): string | undefined {
+  if (!isText(value)) return "expected a string";
+  if (partialMask.test(value)) return "masked by the platform, and left out";
+  // Decoding puts that character in the place of others.
+  return isFaithful(value) && !value.includes("\uFFFD") ? undefined : cannotBeSaved;
 }
 
 const nameOfCredential = new RegExp(`^${wireNamesOfCredentials}$`, "i");
