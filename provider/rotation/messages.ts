@@ -217,6 +217,8 @@ const texts = {
     `was read, but the platform still shows former credentials: the saved state stays${names && `, and ${names} is not known`}. ${newVersion}`,
   adopted: ({ why }: Details) =>
     `was adopted without credentials: ${why}. Outputs that are not known stay empty until the next reset.`,
+  tokenOnly: () =>
+    "no password is known, because the platform shows only a REST token: use restUrl and restToken. connectionUrl is undefined.",
   problems: ({ names }: Details) =>
     `was changed, but parts of the platform's response could not be read (output problems): ${names}.`,
   older: () => "is still older than rotatedSince, or of unknown age: a later `up` resets it once more.",
@@ -234,7 +236,7 @@ const texts = {
   failed: ({ why }: Details) => `was not read: ${why || "pulumi-rekey failed."} The saved state stays.`,
 };
 
-const ordinary: readonly Finding["kind"][] = ["settled", "drift", "read", "problems", "later"];
+const ordinary: readonly Finding["kind"][] = ["settled", "drift", "read", "tokenOnly", "problems", "later"];
 
 /** Whether a read has not shown what is current. */
 export function isUnread(findings: readonly Finding[]): boolean {

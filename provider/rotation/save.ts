@@ -39,7 +39,15 @@ export async function save(
     const { saveCredentials: _save, encryptFor: _for, ...others } = declared;
     next = inForm({ ...state, memory: { ...memory, declared: isSame ? before.memory.declared : others } }, reads);
   }
-  return { state: next, ...(failure && { failure }), findings: [...findings, ...formFindings(before, next, state)] };
+  const all = [...findings, ...formFindings(before, next, state), ...tokenFindings(before, next)];
+  return { state: next, ...(failure && { failure }), findings: all };
+}
+
+/** A database may show one token, as the console of a vendor does. It is told with each new one. */
+function tokenFindings(before: State | undefined, { memory: { current } }: State): Finding[] {
+  const { password, restToken } = current;
+  const isNew = restToken !== undefined && restToken !== before?.memory.current.restToken;
+  return isNew && password === undefined ? [{ kind: "tokenOnly" }] : [];
 }
 
 /** The state with the age file that the program declares, unless something is only in the file that it replaces. */
