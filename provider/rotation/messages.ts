@@ -92,9 +92,10 @@ function announcementOf(
     case "rewrite":
       return undefined;
     case "adopt":
+      // A replacement looks like a new resource: someone who wants a reset by `--replace` is told that there is none.
       return plan.mayReset
         ? { text: `may be ${did}: its age, which rotatedSince compares, is not known yet.` }
-        : undefined;
+        : { text: `is adopted, and not ${did}: that takes a new version.` };
     case "maybe": {
       const are = plan.names.length > 1 ? "are" : "is";
       return { text: `may be ${did}: ${plan.names.join(" and ")} ${are} not known yet.` };
