@@ -212,16 +212,25 @@ async function importLimits(
   return { inputs, outputs: { flowControlKey, ...declared, paused: shown.paused, declared }, notices: [] };
 }
 
-/** Unpins what is declared. A paused key stays paused: a destroy during an outage must not open it. */
 async function remove(saved: FlowControlLimitsOutputs, run: Run): Promise<Notice[]> {
+  try {
+    return await unpin(saved, run);
+  } catch (error) {
+    if (!(error instanceof RekeyError)) throw error;
+    throw new RekeyError(error.code, error.text + savedKeyAdvice("queue", error, "destroy"), error.delivery);
+  }
+}
+
+/** Unpins what is declared. A paused key stays paused: a destroy during an outage must not open it. */
+async function unpin(saved: FlowControlLimitsOutputs, run: Run): Promise<Notice[]> {
   const { flowControlKey, declared } = saved;
   const { flowControl } = run.platform;
   const name = nameOf(flowControlKey);
   // After a rename or a replacement, the engine removes the former resource last: what the program declares stays.
   const kept = declaredLimits(run).get(flowControlKey);
   const shown = shownBy(await flowControl.get(flowControlKey));
-  const unpin = operationsFor([shown], declared, kept ?? {}).find(({ action }) => action === "unpin");
-  if (unpin) await flowControl.change(flowControlKey, unpin, consequencesOf([]));
+  const operation = operationsFor([shown], declared, kept ?? {}).find(({ action }) => action === "unpin");
+  if (operation) await flowControl.change(flowControlKey, operation, consequencesOf([]));
   if (kept) return [{ text: `${name} keeps its limits: the program still declares them.` }];
   if (!shown.paused) return [];
   const text = `${name} stays paused: removing its limits does not resume it. To resume it, use the platform's console, or \`POST /v2/flowControl/${encodeURIComponent(flowControlKey)}/resume\` at rekey:queueUrl.`;
