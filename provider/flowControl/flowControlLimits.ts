@@ -82,9 +82,13 @@ function periodInput({ z, expected, attempt }: Schemas) {
     .superRefine(attempt(requireUsable));
 }
 
-function check({ flowControlKey, rate, period }: FlowControlLimitsInputs, run: Run): InputProblem[] {
+function check(inputs: FlowControlLimitsInputs, run: Run): InputProblem[] {
+  const { flowControlKey, parallelism, rate, period, paused } = inputs;
   const problems = keyProblems(flowControlKey, run);
-  return isSet(period) && !isSet(rate) ? [...problems, { property: "period", problem: "needs a rate" }] : problems;
+  if (isSet(period) && !isSet(rate)) problems.push({ property: "period", problem: "needs a rate" });
+  if ([parallelism, rate, paused].some(isSet)) return problems;
+  const problem = "has no limit: set parallelism, rate or paused, or remove the resource";
+  return [...problems, { property: "flowControlKey", problem }];
 }
 
 /**
@@ -232,7 +236,14 @@ async function unpin(saved: FlowControlLimitsOutputs, run: Run): Promise<Notice[
   const operation = operationsFor([shown], declared, kept ?? {}).find(({ action }) => action === "unpin");
   if (operation) await flowControl.change(flowControlKey, operation, consequencesOf([]));
   if (kept) return [{ text: `${name} keeps its limits: the program still declares them.` }];
-  if (!shown.paused) return [];
+  const notices = operation ? [{ text: `${name}: ${unpinnedIn(operation)}` }] : [];
+  if (!shown.paused) return notices;
   const text = `${name} stays paused: removing its limits does not resume it. To resume it, use the platform's console, or \`POST /v2/flowControl/${encodeURIComponent(flowControlKey)}/resume\` at rekey:queueUrl.`;
-  return [{ text }];
+  return [...notices, { text }];
+}
+
+/** Another provider is another process, and another stack another run: neither of them knows what this one removes. */
+function unpinnedIn({ query }: KeyOperation): string {
+  const names = Object.keys(query).join(" and ");
+  return `unpinned ${names}. If a resource with another provider, or of another stack, declares the limits of the key, run \`pulumi up --refresh\` there, which pins them again.`;
 }
