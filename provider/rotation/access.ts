@@ -82,11 +82,16 @@ export function urlsOf({ kind, id }: Subject, { record = {}, memory, password, r
   const at = (given: Connection) =>
     orUndefined(() => endpointOf({ databaseId: id, record }, given, settings.databaseHost));
   const endpoint = password === undefined ? undefined : at(connection);
-  const rest = restToken === undefined ? undefined : at({ host: connection.host, port: 443, tls: true });
+  const rest = restToken === undefined ? undefined : at(restConnection(connection));
   return {
     connectionUrl: endpoint && connectionUrl(endpoint, usernameFor({ databaseId: id }, connection), password ?? ""),
     restUrl: rest && `https://${hostInUrl(rest.host)}`,
   };
+}
+
+/** The REST interface of a database has the port of HTTPS: a port that a program sets is that of Redis. */
+export function restConnection({ host }: Connection): Connection {
+  return { host, port: 443, tls: true };
 }
 
 /** The URL with which a client of Redis connects and authenticates. */

@@ -238,15 +238,13 @@ export function afterSame(saved: State, read: SecretResponse, shown: Marks, cont
   const known = namesIn(current);
   const changed = known.filter((name) => shown[name] !== undefined && shown[name] !== current[name]);
   const missing = known.filter((name) => shown[name] === undefined);
-  const added = namesIn(shown).filter((name) => current[name] === undefined);
-  const drift = found("drift", [...changed, ...changedFields(saved, read)]);
   const state: State = {
     ...withRecord(saved, read),
     ...read.credentials,
     otherFields: read.otherFields,
     memory: { ...memory, current: { ...current, ...shown }, isUnread: undefined },
   };
-  const findings = [...(drift.length > 0 ? drift : found("read", added)), ...hidden(missing)];
+  const findings = [...found("drift", [...changed, ...changedFields(saved, read)]), ...hidden(missing)];
   return { state: withCreationTime(state, context), findings };
 }
 
@@ -270,7 +268,7 @@ export function afterDrift(saved: State, read: SecretResponse, shown: Marks, con
   const names = [...namesIn(shown), ...changedFields(saved, read)];
   return {
     state: withCreationTime(state, context),
-    findings: [...found(wasKnown ? "drift" : "read", names), ...lost(memory.current, shown)],
+    findings: [...found("drift", wasKnown ? names : []), ...lost(memory.current, shown)],
   };
 }
 
@@ -297,7 +295,7 @@ export function adopted(desired: Desired, read: SecretResponse | undefined, cont
     : "nothing was contacted, because rekey:databasePath is not set, so this platform cannot be read";
   return {
     state: read ? withCreationTime(withRecord(state, read), context) : state,
-    findings: identity ? [] : [{ kind: "adopted", why }],
+    findings: identity ? tokenOnly(identity) : [{ kind: "adopted", why }],
   };
 }
 
@@ -318,6 +316,11 @@ function changedFields({ record = {} }: State, read: SecretResponse): string[] {
   return Object.keys(record).filter((name) => {
     return read.record[name] !== undefined && !isSame(record[name], read.record[name]);
   });
+}
+
+/** A database may have one token instead of a password, as the console of a vendor shows it. */
+export function tokenOnly(identity: CredentialName | undefined): Finding[] {
+  return identity === "restToken" ? [{ kind: "tokenOnly" }] : [];
 }
 
 /** What was known before, and is not known any more. */

@@ -1,4 +1,4 @@
-import { outputsAreFormer, RekeyError, RequestError } from "../platform/errors";
+import { outputsAreFormer, RekeyError, RequestError, SettingsError } from "../platform/errors";
 import { canonical, type SecretKind, secretOf, type Subject } from "../platform/secretKind";
 import { isUnknown } from "../records/properties";
 import { type Notice } from "../resource";
@@ -87,9 +87,10 @@ function announcementOf(
     case "claim":
       return undefined;
     case "adopt":
+      // A replacement looks like a new resource: someone who wants a reset by `--replace` is told that there is none.
       return plan.mayReset
         ? { text: `may be ${did}: \`up\` first reads its age, and compares it with rotatedSince.` }
-        : undefined;
+        : { text: `is adopted, and not ${did}: that takes a new version.` };
     case "maybe": {
       const are = plan.names.length > 1 ? "are" : "is";
       return { text: `may be ${did}: ${plan.names.join(" and ")} ${are} not known yet.` };
@@ -208,10 +209,15 @@ export function unknownFailure({ kind }: Subject, failed: RekeyError, canSettle:
   return new RekeyError(failed.code, text, "maybe applied");
 }
 
-/** What a refresh adds, after a space, if a key is rejected: the key may be one that the last `up` saved. */
-export function savedKeyAdvice(service: SecretKind["service"], error: unknown): string {
-  if (!(error instanceof RequestError) || error.status !== 401) return "";
-  const [setting, variable] =
-    service === "management" ? ["rekey:password", "REKEY_PASSWORD"] : ["rekey:queueToken", "REKEY_QUEUE_TOKEN"];
-  return ` A refresh uses the configuration that the last \`up\` saved: if ${setting} was changed since then, run \`pulumi up --refresh\` once more, or set ${variable}.`;
+/** What a refresh or a destroy adds, after a space, to what a setting may have caused: the last `up` has saved it. */
+export function savedKeyAdvice(
+  service: SecretKind["service"],
+  error: unknown,
+  command: "refresh" | "destroy" = "refresh",
+): string {
+  const isRejected = error instanceof RequestError && error.status === 401;
+  if (!isRejected && !(error instanceof SettingsError)) return "";
+  const key = service === "management" ? "rekey:password" : "rekey:queueToken";
+  const setting = isRejected ? key : "a setting";
+  return ` A ${command} uses the configuration that the last \`up\` saved: if ${setting} was changed since then, run \`pulumi ${command} --run-program\`, which uses that of the program.`;
 }

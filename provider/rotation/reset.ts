@@ -4,7 +4,7 @@ import { type CredentialName } from "../records/fields";
 import { jsonText } from "../records/properties";
 import { type SecretResponse } from "../records/response";
 import { type Desired, savesNone } from "./desired";
-import { identityIn } from "./evidence";
+import { identityIn, tokenOnly } from "./evidence";
 import { marksOf, namesIn } from "./marks";
 import { credentialsIn, type Memory, picked, type State } from "./memory";
 import { type Finding, type Learned, type Rotated } from "./findings";
@@ -206,6 +206,7 @@ function notConfirmed(why: string, { memory }: State, { subject, context }: Sess
 /** What a confirmed reset leaves to be said. */
 function problemsOf({ memory, problems = [] }: State, desired: Desired, { context }: Session): Finding[] {
   const unreadable: Finding[] = problems.length > 0 ? [{ kind: "problems", names: problems }] : [];
-  if (!isOlder(memory, desired.rotatedSince, context.now)) return unreadable;
-  return [...unreadable, { kind: "older", why: secondRollAt(memory, desired, context) }];
+  const known = [...unreadable, ...tokenOnly(memory.identity)];
+  if (!isOlder(memory, desired.rotatedSince, context.now)) return known;
+  return [...known, { kind: "older", why: secondRollAt(memory, desired, context) }];
 }

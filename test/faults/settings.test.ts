@@ -88,33 +88,38 @@ describe("faults: missing or saved settings", () => {
     assert.equal(server.requests.length, 0);
   });
 
-  testRow([92, "read: 401", "refresh", "says that the key may be a saved one; 0 resets sent"], async (fixture) => {
-    const { host, server } = await fixture.start({ settings: () => ({ databasePath }) });
-    server.behave("GET", "db", failing(401));
-    server.behave("GET", "orders", failing(401));
-    const database = { ...formerOutputs("db", fixture.adapter), __provider };
-    const limits = {
-      flowControlKey: "orders",
-      paused: false,
-      declared: {},
-      __provider: providerTexts.flowControlLimits,
-    };
-    const assertSaid = async (setting: string, variable: string) => {
-      const advice = `if ${setting} was changed since then, run \`pulumi up --refresh\` once more, or set ${variable}`;
-      await until(() => host.said.includes(advice));
-    };
-    await host.read("db", database);
-    await assertSaid("rekey:password", "REKEY_PASSWORD");
-    await host.read("orders", limits);
-    await assertSaid("rekey:queueToken", "REKEY_QUEUE_TOKEN");
-    // An `up` has the current configuration.
-    const { message } = expectKind(
-      "failed",
-      await host.update("db", database, { databaseId: "db", version: "2", __provider }),
-    );
-    assert.doesNotMatch(message, /--refresh/);
-    assert.equal(server.count("POST", "db"), 0);
-  });
+  testRow(
+    [92, "read: 401", "refresh, destroy", "says that the key may be a saved one; 0 resets sent"],
+    async (fixture) => {
+      const { host, server } = await fixture.start({ settings: () => ({ databasePath }) });
+      server.behave("GET", "db", failing(401));
+      server.behave("GET", "orders", failing(401));
+      const { __provider } = inputsOfDatabase();
+      const database = { ...formerOutputs("db", fixture.adapter), __provider };
+      const limits = {
+        flowControlKey: "orders",
+        paused: false,
+        declared: {},
+        __provider: providerTexts.flowControlLimits,
+      };
+      const adviceOn = (setting: string, command: string) =>
+        `if ${setting} was changed since then, run \`pulumi ${command} --run-program\`, which uses that of the program.`;
+      await host.read("db", database);
+      await until(() => host.said.includes(adviceOn("rekey:password", "refresh")));
+      await host.read("orders", limits);
+      await until(() => host.said.includes(adviceOn("rekey:queueToken", "refresh")));
+      await assert.rejects(host.delete("orders", limits), ({ message }: Error) =>
+        message.includes(adviceOn("rekey:queueToken", "destroy")),
+      );
+      // An `up` has the current configuration.
+      const { message } = expectKind(
+        "failed",
+        await host.update("db", database, { databaseId: "db", version: "2", __provider }),
+      );
+      assert.doesNotMatch(message, /--run-program/);
+      assert.equal(server.count("POST", "db"), 0);
+    },
+  );
 });
 
 /** Of a call that fails: the engine shows what it returns, and what the process prints. */

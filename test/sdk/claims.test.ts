@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { createRequire } from "node:module";
 import * as pulumi from "@pulumi/pulumi";
 import {
+  CredentialVerification,
   FlowControlLimits,
   FlowControlReset,
   PasswordRotation,
@@ -48,6 +49,21 @@ async function refusals(program: () => unknown, options?: MockOptions) {
   const ours = registered.filter(({ inputs }) => inputs["__provider"] !== undefined);
   return Object.fromEntries(await Promise.all(ours.map(async (one) => [one.name, await refusalOf(one)] as const)));
 }
+
+describe("sdk: a resource that ends its program", () => {
+  const mistakes: Readonly<Record<string, (first: PasswordRotation) => unknown>> = {
+    "an option that is not supported": () => new PasswordRotation("b", { databaseId: "other" }, { import: "other" }),
+    "a rotation as access": (first) => new CredentialVerification("b", { access: first as never }),
+  };
+  for (const [what, make] of Object.entries(mistakes)) {
+    it(`refuses those that were constructed before it, because Pulumi registers them: ${what}`, async () => {
+      const registered = await startMocks();
+      const [error = ""] = await errorsOf(() => make(rotate("a", "db")));
+      const [first = assert.fail()] = registered.filter(({ name }) => name === "a");
+      assert.equal(await refusalOf(first), error.replace("RekeyError: ", ""));
+    });
+  }
+});
 
 describe("sdk: two resources of a program for one secret or key", () => {
   const pairs: Readonly<Record<string, { readonly make: () => unknown; readonly message: RegExp }>> = {

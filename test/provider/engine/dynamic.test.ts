@@ -12,16 +12,20 @@ describe("the dynamic provider", () => {
     process.answer = () => databaseText({ password: "p" });
   });
 
-  it("announces a new resource when it is checked, which previews do, unless it is refused, adopted or saved", async () => {
+  it("announces a new resource when it is checked, which previews do, unless it is refused or saved", async () => {
     const { passwordRotation, signingKeyRotation } = process.adapter;
     await passwordRotation.check({}, { ...inputs, verison: 1 });
-    await passwordRotation.check({}, { ...inputs, initialRotation: false });
     await passwordRotation.check(inputs, inputs);
     await signingKeyRotation.check({ __provider }, { __provider, rotateEvery: "30d" });
     assert.deepEqual(process.said, []);
     await passwordRotation.check({}, inputs);
     assert.equal(process.said.length, 1);
     assert.match(process.said.join(), /^Resets the password of database "db", because the resource is new/);
+    await passwordRotation.check({}, { ...inputs, initialRotation: false });
+    assert.match(
+      process.said[1] ?? "",
+      /^Password of database "db": is adopted, and not reset: that takes a new version/,
+    );
   });
 
   it("announces a replacement once", async () => {

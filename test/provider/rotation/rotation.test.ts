@@ -96,6 +96,24 @@ describe("rotation: one reset", () => {
     });
   });
 
+  it("says once that a password is not known if the record shows a REST token only, whose URL is made", async () => {
+    const fake = new FakeRun();
+    fake.canRead = true;
+    const record = { databaseId: "db", endpoint: "db.example.com" };
+    const responseWith = (restToken: string) => ({ record, credentials: { restToken } });
+    fake.readDatabase = () => responseWith("r0");
+    const desired = { ...id, initialRotation: false, version: 1 };
+    const adopted = await apply(undefined, desired, fake.start());
+    assert.match(adopted.notice ?? "", /no password is known, .* REST token: .* connectionUrl is undefined\./);
+    assert.equal((adopted.outputs as unknown as { restUrl: string }).restUrl, "https://db.example.com");
+    assert.equal((await refresh(adopted.outputs, fake.start())).notice, undefined);
+    fake.answer = () => responseWith("r1");
+    const reset = await apply(adopted.outputs, { ...desired, version: 2 }, fake.start());
+    assert.match(reset.notice ?? "", /no password is known/);
+    fake.answer = () => ({ record, credentials: { restToken: "r2", password: "p2" } });
+    assert.equal((await apply(reset.outputs, { ...desired, version: 3 }, fake.start())).notice, undefined);
+  });
+
   it("is sent once in a run, although the engine repeats the call", async () => {
     const fake = new FakeRun();
     const run = fake.start();

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { type Platform, startPlatform } from "../../../../local/platform/index";
 import { resources } from "../../../../provider/engine/resources";
-import { secretOutputsOf } from "../../../../provider/resource";
 import { leaksOf } from "../../../support/canaries";
 import { Plugin } from "../../../support/plugin";
 import { databasePath } from "../../../support/resources";
 import { until } from "../../../support/results";
+import { secretOutputs } from "../../../support/secretOutputs";
 import { Stack } from "../../../support/stack";
 import { type Properties, revealed, secret, secretNames, unknown, urnOf } from "../../../support/wire";
 
@@ -41,7 +41,7 @@ describe("plugin service", () => {
       const { outputs } = await stackOf(type).preview(inputs);
       const resource = resources[type];
       assert.deepEqual(Object.keys(outputs).sort(), Object.keys(resource.outputs).sort());
-      assert.deepEqual(secretNames(outputs), secretOutputsOf(resource).sort());
+      assert.deepEqual(secretNames(outputs), secretOutputs[type]);
       const { [resource.idInput]: own, ...others } = revealed(outputs);
       assert.equal(own, inputs[resource.idInput as never]);
       assert.ok(Object.values(others).every((value) => value === unknown));
