@@ -1,5 +1,5 @@
 import { listAccount, type ListedRecord, showsEmptyToken } from "./platform/accountList";
-import { Connections } from "./platform/connections";
+import { Connections, ServerConnections } from "./platform/connections";
 import { FlowControl, type Queue } from "./platform/flowControl";
 import {
   HttpRequester,
@@ -21,8 +21,9 @@ import { type Settings } from "./settings/settings";
 interface Shared {
   readonly secrets: KnownSecrets;
   readonly queueUser: QueueUser;
-  requests?: { readonly queue: RequestQueue; readonly connections: Connections };
-  probe?: CredentialProbe;
+  requestQueue?: RequestQueue;
+  connections?: Connections;
+  serverConnections?: ServerConnections;
   queue?: Queue;
 }
 
@@ -127,29 +128,43 @@ export class PlatformClient {
   }
 
   probe(request: ProbeRequest): Promise<ProbeResult> {
-    this.shared.probe ??= new CredentialProbe({
-      proxy: this.settings.get("proxy"),
-      extraCertificates: this.settings.get("caFile"),
-      secrets: this.secrets,
-      beforeSend: this.beforeSend,
-    });
-    return this.shared.probe.probe(request);
+    return this.#probe.probe(request);
+  }
+
+  get #probe(): CredentialProbe {
+    const { beforeSend, secrets } = this;
+    return new CredentialProbe({ connections: this.#serverConnections, secrets, beforeSend });
   }
 
   #requester(service: Service): HttpRequester {
-    const { settings, shared, beforeSend, secrets } = this;
-    const { permission, limitMs = Infinity } = this.call;
+    const { settings, shared } = this;
     const proxy = settings.proxyFor(service.baseUrl);
-    const { queue, connections } = (shared.requests ??= {
-      queue: new RequestQueue(settings.get("maxConcurrency"), settings.get("requestsPerSecond")),
-      connections: new Connections({ proxy, extraCertificates: settings.get("caFile") }),
-    });
-    return new HttpRequester(service, connections, queue, {
-      deadlineMs: Math.min(settings.deadlineMs, limitMs),
-      secrets,
-      permission,
+    shared.connections ??= new Connections({ proxy, extraCertificates: settings.get("caFile") });
+    return new HttpRequester(service, shared.connections, this.#requestQueue, {
+      ...this.#requestOptions,
       resetHeaders: settings.preset?.resetHeaders,
-      beforeSend,
     });
+  }
+
+  get #requestOptions(): RequesterOptions {
+    const { settings, beforeSend, secrets } = this;
+    const { permission, limitMs = Infinity } = this.call;
+    return { deadlineMs: Math.min(settings.deadlineMs, limitMs), secrets, permission, beforeSend };
+  }
+
+  get #requestQueue(): RequestQueue {
+    const { settings, shared } = this;
+    return (shared.requestQueue ??= new RequestQueue(
+      settings.get("maxConcurrency"),
+      settings.get("requestsPerSecond"),
+    ));
+  }
+
+  get #serverConnections(): ServerConnections {
+    const { settings, shared } = this;
+    return (shared.serverConnections ??= new ServerConnections({
+      proxy: settings.get("proxy"),
+      extraCertificates: settings.get("caFile"),
+    }));
   }
 }

@@ -124,6 +124,20 @@ export class Connections {
   }
 }
 
+/** Connections to databases and indexes. One without TLS is to this machine, and so not through a proxy. */
+export class ServerConnections {
+  readonly #secure: Connections;
+  readonly #plain = new Connections();
+
+  constructor(settings: ConnectionSettings = {}) {
+    this.#secure = new Connections(settings);
+  }
+
+  to({ protocol }: URL): Connections {
+    return protocol === "https:" ? this.#secure : this.#plain;
+  }
+}
+
 /** What is known of the server at one origin. */
 interface Origin {
   /** Connections that carry no request, the last used one at the end. */
