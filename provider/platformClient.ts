@@ -1,3 +1,4 @@
+import { AclUsers, type RedisAdmin } from "./platform/aclUsers";
 import { listAccount, type ListedRecord, showsEmptyToken } from "./platform/accountList";
 import { Connections, ServerConnections } from "./platform/connections";
 import { FlowControl, type Queue } from "./platform/flowControl";
@@ -129,6 +130,15 @@ export class PlatformClient {
 
   probe(request: ProbeRequest): Promise<ProbeResult> {
     return this.#probe.probe(request);
+  }
+
+  aclUsers(admin: RedisAdmin): AclUsers {
+    return new AclUsers(admin, {
+      ...this.#requestOptions,
+      connections: this.#serverConnections,
+      queue: this.#requestQueue,
+      probe: this.#probe,
+    });
   }
 
   get #probe(): CredentialProbe {

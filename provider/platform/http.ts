@@ -107,14 +107,7 @@ export class HttpRequester implements Requester {
     const facts = factsOf(request, this.service.baseUrl);
     const { deadlineMs, permission = "nothing" } = this.options;
     const isPermitted = permission === "limits" ? isIdempotent(request) : permission === "resets";
-    // A preview or a read that asks for a change is a bug.
-    if (request.method !== "GET" && !isPermitted) {
-      throw new RequestError("not sent", facts, {
-        happened: "it was asked for in a call of the engine that may not change it",
-        advice: "This is a bug of Rekey. Please report it.",
-        code: "REKEY_INTERNAL",
-      });
-    }
+    if (request.method !== "GET" && !isPermitted) throw notPermitted(facts);
     let endsAtMs: number | undefined;
     for (let attempt = 1; ; attempt++) {
       const turn = async () => {
@@ -187,6 +180,15 @@ export class HttpRequester implements Requester {
       transport: connection,
     });
   }
+}
+
+/** A preview or a read that asks for a change is a bug. */
+export function notPermitted(facts: RequestFacts): RequestError {
+  return new RequestError("not sent", facts, {
+    happened: "it was asked for in a call of the engine that may not change it",
+    advice: "This is a bug of Rekey. Please report it.",
+    code: "REKEY_INTERNAL",
+  });
 }
 
 /** Rejects at the deadline, unless the response has arrived, and when the connection ends without one. */

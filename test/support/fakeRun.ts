@@ -117,6 +117,7 @@ export class FakeRun {
         this.probes.push(request);
         return this.probe(request);
       },
+      aclUsers: () => assert.fail("no users are changed here"),
       during: () => platform as PlatformClient,
       ...parts,
     };

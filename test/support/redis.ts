@@ -7,33 +7,40 @@ import { findOnPath } from "./processes";
 import { until } from "./results";
 import { SocketServer } from "./socketServer";
 
-export const hasRedis = findOnPath("redis-server") !== undefined;
+/** `REKEY_REDIS` names another one, such as `valkey-server`. */
+const program = process.env["REKEY_REDIS"] ?? "redis-server";
+export const hasRedis = findOnPath(program) !== undefined;
 
 /** Describes specs that need a real Redis server; skips them if there is none. */
 export function withRedis(title: string, specs: (this: Mocha.Suite) => void): void {
   if (hasRedis) describe(title, specs);
-  else it.skip(`${title} (skipped: there is no redis-server on PATH)`);
+  else it.skip(`${title} (skipped: there is no ${program} on PATH)`);
 }
 
 /** A real Redis, and its URL with the administrator's password. */
 export type RedisServer = Awaited<ReturnType<typeof startRedisServer>>;
 
-/** Starts the `redis-server` on PATH at a free port. It saves nothing, and ends with this process. */
-export async function startRedisServer() {
+/**
+ * Starts the `redis-server` on PATH at a free port. It saves nothing, and ends with this process.
+ *
+ * @param more arguments of it
+ */
+export async function startRedisServer(...more: readonly string[]) {
   const port = await freePort();
-  const args = ["--bind", "127.0.0.1", "--port", String(port), "--requirepass", "admin", "--save", ""];
-  const server = spawn("redis-server", args, { stdio: ["ignore", "pipe", "inherit"] });
+  const args = ["--bind", "127.0.0.1", "--port", String(port), "--requirepass", "admin", "--save", "", ...more];
+  const server = spawn(program, args, { stdio: ["ignore", "pipe", "inherit"] });
   const kill = (): void => void server.kill("SIGKILL");
   process.once("exit", kill);
   const ended = once(server, "close").then(() => process.off("exit", kill));
   let printed = "";
   server.stdout.on("data", (data: Buffer) => (printed += data.toString()));
-  await until(() => printed.includes("Ready to accept connections"));
+  await until(() => printed.includes("Ready to accept connections") || server.exitCode !== null);
+  if (server.exitCode !== null) throw new Error(`${program} ended: ${printed}`);
   const close = async (): Promise<void> => {
     kill();
     await ended;
   };
-  return { url: `redis://:admin@127.0.0.1:${port}`, close };
+  return { url: `redis://:admin@127.0.0.1:${port}`, port, close };
 }
 
 /** A port at which nothing listens. */
