@@ -6,6 +6,7 @@ import { addFaultRoutes, Faults } from "./faults";
 import { addFlowControlRoutes } from "./flowControlRoutes";
 import { addIndexRoutes } from "./indexRoutes";
 import { checkFault, checkFlowControlKey, checkOptions, PlatformOptionError, type PlatformOptions } from "./options";
+import { addNextTokenRoutes } from "./nextTokenRoutes";
 import { type Platform } from "./platform";
 import { addEventRoutes } from "./queue/eventRoutes";
 import { MessageQueue } from "./queue/messageQueue";
@@ -154,6 +155,7 @@ function application(
   app.use(authenticate(schemeOf));
   if (options.requestsPerSecond !== undefined) app.use(rateLimit(options.requestsPerSecond));
   addSecretRoutes(app, stores, options.credentials ?? "never", options.databasePath);
+  if (options.nextToken !== false) addNextTokenRoutes(app, stores, options.credentials ?? "never");
   addIndexRoutes(app, stores);
   addFaultRoutes(app, faults);
   addFlowControlRoutes(app, queue);
