@@ -36,8 +36,8 @@ export interface PlatformOptions {
   readonly nextToken?: boolean | undefined;
   /**
    * URL of a Redis of version 6.2 or newer (`redis://…` or `rediss://…`, with an administrator's credentials), in which
-   * each database is an ACL user whose password a reset replaces. Default: none; the platform then listens for the
-   * Redis protocol itself, but only knows `AUTH` and `PING`.
+   * each database is an ACL user whose password a reset replaces, and which cannot make users. Default: none; the
+   * platform then listens for the Redis protocol itself, but only knows `AUTH`, `PING` and `ACL`.
    */
   readonly redis?: string | undefined;
   /**

@@ -57,7 +57,10 @@ export async function startPlatform(given: PlatformOptions = {}): Promise<Platfo
     errorHandler: () => refusal(400, "request", "its target or its Host header is malformed"),
   });
   const server = createServer((incoming, outgoing) => void listener(incoming, outgoing));
-  const restore = () => Promise.all(all.map((store) => store.restore()));
+  const restore = () => {
+    databaseServer.removeUsers?.();
+    return Promise.all(all.map((store) => store.restore()));
+  };
   const url: string = await restore()
     .catch(refuseRedis)
     .then(() => listen(server, options.port ?? 0))

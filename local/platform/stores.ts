@@ -45,6 +45,8 @@ export interface DatabaseServer {
   withAddress(record: DatabaseRecord): DatabaseRecord;
   /** Replaces the passwords that a database accepts. @returns undefined if it was done synchronously */
   setPasswords(databaseId: string, passwords: readonly string[]): Promise<void> | undefined;
+  /** Removes the users that clients have made with ACL commands. Undefined if a database cannot have any. */
+  removeUsers?(): void;
   close(): Promise<void>;
 }
 
