@@ -40,7 +40,13 @@ describe("README and docs/", () => {
   });
 
   it("name only error codes and variables that exist, and docs/errors.md each code", () => {
-    const known = [...errorCodes, ...settingNames.map(environmentName), "REKEY_SEED", "REKEY_ALLOW_SKIPS"];
+    const known = [
+      ...errorCodes,
+      ...settingNames.map(environmentName),
+      "REKEY_SEED",
+      "REKEY_ALLOW_SKIPS",
+      "REKEY_REDIS",
+    ];
     const unknown = all.flatMap(({ path, text }) =>
       [...text.matchAll(/\bREKEY_[A-Z_]*[A-Z]\b/g)]
         .map(([name]) => name)
