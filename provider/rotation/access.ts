@@ -128,14 +128,18 @@ export function endpointOf(
 }
 
 function hostOf(database: LocatedDatabase, given: string | undefined, setting: FoundSetting | undefined): string {
-  const { databaseId, record: { endpoint } = {} } = database;
+  const { databaseId, record } = database;
+  const endpoint = record?.endpoint;
   const template = given ?? setting?.value ?? "{endpoint}";
-  if (template.includes("{endpoint}") && !endpoint) {
-    refuse("host", `${unknownFor(database)} Set host or rekey:databaseHost without {endpoint}`);
+  if (!endpoint) {
+    const needsEndpoint = template.includes("{endpoint}");
+    if (needsEndpoint) refuse("host", `${unknownFor(database)} Set host or rekey:databaseHost without {endpoint}`);
+    return template.replaceAll("{id}", () => databaseId);
   }
   // A preset completes a short slug. Other templates are used as they are written.
-  if (given === undefined && setting?.source === "preset" && endpoint?.includes(".")) return endpoint;
-  return template.replace(/\{(endpoint|id)\}/g, (_, name) => (name === "id" ? databaseId : (endpoint ?? "")));
+  const isFromPreset = given === undefined && setting?.source === "preset";
+  if (isFromPreset && endpoint.includes(".")) return endpoint;
+  return template.replaceAll("{id}", () => databaseId).replaceAll("{endpoint}", () => endpoint);
 }
 
 function unknownFor({ databaseId, record }: LocatedDatabase): string {

@@ -6,7 +6,7 @@ import { type Resource, type Result } from "../resource";
 import { type Run } from "../run";
 import { accessOf, urlsOf } from "./access";
 import { type Rotated, told } from "./findings";
-import { noteRefresh, tooMany } from "./messages";
+import { noteRefresh, tooMany } from "./announcements";
 import {
   fleetFailure,
   fleetId,
@@ -29,7 +29,7 @@ import {
   planFleet,
 } from "./fleetPlan";
 import { refresh, rotate } from "./rotate";
-import { claimOf, connectionInput, rotationInputs, rotationProblems } from "./rotation";
+import { claimOf, connectionInput, rotationInputs, rotationProblems } from "./rotationInputs";
 
 /** Rotates the passwords of many databases, each by the same rules as a single one. */
 export const passwordRotationFleet: Resource<FleetInputs, FleetOutputs> = {

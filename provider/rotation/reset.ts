@@ -4,7 +4,7 @@ import { type CredentialName } from "../records/fields";
 import { jsonText } from "../records/properties";
 import { type SecretResponse } from "../records/response";
 import { type Desired, savesNone } from "./desired";
-import { identityIn, tokenOnly } from "./evidence";
+import { type BeforeReset, identityIn, tokenOnly } from "./evidence";
 import { marksOf, namesIn } from "./marks";
 import { credentialsIn, type Memory, picked, type State } from "./memory";
 import { type Finding, type Learned, type Rotated } from "./findings";
@@ -16,11 +16,8 @@ import { isShown, save } from "./save";
 import { type Session } from "./session";
 import { secondRollAt } from "./signingKeys";
 
-/** What is known before a reset, after a read if the platform can be read. */
-export interface Before extends Omit<Learned, "state"> {
-  /** Undefined for a new resource that is not adopted. */
-  readonly state: State | undefined;
-  readonly read: SecretResponse | undefined;
+/** What is known before a reset, and what to say of it. */
+export interface Before extends BeforeReset, Omit<Learned, "state"> {
   /** Whether it is saved even if the reset fails. */
   readonly isNews: boolean;
 }
@@ -34,7 +31,7 @@ export interface Before extends Omit<Learned, "state"> {
 export async function sendReset(before: Before, desired: Desired, due: Reset, session: Session): Promise<Rotated> {
   const { subject, run, context, evidence, replaced } = session;
   const { kind } = subject;
-  const unconfirmed = evidence.withPending(before.state, desired, due, before.read, context);
+  const unconfirmed = evidence.withPending(before, desired, due, context);
   const response = await responseToReset(before.read, session);
   try {
     replaced.push(credentialsIn(before.state), before.read?.credentials ?? {});

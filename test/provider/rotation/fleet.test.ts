@@ -586,7 +586,7 @@ describe("fleet: what is said", () => {
       fleet.plan({ databases }).notice,
       `Resets the p${each}, because the resource is new. To keep it, set \`initialRotation: false\`. If it was only renamed, use the option \`aliases\`. So far 12 in this run.`,
     );
-    const adopted = `${each}: is adopted, and not reset: that takes a new version.`;
+    const adopted = `P${each}: is adopted, and not reset: that takes a new version.`;
     assert.equal(fleet.plan({ databases, initialRotation: false }).notice, adopted);
     await fleet.up({ databases });
     const run = fleet.fake.start();
