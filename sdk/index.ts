@@ -1,3 +1,4 @@
+import "../provider/engine/requireNode";
 export {
   type ErrorCode,
   InputError,
