@@ -62,7 +62,7 @@ describe("faults: missing or saved settings", () => {
     server.behave("GET", "db", failing(401));
     server.behave("GET", "orders", failing(401));
     const { __provider } = inputsOfDatabase();
-    const database = { ...formerOutputs("db", fixture.adapter), __provider };
+    const database = { ...(await formerOutputs("db", fixture.adapter)), __provider };
     const limits = {
       flowControlKey: "orders",
       paused: false,
