@@ -6,7 +6,6 @@ import {
   afterSame,
   confirmedMemory,
   countedReset,
-  earlier,
   type Evidence,
   lost,
   pendingReset,
@@ -26,7 +25,7 @@ import {
 } from "./memory";
 import { type Learned } from "./findings";
 import { type Context, type Plan, type Question, type Refusal, type Reset } from "./plan";
-import { dueAt, isFuture } from "./schedule";
+import { dueAt, isFuture, pastTime } from "./schedule";
 
 /**
  * Signing keys come in pairs. A roll makes the next key the current one and generates a new next key, so a read proves
@@ -159,7 +158,7 @@ function afterPending(
   const isByOthers = nextKey !== undefined && shown.currentKey !== nextKey;
   if (isByOthers) return { state: overtaken(saved, pending, read, shown, context), findings: [{ kind: "overtaken" }] };
   if (!pending.canSettle) return { state: saved, findings: [] };
-  const rolledAt = earlier(pending.firstSentAt, context.now.toISOString());
+  const rolledAt = pastTime(pending.firstSentAt, context.now);
   const state = confirmedRoll(saved, [read], rolledAt, context);
   return { state, findings: [{ kind: "settled" }, ...lost(memory.current, state.memory.current)] };
 }
