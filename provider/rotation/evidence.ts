@@ -16,7 +16,7 @@ import {
 } from "./memory";
 import { type Finding, type Learned } from "./findings";
 import { type Context, maySettle, type Reset } from "./plan";
-import { isFuture, readDate } from "./schedule";
+import { isFuture, pastTime, readDate } from "./schedule";
 
 /**
  * What a record proves about the credential by which it is compared:
@@ -198,7 +198,7 @@ function afterRecordRead(saved: State, read: SecretResponse, context: Context): 
 
 /** A read shows the result of the pending reset. */
 function settled(saved: State, pending: PendingReset, read: SecretResponse, context: Context): Learned {
-  const generatedAt = earlier(pending.firstSentAt, context.now.toISOString());
+  const generatedAt = pastTime(pending.firstSentAt, context.now);
   const state = confirmedReset(saved, [read], generatedAt, context);
   return { state, findings: [{ kind: "settled" }, ...lost(saved.memory.current, state.memory.current)] };
 }
@@ -339,6 +339,6 @@ function found(kind: Finding["kind"], names: readonly string[]): Finding[] {
 }
 
 /** The earlier of two times: a clock may have been set back. */
-export function earlier(a: string, b: string): string {
+function earlier(a: string, b: string): string {
   return a < b ? a : b;
 }

@@ -82,6 +82,11 @@ export function isFuture(time: string, now: Date): boolean {
   return Date.parse(time) > now.getTime() + clockToleranceMs;
 }
 
+/** A time, or now if it is that of a clock that was ahead. */
+export function pastTime(time: string, now: Date): string {
+  return isFuture(time, now) ? now.toISOString() : time;
+}
+
 /** The time that is `written` after the last rotation. */
 export function dueAt(last: string, written: string): Date {
   const from = calendar().DateTime.fromISO(last, { zone: "utc" });

@@ -7,7 +7,6 @@ import {
   type BeforeReset,
   confirmedMemory,
   countedReset,
-  earlier,
   type Evidence,
   lost,
   pendingReset,
@@ -27,7 +26,7 @@ import {
 } from "./memory";
 import { type Learned } from "./findings";
 import { type Context, type Plan, type Question, type Refusal, type Reset } from "./plan";
-import { dueAt, isFuture } from "./schedule";
+import { dueAt, isFuture, pastTime } from "./schedule";
 
 /**
  * Signing keys come in pairs. A roll makes the next key the current one and generates a new next key, so a read proves
@@ -149,7 +148,7 @@ function afterPending(saved: State, pending: PendingReset, read: SecretResponse,
   const isByOthers = nextKey !== undefined && shown.currentKey !== nextKey;
   if (isByOthers) return { state: overtaken(saved, pending, read, context), findings: [{ kind: "overtaken" }] };
   if (!pending.canSettle) return { state: saved, findings: [] };
-  const rolledAt = earlier(pending.firstSentAt, context.now.toISOString());
+  const rolledAt = pastTime(pending.firstSentAt, context.now);
   const state = confirmedRoll(saved, [read], rolledAt, context);
   return { state, findings: [{ kind: "settled" }, ...lost(memory.current, state.memory.current)] };
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { passwordRotationFleet } from "../../../provider/rotation/fleet";
 import { type FleetOutputs } from "../../../provider/rotation/fleetOutputs";
-import { type Desired } from "../../../provider/rotation/plan";
+import { type Desired } from "../../../provider/rotation/desired";
 import { type Properties, unknownValue } from "../../../provider/records/properties";
 import { Team } from "../../support/age";
 import { asShown, FakeRun, passwordRotation, rejected, type SavedRotation, unconfirmed } from "../../support/fakeRun";
