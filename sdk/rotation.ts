@@ -83,8 +83,8 @@ export interface RotationArgs extends TriggerArgs {
   /**
    * Whether the credentials are saved in the state, as secrets. With `false` only marks of them are, and the outputs
    * with credentials are undefined: a program that uses one stops (`REKEY_NOT_SAVED`). It needs `encryptFor`, or a
-   * platform that shows them, and nothing is reset otherwise. Changing it resets nothing: after a
-   * change to `false`, older states and backups still have the credentials, so set a new `version` as well.
+   * platform that shows them, and nothing is reset otherwise. A change takes effect with the next reset: set a new
+   * `version` to remove what is saved now. Older states and backups still have it.
    *
    * @default true
    */
@@ -92,8 +92,7 @@ export interface RotationArgs extends TriggerArgs {
   /**
    * Recipients of [age](https://age-encryption.org) (`age1…`), for whom `encryptedCredentials` is encrypted. One that
    * cannot be used is refused before anything is sent. If the encryption fails later, new credentials are saved as
-   * secrets (`REKEY_NOT_ENCRYPTED`). Changing the recipients resets nothing: the credentials are encrypted again if
-   * they are saved or can be read, otherwise with the next reset.
+   * secrets (`REKEY_NOT_ENCRYPTED`). A change takes effect with the next reset.
    *
    * @default none
    * @example

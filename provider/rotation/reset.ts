@@ -103,7 +103,7 @@ async function afterResponse(unconfirmed: State, response: SecretResponse, sessi
   }
   if (verdict === "hidden" && last.verdict !== "former") return confirm(unconfirmed, [others], session, last);
   const why = verdict === "hidden" ? "reads still show" : "its response contains";
-  const state = withDelivered(unconfirmed, others);
+  const state = verdict === "hidden" ? withDelivered(unconfirmed, others) : unconfirmed;
   return { state, failure: notConfirmed(`${why} the old one`, unconfirmed, session), findings: [] };
 }
 
@@ -116,7 +116,8 @@ function withDelivered(unconfirmed: State, { credentials }: SecretResponse): Sta
 /** A response that does not show the identity may repeat what was known before: that is not proven to be current. */
 function withoutKnown(response: SecretResponse, memory: Memory): SecretResponse {
   const marks = marksOf(memory, response.credentials);
-  const names = namesIn(marks).filter((name) => marks[name] !== memory.current[name]);
+  const known = [...memory.former, ...Object.values(memory.current)];
+  const names = namesIn(marks).filter((name) => !known.includes(marks[name] as string));
   return { ...response, credentials: picked(response.credentials, names) };
 }
 
@@ -142,7 +143,8 @@ function confirm(
   last: LastRead = {},
 ): Rotated {
   const { lastSentAt = "" } = unconfirmed.memory.pending ?? {};
-  const state = evidence.confirmed(unconfirmed, responses, lastSentAt, context);
+  // What an earlier one has delivered is replaced, too.
+  const state = evidence.confirmed({ ...unconfirmed, otherFields: undefined }, responses, lastSentAt, context);
   const values = credentialsIn(state);
   // What was known, or shown by a read before.
   const expected = new Set([unconfirmed.memory.current, ...reads].flatMap((one) => Object.keys(one)));
