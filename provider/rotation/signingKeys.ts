@@ -156,8 +156,10 @@ function afterPending(
   const { memory } = saved;
   const { nextKey } = memory.current;
   const isByOthers = nextKey !== undefined && shown.currentKey !== nextKey;
+  // Half of another pair is not enough: receivers need both.
+  const isHalf = isByOthers && shown.nextKey === undefined;
+  if (isHalf || (!isByOthers && !pending.canSettle)) return { state: saved, findings: [] };
   if (isByOthers) return { state: overtaken(saved, pending, read, shown, context), findings: [{ kind: "overtaken" }] };
-  if (!pending.canSettle) return { state: saved, findings: [] };
   const rolledAt = pastTime(pending.firstSentAt, context.now);
   const state = confirmedRoll(saved, [read], rolledAt, context);
   return { state, findings: [{ kind: "settled" }, ...lost(memory.current, state.memory.current)] };

@@ -100,7 +100,7 @@ export class RotatedSecret {
   }
 
   import(does: PlatformDoes): Promise<Came> {
-    return this.#call(does, (run) => this.#resource.import(this.id, run) as Promise<Result<Properties>>);
+    return this.#call(does, (run) => this.#resource.import(this.id, run));
   }
 
   async #call(does: PlatformDoes, act: (run: Run) => Promise<Result<Properties>>): Promise<Came> {

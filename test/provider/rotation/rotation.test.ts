@@ -266,7 +266,7 @@ describe("rotation: credentials that are not saved", () => {
     const { outputs: refreshed, warning } = await refresh(outputs, fake.start());
     broken.mock.restore();
     assert.deepEqual(refreshed, outputs);
-    assert.match(warning ?? "", /was read, but could not be encrypted for encryptFor, so the saved state stays/);
+    assert.match(warning ?? "", /was read, but could not be encrypted for encryptFor.*The saved state stays/);
   });
 });
 
