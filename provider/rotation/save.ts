@@ -89,12 +89,14 @@ export function isShown(memory: Memory, name: CredentialName, reads: readonly Cr
 
 /** The state without the values that are not to be in it, and are elsewhere. */
 function withoutSaved(state: State, reads: readonly Credentials[]): State {
-  const { memory, otherFields: _unknown, ...rest } = state;
+  const { otherFields, ...rest } = state;
+  const { memory } = rest;
   if (memory.form?.saveCredentials !== false) return state;
   const leaving = namesIn(memory.current).filter((name) => {
     return isInFile(memory, memory.current[name]) || isShown(memory, name, reads);
   });
-  return withoutValues({ ...rest, memory }, leaving);
+  // While a reset is pending, they may be the only copy of what its response has delivered.
+  return withoutValues(memory.pending ? { ...rest, otherFields } : rest, leaving);
 }
 
 /** What is still in the state, although the program does not want it there: it is nowhere else. */
