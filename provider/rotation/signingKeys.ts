@@ -93,7 +93,8 @@ function confirmedRoll(
   const values = valuesIn(responses);
   const shown = marksOf(memory, values);
   // The former next key is the current one, although nothing may show it, unless it was current before.
-  const isNextKnown = before.nextKey !== undefined && !memory.former.includes(before.nextKey);
+  const wasCurrent = [before.currentKey, ...memory.former].some((mark) => mark === before.nextKey);
+  const isNextKnown = before.nextKey !== undefined && !wasCurrent;
   const rolled: Marks = isNextKnown ? { currentKey: before.nextKey } : {};
   const current: Marks = { ...rolled, ...shown };
   const currentKey = shown.currentKey === undefined && isNextKnown ? unconfirmed.nextKey : undefined;

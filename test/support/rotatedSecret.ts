@@ -139,7 +139,7 @@ export async function resetSecret(
     id,
     at,
     record = {},
-  }: Partial<Pick<RotatedSecret, "kind" | "id">> & { at?: Date | undefined; record?: Properties } = {},
+  }: { kind?: SecretKind | undefined; id?: string; at?: Date | undefined; record?: Properties } = {},
 ): Promise<RotatedSecret> {
   const secret = new RotatedSecret(kind, undefined, id);
   if (at) secret.fake.time = at;
