@@ -162,7 +162,7 @@ export function valuesIn(responses: readonly SecretResponse[]): Credentials {
 
 /** The state after a confirmed reset, without the values that it has replaced. */
 export function countedReset(unconfirmed: State, responses: readonly SecretResponse[], rotatedAt: string): State {
-  const empty: State = { ...withoutValues(unconfirmed), problems: [] };
+  const empty: State = { ...withoutValues(unconfirmed), otherFields: undefined, problems: [] };
   return {
     ...responses.reduce(withRecord, empty),
     rotatedAt,

@@ -4,7 +4,7 @@ import { type CredentialName } from "../records/fields";
 import { jsonText } from "../records/properties";
 import { type SecretResponse } from "../records/response";
 import { type Desired, savesNone } from "./desired";
-import { type BeforeReset, identityIn, tokenOnly } from "./evidence";
+import { type BeforeReset, identityIn, tokenOnly, type Verdict } from "./evidence";
 import { marksOf, namesIn } from "./marks";
 import { credentialsIn, type Memory, picked, type State } from "./memory";
 import { type Finding, type Learned, type Rotated } from "./findings";
@@ -92,9 +92,9 @@ async function afterReset(
 
 /** A response confirms a reset if it shows another credential than before, or if it shows none and no read does. */
 async function afterResponse(unconfirmed: State, response: SecretResponse, session: Session): Promise<Rotated> {
-  const { context, evidence } = session;
+  const { context } = session;
   const { memory } = unconfirmed;
-  const verdict = evidence.compare(memory, marksOf(memory, response.credentials), context);
+  const verdict = verdictOn(response, memory, session);
   if (verdict === "new") return complete(unconfirmed, response, session);
   const others = withoutKnown(response, memory);
   const last: LastRead = context.canRead ? await readUntilChanged(session, memory) : {};
@@ -111,6 +111,16 @@ async function afterResponse(unconfirmed: State, response: SecretResponse, sessi
 function withDelivered(unconfirmed: State, { credentials }: SecretResponse): State {
   const isNone = Object.keys(credentials).length === 0;
   return isNone ? unconfirmed : { ...unconfirmed, otherFields: jsonText(credentials) };
+}
+
+/**
+ * A response may show what identifies the secret better than what reads show: a password that they mask, while their
+ * token stays the same.
+ */
+function verdictOn({ credentials }: SecretResponse, memory: Memory, { context, evidence }: Session): Verdict {
+  const shown = marksOf(memory, credentials);
+  const identity = context.kind.identities.find((name) => name === memory.identity || shown[name] !== undefined);
+  return evidence.compare({ ...memory, identity }, shown, context);
 }
 
 /** A response that does not show the identity may repeat what was known before: that is not proven to be current. */

@@ -88,7 +88,8 @@ function confirmedRoll(
   const values = valuesIn(responses);
   const shown = marksOf(memory, values);
   // The former next key is the current one, although nothing may show it, unless it was current before.
-  const isNextKnown = before.nextKey !== undefined && !memory.former.includes(before.nextKey);
+  const wasCurrent = [before.currentKey, ...memory.former].some((mark) => mark === before.nextKey);
+  const isNextKnown = before.nextKey !== undefined && !wasCurrent;
   const rolled: Marks = isNextKnown ? { currentKey: before.nextKey } : {};
   const current: Marks = { ...rolled, ...shown };
   const currentKey = shown.currentKey === undefined && isNextKnown ? unconfirmed.nextKey : undefined;
@@ -146,7 +147,11 @@ function afterPending(saved: State, pending: PendingReset, read: SecretResponse,
   const shown = marksOf(memory, read.credentials);
   const { nextKey } = memory.current;
   const isByOthers = nextKey !== undefined && shown.currentKey !== nextKey;
-  if (isByOthers) return { state: overtaken(saved, pending, read, context), findings: [{ kind: "overtaken" }] };
+  if (isByOthers) {
+    // Half of another pair is not enough: receivers need both.
+    if (shown.nextKey === undefined) return { state: saved, findings: [] };
+    return { state: overtaken(saved, pending, read, context), findings: [{ kind: "overtaken" }] };
+  }
   if (!pending.canSettle) return { state: saved, findings: [] };
   const rolledAt = pastTime(pending.firstSentAt, context.now);
   const state = confirmedRoll(saved, [read], rolledAt, context);

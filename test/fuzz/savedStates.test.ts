@@ -28,7 +28,7 @@ async function savedStates(): Promise<Saved[]> {
   const adopted = new RotatedSecret(databasePassword, undefined, databaseId);
   await adopted.up({ version, initialRotation: false }, { shows: { password: "p" }, record });
   const lost = reset.copy();
-  for (const _ of [1, 2, 3]) await lost.up({ version: "8" }, { responds: isLost });
+  for (let nth = 1; nth <= 3; nth++) await lost.up({ version: "8" }, { responds: isLost });
   const all = [reset, adopted, lost].map(({ outputs }) => ({ ...outputs, __provider }));
   return all.map((outputs, nth) => ({ outputs, version: nth === 2 ? "8" : version }));
 }

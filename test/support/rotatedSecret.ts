@@ -100,7 +100,7 @@ export class RotatedSecret {
   }
 
   import(does: PlatformDoes): Promise<Came> {
-    return this.#call(does, (run) => this.#resource.import(this.id, run) as Promise<Result<Properties>>);
+    return this.#call(does, (run) => this.#resource.import(this.id, run));
   }
 
   async #call(does: PlatformDoes, act: (run: Run) => Promise<Result<Properties>>): Promise<Came> {
@@ -139,7 +139,7 @@ export async function resetSecret(
     id,
     at,
     record = {},
-  }: Partial<Pick<RotatedSecret, "kind" | "id">> & { at?: Date | undefined; record?: Properties } = {},
+  }: { kind?: SecretKind | undefined; id?: string; at?: Date | undefined; record?: Properties } = {},
 ): Promise<RotatedSecret> {
   const secret = new RotatedSecret(kind, undefined, id);
   if (at) secret.fake.time = at;
