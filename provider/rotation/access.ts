@@ -9,7 +9,7 @@ import {
   portProblem,
 } from "../platform/endpoint";
 import { InputError } from "../platform/errors";
-import { databasePassword, type Subject } from "../platform/secretKind";
+import { type Subject } from "../platform/secretKind";
 import { type DatabaseRecord } from "../records/database";
 import { orUndefined } from "../records/fields";
 import { type Run } from "../run";
@@ -51,10 +51,10 @@ const triable = ["password", "restToken", "token"] as const;
 /** Undefined for a secret that cannot be tried: of signing keys, a read is the proof. */
 export function accessOf(subject: Subject, state: State, run: Run): Access | undefined {
   const { kind, id } = subject;
-  if (kind !== databasePassword && kind.probe === undefined) return undefined;
+  if (!kind.connects && kind.probe === undefined) return undefined;
   const { memory, rotationCount, record } = state;
   const { endpoint, port, tls } = record ?? {};
-  const isDatabase = kind === databasePassword;
+  const isDatabase = kind.connects === true;
   const located = isDatabase && {
     record: record && ({ endpoint, port, tls } as DatabaseRecord),
     connection: memory.connection,
@@ -75,7 +75,7 @@ export function accessOf(subject: Subject, state: State, run: Run): Access | und
  */
 export function urlsOf({ kind, id }: Subject, { record = {}, memory, password, restToken }: State, { options }: Run) {
   const { settings } = options;
-  if (kind !== databasePassword) {
+  if (!kind.connects) {
     return { connectionUrl: undefined, restUrl: kind.restUrl?.(record, settings.preset?.indexHost) };
   }
   const { connection = {} } = memory;

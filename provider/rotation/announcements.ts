@@ -64,7 +64,7 @@ function announcementOf(announced: Announced, isTentative: boolean): Said | unde
 }
 
 function postponed({ subject, ...announced }: Announced, waits: WaitingReset): Said {
-  const reset = subject.kind.minInterval === undefined ? "reset" : "roll";
+  const reset = subject.kind.rolls ? "roll" : "reset";
   const why = reasonOf(waits, { subject, ...announced });
   return { text: `is due for a ${reset}, because ${why} It is postponed: ${waits.why}.`, isWarning: true };
 }
@@ -92,7 +92,7 @@ function resetAnnouncement(announced: Announced, due: Reset, isTentative: boolea
   const first = isTentative
     ? " It is read first: if that shows that the last one was applied, what was read is saved instead."
     : "";
-  const does = subject.kind.minInterval === undefined ? "Resets" : "Rolls";
+  const does = subject.kind.rolls ? "Rolls" : "Resets";
   return { does, text: `because ${reasonOf(due, announced)}${first}`, secrets: [secret] };
 }
 

@@ -300,7 +300,7 @@ export function adopted(desired: Desired, read: SecretResponse | undefined, cont
  */
 function withCreationTime(state: State, { kind, now }: Context): State {
   const seconds = state.record?.["creationTime"];
-  const isAdopted = progressOf(state).outcome === "adopted" && kind.minInterval === undefined;
+  const isAdopted = progressOf(state).outcome === "adopted" && !kind.rolls;
   if (!isAdopted || typeof seconds !== "number") return state;
   const at = new Date(seconds * 1000);
   if (Number.isNaN(at.getTime()) || isFuture(at.toISOString(), now)) return state;

@@ -6,8 +6,8 @@ import { type Said } from "./findings";
 
 /** A notice about one secret. */
 export function noticeAbout(subject: Subject, said: Said): Notice {
-  const { noun, word, onlyId } = subject.kind;
-  const secret = isUnknown(subject.id) && onlyId === undefined ? `${word} of the ${noun}` : secretOf(subject);
+  const { noun, word, hasId } = subject.kind;
+  const secret = isUnknown(subject.id) && hasId ? `${word} of the ${noun}` : secretOf(subject);
   return notice(secret, said);
 }
 
@@ -24,10 +24,10 @@ export function notice(secret: string, { does, text, isWarning }: Said): Notice 
  * @param isLast whether no other one is sent without a new version
  */
 export function unknownFailure({ kind }: Subject, failed: RekeyError, canSettle: boolean, isLast = false): RekeyError {
-  const { noun, minInterval } = kind;
+  const { noun, rolls } = kind;
   const advice = failed instanceof RequestError ? failed.advice : "";
   const what = failed.text.endsWith(advice) ? failed.text.slice(0, failed.text.length - advice.length) : failed.text;
-  const when = minInterval === undefined ? "right away" : "once minInterval has passed";
+  const when = rolls ? "once minInterval has passed" : "right away";
   const text = `${what.trim()}
 ${outputsAreFormer} Run \`up\` again ${when}, with rekey:scheduledResets on: ${nextStep(noun, canSettle, isLast)}`;
   return new RekeyError(failed.code, text, "maybe applied");

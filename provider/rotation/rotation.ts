@@ -1,5 +1,5 @@
 import { InputError, RekeyError } from "../platform/errors";
-import { databasePassword, type SecretKind, type Subject } from "../platform/secretKind";
+import { type SecretKind, type Subject } from "../platform/secretKind";
 import { idProblem, isSameId } from "../records/fields";
 import { isUnknown } from "../records/properties";
 import {
@@ -45,8 +45,8 @@ class SecretRotation implements Resource<Desired, RotationOutputs> {
   readonly inputs = (schemas: Schemas) => {
     const { idInput, onlyId, kind } = this;
     const ofKind = {
-      ...(kind === databasePassword && connectionInput(schemas)),
-      ...(kind.minInterval !== undefined && { minInterval: intervalOf(schemas, true) }),
+      ...(kind.connects && connectionInput(schemas)),
+      ...(kind.rolls && { minInterval: intervalOf(schemas, true) }),
     };
     if (onlyId !== undefined) return { required: [], schemas: { ...rotationInputs(schemas), ...ofKind } };
     return { required: [idInput], schemas: { [idInput]: schemas.id, ...rotationInputs(schemas), ...ofKind } };

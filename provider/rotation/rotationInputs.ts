@@ -1,5 +1,5 @@
 import { hostTemplateProblem, portProblem } from "../platform/endpoint";
-import { canonical, databasePassword, ownerOf, type SecretKind, type Subject } from "../platform/secretKind";
+import { canonical, ownerOf, type SecretKind, type Subject } from "../platform/secretKind";
 import { isObject } from "../records/fields";
 import { isUnknown } from "../records/properties";
 import { type Claim, type InputProblem, type Schemas } from "../resource";
@@ -47,7 +47,7 @@ export function rotationProblems(
   run: Run,
 ): InputProblem[] {
   const problems: InputProblem[] = [];
-  if (kind === databasePassword) {
+  if (kind.connects) {
     // A wrong setting is reported before anything is sent.
     const setting = run.options.settings.databaseHost;
     const problem = isUnknown(connection) ? undefined : plainTextProblem(connection ?? {}, setting);

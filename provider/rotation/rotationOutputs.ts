@@ -1,5 +1,5 @@
 import { InternalError } from "../platform/errors";
-import { databasePassword, type SecretKind, secretOf, type Subject } from "../platform/secretKind";
+import { type SecretKind, secretOf, type Subject } from "../platform/secretKind";
 import { jsonText } from "../records/properties";
 import { type Resource, type Result } from "../resource";
 import { type Run } from "../run";
@@ -17,22 +17,21 @@ const outputsOfReset = ["outcome", "rotatedAt", "adoptedAt", "rotationCount", "r
 
 /** All outputs of a rotation, and which of them are secret. */
 export function outputTable(kind: SecretKind): Resource<never, never>["outputs"] {
-  const { idInput, table, restUrl, minInterval, probe } = kind;
-  const isDatabase = kind === databasePassword;
+  const { idInput, table, restUrl, rolls, connects, probe } = kind;
   const plain = [
     idInput,
     ...(Object.keys(table.fields).length > 0 ? ["record", "exactIntegers"] : []),
     "problems",
     ...(restUrl ? ["restUrl"] : []),
     ...outputsOfReset,
-    ...(minInterval === undefined ? [] : ["currentKeySince"]),
+    ...(rolls ? ["currentKeySince"] : []),
     "encryptedCredentials",
   ];
   const secrets = [
     ...Object.values(table.credentials),
     "otherFields",
-    ...(isDatabase ? ["connectionUrl", "restUrl"] : []),
-    ...(isDatabase || probe ? ["access"] : []),
+    ...(connects ? ["connectionUrl", "restUrl"] : []),
+    ...(connects || probe ? ["access"] : []),
     "memory",
   ];
   const names = [...plain, ...secrets];
