@@ -430,7 +430,7 @@ describe("fleet: what is said", () => {
     for (const [more, changing] of [
       [{ rotateEvery: "30d" }, "memory,nextRotationAt"],
       [{ connection: { port: 7 } }, "access,connectionUrls,memory"],
-      [{ saveCredentials: false }, "access,connectionUrls,credentials,encryptedCredentials,memory"],
+      [{ saveCredentials: false }, ""],
       [{ version: 2 }, undefined],
       [{ databases: of("a") }, undefined],
     ] as const) {
