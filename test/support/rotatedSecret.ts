@@ -1,7 +1,7 @@
 import { databasePassword, type SecretKind } from "../../provider/platform/secretKind";
 import { type Credentials } from "../../provider/records/fields";
 import { type SecretResponse } from "../../provider/records/response";
-import { type Resource, type Result } from "../../provider/resource";
+import { type Notice, type Resource, type Result } from "../../provider/resource";
 import { type Desired } from "../../provider/rotation/desired";
 import { credentialsIn, type Memory, readMemory, type State, stateIn } from "../../provider/rotation/memory";
 import { type Context } from "../../provider/rotation/plan";
@@ -95,6 +95,12 @@ export class RotatedSecret {
     );
   }
 
+  /** The texts of a preview's notices, in lines. */
+  preview(desired: Desired): string {
+    const inputs = { ...desired, [this.kind.idInput]: this.id };
+    return textsOf(this.#resource.plan(this.outputs, inputs, this.fake.start()).notices);
+  }
+
   refresh(does: PlatformDoes): Promise<Came> {
     return this.#call(does, (run) => this.#resource.refresh(this.outputs ?? {}, run));
   }
@@ -112,8 +118,7 @@ export class RotatedSecret {
     if (result instanceof Error) return { code: result.code ?? result.name, message: result.message, said: "", sent };
     this.outputs = JSON.parse(JSON.stringify(result.outputs)) as Properties;
     const { failure, notices = [] } = result;
-    const said = notices.map(({ text }) => text.replace(/^.*?: /, "")).join("\n");
-    return { code: failure?.code, message: failure?.message, said, sent };
+    return { code: failure?.code, message: failure?.message, said: textsOf(notices), sent };
   }
 
   #meet({ shows, showsAfter = shows, responds = {}, record = {} }: PlatformDoes): void {
@@ -123,6 +128,11 @@ export class RotatedSecret {
     fake.readDatabase = (_, resets) => ({ record, credentials: (resets > before ? showsAfter : shows) ?? {} });
     fake.answer = () => ({ record, ...(typeof responds === "function" ? responds() : { credentials: responds }) });
   }
+}
+
+/** The texts of notices without their subject, in lines. */
+function textsOf(notices: readonly Notice[]): string {
+  return notices.map(({ text }) => text.replace(/^.*?: /, "")).join("\n");
 }
 
 /** Hours since the begin of 2026. */

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { signingKeys } from "../../../provider/platform/secretKind";
 import { type Credentials } from "../../../provider/records/fields";
+import { type SecretResponse } from "../../../provider/records/response";
 import { recordEvidence, type Verdict } from "../../../provider/rotation/evidence";
 import { type Learned } from "../../../provider/rotation/findings";
 import { marksOf } from "../../../provider/rotation/marks";
@@ -71,148 +72,191 @@ async function makeKeys() {
 type Secrets = Awaited<ReturnType<typeof makePasswords>>;
 type Keys = Awaited<ReturnType<typeof makeKeys>>;
 
+/** What is compared with a secret, by what happened to that. */
+type Table<Secrets, Case> = { readonly [Of in keyof Secrets]?: Readonly<Record<string, Case>> };
+
+/** What one read shows. */
+interface Read {
+  readonly shown: Credentials;
+  readonly record?: Readonly<Record<string, unknown>>;
+  readonly findings: string;
+  /** Default: what was saved before. */
+  readonly saved?: Credentials;
+}
+
+const verdicts: Table<Secrets, { readonly shown: Credentials; readonly verdict: Verdict }> = {
+  reset: {
+    "the same password is current": { shown: all(2), verdict: "current" },
+    "the same password is current, whatever the token": { shown: { ...all(1), password: "p2" }, verdict: "current" },
+    "what the reset has replaced is former": { shown: all(1), verdict: "former" },
+    "what the reset has replaced is former, whatever the token": {
+      shown: { ...all(2), password: "p1" },
+      verdict: "former",
+    },
+    "another password is new, whatever the token": { shown: { ...all(2), password: "p3" }, verdict: "new" },
+    "a record without the password proves nothing": { shown: { restToken: "r3" }, verdict: "hidden" },
+  },
+  changed: { "what someone else has replaced is former": { shown: all(2), verdict: "former" } },
+  withToken: {
+    "the same token is current": { shown: { restToken: "r1" }, verdict: "current" },
+    "the same token is current, whatever the password": { shown: all(1), verdict: "current" },
+    "another token is new": { shown: { restToken: "r2" }, verdict: "new" },
+    "a record without the token proves nothing": { shown: { password: "p1" }, verdict: "hidden" },
+  },
+  withNothing: {
+    "the first record that shows a password is new": { shown: all(1), verdict: "new" },
+    "a record that shows nothing proves nothing": { shown: {}, verdict: "hidden" },
+  },
+  lost: {
+    "what the reset is to replace is former": { shown: all(2), verdict: "former" },
+    "another password is new": { shown: all(3), verdict: "new" },
+  },
+  lostAfterAnother: { "what was shown just before the reset is former": { shown: all(3), verdict: "former" } },
+};
+
+const reads: Table<Secrets, Read> = {
+  reset: {
+    "nothing is said of what is unchanged": { shown: all(2), record: { port: 1 }, findings: "" },
+    "a field that differs is named": { shown: all(2), record: { port: 2 }, findings: "drift: port" },
+    "another token is saved": {
+      shown: { ...all(3), password: "p2" },
+      findings: "drift: restToken",
+      saved: { ...all(3), password: "p2" },
+    },
+    "a token that is hidden stays": { shown: { password: "p2" }, findings: "notCompared" },
+    "without the password, only fields are taken": {
+      shown: { restToken: "r3" },
+      record: { port: 2 },
+      findings: "drift: port; notCompared",
+    },
+    "another password is saved": { shown: all(3), findings: "drift: password,restToken", saved: all(3) },
+    "another password without a token is saved alone": {
+      shown: { password: "p3" },
+      findings: "drift: password; unknown: restToken",
+      saved: { password: "p3" },
+    },
+    "a former password changes nothing": { shown: all(1), findings: "notCompared" },
+  },
+  withPassword: { "a token is saved": { shown: all(1), findings: "read: restToken", saved: all(1) } },
+  withNothing: { "both are saved": { shown: all(1), findings: "read: password,restToken", saved: all(1) } },
+  notShown: {
+    "what is hidden still is not known": { shown: {}, findings: "unknown" },
+    "what is shown is saved": { shown: all(3), findings: "read: password,restToken", saved: all(3) },
+  },
+  lost: {
+    "another password settles it": { shown: all(3), findings: "settled", saved: all(3) },
+    "another password without a token settles it": {
+      shown: { password: "p3" },
+      findings: "settled; unknown: restToken",
+      saved: { password: "p3" },
+    },
+    "what it is to replace leaves it open": { shown: all(2), findings: "" },
+    "what was replaced before leaves it open": { shown: all(1), findings: "" },
+    "another token leaves it open": { shown: { restToken: "r3" }, findings: "" },
+  },
+  lostBlindly: { "another password leaves it open": { shown: all(3), findings: "" } },
+};
+
+interface KeyRead extends Omit<Read, "record"> {
+  readonly account?: typeof here;
+  /** When the keys were last rolled, and how old both are, as far as known. Default: as before. */
+  readonly rolledAt?: number;
+  readonly ages?: readonly [current: number | undefined, next: number | undefined];
+}
+
+const keyVerdicts: Table<Keys, { readonly hours?: number; readonly shown: Credentials; readonly verdict: Verdict }> = {
+  rolled: {
+    "the same pair is current": { shown: pair(2), verdict: "current" },
+    "the pair before it is former for a day": { hours: 25, shown: pair(1), verdict: "former" },
+    "the pair before it is current if it is still shown then": { hours: 26, shown: pair(1), verdict: "new" },
+    "the next key as the current one is new, even alone": { shown: { currentKey: "k3" }, verdict: "new" },
+    "another pair is new": { shown: pair(8), verdict: "new" },
+    "half of another pair proves nothing": { shown: { currentKey: "k8" }, verdict: "hidden" },
+    "a next key alone proves nothing": { shown: { nextKey: "k8" }, verdict: "hidden" },
+  },
+  lost: {
+    "what it is to replace is former, however late": { hours: 999, shown: pair(2), verdict: "former" },
+    "what was replaced before is former, however late": { hours: 999, shown: pair(1), verdict: "former" },
+    "the next pair is new": { shown: pair(3), verdict: "new" },
+  },
+};
+
+const drift = "drift: currentKey,nextKey";
+const noticedOnce = { findings: drift, saved: pair(3), rolledAt: 6, ages: [2, undefined] } as const;
+const overtaken = { findings: "overtaken", saved: pair(8), rolledAt: 6, ages: [5, 5] } as const;
+const there = { account: "b", address: "https://b" };
+
+const keyReads: Table<Keys, KeyRead> = {
+  lost: {
+    "the next pair settles it": { shown: pair(3), findings: "settled", saved: pair(3), ages: [2, 5] },
+    "half of another pair leaves it open": { shown: { currentKey: "k8" }, findings: "" },
+    "another pair ends it: someone else has rolled": { shown: pair(8), ...overtaken },
+  },
+  lostWithHalf: {
+    "the next key as the current one settles it": {
+      shown: { currentKey: "k3" },
+      findings: "settled; unknown: nextKey",
+      saved: { currentKey: "k3" },
+      ages: [2, 5],
+    },
+  },
+  lostBlindly: {
+    "the next pair leaves it open": { shown: pair(3), findings: "" },
+    "another pair ends it: someone else has rolled": { shown: pair(8), ...overtaken },
+  },
+  rolled: {
+    "one roll by someone else is saved, with the age of the current key": { shown: pair(3), ...noticedOnce },
+    "two rolls by someone else are saved": {
+      shown: pair(8),
+      findings: drift,
+      saved: pair(8),
+      rolledAt: 6,
+      ages: [undefined, undefined],
+    },
+    "half of another pair is not saved": { shown: { currentKey: "k8" }, findings: "notCompared" },
+    "a former pair changes nothing": { shown: pair(1), findings: "notCompared" },
+    "another pair of another account is not compared": { shown: pair(20), account: there, findings: "notCompared" },
+    "a known pair of another account shows that both are the same": { shown: pair(2), account: there, findings: "" },
+    "the next pair of another account, too": { shown: pair(3), account: there, ...noticedOnce },
+  },
+};
+
 /** `drift: password,restToken; notCompared` */
 function findingsIn({ findings }: Learned): string {
   return findings.map(({ kind, names = [] }) => kind + (names.length > 0 ? `: ${names.join()}` : "")).join("; ");
+}
+
+/** Tests all cases of a table, by what happened to the secret. */
+function eachIn<Secrets, Case>(table: Table<Secrets, Case>, test: (of: keyof Secrets, one: Case) => void): void {
+  for (const [of, cases] of Object.entries<Readonly<Record<string, Case>> | undefined>(table)) {
+    for (const [title, one] of Object.entries(cases ?? {})) {
+      it(`${of}: ${title}`, () => test(of as keyof Secrets, one));
+    }
+  }
+}
+
+function response(credentials: Credentials): SecretResponse {
+  return { record: {}, credentials, exactIntegers: {}, problems: [] };
 }
 
 describe("evidence: passwords", () => {
   let secrets: Secrets;
   before(async () => void (secrets = await makePasswords()));
 
-  const verdicts: Readonly<Record<string, { of: keyof Secrets; shown: Credentials; verdict: Verdict }>> = {
-    "the password of the last reset is current": { of: "reset", shown: all(2), verdict: "current" },
-    "the password of the last reset is current, whatever the token": {
-      of: "reset",
-      shown: { password: "p2", restToken: "r1" },
-      verdict: "current",
-    },
-    "what the last reset has replaced is former": { of: "reset", shown: all(1), verdict: "former" },
-    "a former password is former, whatever the token": {
-      of: "reset",
-      shown: { password: "p1", restToken: "r2" },
-      verdict: "former",
-    },
-    "what someone else has replaced is former": { of: "changed", shown: all(2), verdict: "former" },
-    "another password is new, whatever the token": {
-      of: "reset",
-      shown: { password: "p3", restToken: "r2" },
-      verdict: "new",
-    },
-    "a record without the password proves nothing": { of: "reset", shown: { restToken: "r3" }, verdict: "hidden" },
-    "where no password was ever shown, the token is compared": {
-      of: "withToken",
-      shown: { restToken: "r1" },
-      verdict: "current",
-    },
-    "where no password was ever shown, another token is new": {
-      of: "withToken",
-      shown: { restToken: "r2" },
-      verdict: "new",
-    },
-    "a password that is shown later does not change that": { of: "withToken", shown: all(1), verdict: "current" },
-    "a password without that token proves nothing": { of: "withToken", shown: { password: "p1" }, verdict: "hidden" },
-    "the first record that shows a password is new": { of: "withNothing", shown: all(1), verdict: "new" },
-    "a record that shows nothing proves nothing": { of: "withNothing", shown: {}, verdict: "hidden" },
-    "what the pending reset is to replace is former": { of: "lost", shown: all(2), verdict: "former" },
-    "another one after a pending reset is new": { of: "lost", shown: all(3), verdict: "new" },
-    "what was shown just before the pending reset is former": {
-      of: "lostAfterAnother",
-      shown: all(3),
-      verdict: "former",
-    },
-  };
-  for (const [title, { of, shown, verdict }] of Object.entries(verdicts)) {
-    it(title, () => {
-      const { memory } = secrets[of];
-      const context = secrets[of].context({ now: timeAt(999) });
-      assert.equal(recordEvidence.compare(memory, marksOf(memory, shown), context), verdict);
-    });
-  }
+  eachIn(verdicts, (of, { shown, verdict }) => {
+    const { memory } = secrets[of];
+    const context = secrets[of].context({ now: timeAt(999) });
+    assert.equal(recordEvidence.compare(memory, marksOf(memory, shown), context), verdict);
+  });
 
-  interface Read {
-    readonly of: keyof Secrets;
-    readonly shown: Credentials;
-    readonly record?: Readonly<Record<string, unknown>>;
-    readonly findings: string;
-    /** Default: what was saved before. */
-    readonly saved?: Credentials;
-  }
-  const reads: Readonly<Record<string, Read>> = {
-    "nothing is said of what is unchanged": { of: "reset", shown: all(2), record: { port: 1 }, findings: "" },
-    "a field that differs is named": { of: "reset", shown: all(2), record: { port: 2 }, findings: "drift: port" },
-    "another token of the same password is saved": {
-      of: "reset",
-      shown: { password: "p2", restToken: "r3" },
-      findings: "drift: restToken",
-      saved: { password: "p2", restToken: "r3" },
-    },
-    "a token that is hidden stays": { of: "reset", shown: { password: "p2" }, findings: "notCompared" },
-    "a token that is shown for the first time is saved": {
-      of: "withPassword",
-      shown: all(1),
-      findings: "read: restToken",
-      saved: all(1),
-    },
-    "a secret that is shown for the first time is saved": {
-      of: "withNothing",
-      shown: all(1),
-      findings: "read: password,restToken",
-      saved: all(1),
-    },
-    "of a record that hides the password, only fields are taken": {
-      of: "reset",
-      shown: { restToken: "r3" },
-      record: { port: 2 },
-      findings: "drift: port; notCompared",
-    },
-    "what the last reset did not show, and a read hides, is not known": {
-      of: "notShown",
-      shown: {},
-      findings: "unknown",
-    },
-    "what the last reset did not show is saved when a read shows it": {
-      of: "notShown",
-      shown: all(3),
-      findings: "read: password,restToken",
-      saved: all(3),
-    },
-    "what someone else has changed is saved": {
-      of: "reset",
-      shown: all(3),
-      findings: "drift: password,restToken",
-      saved: all(3),
-    },
-    "what someone else has changed, and is hidden, is not known": {
-      of: "reset",
-      shown: { password: "p3" },
-      findings: "drift: password; unknown: restToken",
-      saved: { password: "p3" },
-    },
-    "a former password changes nothing": { of: "reset", shown: all(1), findings: "notCompared" },
-    "another password settles a pending reset": { of: "lost", shown: all(3), findings: "settled", saved: all(3) },
-    "what settles a pending reset may hide something": {
-      of: "lost",
-      shown: { password: "p3" },
-      findings: "settled; unknown: restToken",
-      saved: { password: "p3" },
-    },
-    "what a pending reset is to replace does not settle it": { of: "lost", shown: all(2), findings: "" },
-    "what was replaced before does not settle it": { of: "lost", shown: all(1), findings: "" },
-    "a record that hides the password does not settle it": { of: "lost", shown: { restToken: "r3" }, findings: "" },
-    "without a read before it, nothing settles it": { of: "lostBlindly", shown: all(3), findings: "" },
-  };
-  for (const [title, { of, shown, record = {}, findings, saved }] of Object.entries(reads)) {
-    it(title, () => {
-      const secret = secrets[of];
-      const response = { record, credentials: shown, exactIntegers: {}, problems: [] };
-      const learned = recordEvidence.afterRead(secret.state, response, secret.context());
-      assert.equal(findingsIn(learned), findings);
-      assert.deepEqual(credentialsIn(learned.state), saved ?? secret.saved);
-      const wasPending = secret.memory.pending !== undefined;
-      assert.equal(learned.state.memory.pending !== undefined, wasPending && !findings.startsWith("settled"));
-    });
-  }
+  eachIn(reads, (of, { shown, record = {}, findings, saved }) => {
+    const secret = secrets[of];
+    const learned = recordEvidence.afterRead(secret.state, { ...response(shown), record }, secret.context());
+    assert.equal(findingsIn(learned), findings);
+    assert.deepEqual(credentialsIn(learned.state), saved ?? secret.saved);
+    const isOpen = secret.memory.pending !== undefined && !findings.startsWith("settled");
+    assert.equal(learned.state.memory.pending !== undefined, isOpen);
+  });
 
   it("of several lost resets in a row, the first gives the age, the reason and the trigger, the last the schedule", async () => {
     const secret = secrets.lost.copy();
@@ -261,162 +305,37 @@ describe("evidence: signing keys", () => {
   let secrets: Keys;
   before(async () => void (secrets = await makeKeys()));
 
-  const verdicts: Readonly<Record<string, { of: keyof Keys; hours?: number; shown: Credentials; verdict: Verdict }>> = {
-    "the pair of the last roll is current": { of: "rolled", shown: pair(2), verdict: "current" },
-    "the pair before it is former for a day": { of: "rolled", hours: 25, shown: pair(1), verdict: "former" },
-    "the pair before it is current if it is still shown after a day": {
-      of: "rolled",
-      hours: 26,
-      shown: pair(1),
-      verdict: "new",
-    },
-    "the next key as the current one is new, even alone": { of: "rolled", shown: { currentKey: "k3" }, verdict: "new" },
-    "another pair is new": { of: "rolled", shown: pair(8), verdict: "new" },
-    "half of another pair proves nothing": { of: "rolled", shown: { currentKey: "k8" }, verdict: "hidden" },
-    "a next key alone proves nothing": { of: "rolled", shown: { nextKey: "k8" }, verdict: "hidden" },
-    "what a lost roll is to replace is former, however late": {
-      of: "lost",
-      hours: 999,
-      shown: pair(2),
-      verdict: "former",
-    },
-    "what was replaced before a lost roll is former, however late": {
-      of: "lost",
-      hours: 999,
-      shown: pair(1),
-      verdict: "former",
-    },
-    "the next pair after a lost roll is new": { of: "lost", shown: pair(3), verdict: "new" },
-  };
-  for (const [title, { of, hours = 6, shown, verdict }] of Object.entries(verdicts)) {
-    it(title, () => {
-      const { memory } = secrets[of];
-      const context = secrets[of].context({ now: timeAt(hours) });
-      assert.equal(keyEvidence.compare(memory, marksOf(memory, shown), context), verdict);
-    });
-  }
+  eachIn(keyVerdicts, (of, { hours = 6, shown, verdict }) => {
+    const { memory } = secrets[of];
+    const context = secrets[of].context({ now: timeAt(hours) });
+    assert.equal(keyEvidence.compare(memory, marksOf(memory, shown), context), verdict);
+  });
 
-  interface Read {
-    readonly of: keyof Keys;
-    readonly hours?: number;
-    readonly shown: Credentials;
-    readonly account?: typeof here;
-    readonly findings: string;
-    /** Default: what was saved before. */
-    readonly saved?: Credentials;
-    /** When the keys were last rolled, and how old both are, as far as known. Default: as before. */
-    readonly rolledAt?: number;
-    readonly ages?: readonly [current: number | undefined, next: number | undefined];
-  }
-  const there = { account: "b", address: "https://b" };
-  const reads: Readonly<Record<string, Read>> = {
-    "a lost roll was applied if the current key is the next one of before it": {
-      of: "lost",
-      shown: pair(3),
-      findings: "settled",
-      saved: pair(3),
-      ages: [2, 5],
-    },
-    "a lost roll was applied although the read hides the next key": {
-      of: "lostWithHalf",
-      shown: { currentKey: "k3" },
-      findings: "settled; unknown: nextKey",
-      saved: { currentKey: "k3" },
-      ages: [2, 5],
-    },
-    "a lost roll before which nothing was shown stays open": { of: "lostBlindly", shown: pair(3), findings: "" },
-    "half of another pair does not end the doubt": { of: "lost", shown: { currentKey: "k8" }, findings: "" },
-    "another pair ends the doubt: someone else has rolled, and no roll is due": {
-      of: "lost",
-      shown: pair(8),
-      findings: "overtaken",
-      saved: pair(8),
-      rolledAt: 6,
-      ages: [5, 5],
-    },
-    "another pair ends the doubt although nothing was shown before": {
-      of: "lostBlindly",
-      shown: pair(8),
-      findings: "overtaken",
-      saved: pair(8),
-      rolledAt: 6,
-      ages: [5, 5],
-    },
-    "one roll by someone else is saved, with its time and the age of the current key": {
-      of: "rolled",
-      shown: pair(3),
-      findings: "drift: currentKey,nextKey",
-      saved: pair(3),
-      rolledAt: 6,
-      ages: [2, undefined],
-    },
-    "two rolls by someone else are saved, and their age is not known": {
-      of: "rolled",
-      shown: pair(8),
-      findings: "drift: currentKey,nextKey",
-      saved: pair(8),
-      rolledAt: 6,
-      ages: [undefined, undefined],
-    },
-    "half of another pair is not saved: receivers need both": {
-      of: "rolled",
-      shown: { currentKey: "k8" },
-      findings: "notCompared",
-    },
-    "a former pair changes nothing": { of: "rolled", shown: pair(1), findings: "notCompared" },
-    "keys of another account are not compared": {
-      of: "rolled",
-      shown: pair(20),
-      account: there,
-      findings: "notCompared",
-    },
-    "keys at another address that are known ones are the same": {
-      of: "rolled",
-      shown: { currentKey: "k1" },
-      account: there,
-      findings: "notCompared",
-    },
-    "a roll at another address is that of the same keys": {
-      of: "rolled",
-      shown: pair(3),
-      account: there,
-      findings: "drift: currentKey,nextKey",
-      saved: pair(3),
-      rolledAt: 6,
-      ages: [2, undefined],
-    },
-  };
-  for (const [title, { of, hours = 6, shown, account = here, findings, saved, ...expected }] of Object.entries(reads)) {
-    it(title, () => {
-      const secret = secrets[of];
-      const response = { record: {}, credentials: shown, exactIntegers: {}, problems: [] };
-      const context = secret.context({ now: timeAt(hours), account });
-      const learned = keyEvidence.afterRead(secret.state, response, context);
-      const timesOf = ({ generatedAt, keys }: typeof secret.memory) => [
-        keys?.rolledAt,
-        generatedAt,
-        keys?.nextGeneratedAt,
-      ];
-      assert.equal(findingsIn(learned), findings);
-      assert.deepEqual(credentialsIn(learned.state), saved ?? secret.saved);
-      const { memory } = learned.state;
-      const [rolledAt, ...ages] = timesOf(secret.memory);
-      const written = (time: number | undefined) => (time === undefined ? undefined : timeAt(time).toISOString());
-      const times = [written(expected.rolledAt) ?? rolledAt, ...(expected.ages?.map(written) ?? ages)];
-      assert.deepEqual(timesOf(memory), times);
-      assert.equal(learned.isRolledOnce === true, title.startsWith("one roll") || title.startsWith("a roll at"));
-      const isOver = findings.startsWith("settled") || findings === "overtaken";
-      if (isOver) assert.notEqual(planRotation(learned.state, { version: 3 }, context).kind, "reset");
-      assert.equal(memory.pending === undefined, secret.memory.pending === undefined || isOver);
-      const isSame = account === here || saved !== undefined || shown.currentKey === "k1";
-      assert.equal(memory.keys?.address, isSame ? account.address : here.address);
-    });
-  }
+  eachIn(keyReads, (of, { shown, account = here, findings, saved, rolledAt, ages }) => {
+    const secret = secrets[of];
+    const context = secret.context({ now: timeAt(6), account });
+    const learned = keyEvidence.afterRead(secret.state, response(shown), context);
+    const { memory } = learned.state;
+    assert.equal(findingsIn(learned), findings);
+    assert.deepEqual(credentialsIn(learned.state), saved ?? secret.saved);
+    const { keys, generatedAt } = secret.memory;
+    assert.equal(memory.keys?.rolledAt, rolledAt === undefined ? keys?.rolledAt : timeAt(rolledAt).toISOString());
+    const expected = ages?.map((age) => (age === undefined ? undefined : timeAt(age).toISOString()));
+    assert.deepEqual(
+      [memory.generatedAt, memory.keys?.nextGeneratedAt],
+      expected ?? [generatedAt, keys?.nextGeneratedAt],
+    );
+    assert.equal(memory.keys?.address, findings === "notCompared" ? here.address : account.address);
+    assert.equal(learned.isRolledOnce === true, ages === noticedOnce.ages);
+    const isOver = findings.startsWith("settled") || findings === "overtaken";
+    assert.equal(memory.pending === undefined, secret.memory.pending === undefined || isOver);
+    if (isOver) assert.notEqual(planRotation(learned.state, { version: 3 }, context).kind, "reset");
+  });
 
   it("a roll that ends a doubt is that of the former version", () => {
     const { state } = secrets.lost;
-    const response = { record: {}, credentials: pair(8), exactIntegers: {}, problems: [] };
-    const learned = keyEvidence.afterRead(state, response, secrets.lost.context({ now: timeAt(6), account: here }));
+    const context = secrets.lost.context({ now: timeAt(6), account: here });
+    const learned = keyEvidence.afterRead(state, response(pair(8)), context);
     assert.equal(progressOf(learned.state).outcome, "reset");
     assert.equal(learned.state.rotationCount, state.rotationCount);
   });
