@@ -33,7 +33,7 @@ function problemOf(facts: RequestFacts, service: ServiceName, failure: Failure, 
   const advice = adviceOn(failure, service, facts);
   if (status === undefined) return { happened: whyLost(code), advice };
   // The body may show a credential that was not known.
-  secrets.add(credentialsIn(tryReadJson(body)?.value));
+  secrets.add(credentialsIn(tryReadJson(body)));
   const json = tryReadObject(body);
   const sent = [json?.["error"], json?.["message"]].find((one) => typeof one === "string");
   const words = json && quote(sent ?? "", secrets);
@@ -146,8 +146,8 @@ export function unusable(
 export function jsonIn(response: Responded & { readonly body: string }): unknown {
   if (response.status !== 200) throw unusable(response, "does not have status 200");
   const json = tryReadJson(response.body);
-  if (!json) throw unusable(response, "is not JSON");
-  return json.value;
+  if (json === undefined) throw unusable(response, "is not JSON");
+  return json;
 }
 
 /** The entries of a list, which is not shown in part. Servers in Go send null for an empty one. @throws RequestError */

@@ -43,7 +43,7 @@ export class SecretOperations {
     if (typeof read !== "string") {
       return this.#isAttributed(response, read) ? read : { ...read, isUnattributed: true };
     }
-    if (confirmation !== undefined && confirming.includes(status) && tryReadJson(body)?.value === confirmation) {
+    if (confirmation !== undefined && confirming.includes(status) && tryReadJson(body) === confirmation) {
       return { record: {}, credentials: {}, exactIntegers: {}, problems: [] };
     }
     throw unusable(response, read, "maybe applied");
