@@ -1,10 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
-import {
-  type FleetCredentials,
-  type FleetDatabase,
-  fleetFailure,
-  type FleetRecord,
-} from "../provider/rotation/fleetOutputs";
+import { type FleetCredentials, type FleetDatabase, fleetFailure } from "../provider/rotation/fleetOutputs";
 import { InputError } from "../provider/platform/errors";
 import { isObject } from "../provider/records/fields";
 import { nameProblem } from "../provider/rotation/fleetPlan";
@@ -50,13 +45,6 @@ export interface PasswordRotationFleetArgs extends RotationArgs {
    * @default none: all are attempted
    */
   maxFailures?: pulumi.Input<number> | undefined;
-  /**
-   * Whether to save the platform's whole records, as the output `records`. They make up most of the state. Changing it
-   * sends nothing: it takes effect with the next reset.
-   *
-   * @default false
-   */
-  includeRecords?: pulumi.Input<boolean> | undefined;
 }
 
 /**
@@ -91,11 +79,6 @@ export class PasswordRotationFleet extends DynamicResource {
    * host or port are left out. Secret.
    */
   declare readonly connectionUrls: pulumi.Output<Record<string, string>>;
-  /**
-   * With `includeRecords`, the databases' whole records, by their names, as the platform returned them with the last
-   * reset or a later read; empty without.
-   */
-  declare readonly records: pulumi.Output<Record<string, FleetRecord>>;
   /** An age file with the credentials of each database, by its name, if `encryptFor` is set. Not a secret. */
   declare readonly encryptedCredentials: pulumi.Output<Record<string, string>>;
   /** Names of the databases that failed or were not attempted. `states` has the error of each. */

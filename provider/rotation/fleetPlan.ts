@@ -23,7 +23,6 @@ export interface FleetInputs extends Desired {
   readonly databases: Readonly<Record<string, string | MemberInputs>>;
   readonly concurrency?: number | null | undefined;
   readonly maxFailures?: number | null | undefined;
-  readonly includeRecords?: boolean | null | undefined;
 }
 
 const memberInputs: TableOf = ({ id, trigger }) => ({

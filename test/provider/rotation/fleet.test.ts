@@ -97,7 +97,6 @@ describe("fleet: what is saved", () => {
         sessions: "rediss://default:p-a-1@a.example.com:6379",
         carts: "rediss://default:p-b-1@b.example.com:6379",
       },
-      records: {},
       encryptedCredentials: {},
       failed: [],
       lastRotated: rotatedAt,
@@ -112,22 +111,6 @@ describe("fleet: what is saved", () => {
     assert.deepEqual([refreshed.access, refreshed.memory], [access, memory]);
   });
 
-  it("has whole records only if the program asks for them, and keeps them at a refresh", async () => {
-    const fleet = fleetOf();
-    for (const [version, includeRecords, saved] of [
-      [1, null, undefined],
-      [2, true, "active"],
-      [3, false, undefined],
-    ] as const) {
-      await fleet.up({ databases: of("a"), version, includeRecords });
-      await fleet.refresh();
-      assert.equal(fleet.saved?.records["a"]?.record["state"], saved);
-    }
-    // That of the other one is known in part, until it is read or reset.
-    await fleet.up({ databases: of("a", "b"), version: 3, includeRecords: true });
-    assert.deepEqual(Object.keys(fleet.saved?.records ?? {}), ["b"]);
-  });
-
   it("is refused if it is damaged, and a refresh keeps it", async () => {
     const fleet = fleetOf();
     const inputs = { databases: of("a"), version: 2 };
@@ -139,7 +122,7 @@ describe("fleet: what is saved", () => {
       { memory: JSON.stringify({ ...(JSON.parse(whole.memory) as object), c: {} }) },
       { access: whole.access.slice(1) },
       { access: "null" },
-      ...(["states", "credentials", "records", "encryptedCredentials"] as const).flatMap((output) => [
+      ...(["states", "credentials", "encryptedCredentials"] as const).flatMap((output) => [
         { [output]: undefined },
         { [output]: null },
         { [output]: [] },
@@ -234,7 +217,7 @@ describe("fleet: a fleet of one", () => {
       const time = new Date(Date.UTC(2026, 10, 21 + days));
       for (const each of [fake, fleet.fake]) Object.assign(each, { answer, readDatabase, canRead: true, time });
       const inputs = { databaseId: "a", ...desired };
-      const all = { databases: of("a"), includeRecords: true, ...desired };
+      const all = { databases: of("a"), ...desired };
       if (desired && !fleet.saved?.failed.length) {
         const { changes, notice, warning } = single.plan(saved, inputs, fake.start());
         const planned = fleet.plan(all);
@@ -255,13 +238,12 @@ describe("fleet: a fleet of one", () => {
   });
 
   /** The outputs of the database, as a single rotation has them. */
-  function inFleet({ states, credentials, records, connectionUrls, encryptedCredentials, ...fleet }: FleetOutputs) {
+  function inFleet({ states, credentials, connectionUrls, encryptedCredentials, ...fleet }: FleetOutputs) {
     const access = JSON.parse(fleet.access) as Record<string, Properties>;
     return {
       ...states["a"],
       rotationCount: access["a"]?.["count"],
       ...credentials["a"],
-      ...records["a"],
       error: undefined,
       connectionUrl: connectionUrls["a"],
       encryptedCredentials: encryptedCredentials["a"],
@@ -272,7 +254,8 @@ describe("fleet: a fleet of one", () => {
   }
 
   /** What is compared of outputs: without random values, and what a fleet does not have. */
-  function viewOf({ restUrl, rotationReason, encryptedCredentials, problems = [], ...outputs }: Properties): unknown {
+  function viewOf(all: Properties): unknown {
+    const { restUrl, rotationReason, record, exactIntegers, encryptedCredentials, problems = [], ...outputs } = all;
     const known = { ...outputs, problems, isEncrypted: encryptedCredentials !== undefined };
     return JSON.parse(JSON.stringify(known).replace(/\\"[\w-]{16}([\w-]{20})?\\"/g, "random"));
   }
