@@ -33,12 +33,6 @@ export interface PasswordRotationFleetArgs extends RotationArgs {
    */
   connection?: pulumi.Input<ConnectionArgs> | undefined;
   /**
-   * Databases that are reset at the same time, at most `rekey:maxConcurrency`. Changing it sends nothing.
-   *
-   * @default `rekey:maxConcurrency`
-   */
-  concurrency?: pulumi.Input<number> | undefined;
-  /**
    * Failures after which no further database of the fleet is reset in this run. The next `up` continues. Changing it
    * sends nothing.
    *

@@ -50,7 +50,7 @@ export const passwordRotationFleet: Resource<FleetInputs, FleetOutputs> = {
   inputs: (schemas) => {
     const { z, expected, count } = schemas;
     const databases = z.custom<object>(isObject, expected("a map of names to ids or databases"));
-    const own = { databases, concurrency: count, maxFailures: count };
+    const own = { databases, maxFailures: count };
     return {
       required: ["databases"],
       schemas: { ...own, ...rotationInputs(schemas), ...connectionInput(schemas) },
@@ -103,13 +103,9 @@ async function rotateAll(members: readonly PlannedMember[], inputs: FleetInputs,
   return [...unsent, ...(await rotateEach(others, inputs, run))];
 }
 
-/** Requests run within `concurrency`, and none begins after `maxFailures`. */
-async function rotateEach(
-  members: readonly PlannedMember[],
-  { concurrency, maxFailures }: FleetInputs,
-  run: Run,
-): Promise<Done[]> {
-  const queue = run.platform.queueWithin(concurrency ?? undefined);
+/** No reset begins after `maxFailures`. */
+async function rotateEach(members: readonly PlannedMember[], { maxFailures }: FleetInputs, run: Run): Promise<Done[]> {
+  const queue = run.platform.queueWithin();
   const { clock, log } = run.options;
   let shownAtMs = clock.elapsedMs();
   let done = 0;

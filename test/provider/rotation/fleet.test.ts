@@ -74,7 +74,8 @@ describe("fleet: its progress", () => {
       fleet.fake.elapsedMs += 3_000;
       return id === "db-2" ? rejected() : answer(id);
     };
-    await fleet.up({ databases: many(5), concurrency: 1 });
+    fleet.fake.settings.maxConcurrency = "1";
+    await fleet.up({ databases: many(5) });
     assert.deepEqual(fleet.fake.said, [
       "PasswordRotationFleet: 2 of 5 databases are done, 0 of them failed.",
       "PasswordRotationFleet: 4 of 5 databases are done, 1 of them failed.",
@@ -274,7 +275,7 @@ describe("fleet: what is sent", () => {
     "no version": [{ databases: of3 }, "", "same"],
     "one more, and one less": [{ databases: of("a", "c", "d"), version: 1 }, "d"],
     "another connection": [{ databases: of3, version: 1, connection: { port: 7 } }, ""],
-    limits: [{ databases: of3, version: 1, concurrency: 1, maxFailures: 1 }, "", "same"],
+    "another limit": [{ databases: of3, version: 1, maxFailures: 1 }, "", "same"],
   };
   for (const [what, [next, sent, same]] of Object.entries(rows)) {
     it(`${what}: ${sent || "nothing"}`, async () => {
@@ -359,8 +360,9 @@ describe("fleet: failures", () => {
       }
     };
     const databases = { ...many(40), z: "z" };
-    const result = await fleet.up({ databases, concurrency: 1, maxFailures: 25, rotateEvery: "30d" });
-    assert.equal(result.sent.length, 25, "within `concurrency`");
+    fleet.fake.settings.maxConcurrency = "1";
+    const result = await fleet.up({ databases, maxFailures: 25, rotateEvery: "30d" });
+    assert.equal(result.sent.length, 25);
     assert.match(
       result.message ?? "",
       /^25 of 41 databases failed:(\n {2}(db-\d+): \2: [^\n]*REJECTED\]){20}\n {2}and 20 more, which failed or were not attempted: see/,
@@ -372,9 +374,9 @@ describe("fleet: failures", () => {
     // Before a read, it is not known which of these are reset.
     const limited = fleetOf();
     Object.assign(limited.fake, { canRead: true, readDatabase: () => ({ credentials: { password: "old" } }) });
-    limited.fake.settings.maxResetsPerRun = "3";
+    Object.assign(limited.fake.settings, { maxResetsPerRun: "3", maxConcurrency: "1" });
     const leaked = { initialRotation: false, rotatedSince: "2026-11-21" };
-    const refused = await limited.up({ databases: many(5), concurrency: 1, maxFailures: 1, ...leaked });
+    const refused = await limited.up({ databases: many(5), maxFailures: 1, ...leaked });
     assert.deepEqual([refused.sent.length, refused.message?.match(/REKEY_RESET_LIMIT/g)?.length], [3, 2]);
   });
 
@@ -474,13 +476,13 @@ describe("fleet: rekey:maxResetsPerRun", () => {
       if (id === "db-0") other = single.apply(undefined, { databaseId: "other" }, run).catch((error: unknown) => error);
       return id === "db-2" ? rejected() : answer(id);
     };
-    const { outputs } = await fleet.up({ databases: many(3), concurrency: 1 }, run);
+    const { outputs } = await fleet.up({ databases: many(3) }, run);
     assert.deepEqual(outputs.failed, ["db-2"]);
     assert.match(String(await other), /REKEY_RESET_LIMIT/);
     // One that was not sent is free again, also for the fleet itself if the engine repeats the call.
     fleet.fake.answer = answer;
     fleet.saved = undefined;
-    assert.deepEqual((await fleet.up({ databases: many(3), concurrency: 1 }, run)).outputs.failed, []);
+    assert.deepEqual((await fleet.up({ databases: many(3) }, run)).outputs.failed, []);
     await assert.rejects(single.apply(undefined, { databaseId: "last" }, run), /REKEY_RESET_LIMIT/);
   });
 
@@ -682,7 +684,7 @@ describe("fleet: what is refused", () => {
         /^connection has a hots that is not an input \(did you mean host\?\)/,
       ],
       [{ databases: of("a"), saveCredentials: false }, /^saveCredentials must not be false without/],
-      [{ databases: of("a"), concurrency: 0 }, /^concurrency must be a whole number, at least 1/],
+      [{ databases: of("a"), maxFailures: 0 }, /^maxFailures must be a whole number, at least 1/],
     ] as const) {
       const messages = check(inputs as Inputs).join("\n");
       assert.match(messages, says);
