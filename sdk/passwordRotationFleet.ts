@@ -92,9 +92,10 @@ export class PasswordRotationFleet extends DynamicResource {
   constructor(name: string, args: PasswordRotationFleetArgs, options: pulumi.CustomResourceOptions = {}) {
     const of = nameOf("PasswordRotationFleet", name);
     const why = "a replacement resets all passwords. To reset them all, change version";
-    refuseOptions(of, options, ["replaceOnChanges", "replaceWith", "replacementTrigger"], "REKEY_INPUT_INVALID", why);
+    const names = ["replaceOnChanges", "replaceWith", "replacementTrigger"] as const;
+    refuseOptions(of, options, { names, code: "REKEY_INPUT_INVALID", why });
     super("PasswordRotationFleet", name, { ...args, databases: byName(args.databases, of) }, options);
-    guard(this, of, ["credentials", "connectionUrls"], args.saveCredentials);
+    guard(this, of, { names: ["credentials", "connectionUrls"], saveCredentials: args.saveCredentials });
     if (pulumi.runtime.isDryRun()) return;
     // The provider does not fail: the databases that did not fail have consumers.
     this.states.apply((states: Record<string, FleetDatabase> | undefined) => {

@@ -3,7 +3,7 @@ import { readRecord, credentialsIn, tryReadJson, tryReadObject } from "../record
 import { RequestError, type RequestFacts, type RequestProblem } from "./errors";
 import { quote } from "./quote";
 import { type KnownSecrets } from "./redact";
-import { type Failure } from "./retry";
+import { type FailedAttempt, type Failure } from "./retry";
 
 export type ServiceName = "management" | "queue" | "database";
 
@@ -18,13 +18,13 @@ const namesOf: Readonly<Record<ServiceName, Readonly<Record<"address" | "credent
 export function errorOf(
   facts: RequestFacts,
   service: ServiceName,
-  failure: Failure,
-  attempt: number,
+  failed: FailedAttempt,
   secrets: KnownSecrets,
 ): RequestError {
-  const { happened, ...rest } = problemOf(facts, service, failure, secrets);
+  const { happened, ...rest } = problemOf(facts, service, failed, secrets);
+  const { delivery, attempt } = failed;
   const attempts = attempt > 1 ? `, after ${attempt} attempts` : "";
-  return new RequestError(failure.delivery, facts, { ...rest, happened: `${happened}${attempts}` });
+  return new RequestError(delivery, facts, { ...rest, happened: `${happened}${attempts}` });
 }
 
 function problemOf(facts: RequestFacts, service: ServiceName, failure: Failure, secrets: KnownSecrets): RequestProblem {
