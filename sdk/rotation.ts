@@ -159,8 +159,8 @@ export abstract class Rotation extends DynamicResource {
         `${of}: the last reset was not confirmed. The secret may have been changed, and the credentials in this stack are the former ones. ${outputsAreFormer} Run \`up\` again: it settles the reset, or says what to do.`,
       );
     });
-    const guarded = secretOutputsOf(resourceOf(type)).filter((output) => output !== "memory" && output !== "access");
-    guard(this, of, guarded, args.saveCredentials, current);
+    const names = secretOutputsOf(resourceOf(type)).filter((output) => output !== "memory" && output !== "access");
+    guard(this, of, { names, saveCredentials: args.saveCredentials, current });
   }
 }
 
@@ -172,19 +172,24 @@ export abstract class RotationWithRecord extends Rotation {
   declare readonly access: pulumi.Output<string>;
 }
 
+/** Outputs with credentials. */
+interface GuardedOutputs {
+  readonly names: readonly string[];
+  readonly saveCredentials: pulumi.Input<boolean> | undefined;
+  /** Rejected if the credentials are not the current ones. */
+  readonly current?: pulumi.Output<unknown>;
+}
+
 /**
  * Makes outputs with credentials stop a program that uses one which is not saved: a consumer must not get an empty one.
  * In a preview, none can be used, even if it is in the state because it could not be encrypted.
  *
  * @param of the resource, for errors
- * @param current rejected if the credentials are not the current ones
  */
 export function guard(
   resource: pulumi.Resource,
   of: string,
-  names: readonly string[],
-  saveCredentials: pulumi.Input<boolean> | undefined,
-  current?: pulumi.Output<unknown>,
+  { names, saveCredentials, current }: GuardedOutputs,
 ): void {
   const outputs = resource as unknown as Readonly<Record<string, pulumi.Output<unknown>>>;
   for (const name of names) {

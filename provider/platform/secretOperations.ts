@@ -43,7 +43,7 @@ export class SecretOperations {
     if (typeof read !== "string") {
       return this.#isAttributed(response, read) ? read : { ...read, isUnattributed: true };
     }
-    if (confirming.includes(status) && this.#isConfirmation(tryReadJson(body)?.value)) {
+    if (confirming.includes(status) && this.#isConfirmation(tryReadJson(body))) {
       return { record: {}, credentials: {}, exactIntegers: {}, problems: [] };
     }
     throw unusable(response, read, "maybe applied");

@@ -23,9 +23,7 @@ type MemberInputs = { readonly databaseId: string } & Trigger;
 export interface FleetInputs extends Desired {
   /** By name. A database that is only an id has the trigger of the fleet. */
   readonly databases: Readonly<Record<string, string | MemberInputs>>;
-  readonly concurrency?: number | null | undefined;
   readonly maxFailures?: number | null | undefined;
-  readonly includeRecords?: boolean | null | undefined;
 }
 
 const memberInputs: TableOf = ({ id, trigger }) => ({

@@ -117,7 +117,7 @@ describe("fuzz: damaged saved states of a fleet", () => {
   /** Damages the outputs, one of them, what it has of a database, or one field of that. */
   const fields = ["databaseId", "outcome", "rotatedAt", "error", "password", "otherFields", "count", "current", "salt"];
   const path = fc.tuple(
-    fc.constantFrom("states", "credentials", "records", "encryptedCredentials", "access", "memory", "failed"),
+    fc.constantFrom("states", "credentials", "encryptedCredentials", "access", "memory", "failed"),
     fc.array(fc.constantFrom(...ids, ...fields, ...hostileNames), { maxLength: 2 }),
   );
   const json = fc.option(smallValue);
