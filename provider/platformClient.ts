@@ -120,10 +120,10 @@ export class PlatformClient {
 
   /**
    * A queue in front of the one that all requests share, for callers that decide late whether to send a request. Its
-   * concurrency is never higher, so that nothing waits in both.
+   * concurrency is the same, so that nothing waits in both.
    */
-  queueWithin(concurrency = Infinity): RequestQueue {
-    return new RequestQueue(Math.min(concurrency, this.settings.get("maxConcurrency")));
+  queueWithin(): RequestQueue {
+    return new RequestQueue(this.settings.get("maxConcurrency"));
   }
 
   probe(request: ProbeRequest): Promise<ProbeResult> {

@@ -25,7 +25,7 @@ export abstract class DynamicResource extends pulumi.CustomResource {
     // Pulumi's host cannot import, and a read with `id` would save a resource without a record or credentials.
     const why =
       "a dynamic resource cannot be imported. A rotation with `initialRotation: false` adopts its secret without a reset, and a FlowControlLimits sends only what differs from the platform";
-    refuseOptions(nameOf(type, name), options, ["import", "id"], "REKEY_IMPORT_UNSUPPORTED", why);
+    refuseOptions(nameOf(type, name), options, { names: ["import", "id"], code: "REKEY_IMPORT_UNSUPPORTED", why });
     const resource = resourceOf(type);
     // Pulumi creates only outputs whose names are among the inputs, even undefined.
     const outputs = Object.fromEntries(Object.keys(resource.outputs).map((output) => [output, undefined]));
@@ -116,13 +116,18 @@ export function nameOf(type: string, name: string): string {
   return `${type} ${JSON.stringify(name)}`;
 }
 
+/** Options that a resource does not support. */
+interface UnsupportedOptions {
+  readonly names: readonly (keyof pulumi.CustomResourceOptions)[];
+  readonly code: ErrorCode;
+  readonly why: string;
+}
+
 /** @throws RekeyError for an option that is set */
 export function refuseOptions(
   of: string,
   options: pulumi.CustomResourceOptions = {},
-  names: readonly (keyof pulumi.CustomResourceOptions)[],
-  code: ErrorCode,
-  why: string,
+  { names, code, why }: UnsupportedOptions,
 ): void {
   for (const option of names) {
     const value: unknown = options[option];

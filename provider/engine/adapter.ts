@@ -1,6 +1,14 @@
 import { RekeyError, StateError, withCode } from "../platform/errors";
 import { engineMessage, type Properties } from "../records/properties";
-import { type AnyResource, type Imported, type Notice, type Planned, type Result, schemaProblems } from "../resource";
+import {
+  type AnyResource,
+  type Imported,
+  type InputProblem,
+  type Notice,
+  type Planned,
+  type Result,
+  schemaProblems,
+} from "../resource";
 import { type Run } from "../run";
 
 /** What the engine saved of a resource. */
@@ -22,23 +30,33 @@ export class ResourceHandler {
    * @param urn the resource's URN, to refuse a second resource for the same secret or key; the SDK refuses it itself
    */
   check(inputs: Properties, urn?: string): string[] {
-    const { resource, run } = this;
-    const wrong = schemaProblems(resource.inputs, inputs);
-    const problems = wrong.length > 0 ? wrong : (resource.check?.(inputs, run) ?? []);
+    const problems = this.#problemsOf(inputs);
     const messages = problems.map(({ property, problem }) => {
       const text = `${property} ${problem}. Nothing was sent for it. Correct the program, then run again.`;
       return withCode(text, "REKEY_INPUT_INVALID");
     });
-    const { owners } = run.shared;
-    const claims = urn === undefined || problems.length > 0 ? [] : (resource.claims?.(inputs) ?? []);
-    for (const { subject, code, why } of claims) {
-      const owner = owners.get(subject) ?? urn ?? "";
-      owners.set(subject, owner);
-      if (owner === urn) continue;
-      messages.push(withCode(`${subject} already belongs to ${owner}: ${why} Nothing was sent for it.`, code));
-    }
+    const isOwner = urn !== undefined && problems.length === 0;
+    if (isOwner) messages.push(...this.#conflictsOf(inputs, urn));
     // A fleet may have a thousand.
     return messages.slice(0, 5);
+  }
+
+  #problemsOf(inputs: Properties): InputProblem[] {
+    const wrong = schemaProblems(this.resource.inputs, inputs);
+    // Further checks need inputs of the right types.
+    return wrong.length > 0 ? wrong : (this.resource.check?.(inputs, this.run) ?? []);
+  }
+
+  /** What the resource would have although another one has it, as messages. */
+  #conflictsOf(inputs: Properties, urn: string): string[] {
+    const { owners } = this.run.shared;
+    const claims = this.resource.claims?.(inputs) ?? [];
+    return claims.flatMap(({ subject, code, why }) => {
+      const owner = owners.get(subject) ?? urn;
+      owners.set(subject, owner);
+      if (owner === urn) return [];
+      return withCode(`${subject} already belongs to ${owner}: ${why} Nothing was sent for it.`, code);
+    });
   }
 
   /** What `apply` would do, and the input that would replace the resource. */

@@ -1,3 +1,4 @@
+import "./requireNode";
 import type * as dynamic from "@pulumi/pulumi/dynamic";
 import { RekeyError } from "../platform/errors";
 import { oldestPulumi } from "../platform/installedPackage";

@@ -122,9 +122,9 @@ export class HttpRequester implements Requester {
         const result = await this.#attempt(request, facts, endsAtMs);
         if ("facts" in result) return result;
         const remainingMs = endsAtMs - performance.now();
-        const idempotent = isIdempotent(request);
-        const retry = decideRetry({ ...result, attempt, idempotent, remainingMs }, Math.random());
-        if (!retry) throw errorOf(facts, this.service.name, result, attempt, this.secrets);
+        const failed = { ...result, attempt, idempotent: isIdempotent(request), remainingMs };
+        const retry = decideRetry(failed, Math.random());
+        if (!retry) throw errorOf(facts, this.service.name, failed, this.secrets);
         // Before this task ends, because the next one would start.
         if (retry.appliesToAll) this.queue.pauseFor(retry.waitMs);
         return retry;

@@ -16,7 +16,7 @@ import {
 } from "./memory";
 import { type Finding, type Learned } from "./findings";
 import { type Context, maySettle, type Reset } from "./plan";
-import { isFuture, readDate } from "./schedule";
+import { isFuture, pastTime, readDate } from "./schedule";
 
 /**
  * What a record proves about the credential by which it is compared:
@@ -31,13 +31,7 @@ export type Verdict = "hidden" | "former" | "current" | "new";
 export interface Evidence {
   compare(memory: Memory, shown: Marks, context: Context): Verdict;
   /** The state with a reset that is about to be sent. It is saved if nothing comes back. */
-  withPending(
-    from: State | undefined,
-    desired: Desired,
-    due: Reset,
-    read: SecretResponse | undefined,
-    context: Context,
-  ): State;
+  withPending(before: BeforeReset, desired: Desired, due: Reset, context: Context): State;
   /**
    * The state after a reset that is known to be applied.
    *
@@ -46,6 +40,14 @@ export interface Evidence {
   confirmed(unconfirmed: State, responses: readonly SecretResponse[], generatedAt: string, context: Context): State;
   /** The state after a read, also while a reset is pending. What is masked or missing is not shown, not gone. */
   afterRead(saved: State, read: SecretResponse, context: Context): Learned;
+}
+
+/** What is known before a reset. */
+export interface BeforeReset {
+  /** Undefined for a new resource that is not adopted. */
+  readonly state: State | undefined;
+  /** Undefined if the platform cannot be read. */
+  readonly read: SecretResponse | undefined;
 }
 
 /** The evidence of a secret that a reset replaces by another one. */
@@ -75,25 +77,19 @@ function identityMarks({ identities }: SecretKind, marks: Marks): string[] {
   return identities.flatMap((name) => marks[name] ?? []);
 }
 
-function withPendingReset(
-  from: State | undefined,
-  desired: Desired,
-  due: Reset,
-  read: SecretResponse | undefined,
-  context: Context,
-): State {
+function withPendingReset({ state, read }: BeforeReset, desired: Desired, due: Reset, context: Context): State {
   const { kind } = context;
-  const memory = from?.memory ?? emptyMemory(context.now);
+  const memory = state?.memory ?? emptyMemory(context.now);
   const shown = marksOf(memory, read?.credentials ?? {});
   const identity = memory.identity ?? identityIn(kind, shown);
   const isCurrentKnown =
     identity !== undefined && shown[identity] !== undefined && !memory.former.includes(shown[identity]);
   return {
-    ...(from ?? newState(memory, read)),
+    ...(state ?? newState(memory, read)),
     memory: {
       ...memory,
       applied: memory.applied ?? "",
-      pending: pendingReset(memory, desired, due, context.now, isCurrentKnown),
+      pending: pendingReset(memory, desired, due, { now: context.now, canSettle: isCurrentKnown }),
       identity,
       // What a read shows just before a reset is replaced by it, whether or not it was known.
       former: withFormer(memory, identityMarks(kind, shown), memory.current),
@@ -112,8 +108,7 @@ export function pendingReset(
   memory: Memory,
   desired: Desired,
   { reason }: Reset,
-  now: Date,
-  canSettle: boolean,
+  { now, canSettle }: { readonly now: Date; readonly canSettle: boolean },
 ): PendingReset {
   const { pending: last } = memory;
   const trigger = triggerMark(memory, desired);
@@ -167,7 +162,7 @@ export function valuesIn(responses: readonly SecretResponse[]): Credentials {
 
 /** The state after a confirmed reset, without the values that it has replaced. */
 export function countedReset(unconfirmed: State, responses: readonly SecretResponse[], rotatedAt: string): State {
-  const empty: State = { ...withoutValues(unconfirmed), problems: [] };
+  const empty: State = { ...withoutValues(unconfirmed), otherFields: undefined, problems: [] };
   return {
     ...responses.reduce(withRecord, empty),
     rotatedAt,
@@ -203,7 +198,7 @@ function afterRecordRead(saved: State, read: SecretResponse, context: Context): 
 
 /** A read shows the result of the pending reset. */
 function settled(saved: State, pending: PendingReset, read: SecretResponse, context: Context): Learned {
-  const generatedAt = earlier(pending.firstSentAt, context.now.toISOString());
+  const generatedAt = pastTime(pending.firstSentAt, context.now);
   const state = confirmedReset(saved, [read], generatedAt, context);
   return { state, findings: [{ kind: "settled" }, ...lost(saved.memory.current, state.memory.current)] };
 }
@@ -305,7 +300,7 @@ export function adopted(desired: Desired, read: SecretResponse | undefined, cont
  */
 function withCreationTime(state: State, { kind, now }: Context): State {
   const seconds = state.record?.["creationTime"];
-  const isAdopted = progressOf(state).outcome === "adopted" && kind.minInterval === undefined;
+  const isAdopted = progressOf(state).outcome === "adopted" && !kind.rolls;
   if (!isAdopted || typeof seconds !== "number") return state;
   const at = new Date(seconds * 1000);
   if (Number.isNaN(at.getTime()) || isFuture(at.toISOString(), now)) return state;
@@ -344,6 +339,6 @@ function found(kind: Finding["kind"], names: readonly string[]): Finding[] {
 }
 
 /** The earlier of two times: a clock may have been set back. */
-export function earlier(a: string, b: string): string {
+function earlier(a: string, b: string): string {
   return a < b ? a : b;
 }

@@ -76,6 +76,6 @@ export interface Said {
 }
 
 /** What happens to a secret of a kind: `reset`, or `rolled` for keys. */
-export function resetOrRolled({ minInterval }: SecretKind): string {
-  return minInterval === undefined ? "reset" : "rolled";
+export function resetOrRolled({ rolls }: SecretKind): string {
+  return rolls ? "rolled" : "reset";
 }

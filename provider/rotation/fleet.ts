@@ -6,7 +6,7 @@ import { type Resource, type Result } from "../resource";
 import { type Run } from "../run";
 import { accessOf, urlsOf } from "./access";
 import { type Rotated, told } from "./findings";
-import { noteRefresh, tooMany } from "./messages";
+import { noteRefresh, tooMany } from "./announcements";
 import {
   fleetFailure,
   fleetId,
@@ -29,7 +29,7 @@ import {
   planFleet,
 } from "./fleetPlan";
 import { refresh, rotate } from "./rotate";
-import { claimOf, connectionInput, rotationInputs, rotationProblems } from "./rotation";
+import { claimOf, connectionInput, rotationInputs, rotationProblems } from "./rotationInputs";
 
 /** Rotates the passwords of many databases, each by the same rules as a single one. */
 export const passwordRotationFleet: Resource<FleetInputs, FleetOutputs> = {
@@ -40,7 +40,6 @@ export const passwordRotationFleet: Resource<FleetInputs, FleetOutputs> = {
     states: "plain",
     credentials: "secret",
     connectionUrls: "secret",
-    records: "plain",
     encryptedCredentials: "plain",
     failed: "plain",
     lastRotated: "plain",
@@ -49,9 +48,9 @@ export const passwordRotationFleet: Resource<FleetInputs, FleetOutputs> = {
     memory: "secret",
   },
   inputs: (schemas) => {
-    const { z, expected, count, flag } = schemas;
+    const { z, expected, count } = schemas;
     const databases = z.custom<object>(isObject, expected("a map of names to ids or databases"));
-    const own = { databases, concurrency: count, maxFailures: count, includeRecords: flag };
+    const own = { databases, maxFailures: count };
     return {
       required: ["databases"],
       schemas: { ...own, ...rotationInputs(schemas), ...connectionInput(schemas) },
@@ -65,12 +64,12 @@ export const passwordRotationFleet: Resource<FleetInputs, FleetOutputs> = {
   plan: planFleet,
   async apply(saved, inputs, run) {
     const members = plannedMembers(saved, inputs, run);
-    return resultOf(await rotateAll(members, inputs, run), inputs.includeRecords === true, run);
+    return resultOf(await rotateAll(members, inputs, run), run);
   },
   async refresh(saved, run) {
     try {
       const done = await Promise.all([...readFleet(saved).values()].map((member) => refreshOne(member, run)));
-      const { outputs, notices } = resultOf(done, Object.keys(saved.records).length > 0, run);
+      const { outputs, notices } = resultOf(done, run);
       return { outputs, notices };
     } catch (error) {
       if (!(error instanceof RekeyError)) throw error;
@@ -104,13 +103,9 @@ async function rotateAll(members: readonly PlannedMember[], inputs: FleetInputs,
   return [...unsent, ...(await rotateEach(others, inputs, run))];
 }
 
-/** Requests run within `concurrency`, and none begins after `maxFailures`. */
-async function rotateEach(
-  members: readonly PlannedMember[],
-  { concurrency, maxFailures }: FleetInputs,
-  run: Run,
-): Promise<Done[]> {
-  const queue = run.platform.queueWithin(concurrency ?? undefined);
+/** No reset begins after `maxFailures`. */
+async function rotateEach(members: readonly PlannedMember[], { maxFailures }: FleetInputs, run: Run): Promise<Done[]> {
+  const queue = run.platform.queueWithin();
   const { clock, log } = run.options;
   let shownAtMs = clock.elapsedMs();
   let done = 0;
@@ -152,12 +147,12 @@ async function refreshOne(member: Member, run: Run): Promise<Done> {
 /** Characters of an error that is saved: a thousand of them are part of the state. */
 const maxErrorChars = 1_000;
 
-function resultOf(done: readonly Done[], withRecords: boolean, run: Run): Result<FleetOutputs> {
+function resultOf(done: readonly Done[], run: Run): Result<FleetOutputs> {
   const members = done.map((one) => savedMember(one, run));
   const said = done.flatMap(({ name, findings }) =>
     findings.map((finding) => ({ name, reason: finding.kind, said: told(finding, databasePassword) })),
   );
-  const outputs = writeFleet(members, withRecords);
+  const outputs = writeFleet(members);
   return { outputs, failure: fleetFailure(outputs.states), isPartial: true, notices: fleetNotices(said, run) };
 }
 

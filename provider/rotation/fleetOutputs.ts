@@ -2,7 +2,6 @@ import { outputsAreFormer, RekeyError, StateError, withCode } from "../platform/
 import { type Subject, databasePassword } from "../platform/secretKind";
 import { isDeepStrictEqual } from "node:util";
 import { canonicalId, type Credentials, isObject } from "../records/fields";
-import { type DatabaseRecord } from "../records/database";
 import { jsonText } from "../records/properties";
 import {
   credentialsIn,
@@ -38,14 +37,6 @@ export interface FleetCredentials extends Pick<Credentials, "password" | "restTo
   readonly otherFields?: string | undefined;
 }
 
-/** A database's record, as the platform returned it with the last reset or a later read. */
-export interface FleetRecord {
-  /** The record, each value as the platform returned it. */
-  readonly record: DatabaseRecord;
-  /** Exact digits of the record's integers beyond 2^53, by field. */
-  readonly exactIntegers?: Readonly<Record<string, string>> | undefined;
-}
-
 export const fleetId = "fleet";
 
 /** One database of a fleet. */
@@ -64,9 +55,9 @@ export interface Member {
  * @throws StateError if the outputs are damaged: a database that is lost would be a new one, and be reset
  */
 export function readFleet(outputs: FleetOutputs): Map<string, Member> {
-  const { states, credentials, records, encryptedCredentials } = outputs;
+  const { states, credentials, encryptedCredentials } = outputs;
   const [memories, accesses] = [parsed(outputs.memory), parsed(outputs.access)];
-  const all = { states, credentials, records, encryptedCredentials, memory: memories, access: accesses };
+  const all = { states, credentials, encryptedCredentials, memory: memories, access: accesses };
   for (const [output, map] of Object.entries(all)) if (!isObject(map)) throw damaged(output, "is incomplete");
   if (!Object.values(states).every(isObject)) throw damaged("states", "is incomplete");
   const remembered = Object.values(states).flatMap((one) => (one.outcome === "pending" ? [] : one.databaseId));
@@ -79,9 +70,9 @@ export function readFleet(outputs: FleetOutputs): Map<string, Member> {
     const access = (accesses as Readonly<Record<string, Access | undefined>>)[name];
     if (typeof access?.count !== "number") throw damaged("access", "is incomplete");
     if (others.outcome === "pending") return [id, member];
-    // Where clients connect is known without the whole record.
+    // Of the record, only where clients connect is saved.
     const known = { rotationCount: access.count, record: access.record };
-    const own = { ...others, ...known, ...credentials[name], ...records[name] };
+    const own = { ...others, ...known, ...credentials[name] };
     const state = { ...own, encryptedCredentials: encryptedCredentials[name] };
     return [id, { ...member, state: stateIn(state, unsealed((memories as Record<string, unknown>)[databaseId])) }];
   });
@@ -102,7 +93,7 @@ export interface SavedMember extends Member {
 }
 
 /** The outputs to save, by name, in the same order whatever the order in the program is. */
-export function writeFleet(members: readonly SavedMember[], withRecords: boolean) {
+export function writeFleet(members: readonly SavedMember[]) {
   const sorted = members.toSorted((a, b) => (a.name < b.name ? -1 : 1));
   // What is undefined is not saved.
   const byName = <T>(valueOf: (member: SavedMember) => T | undefined) =>
@@ -118,7 +109,6 @@ export function writeFleet(members: readonly SavedMember[], withRecords: boolean
     states: byName(databaseOf),
     credentials: byName(({ state }) => state && credentialsOf(state)),
     connectionUrls: byName(({ connectionUrl }) => connectionUrl),
-    records: withRecords ? byName(({ state }) => state && recordOf(state)) : {},
     encryptedCredentials: byName(({ state }) => state?.encryptedCredentials),
     failed: sorted.flatMap(({ name, error }) => (error === undefined ? [] : name)),
     lastRotated: states
@@ -141,11 +131,6 @@ function databaseOf({ subject, state, error }: Member): FleetDatabase {
 function credentialsOf(state: State): FleetCredentials | undefined {
   const values = { ...credentialsIn(state), ...(state.otherFields && { otherFields: state.otherFields }) };
   return Object.keys(values).length > 0 ? values : undefined;
-}
-
-/** The whole record, if it is known: without `exactIntegers`, it is only what `access` keeps of it. */
-function recordOf({ record, exactIntegers }: State): FleetRecord | undefined {
-  return record && exactIntegers && { record, exactIntegers };
 }
 
 /** What is saved of a database that was not attempted. */

@@ -8,11 +8,13 @@ import { type Run } from "../run";
 import { type Desired } from "./desired";
 import { type Said } from "./findings";
 import { type FleetOutputs, listOf, type Member, readFleet } from "./fleetOutputs";
-import { announce, notice, saidOf, tooMany } from "./messages";
+import { announce, saidOf, tooMany } from "./announcements";
+import { notice } from "./messages";
 import { isReadFirst, type Plan } from "./plan";
 import { planRotation } from "./planRotation";
 import { contextOf } from "./session";
-import { changingOutputs, settingsNotice } from "./rotation";
+import { settingsNotice } from "./rotation";
+import { changingOutputs } from "./rotationOutputs";
 import { type Trigger } from "./marks";
 
 /** A database of a program, with its own trigger. In a preview, any of it may be unknown. */
@@ -21,9 +23,7 @@ type MemberInputs = { readonly databaseId: string } & Trigger;
 export interface FleetInputs extends Desired {
   /** By name. A database that is only an id has the trigger of the fleet. */
   readonly databases: Readonly<Record<string, string | MemberInputs>>;
-  readonly concurrency?: number | null | undefined;
   readonly maxFailures?: number | null | undefined;
-  readonly includeRecords?: boolean | null | undefined;
 }
 
 const memberInputs: TableOf = ({ id, trigger }) => ({
@@ -127,12 +127,12 @@ export function planFleet(saved: FleetOutputs | undefined, inputs: FleetInputs, 
   const certain = certainResets(members);
   const limited = { count: certain.length, left: run.leftFor(certain) };
   const isOverLimit = limited.count > limited.left;
-  const said = members.flatMap(({ name, subject, plan, state, desired, isCertain }) =>
-    saidOf(subject, plan, state, desired, run, saved !== undefined).map((one): SaidOfOne => {
+  const said = members.flatMap((member) =>
+    saidOf({ ...member, isAdded: saved !== undefined }, run).map((one): SaidOfOne => {
       // Plans that differ only in their times have the same reason.
       const reason = one.text.replace(/\d[\d:.TZ-]*/g, "");
-      const isRefused = isOverLimit && isCertain && one.secrets !== undefined;
-      return { name, reason, said: isRefused ? refused(one, tooMany(limited)) : one };
+      const isRefused = isOverLimit && member.isCertain && one.secrets !== undefined;
+      return { name: member.name, reason, said: isRefused ? refused(one, tooMany(limited)) : one };
     }),
   );
   // A name has changed, a database was removed, or an error may end.

@@ -4,7 +4,7 @@ import { type CredentialName } from "../records/fields";
 import { jsonText } from "../records/properties";
 import { type SecretResponse } from "../records/response";
 import { type Desired, savesNone } from "./desired";
-import { identityIn, tokenOnly } from "./evidence";
+import { type BeforeReset, identityIn, tokenOnly, type Verdict } from "./evidence";
 import { marksOf, namesIn } from "./marks";
 import { credentialsIn, type Memory, picked, type State } from "./memory";
 import { type Finding, type Learned, type Rotated } from "./findings";
@@ -16,11 +16,8 @@ import { isShown, save } from "./save";
 import { type Session } from "./session";
 import { secondRollAt } from "./signingKeys";
 
-/** What is known before a reset, after a read if the platform can be read. */
-export interface Before extends Omit<Learned, "state"> {
-  /** Undefined for a new resource that is not adopted. */
-  readonly state: State | undefined;
-  readonly read: SecretResponse | undefined;
+/** What is known before a reset, and what to say of it. */
+export interface Before extends BeforeReset, Omit<Learned, "state"> {
   /** Whether it is saved even if the reset fails. */
   readonly isNews: boolean;
 }
@@ -34,7 +31,7 @@ export interface Before extends Omit<Learned, "state"> {
 export async function sendReset(before: Before, desired: Desired, due: Reset, session: Session): Promise<Rotated> {
   const { subject, run, context, evidence, replaced } = session;
   const { kind } = subject;
-  const unconfirmed = evidence.withPending(before.state, desired, due, before.read, context);
+  const unconfirmed = evidence.withPending(before, desired, due, context);
   const response = await responseToReset(before.read, session);
   try {
     replaced.push(credentialsIn(before.state), before.read?.credentials ?? {});
@@ -95,9 +92,9 @@ async function afterReset(
 
 /** A response confirms a reset if it shows another credential than before, or if it shows none and no read does. */
 async function afterResponse(unconfirmed: State, response: SecretResponse, session: Session): Promise<Rotated> {
-  const { context, evidence } = session;
+  const { context } = session;
   const { memory } = unconfirmed;
-  const verdict = evidence.compare(memory, marksOf(memory, response.credentials), context);
+  const verdict = verdictOn(response, memory, session);
   if (verdict === "new") return complete(unconfirmed, response, session);
   const others = withoutKnown(response, memory);
   const last: LastRead = context.canRead ? await readUntilChanged(session, memory) : {};
@@ -106,7 +103,7 @@ async function afterResponse(unconfirmed: State, response: SecretResponse, sessi
   }
   if (verdict === "hidden" && last.verdict !== "former") return confirm(unconfirmed, [others], session, last);
   const why = verdict === "hidden" ? "reads still show" : "its response contains";
-  const state = withDelivered(unconfirmed, others);
+  const state = verdict === "hidden" ? withDelivered(unconfirmed, others) : unconfirmed;
   return { state, failure: notConfirmed(`${why} the old one`, unconfirmed, session), findings: [] };
 }
 
@@ -116,10 +113,21 @@ function withDelivered(unconfirmed: State, { credentials }: SecretResponse): Sta
   return isNone ? unconfirmed : { ...unconfirmed, otherFields: jsonText(credentials) };
 }
 
+/**
+ * A response may show what identifies the secret better than what reads show: a password that they mask, while their
+ * token stays the same.
+ */
+function verdictOn({ credentials }: SecretResponse, memory: Memory, { context, evidence }: Session): Verdict {
+  const shown = marksOf(memory, credentials);
+  const identity = context.kind.identities.find((name) => name === memory.identity || shown[name] !== undefined);
+  return evidence.compare({ ...memory, identity }, shown, context);
+}
+
 /** A response that does not show the identity may repeat what was known before: that is not proven to be current. */
 function withoutKnown(response: SecretResponse, memory: Memory): SecretResponse {
   const marks = marksOf(memory, response.credentials);
-  const names = namesIn(marks).filter((name) => marks[name] !== memory.current[name]);
+  const known = [...memory.former, ...Object.values(memory.current)];
+  const names = namesIn(marks).filter((name) => !known.includes(marks[name] as string));
   return { ...response, credentials: picked(response.credentials, names) };
 }
 
@@ -145,7 +153,8 @@ function confirm(
   last: LastRead = {},
 ): Rotated {
   const { lastSentAt = "" } = unconfirmed.memory.pending ?? {};
-  const state = evidence.confirmed(unconfirmed, responses, lastSentAt, context);
+  // What an earlier one has delivered is replaced, too.
+  const state = evidence.confirmed({ ...unconfirmed, otherFields: undefined }, responses, lastSentAt, context);
   const values = credentialsIn(state);
   // What was known, or shown by a read before.
   const expected = new Set([unconfirmed.memory.current, ...reads].flatMap((one) => Object.keys(one)));

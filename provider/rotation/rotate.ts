@@ -115,7 +115,7 @@ async function resetIfStillDue(saved: State | undefined, desired: Desired, sessi
 
 /** Whether the read before a reset has ended a doubt, or noticed a roll: that is saved, even if the reset fails. */
 function isNews({ memory: before }: State, { memory: after }: State): boolean {
-  return before.pending !== after.pending || before.keys?.rolledAt !== after.keys?.rolledAt;
+  return before.pending !== after.pending || before.current.currentKey !== after.current.currentKey;
 }
 
 /** Plans again, and sends the reset if it is still due. */

@@ -90,7 +90,8 @@ export function isShown(memory: Memory, name: CredentialName, reads: readonly Cr
 /** The state without the values that are not to be in it, and are elsewhere. */
 function withoutSaved(state: State, reads: readonly Credentials[]): State {
   const { memory } = state;
-  if (memory.form?.saveCredentials !== false) return state;
+  // Without a form, after an import, the program is not known: no value is saved that a read can show.
+  if (memory.form && memory.form.saveCredentials !== false) return state;
   const leaving = namesIn(memory.current).filter((name) => {
     return isInFile(memory, memory.current[name]) || isShown(memory, name, reads);
   });

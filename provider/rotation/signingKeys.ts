@@ -4,9 +4,9 @@ import {
   afterDrift,
   afterHidden,
   afterSame,
+  type BeforeReset,
   confirmedMemory,
   countedReset,
-  earlier,
   type Evidence,
   lost,
   pendingReset,
@@ -26,7 +26,7 @@ import {
 } from "./memory";
 import { type Learned } from "./findings";
 import { type Context, type Plan, type Question, type Refusal, type Reset } from "./plan";
-import { dueAt, isFuture } from "./schedule";
+import { dueAt, isFuture, pastTime } from "./schedule";
 
 /**
  * Signing keys come in pairs. A roll makes the next key the current one and generates a new next key, so a read proves
@@ -58,19 +58,13 @@ function mayBeLate({ keys, scheduledFrom }: Memory, { now }: Context): boolean {
   return Math.abs(now.getTime() - Date.parse(rolledAt)) < latestReadMs;
 }
 
-function withPendingRoll(
-  from: State | undefined,
-  desired: Desired,
-  due: Reset,
-  read: SecretResponse | undefined,
-  context: Context,
-): State {
-  const memory = from?.memory ?? emptyMemory(context.now);
+function withPendingRoll({ state, read }: BeforeReset, desired: Desired, due: Reset, context: Context): State {
+  const memory = state?.memory ?? emptyMemory(context.now);
   const shown = marksOf(memory, read?.credentials ?? {});
   const isCurrentKnown = shown.currentKey !== undefined && !memory.former.includes(shown.currentKey);
-  const pending = pendingReset(memory, desired, due, context.now, isCurrentKnown);
+  const pending = pendingReset(memory, desired, due, { now: context.now, canSettle: isCurrentKnown });
   return {
-    ...(from ?? { rotationCount: 0 }),
+    ...(state ?? { rotationCount: 0 }),
     memory: {
       ...memory,
       applied: memory.applied ?? "",
@@ -94,7 +88,8 @@ function confirmedRoll(
   const values = valuesIn(responses);
   const shown = marksOf(memory, values);
   // The former next key is the current one, although nothing may show it, unless it was current before.
-  const isNextKnown = before.nextKey !== undefined && !memory.former.includes(before.nextKey);
+  const wasCurrent = [before.currentKey, ...memory.former].some((mark) => mark === before.nextKey);
+  const isNextKnown = before.nextKey !== undefined && !wasCurrent;
   const rolled: Marks = isNextKnown ? { currentKey: before.nextKey } : {};
   const current: Marks = { ...rolled, ...shown };
   const currentKey = shown.currentKey === undefined && isNextKnown ? unconfirmed.nextKey : undefined;
@@ -125,7 +120,7 @@ function afterKeyRead(saved: State, read: SecretResponse, context: Context): Lea
   const verdict = compareKeys(here.memory, shown, context);
   const { pending } = here.memory;
   if (pending) {
-    return verdict === "new" ? afterPending(here, pending, read, shown, context) : { state: here, findings: [] };
+    return verdict === "new" ? afterPending(here, pending, read, context) : { state: here, findings: [] };
   }
   if (verdict === "former") return stale(here);
   if (verdict === "hidden") return afterHidden(here, read, context);
@@ -147,19 +142,18 @@ function notHere(saved: State): Learned {
 }
 
 /** A read shows another current key than before the pending roll: the next one, or that of someone else. */
-function afterPending(
-  saved: State,
-  pending: PendingReset,
-  read: SecretResponse,
-  shown: Marks,
-  context: Context,
-): Learned {
+function afterPending(saved: State, pending: PendingReset, read: SecretResponse, context: Context): Learned {
   const { memory } = saved;
+  const shown = marksOf(memory, read.credentials);
   const { nextKey } = memory.current;
   const isByOthers = nextKey !== undefined && shown.currentKey !== nextKey;
-  if (isByOthers) return { state: overtaken(saved, pending, read, shown, context), findings: [{ kind: "overtaken" }] };
+  if (isByOthers) {
+    // Half of another pair is not enough: receivers need both.
+    if (shown.nextKey === undefined) return { state: saved, findings: [] };
+    return { state: overtaken(saved, pending, read, context), findings: [{ kind: "overtaken" }] };
+  }
   if (!pending.canSettle) return { state: saved, findings: [] };
-  const rolledAt = earlier(pending.firstSentAt, context.now.toISOString());
+  const rolledAt = pastTime(pending.firstSentAt, context.now);
   const state = confirmedRoll(saved, [read], rolledAt, context);
   return { state, findings: [{ kind: "settled" }, ...lost(memory.current, state.memory.current)] };
 }
@@ -168,8 +162,9 @@ function afterPending(
  * Someone else has rolled both keys away since the pending roll was sent: what it was to do is done, and receivers need
  * time before another roll.
  */
-function overtaken(saved: State, pending: PendingReset, read: SecretResponse, shown: Marks, context: Context): State {
+function overtaken(saved: State, pending: PendingReset, read: SecretResponse, context: Context): State {
   const { memory } = saved;
+  const shown = marksOf(memory, read.credentials);
   const now = context.now.toISOString();
   return {
     ...withRecord(saved, read),

@@ -8,7 +8,7 @@ import { type Access, type AccessCredential, plainTextProblem, restConnection, u
 import { saltedMark } from "../rotation/marks";
 import { type Connection, parsed } from "../rotation/memory";
 import { type Desired } from "../rotation/desired";
-import { connectionInput } from "../rotation/rotation";
+import { connectionInput } from "../rotation/rotationInputs";
 import { type Run } from "../run";
 import { type Failure, isSameCredential, type Target, verify } from "./attempts";
 

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { mock } from "node:test";
-import { databasePassword, signingKeys, type SecretKind } from "../../provider/platform/secretKind";
 import { poll, Run, startRun } from "../../provider/run";
 import { Settings } from "../../provider/settings/settings";
 
@@ -11,8 +10,6 @@ interface Times {
   readonly runEndsAtMs?: number;
 }
 
-type Written = Readonly<Record<string, string>>;
-
 describe("a run of a host process", () => {
   afterEach(() => mock.restoreAll());
 
@@ -21,24 +18,23 @@ describe("a run of a host process", () => {
     assert.equal(run.platform, run.platform);
   });
 
-  it("knows the place of a secret by address and account, and names the address of one that has no id", () => {
-    const all = { baseUrl: "https://Api.example.com/", queueUrl: "https://q.example.com", username: "you" };
-    const placeOf = (kind: SecretKind, settings: Written) =>
-      startRun(new Settings((name) => settings[name])).options.place(kind);
-    const here = placeOf(databasePassword, all);
-    assert.deepEqual(Object.keys(here ?? {}), ["account"]);
-    assert.deepEqual(placeOf(databasePassword, { ...all, baseUrl: "https://api.example.com", password: "p" }), here);
-    const others = [{ username: "me" }, { baseUrl: "https://api.example.org" }];
-    for (const other of others) assert.notDeepEqual(placeOf(databasePassword, { ...all, ...other }), here);
-    for (const none of [{}, { ...all, baseUrl: "no URL" }]) assert.equal(placeOf(databasePassword, none), undefined);
-    const keys = placeOf(signingKeys, all);
-    assert.equal(keys?.address, all.queueUrl);
-    assert.notEqual(placeOf(signingKeys, { ...all, queueUserId: "u" })?.account, keys?.account);
+  it("knows the account of the queue by its address, and by its user or else its token", () => {
+    const all = { queueUrl: "https://Q.example.com/", queueToken: "t", queueUserId: "u" };
+    const accountOf = (settings: Readonly<Record<string, string>>) =>
+      startRun(new Settings((name) => settings[name])).options.queueAccount();
+    const here = accountOf(all);
+    assert.equal(here?.address, "https://q.example.com");
+    assert.match(here.account, /^[\w-]{8}$/);
+    assert.deepEqual(accountOf({ ...all, queueUrl: "https://q.example.com", queueToken: "other" }), here);
+    const { queueUserId, ...byToken } = all;
+    const others = [byToken, { ...byToken, queueToken: "t2" }, { ...all, queueUserId: "v" }];
+    const accounts = [here, ...others.map(accountOf)].map((one) => one?.account);
+    assert.equal(new Set(accounts).size, accounts.length);
     const uuid = "96ad0856-03b1-4ee7-9666-e81abd0349e1";
-    const spellings = [uuid, uuid.toUpperCase()].map(
-      (id) => placeOf(signingKeys, { ...all, queueUserId: id })?.account,
-    );
+    const spellings = [uuid, uuid.toUpperCase()].map((id) => accountOf({ ...all, queueUserId: id })?.account);
     assert.equal(spellings[0], spellings[1]);
+    const unusable = [{}, { queueUrl: all.queueUrl }, { ...all, queueUrl: "no URL" }, { ...all, queueUserId: ".." }];
+    assert.deepEqual(unusable.map(accountOf), [undefined, undefined, undefined, undefined]);
   });
 
   it("shows well-formed lines, without the secrets that its platform knows by then, until it ends", () => {

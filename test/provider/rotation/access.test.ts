@@ -6,7 +6,7 @@ import { type Connection } from "../../../provider/rotation/memory";
 import { type Credentials } from "../../../provider/records/fields";
 import { databasePassword } from "../../../provider/platform/secretKind";
 import { type Run } from "../../../provider/run";
-import { contextAt, stateAfterReset } from "../../support/savedRotation";
+import { resetSecret } from "../../support/rotatedSecret";
 import { type Properties } from "../../support/wire";
 import { type FoundSetting } from "../../../provider/settings/table";
 import { connectionUrl, endpointOf, plainTextProblem, urlsOf, usernameFor } from "../../../provider/rotation/access";
@@ -122,16 +122,20 @@ describe("rotation: the endpoint of a database", () => {
     );
   });
 
-  it("has a REST interface over HTTPS, at the port of HTTPS unless another is given", () => {
-    const at = (endpoint: Properties, credentials: Credentials, host?: string, setting?: FoundSetting) => {
-      const state = stateAfterReset({ connection: { host, port: 6380 } }, credentials, contextAt(new Date()), endpoint);
+  it("has a REST interface over HTTPS, at the port of HTTPS unless another is given", async () => {
+    const at = async (endpoint: Properties, credentials: Credentials, host?: string, setting?: FoundSetting) => {
+      const connection = { port: 6380, ...(host !== undefined && { host }) };
+      const { state } = await resetSecret({ connection }, credentials, { record: endpoint });
       return urlsOf({ kind: databasePassword, id: "db-1" }, state, runWith(setting));
     };
     const token = { restToken: "t" };
-    assert.equal(at({ endpoint: "db.example.com" }, token).restUrl, "https://db.example.com");
-    assert.equal(at({ endpoint: "merry-cat-1" }, token, undefined, preset).restUrl, "https://merry-cat-1.upstash.io");
-    assert.equal(at({ endpoint: "db.example.com" }, token, "x-{id}").restUrl, "https://x-db-1");
-    assert.deepEqual(at(record, {}), { connectionUrl: undefined, restUrl: undefined });
+    assert.equal((await at({ endpoint: "db.example.com" }, token)).restUrl, "https://db.example.com");
+    assert.equal(
+      (await at({ endpoint: "merry-cat-1" }, token, undefined, preset)).restUrl,
+      "https://merry-cat-1.upstash.io",
+    );
+    assert.equal((await at({ endpoint: "db.example.com" }, token, "x-{id}")).restUrl, "https://x-db-1");
+    assert.deepEqual(await at(record, {}), { connectionUrl: undefined, restUrl: undefined });
     assert.equal(restAddressOf({ host: "::1", port: 8079, tls: false }), "http://[::1]:8079");
     assert.equal(restAddressOf({ ...ofRecord, port: 443 }), "https://cache.example.com:443");
   });

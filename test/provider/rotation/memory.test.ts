@@ -1,25 +1,33 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { StateError } from "../../../provider/platform/errors";
-import { adopt } from "../../../provider/rotation/adoption";
-import { signingKeys } from "../../../provider/platform/secretKind";
 import { marksOf, triggerMark } from "../../../provider/rotation/marks";
-import { emptyMemory, progressOf, readMemory, writeMemory } from "../../../provider/rotation/memory";
-import { contextAt, stateAfterReset } from "../../support/savedRotation";
-
-const { memory } = stateAfterReset({ version: 1, rotateEvery: "30d" }, { password: "secret-1" }, contextAt(new Date()));
-const text = writeMemory(memory);
+import { emptyMemory, type Memory, readMemory, withFormer, writeMemory } from "../../../provider/rotation/memory";
+import { resetSecret } from "../../support/rotatedSecret";
 
 describe("memory: its saved form", () => {
+  let text: string;
+  let memory: Memory;
+  before(async () => {
+    const secret = await resetSecret({ version: 1, rotateEvery: "30d" }, { password: "secret-1" });
+    text = String(secret.outputs?.["memory"]);
+    memory = secret.memory;
+  });
+
   it("is read unchanged, and has no value of a credential", () => {
     assert.equal(writeMemory(readMemory(text)), text);
     assert.doesNotMatch(text, /secret-1/);
   });
 
-  const others = { nothing: undefined, "another type": { memory }, "a list": "[]", "no seal": JSON.stringify(memory) };
+  const others: Readonly<Record<string, () => unknown>> = {
+    nothing: () => undefined,
+    "another type": () => ({ memory }),
+    "a list": () => "[]",
+    "no seal": () => JSON.stringify(memory),
+  };
   for (const [what, given] of Object.entries(others)) {
     it(`refuses ${what}`, () =>
-      assert.throws(() => readMemory(given), /Use the version of pulumi-rekey that wrote it/));
+      assert.throws(() => readMemory(given()), /Use the version of pulumi-rekey that wrote it/));
   }
 
   it("refuses any damage, instead of deciding from the rest: what is cut off, missing, changed or added", () => {
@@ -38,23 +46,13 @@ describe("memory: its saved form", () => {
   });
 });
 
-describe("memory: of a secret of which nothing is known", () => {
-  it("has an age for each of its keys", () => {
-    const ofKeys = contextAt(new Date(), { kind: signingKeys });
-    const made = [contextAt(new Date()), ofKeys].map((context) => emptyMemory(context).made);
-    assert.deepEqual(made, [[{}], [{}, {}]]);
-    assert.deepEqual(emptyMemory(ofKeys).maybeFormer, []);
-  });
-
-  it("is adopted with the trigger of the program, and with what is shown", () => {
-    const context = contextAt(new Date());
-    const { state, findings } = adopt({ version: 1 }, undefined, context);
-    assert.deepEqual(
-      findings.map(({ kind }) => kind),
-      ["adopted"],
-    );
-    assert.equal(state.memory.applied, triggerMark(state.memory, { version: 1 }));
-    assert.deepEqual(progressOf(state), { outcome: "adopted", adoptedAt: context.now.toISOString() });
+describe("memory: what is remembered of former credentials", () => {
+  it("is the newest twelve, each once, and none that is current", () => {
+    const marks = Array.from({ length: 15 }, (_, nth) => `mark-${nth}`);
+    const former = withFormer({ ...emptyMemory(new Date()), former: marks.slice(0, 8) }, marks.slice(6), {
+      password: "mark-14",
+    });
+    assert.deepEqual(former, marks.slice(2, 14));
   });
 });
 
@@ -67,7 +65,7 @@ describe("memory: marks", () => {
   });
 
   it("of triggers are the same if the triggers are, however they are written", () => {
-    const mark = (trigger: object) => triggerMark(memory, trigger);
+    const mark = (trigger: object) => triggerMark({ salt: "a" }, trigger);
     assert.equal(mark({ version: 1, triggers: { a: true } }), mark({ version: "1", triggers: { a: "true", b: null } }));
     assert.equal(mark({ triggers: { a: 1, b: 2 } }), mark({ triggers: { b: 2, a: 1 } }));
     assert.equal(mark({ triggers: {} }), "");
