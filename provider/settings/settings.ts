@@ -5,7 +5,7 @@ import { type Preset, presetNamed, presets, publishPath, regionPrefix, usesLocal
 import {
   environmentName,
   type FoundSetting,
-  nameOf,
+  settingKey,
   presetNames,
   type SettingName,
   settingNames,
@@ -142,7 +142,7 @@ export class Settings {
     const read = settingOf(name).schema().safeParse(found.value);
     if (read.success) return read.data;
     // Without the value: by mistake, any setting may hold a credential.
-    const problem = `${nameOf(name)} ${read.error.issues[0]?.message}`;
+    const problem = `${settingKey(name)} ${read.error.issues[0]?.message}`;
     throw new SettingsError("REKEY_SETTING_INVALID", { problem, advice: this.#howToSet(name) });
   }
 
@@ -215,7 +215,7 @@ export class Settings {
     if (preset === undefined || address === undefined) return undefined;
     const isNotUsed = `${this.#usualVariable(name)} is not used, because`;
     const own = this.#findOwn(address);
-    if (own !== undefined) return `${isNotUsed} ${own.variable ?? nameOf(address)} is set`;
+    if (own !== undefined) return `${isNotUsed} ${own.variable ?? settingKey(address)} is set`;
     if (!usesLocalServer(preset, name, this.environment)) return undefined;
     return `${isNotUsed} ${preset.queue.localServer} makes the vendor's client use a local server`;
   }
@@ -232,7 +232,7 @@ export class Settings {
     const service = serviceOf(name);
     const needed = service === undefined ? [name] : this.#neededFor(service);
     const missing = needed.filter((one) => this.find(one) === undefined);
-    const all = new Intl.ListFormat("en").format(missing.map(nameOf));
+    const all = new Intl.ListFormat("en").format(missing.map(settingKey));
     const isNotSet = missing.length === 1 ? "is not set" : "are not set";
     const reasons = new Set(missing.flatMap((one) => this.#whyMissing(one) ?? []));
     const why = reasons.size === 0 ? "" : `: ${[...reasons].join("; ")}`;
@@ -254,14 +254,14 @@ export class Settings {
     const { provider } = this;
     if (provider !== undefined) return `Set ${name} in the arguments of the provider ${JSON.stringify(provider)}.`;
     const secret = settingOf(name).secret ? "--secret " : "";
-    return `Run \`pulumi config set ${secret}${nameOf(name)} …\`, or ${this.#howToUseVariable(name)}.`;
+    return `Run \`pulumi config set ${secret}${settingKey(name)} …\`, or ${this.#howToUseVariable(name)}.`;
   }
 
   #howToUseVariable(name: SettingName): string {
     const found = this.find(name);
     // It has precedence over the environment, even if it is empty.
     if (found?.source === "configuration") {
-      return `\`pulumi config rm ${nameOf(name)}\` to use ${environmentName(name)}`;
+      return `\`pulumi config rm ${settingKey(name)}\` to use ${environmentName(name)}`;
     }
     const variable = found?.variable ?? this.#usableVariable(name) ?? environmentName(name);
     return `set ${variable} in the environment`;

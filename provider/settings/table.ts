@@ -155,7 +155,7 @@ export function isCredential(name: SettingName, value: string): boolean {
 }
 
 /** The name in the stack's configuration. */
-export function nameOf(name: SettingName): string {
+export function settingKey(name: SettingName): string {
   return `rekey:${name}`;
 }
 
@@ -247,7 +247,7 @@ export function notASetting(name: string, known: readonly string[]): string {
 
 /** Warnings about settings that do not exist: without them, a mistyped limit is silently off. */
 export function unknownSettings(configurationKeys: readonly string[], environment: NodeJS.ProcessEnv): string[] {
-  const [keys, variables] = [settingNames.map(nameOf), settingNames.map(environmentName)];
+  const [keys, variables] = [settingNames.map(settingKey), settingNames.map(environmentName)];
   const unknownKeys = configurationKeys.filter((key) => key.startsWith("rekey:") && !keys.includes(key));
   // Others may have variables with the same beginning, so only those count that are close to one of Rekey's.
   const unknownVariables = Object.keys(environment).filter(
@@ -262,7 +262,7 @@ export function unknownSettings(configurationKeys: readonly string[], environmen
 
 /** What is said of a credential that the stack's configuration has in plain text. */
 export function plainText(name: SettingName): [problem: string, fix: string] {
-  const key = nameOf(name);
+  const key = settingKey(name);
   return [
     `${key} is stored in plain text in the stack's configuration.`,
     `Run \`pulumi config set --secret ${key}\`. If others can read the file, replace the credential at its issuer.`,
