@@ -125,7 +125,7 @@ function savedValue(isSaved: boolean, file: unknown) {
 function settingsIn({ urn, type, inputs }: Values, own: Stack | undefined): Settings {
   const args = objectOf(inputs);
   const saved = (name: string) => args[`rekey:${name}`] ?? args[name];
-  const plain: Lookup = (name) => textIn(saved(name));
+  const plain: Lookup = (name) => stringIn(saved(name));
   if (own === undefined) return new Settings(plain);
   if (type === "pulumi:providers:pulumi-nodejs" || isDefaultProvider(String(urn), args["version"])) {
     // What is secret, or comes from the environment, is taken to be the same as now.
@@ -136,7 +136,7 @@ function settingsIn({ urn, type, inputs }: Values, own: Stack | undefined): Sett
   return new Settings(plain, environmentOfProvider(written, process.env));
 }
 
-function textIn(value: unknown): string | undefined {
+function stringIn(value: unknown): string | undefined {
   return typeof value === "string" ? value : undefined;
 }
 

@@ -55,7 +55,7 @@ export const flowControlLimits: Resource<FlowControlLimitsInputs, FlowControlLim
       paused: schemas.flag,
     },
   }),
-  check,
+  check: limitProblems,
   claims: ({ flowControlKey }) => {
     const subject = `flow-control key ${JSON.stringify(flowControlKey)}`;
     const why = "each `up` would replace the limits of the other. Remove one of them.";
@@ -82,7 +82,7 @@ function periodInput({ z, expected, attempt }: Schemas) {
     .superRefine(attempt(requireUsable));
 }
 
-function check(inputs: FlowControlLimitsInputs, run: Run): InputProblem[] {
+function limitProblems(inputs: FlowControlLimitsInputs, run: Run): InputProblem[] {
   const { flowControlKey, parallelism, rate, period, paused } = inputs;
   const problems = keyProblems(flowControlKey, run);
   if (isSet(period) && !isSet(rate)) problems.push({ property: "period", problem: "needs a rate" });

@@ -16,24 +16,24 @@ import {
 /** Returns a setting of the configuration by its short name (`baseUrl`), or undefined if it is not set. */
 export type Lookup = (name: SettingName) => string | undefined;
 
-type ServiceName = SecretKind["service"];
+type AccountService = SecretKind["service"];
 
 /** The settings of each service, its address first: a credential is sent only to the address that it belongs to. */
-export const accounts: Readonly<Record<ServiceName, readonly [address: SettingName, ...SettingName[]]>> = {
+export const accounts: Readonly<Record<AccountService, readonly [address: SettingName, ...SettingName[]]>> = {
   management: ["baseUrl", "username", "password"],
   queue: ["queueUrl", "queueToken"],
 };
 
 /** What describes the platform at the address of a service. */
-const descriptions: Readonly<Record<ServiceName, readonly SettingName[]>> = {
+const descriptions: Readonly<Record<AccountService, readonly SettingName[]>> = {
   management: ["resetPasswordPath", "databasePath", "databaseListPath", "databaseHost"],
   queue: ["flowControlResetAction"],
 };
 
-const services = Object.keys(accounts) as ServiceName[];
+const services = Object.keys(accounts) as AccountService[];
 
 /** The service whose account has a setting. */
-function serviceOf(name: SettingName): ServiceName | undefined {
+function serviceOf(name: SettingName): AccountService | undefined {
   return services.find((service) => accounts[service].includes(name));
 }
 
@@ -103,7 +103,7 @@ export class Settings {
   }
 
   /** Why requests to a service would fail before they are sent; undefined if its settings can be used. */
-  errorFor(service: ServiceName): SettingsError | undefined {
+  errorFor(service: AccountService): SettingsError | undefined {
     try {
       for (const name of this.#neededFor(service)) this.require(name);
       return undefined;
@@ -147,7 +147,7 @@ export class Settings {
   }
 
   /** With `rekey:queueUserId`, the token of the queue is read with the management credentials. */
-  #neededFor(service: ServiceName): readonly SettingName[] {
+  #neededFor(service: AccountService): readonly SettingName[] {
     const isRead = service === "queue" && this.find("queueUserId") !== undefined;
     return isRead ? ["queueUrl", ...accounts.management] : accounts[service];
   }
@@ -273,7 +273,7 @@ export class Settings {
  * that belongs to the service comes from the arguments: the variables may describe another account or platform.
  */
 export function environmentOfProvider(args: Lookup, environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  const namesAccount = (service: ServiceName) => accountNames(service).some((name) => args(name) !== undefined);
+  const namesAccount = (service: AccountService) => accountNames(service).some((name) => args(name) !== undefined);
   const own = services.filter(namesAccount);
   if (own.length === 0) return environment;
   const names = own.flatMap((service) => [...accountNames(service), ...descriptions[service]]);
@@ -285,6 +285,6 @@ export function environmentOfProvider(args: Lookup, environment: NodeJS.ProcessE
 }
 
 /** The settings that name an account at a service: a preset has the addresses of both, and a user belongs to both. */
-function accountNames(service: ServiceName): readonly SettingName[] {
+function accountNames(service: AccountService): readonly SettingName[] {
   return ["platform", "queueUserId", ...accounts[service]];
 }

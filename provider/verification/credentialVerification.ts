@@ -64,7 +64,7 @@ export const credentialVerification: Resource<CredentialVerificationInputs, Cred
   onlyId: "verification",
   outputs: { subject: "plain", verified: "plain", verifiedAt: "plain", formerRefused: "plain", memory: "secret" },
   inputs: (schemas) => {
-    const access = schemas.z.unknown().superRefine(schemas.refuse(accessProblem));
+    const access = schemas.z.unknown().superRefine(schemas.refuseIf(accessProblem));
     const seconds = "must be a number of seconds above 0";
     const withinSeconds = schemas.z.number(seconds).positive(seconds);
     return { required: ["access"], schemas: { access, ...connectionInput(schemas), withinSeconds } };
