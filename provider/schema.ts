@@ -38,7 +38,7 @@ export function expected(kind: string) {
 }
 
 /** A refinement by a function that returns what is wrong with a value, if anything is. */
-export function refuse<T>(whatIsWrong: (value: T) => string | undefined) {
+export function refuseIf<T>(whatIsWrong: (value: T) => string | undefined) {
   return (value: T, context: z.RefinementCtx) => {
     const wrong = whatIsWrong(value);
     if (wrong !== undefined) context.addIssue(wrong);
@@ -47,7 +47,7 @@ export function refuse<T>(whatIsWrong: (value: T) => string | undefined) {
 
 /** A refinement by a function that throws if a value cannot be used. */
 export function attempt<T>(use: (value: T) => unknown) {
-  return refuse((value: T) => {
+  return refuseIf((value: T) => {
     try {
       use(value);
       return undefined;
@@ -59,10 +59,10 @@ export function attempt<T>(use: (value: T) => unknown) {
 
 export const text = z
   .string(expected("a string"))
-  .superRefine(refuse((value) => (value.isWellFormed() ? undefined : "must be well-formed Unicode")));
+  .superRefine(refuseIf((value) => (value.isWellFormed() ? undefined : "must be well-formed Unicode")));
 /** A text that is a part of a path, such as a key. */
-export const pathPart = z.string(expected("a string")).superRefine(refuse(pathPartProblem));
-export const id = z.string(expected("a string")).superRefine(refuse(idProblem));
+export const pathPart = z.string(expected("a string")).superRefine(refuseIf(pathPartProblem));
+export const id = z.string(expected("a string")).superRefine(refuseIf(idProblem));
 export const flag = z.boolean(expected("true or false"));
 export const count = z.int("must be a whole number, at least 1").min(1, "must be a whole number, at least 1");
 
@@ -80,10 +80,10 @@ const writeAsText = "write it as text, which counts as a new version once";
 export const trigger = {
   version: z
     .union([z.string(), z.number()], expected("a string or a number"))
-    .superRefine(refuse((value) => (isInexact(value) ? `must not be ${tooLarge}: ${writeAsText}` : undefined)))
-    .superRefine(refuse((value) => (isFraction(value) ? fraction : undefined))),
+    .superRefine(refuseIf((value) => (isInexact(value) ? `must not be ${tooLarge}: ${writeAsText}` : undefined)))
+    .superRefine(refuseIf((value) => (isFraction(value) ? fraction : undefined))),
   triggers: z.custom<object>(isObject, expected("a map of names to values")).superRefine(
-    refuse((map) => {
+    refuseIf((map) => {
       if (isPulumiObject(map)) return "must be a map of names to values, not an asset, an archive or a resource";
       const entries = Object.entries(map);
       const wrong = entries.find(([, value]) => !scalar.safeParse(value).success);

@@ -39,7 +39,7 @@ export interface GetFlowControlKeyArgs {
  * ```
  */
 export function getFlowControlKey(args: GetFlowControlKeyArgs): Promise<FlowControlKey> {
-  return read("getFlowControlKey", args);
+  return readNow("getFlowControlKey", args);
 }
 
 /**
@@ -84,7 +84,7 @@ export interface GetFlowControlKeysResult {
  * ```
  */
 export function getFlowControlKeys(args: GetFlowControlKeysArgs = {}): Promise<GetFlowControlKeysResult> {
-  return read("getFlowControlKeys", args);
+  return readNow("getFlowControlKeys", args);
 }
 
 /**
@@ -113,7 +113,7 @@ export function getFlowControlKeysOutput(
  * ```
  */
 export function getGlobalParallelism(): Promise<GlobalParallelism> {
-  return read("getGlobalParallelism", {});
+  return readNow("getGlobalParallelism", {});
 }
 
 /**
@@ -147,7 +147,7 @@ export interface GetDatabasesResult {
  * ```
  */
 export function getDatabases(): Promise<GetDatabasesResult> {
-  return read("getDatabases", {});
+  return readNow("getDatabases", {});
 }
 
 /**
@@ -174,7 +174,7 @@ const platformOfRun = perRun((): PlatformClient => {
  *
  * @throws RekeyError that ends the program, unless the program catches it
  */
-async function read<Result>(name: string, args: object): Promise<Result> {
+async function readNow<Result>(name: string, args: object): Promise<Result> {
   try {
     const monitor: object | undefined = pulumi.runtime.getMonitor();
     // Also that of another copy of @pulumi/pulumi.
@@ -191,7 +191,7 @@ async function read<Result>(name: string, args: object): Promise<Result> {
 /** Reads when the arguments are known and the resources are done; not while one is unknown, as in a preview. */
 function readAfter<Result>(name: string, args: object, { dependsOn }: DataSourceOptions = {}): pulumi.Output<Result> {
   const done = pulumi.output(dependsOn).apply(allDone);
-  return pulumi.all([pulumi.output<object>(args), done]).apply(([known]) => read<Result>(name, known));
+  return pulumi.all([pulumi.output<object>(args), done]).apply(([known]) => readNow<Result>(name, known));
 }
 
 /**

@@ -25,7 +25,11 @@ export abstract class DynamicResource extends pulumi.CustomResource {
     // Pulumi's host cannot import, and a read with `id` would save a resource without a record or credentials.
     const why =
       "a dynamic resource cannot be imported. A rotation with `initialRotation: false` adopts its secret without a reset, and a FlowControlLimits sends only what differs from the platform";
-    refuseOptions(nameOf(type, name), options, { names: ["import", "id"], code: "REKEY_IMPORT_UNSUPPORTED", why });
+    refuseOptions(resourceTitle(type, name), options, {
+      names: ["import", "id"],
+      code: "REKEY_IMPORT_UNSUPPORTED",
+      why,
+    });
     const resource = resourceOf(type);
     // Pulumi creates only outputs whose names are among the inputs, even undefined.
     const outputs = Object.fromEntries(Object.keys(resource.outputs).map((output) => [output, undefined]));
@@ -83,7 +87,7 @@ export function refuseProgram(code: ErrorCode, text: string): never {
 async function providerText(type: string, name: string, inputs: Readonly<Record<string, unknown>>): Promise<string> {
   const resource = resourceOf(type);
   const { idInput, onlyId } = resource;
-  const of = nameOf(type, name);
+  const of = resourceTitle(type, name);
   const registry = registryOfRun();
   const owned = await valueOf(pulumi.output({ [idInput]: inputs[idInput], databases: inputs["databases"] }));
   // The provider reports an id that is missing. One that is unknown in a preview is compared in the `up`.
@@ -112,7 +116,7 @@ async function valueOf<T>(output: pulumi.Output<T>): Promise<T | undefined> {
 }
 
 /** A resource of a program, in messages: `PasswordRotation "sessions"` */
-export function nameOf(type: string, name: string): string {
+export function resourceTitle(type: string, name: string): string {
   return `${type} ${JSON.stringify(name)}`;
 }
 

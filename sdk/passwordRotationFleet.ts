@@ -3,7 +3,7 @@ import { type FleetCredentials, type FleetDatabase, fleetFailure } from "../prov
 import { InputError } from "../provider/platform/errors";
 import { isObject } from "../provider/records/fields";
 import { nameProblem } from "../provider/rotation/fleetPlan";
-import { DynamicResource, nameOf, refuseOptions } from "./dynamicResource";
+import { DynamicResource, resourceTitle, refuseOptions } from "./dynamicResource";
 import { ending, runError } from "./program";
 import { type ConnectionArgs, guard, type RotationArgs, type TriggerArgs } from "./rotation";
 
@@ -90,7 +90,7 @@ export class PasswordRotationFleet extends DynamicResource {
   declare readonly memory: pulumi.Output<string>;
 
   constructor(name: string, args: PasswordRotationFleetArgs, options: pulumi.CustomResourceOptions = {}) {
-    const of = nameOf("PasswordRotationFleet", name);
+    const of = resourceTitle("PasswordRotationFleet", name);
     const why = "a replacement resets all passwords. To reset them all, change version";
     const names = ["replaceOnChanges", "replaceWith", "replacementTrigger"] as const;
     refuseOptions(of, options, { names, code: "REKEY_INPUT_INVALID", why });

@@ -1,7 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 import { type ErrorCode, RekeyError } from "../provider/platform/errors";
 import { Settings } from "../provider/settings/settings";
-import { isCredential, nameOf, settingNames, plainText, unknownSettings } from "../provider/settings/table";
+import { isCredential, settingKey, settingNames, plainText, unknownSettings } from "../provider/settings/table";
 
 /**
  * Keeps one value for each run of a Pulumi program. With the Automation API's inline programs and in tests, several
@@ -35,7 +35,7 @@ export const warnOfSettings = perRun((): void => {
   const plain = settingNames.filter((name) => {
     const found = settings.find(name);
     const isStored = found?.source === "configuration" && isCredential(name, found.value);
-    return isStored && !isConfigSecret(nameOf(name));
+    return isStored && !isConfigSecret(settingKey(name));
   });
   const unknown = unknownSettings(Object.keys(pulumi.runtime.allConfig()), process.env);
   const inPlainText = plain.map((name) => plainText(name).join(" "));

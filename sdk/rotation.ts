@@ -3,7 +3,7 @@ import { resourceOf } from "../provider/engine/resources";
 import { outputsAreFormer } from "../provider/platform/errors";
 import { secretOutputsOf } from "../provider/resource";
 import { type Outcome, type ResetReason } from "../provider/rotation/memory";
-import { DynamicResource, nameOf } from "./dynamicResource";
+import { DynamicResource, resourceTitle } from "./dynamicResource";
 import { runError } from "./program";
 
 /** What causes a reset when it changes. */
@@ -149,7 +149,7 @@ export abstract class Rotation extends DynamicResource {
     options: pulumi.CustomResourceOptions | undefined,
   ) {
     super(type, name, args, options);
-    const of = nameOf(type, name);
+    const of = resourceTitle(type, name);
     // An unconfirmed reset fails, but with `--continue-on-error` or `--target` the engine still gives the program what
     // it has saved: the former credentials, which nothing may use.
     const current = this.outcome.apply((outcome) => {

@@ -10,7 +10,7 @@ import { accounts, type Settings } from "../settings/settings";
 import {
   type FoundSetting,
   isCredential,
-  nameOf,
+  settingKey,
   type SettingName,
   settingNames,
   settingOf,
@@ -42,7 +42,7 @@ export async function checkAll(project: Project, stack: Stack, databaseId?: stri
     ...settingNames.flatMap((name) => checkSetting(name, stack)),
     ...stack.settings.warnings.map(unchecked),
     ...(stack.settings.find("proxy") ? [] : ignoredProxy().map(unchecked)),
-    ok(`Not set: ${unset.map(nameOf).join(", ")}.`),
+    ok(`Not set: ${unset.map(settingKey).join(", ")}.`),
     ...checkMissing(stack),
     ...unknownSettings([...stack.stored.keys()], process.env).map((message) => wrong(message)),
     ...(await checkServices(stack.settings, databaseId)),
@@ -90,7 +90,7 @@ function checkSetting(name: SettingName, stack: Stack): Check[] {
   const found = stack.settings.find(name);
   const { default: value } = settingOf(name);
   if (found) return [checkValue(name, found, stack) ?? checkSecrecy(name, found, stack)];
-  return value === undefined ? [] : [ok(`${nameOf(name)} is ${value} (default).`)];
+  return value === undefined ? [] : [ok(`${settingKey(name)} is ${value} (default).`)];
 }
 
 /** What is wrong with a setting, if its value cannot be used. */
@@ -110,7 +110,7 @@ function sourceOf({ source, variable = "the preset" }: FoundSetting): string {
 
 /** Whether a setting is stored as a secret if it is one; otherwise its value. */
 function checkSecrecy(name: SettingName, found: FoundSetting, { stored }: Stack): Check {
-  const key = nameOf(name);
+  const key = settingKey(name);
   const isStored = found.source === "configuration";
   const isEncrypted = isStored && stored.get(key)?.secret === true;
   const hides = isCredential(name, found.value);

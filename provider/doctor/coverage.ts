@@ -212,8 +212,8 @@ function tableOf({ secrets, since, states }: Coverage): string[] {
     "LAST ROTATED": ({ rotatedAt, createdAt }) => rotatedAt ?? (createdAt ? `created ${createdAt}` : "unknown"),
     ...(since !== undefined && { [`SINCE ${since}`]: ({ age = "unknown" }: CoveredSecret) => ages[age] }),
     ...(states.length > 0 && {
-      "ROTATED BY": ({ rotatedBy }: CoveredSecret) => listOf(rotatedBy.map((one) => labelOf(one, states.length))),
-      VALUE: ({ rotatedBy }: CoveredSecret) => listOf(rotatedBy.map(({ value }) => value)),
+      "ROTATED BY": ({ rotatedBy }: CoveredSecret) => uniqueList(rotatedBy.map((one) => labelOf(one, states.length))),
+      VALUE: ({ rotatedBy }: CoveredSecret) => uniqueList(rotatedBy.map(({ value }) => value)),
     }),
   };
   const rows = [Object.keys(columns), ...secrets.map((secret) => Object.values(columns).map((cell) => cell(secret)))];
@@ -227,7 +227,7 @@ function labelOf({ resource, state }: Pick<RotatedBy, "resource" | "state">, sta
   return states > 1 ? `${resource} in ${state}` : resource;
 }
 
-function listOf(names: readonly string[]): string {
+function uniqueList(names: readonly string[]): string {
   return [...new Set(names)].join(", ") || "-";
 }
 

@@ -4,7 +4,7 @@ import { dirname, join, resolve } from "node:path";
 import type * as yaml from "yaml";
 import { isObject, orUndefined } from "../records/fields";
 import { Settings } from "../settings/settings";
-import { nameOf } from "../settings/table";
+import { settingKey } from "../settings/table";
 
 /** A Pulumi project, from its `Pulumi.yaml`. */
 export interface Project {
@@ -87,7 +87,7 @@ export function readStack(directory: string, name: string): Stack {
   const printed = runPulumi(directory, "config", "--json", "--show-secrets", "--stack", name);
   const read = "text" in printed ? orUndefined(() => JSON.parse(printed.text) as Record<string, Stored>) : undefined;
   const stored = new Map(Object.entries(read ?? {}).filter(([key]) => key.startsWith("rekey:")));
-  const settings = new Settings((setting) => stored.get(nameOf(setting))?.value, process.env);
+  const settings = new Settings((setting) => stored.get(settingKey(setting))?.value, process.env);
   if (read !== undefined) return { name, stored, settings };
   const why = "error" in printed ? printed.error : "the pulumi CLI printed no JSON";
   const message = `The stack's configuration was not read: ${why}. Only the environment was read.`;

@@ -4,7 +4,7 @@ import { type SecretKind, type Subject, databasePassword, kinds, type RotationTy
 import { isObject, orUndefined } from "../records/fields";
 import { isSecret } from "../records/properties";
 import { environmentOfProvider, type Lookup, Settings } from "../settings/settings";
-import { nameOf } from "../settings/table";
+import { settingKey } from "../settings/table";
 import { runPulumi, type Stack } from "./project";
 
 type Values = Readonly<Record<string, unknown>>;
@@ -125,18 +125,18 @@ function savedValue(isSaved: boolean, file: unknown) {
 function settingsIn({ urn, type, inputs }: Values, own: Stack | undefined): Settings {
   const args = objectOf(inputs);
   const saved = (name: string) => args[`rekey:${name}`] ?? args[name];
-  const plain: Lookup = (name) => textIn(saved(name));
+  const plain: Lookup = (name) => stringIn(saved(name));
   if (own === undefined) return new Settings(plain);
   if (type === "pulumi:providers:pulumi-nodejs" || isDefaultProvider(String(urn), args["version"])) {
     // What is secret, or comes from the environment, is taken to be the same as now.
-    return new Settings((name) => plain(name) ?? own.stored.get(nameOf(name))?.value, process.env);
+    return new Settings((name) => plain(name) ?? own.stored.get(settingKey(name))?.value, process.env);
   }
   // A secret one is set, too.
   const written: Lookup = (name) => plain(name) ?? (saved(name) === undefined ? undefined : "");
   return new Settings(plain, environmentOfProvider(written, process.env));
 }
 
-function textIn(value: unknown): string | undefined {
+function stringIn(value: unknown): string | undefined {
   return typeof value === "string" ? value : undefined;
 }
 

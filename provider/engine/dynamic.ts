@@ -6,7 +6,7 @@ import { type Properties, wrap } from "../records/properties";
 import { type AnyResource, type Notice, secretOutputsOf } from "../resource";
 import { type Run, startRun } from "../run";
 import { Settings } from "../settings/settings";
-import { nameOf } from "../settings/table";
+import { settingKey } from "../settings/table";
 import { InitError, reporting, ResourceHandler, type Saved } from "./adapter";
 import { endWhenIdle, engineAddress, EngineWatch, ignoreUnreadOutput } from "./liveness";
 import { type ResourceType, resources } from "./resources";
@@ -47,7 +47,7 @@ export function createProviders(start: (settings: Settings) => Run): Record<Prov
     return {
       // Takes effect synchronously: another call may arrive before this one is awaited.
       configure: reportingOnce(({ config }) => {
-        run ??= start(new Settings((name) => config.get(nameOf(name)), process.env));
+        run ??= start(new Settings((name) => config.get(settingKey(name)), process.env));
       }),
       check: reportingOnce((olds, news) => {
         const { __provider, ...inputs } = news;

@@ -44,7 +44,7 @@ export class EngineWatch {
 
   /** @param onGone called once the engine has closed its connection and does not respond on a new one */
   constructor(address: string, onGone: () => void) {
-    this.#session = openSession(address);
+    this.#session = connectToEngine(address);
     void untilGone(address, this.#session).then(onGone);
   }
 
@@ -75,7 +75,7 @@ export class EngineWatch {
   }
 }
 
-function openSession(address: string): ClientHttp2Session {
+function connectToEngine(address: string): ClientHttp2Session {
   // The next call sees whether the session failed.
   const session = connect(`http://${address}`).on("error", () => undefined);
   session.unref();
@@ -88,7 +88,7 @@ async function untilGone(address: string, session: ClientHttp2Session): Promise<
   do {
     await closed;
     await sleep(reconnectMs);
-    session = openSession(address);
+    session = connectToEngine(address);
     closed = closeOf(session);
   } while (await isGrpcServer(session));
   session.destroy();

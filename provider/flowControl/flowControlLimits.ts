@@ -15,7 +15,7 @@ import { isSet } from "../records/fields";
 import { isUnknown } from "../records/properties";
 import { savedKeyAdvice } from "../rotation/messages";
 import { readInterval } from "../rotation/schedule";
-import { keyProblems, nameOf } from "./flowControlReset";
+import { keyProblems, keyTitle } from "./flowControlReset";
 import { after, consequencesOf, describe, type Limits, operationsFor, type Shown, shownBy } from "./limitOperations";
 
 /** What a FlowControlLimits saves: what the platform shows, and what is declared. */
@@ -55,7 +55,7 @@ export const flowControlLimits: Resource<FlowControlLimitsInputs, FlowControlLim
       paused: schemas.flag,
     },
   }),
-  check,
+  check: limitProblems,
   claims: ({ flowControlKey }) => {
     const subject = `flow-control key ${JSON.stringify(flowControlKey)}`;
     const why = "each `up` would replace the limits of the other. Remove one of them.";
@@ -82,7 +82,7 @@ function periodInput({ z, expected, attempt }: Schemas) {
     .superRefine(attempt(requireUsable));
 }
 
-function check(inputs: FlowControlLimitsInputs, run: Run): InputProblem[] {
+function limitProblems(inputs: FlowControlLimitsInputs, run: Run): InputProblem[] {
   const { flowControlKey, parallelism, rate, period, paused } = inputs;
   const problems = keyProblems(flowControlKey, run);
   if (isSet(period) && !isSet(rate)) problems.push({ property: "period", problem: "needs a rate" });
@@ -113,7 +113,7 @@ function plan(saved: FlowControlLimitsOutputs | undefined, inputs: FlowControlLi
     ...(isLeftPaused ? ["stays paused, because paused is no longer declared"] : []),
   ];
   const counters = operations.some(({ action }) => action === "pin") ? " A pin resets the counters of the key." : "";
-  const text = `${nameOf(flowControlKey)}: ${lines.join(", ")}.${counters}`;
+  const text = `${keyTitle(flowControlKey)}: ${lines.join(", ")}.${counters}`;
   return { changes: true, notices: [...(lines.length > 0 ? [{ text }] : []), ...run.settingsWarning("queue")] };
 }
 
@@ -134,7 +134,7 @@ async function apply(
   const missingIn = (shown: Shown) => operationsFor(saved ? [shown, saved] : [shown], former, declared);
   const { shown, failure } = await send(flowControlKey, run, before, missingIn);
   const left = failure ? [] : operationsFor([shown], {}, declared);
-  const text = `${nameOf(flowControlKey)} differs from the saved state. No preview has announced that, so the next \`up\` changes it: ${describe(left, shown)}. To keep it as it is, change the program.`;
+  const text = `${keyTitle(flowControlKey)} differs from the saved state. No preview has announced that, so the next \`up\` changes it: ${describe(left, shown)}. To keep it as it is, change the program.`;
   const notices = left.length > 0 ? [{ text, isWarning: true }] : [];
   // After a failure, what may have been sent is owned, and so is what is not unpinned yet.
   const owned = failure ? { ...former, ...declared } : declared;
@@ -229,7 +229,7 @@ async function remove(saved: FlowControlLimitsOutputs, run: Run): Promise<Notice
 async function unpin(saved: FlowControlLimitsOutputs, run: Run): Promise<Notice[]> {
   const { flowControlKey, declared } = saved;
   const { flowControl } = run.platform;
-  const name = nameOf(flowControlKey);
+  const name = keyTitle(flowControlKey);
   // After a rename or a replacement, the engine removes the former resource last: what the program declares stays.
   const kept = declaredLimits(run).get(flowControlKey);
   const shown = shownBy(await flowControl.get(flowControlKey));

@@ -41,7 +41,7 @@ export const flowControlReset: Resource<FlowControlResetInputs, FlowControlReset
 };
 
 /** A key at the beginning of a message. */
-export function nameOf(flowControlKey: string): string {
+export function keyTitle(flowControlKey: string): string {
   return `Flow-control key ${JSON.stringify(flowControlKey)}`;
 }
 
@@ -108,7 +108,7 @@ async function apply(
   const after = await read();
   const resetCount = (saved?.resetCount ?? 0) + 1;
   return {
-    notices: [{ text: `${nameOf(flowControlKey)} was reset by \`${action}\`.` }],
+    notices: [{ text: `${keyTitle(flowControlKey)} was reset by \`${action}\`.` }],
     outputs: { flowControlKey, before, after, resetAt, resetCount, appliedTrigger },
   };
 }

@@ -1,6 +1,6 @@
 import { isObject } from "../records/fields";
-import { credentialsIn } from "../records/response";
-import { jsonIn, listIn, recordIn, unusable } from "./failures";
+import { nestedCredentials } from "../records/response";
+import { jsonIn, entriesIn, recordIn, unusable } from "./failures";
 import { type Requester } from "./http";
 import { pluralOf, type SecretKind } from "./secretKind";
 
@@ -30,14 +30,14 @@ export async function listAccount(requester: Requester, kind: SecretKind, path: 
     ids.add(id);
     return record;
   });
-  requester.secrets.add(credentialsIn(entries));
+  requester.secrets.add(nestedCredentials(entries));
   return records;
 }
 
 /** Whether a list shows an empty token, as Upstash does for an API key that is read-only. */
 export async function showsEmptyToken(requester: Requester, kind: SecretKind, path: string): Promise<boolean> {
   const { entries } = await listEntries(requester, kind, path);
-  requester.secrets.add(credentialsIn(entries));
+  requester.secrets.add(nestedCredentials(entries));
   return entries.some((sent) => isObject(sent) && sent["token"] === "");
 }
 
@@ -49,5 +49,5 @@ async function listEntries(requester: Requester, kind: SecretKind, path: string)
     purpose: `list the ${pluralOf(kind)}`,
     toCheck: kind.paths ? [] : ["rekey:databaseListPath"],
   });
-  return { response, entries: listIn(response, jsonIn(response), pluralOf(kind)) };
+  return { response, entries: entriesIn(response, jsonIn(response), pluralOf(kind)) };
 }

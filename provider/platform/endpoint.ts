@@ -27,7 +27,7 @@ export interface HttpProbe {
 /** Where a credential is tried. */
 export type ProbeEndpoint = ClientEndpoint | HttpProbe;
 
-export function nameOf({ name }: Pick<Credential, "name">): string {
+export function credentialNoun({ name }: Pick<Credential, "name">): string {
   return name === "restToken" ? "REST token" : name;
 }
 

@@ -1,5 +1,5 @@
 import { type Fields, isObject, type RecordOf } from "../records/fields";
-import { readRecord, credentialsIn, tryReadJson, tryReadObject } from "../records/response";
+import { readRecord, nestedCredentials, tryReadJson, tryReadObject } from "../records/response";
 import { RequestError, type RequestFacts, type RequestProblem } from "./errors";
 import { quote } from "./quote";
 import { type KnownSecrets } from "./redact";
@@ -21,19 +21,24 @@ export function errorOf(
   failed: FailedAttempt,
   secrets: KnownSecrets,
 ): RequestError {
-  const { happened, ...rest } = problemOf(facts, service, failed, secrets);
+  const { happened, ...rest } = requestProblem(facts, service, failed, secrets);
   const { delivery, attempt } = failed;
   const attempts = attempt > 1 ? `, after ${attempt} attempts` : "";
   return new RequestError(delivery, facts, { ...rest, happened: `${happened}${attempts}` });
 }
 
-function problemOf(facts: RequestFacts, service: ServiceName, failure: Failure, secrets: KnownSecrets): RequestProblem {
+function requestProblem(
+  facts: RequestFacts,
+  service: ServiceName,
+  failure: Failure,
+  secrets: KnownSecrets,
+): RequestProblem {
   const { delivery, status, code, body = "" } = failure;
   if (delivery === "not sent") return whyNotSent(service, failure);
   const advice = adviceOn(failure, service, facts);
   if (status === undefined) return { happened: whyLost(code), advice };
   // The body may show a credential that was not known.
-  secrets.add(credentialsIn(tryReadJson(body)));
+  secrets.add(nestedCredentials(tryReadJson(body)));
   const json = tryReadObject(body);
   const sent = [json?.["error"], json?.["message"]].find((one) => typeof one === "string");
   const words = json && quote(sent ?? "", secrets);
@@ -151,7 +156,7 @@ export function jsonIn(response: Responded & { readonly body: string }): unknown
 }
 
 /** The entries of a list, which is not shown in part. Servers in Go send null for an empty one. @throws RequestError */
-export function listIn(response: Responded, sent: unknown, what: string): unknown[] {
+export function entriesIn(response: Responded, sent: unknown, what: string): unknown[] {
   if (sent === null) return [];
   if (!Array.isArray(sent)) throw unusable(response, `is not a list of ${what}`);
   return sent;

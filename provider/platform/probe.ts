@@ -5,7 +5,7 @@ import {
   type ClientEndpoint,
   type Credential,
   type HttpProbe,
-  nameOf,
+  credentialNoun,
   type ProbeEndpoint,
   restAddressOf,
   shownEndpoint,
@@ -53,7 +53,7 @@ export class CredentialProbe {
   /** Tries a credential once. */
   async probe({ owner, endpoint, credential, timeoutMs }: ProbeRequest): Promise<ProbeResult> {
     const facts: RequestFacts = {
-      purpose: `verify the ${nameOf(credential)} of ${owner}`,
+      purpose: `verify the ${credentialNoun(credential)} of ${owner}`,
       method: credential.name === "password" ? "AUTH" : "GET",
       url: shownEndpoint(endpoint, credential),
       consequences: { unchanged: "The rotation itself is saved." },

@@ -78,7 +78,7 @@ function takeCredentials(table: RecordTable, fields: Readonly<Record<string, unk
       unclaimed.push([wireName, sent]);
       continue;
     }
-    const value = textIn(sent);
+    const value = credentialText(sent);
     if (value === "" || value === null) continue;
     const problem = whyDropped(value);
     if (problem !== undefined) {
@@ -91,7 +91,7 @@ function takeCredentials(table: RecordTable, fields: Readonly<Record<string, unk
 }
 
 /** A credential as text: one of digits may be sent as a number, and a mask is an empty one. */
-function textIn(sent: unknown): unknown {
+function credentialText(sent: unknown): unknown {
   if (sent instanceof LosslessNumber) return sent.value;
   if (typeof sent === "number") return String(sent);
   return isText(sent) && wholeMask.test(sent) ? "" : sent;
@@ -108,7 +108,7 @@ function whyDropped(value: unknown): string | undefined {
 const nameOfCredential = new RegExp(`^${wireNamesOfCredentials}$`, "i");
 
 /** The credentials in a value, however deep: it may be nested too deeply for a recursive function. */
-export function credentialsIn(value: unknown): string[] {
+export function nestedCredentials(value: unknown): string[] {
   const found: string[] = [];
   const entries: [name: string, value: unknown][] = [["", value]];
   // It grows while it is read.
@@ -132,7 +132,7 @@ export function readRecord<F extends Fields>(fields: F, sent: Record<string, unk
   for (const [wireName, value] of Object.entries(sent)) {
     const name = camelCase(wireName);
     const field = Object.hasOwn(fields, name) ? fields[name] : undefined;
-    const problem = field && problemOf(field.kind, value);
+    const problem = field && fieldProblem(field.kind, value);
     if (field === undefined) others.push([wireName, value]);
     else if (problem !== undefined) problems.push(`${name}: ${problem}`);
     else if (value instanceof LosslessNumber) {
@@ -159,7 +159,7 @@ const isLarge = (value: unknown) => value instanceof LosslessNumber && /^-?\d{1,
 const cannotBeSaved = "a value that Pulumi cannot save unchanged";
 
 /** The values of each kind. Not zod, for speed: a record has forty fields, and a fleet a thousand records. */
-const kinds: Readonly<Record<Kind, readonly [what: string, isOne: (value: unknown) => boolean]>> = {
+const fieldKinds: Readonly<Record<Kind, readonly [what: string, isOne: (value: unknown) => boolean]>> = {
   integer: ["an integer", (value) => Number.isSafeInteger(value) || isLarge(value)],
   text: ["a string", isText],
   flag: ["true or false", (value) => typeof value === "boolean"],
@@ -171,8 +171,8 @@ function isJsonObject(value: unknown): value is Record<string, unknown> {
   return isObject(value) && !(value instanceof LosslessNumber);
 }
 
-function problemOf(kind: Kind, value: unknown): string | undefined {
-  const [what, isOne] = kinds[kind];
+function fieldProblem(kind: Kind, value: unknown): string | undefined {
+  const [what, isOne] = fieldKinds[kind];
   if (!isOne(value)) return `expected ${what}`;
   return [value].flat().every((one) => !isText(one) || isFaithful(one)) ? undefined : cannotBeSaved;
 }

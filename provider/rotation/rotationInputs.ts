@@ -11,28 +11,28 @@ import { type Connection } from "./memory";
 import { isFuture, readDate, readInterval } from "./schedule";
 
 export function rotationInputs(schemas: Schemas) {
-  const { z, attempt, expected, trigger, flag, refuse } = schemas;
+  const { z, attempt, expected, trigger, flag, refuseIf } = schemas;
   return {
     ...trigger,
     rotateEvery: intervalOf(schemas, false),
     rotatedSince: z.string(expected("a date written as a string")).superRefine(attempt(readDate)),
     initialRotation: flag,
     saveCredentials: flag,
-    encryptFor: z.array(z.unknown(), expected("a list of age recipients")).superRefine(refuse(recipientsProblem)),
+    encryptFor: z.array(z.unknown(), expected("a list of age recipients")).superRefine(refuseIf(recipientsProblem)),
   };
 }
 
 /** The input of databases that says where clients connect. */
-export function connectionInput({ z, refuse, expected, flag, checkTable }: Schemas) {
+export function connectionInput({ z, refuseIf, expected, flag, checkTable }: Schemas) {
   const text = z.string(expected("a string"));
-  const host = text.superRefine(refuse(hostTemplateProblem));
-  const port = z.number(expected("a number")).superRefine(refuse(portProblem));
+  const host = text.superRefine(refuseIf(hostTemplateProblem));
+  const port = z.number(expected("a number")).superRefine(refuseIf(portProblem));
   const schemas = { host, port, tls: flag, username: text } satisfies Record<keyof Connection, unknown>;
   const problemOf = (given: object) => {
     const [wrong] = checkTable({ required: [], schemas }, { ...given });
     return wrong && `has a ${wrong.property} that ${wrong.problem}`;
   };
-  return { connection: z.custom<object>(isObject, expected("an object")).superRefine(refuse(problemOf)) };
+  return { connection: z.custom<object>(isObject, expected("an object")).superRefine(refuseIf(problemOf)) };
 }
 
 export function intervalOf({ z, attempt, expected }: Schemas, orZero: boolean) {

@@ -5,7 +5,7 @@ import { type Preset, presetNamed, presets, publishPath, regionPrefix, usesLocal
 import {
   environmentName,
   type FoundSetting,
-  nameOf,
+  settingKey,
   presetNames,
   type SettingName,
   settingNames,
@@ -16,24 +16,24 @@ import {
 /** Returns a setting of the configuration by its short name (`baseUrl`), or undefined if it is not set. */
 export type Lookup = (name: SettingName) => string | undefined;
 
-type ServiceName = SecretKind["service"];
+type AccountService = SecretKind["service"];
 
 /** The settings of each service, its address first: a credential is sent only to the address that it belongs to. */
-export const accounts: Readonly<Record<ServiceName, readonly [address: SettingName, ...SettingName[]]>> = {
+export const accounts: Readonly<Record<AccountService, readonly [address: SettingName, ...SettingName[]]>> = {
   management: ["baseUrl", "username", "password"],
   queue: ["queueUrl", "queueToken"],
 };
 
 /** What describes the platform at the address of a service. */
-const descriptions: Readonly<Record<ServiceName, readonly SettingName[]>> = {
+const descriptions: Readonly<Record<AccountService, readonly SettingName[]>> = {
   management: ["resetPasswordPath", "databasePath", "databaseListPath", "databaseHost"],
   queue: ["flowControlResetAction"],
 };
 
-const services = Object.keys(accounts) as ServiceName[];
+const services = Object.keys(accounts) as AccountService[];
 
 /** The service whose account has a setting. */
-function serviceOf(name: SettingName): ServiceName | undefined {
+function serviceOf(name: SettingName): AccountService | undefined {
   return services.find((service) => accounts[service].includes(name));
 }
 
@@ -103,7 +103,7 @@ export class Settings {
   }
 
   /** Why requests to a service would fail before they are sent; undefined if its settings can be used. */
-  errorFor(service: ServiceName): SettingsError | undefined {
+  errorFor(service: AccountService): SettingsError | undefined {
     try {
       for (const name of this.#neededFor(service)) this.require(name);
       return undefined;
@@ -142,12 +142,12 @@ export class Settings {
     const read = settingOf(name).schema().safeParse(found.value);
     if (read.success) return read.data;
     // Without the value: by mistake, any setting may hold a credential.
-    const problem = `${nameOf(name)} ${read.error.issues[0]?.message}`;
+    const problem = `${settingKey(name)} ${read.error.issues[0]?.message}`;
     throw new SettingsError("REKEY_SETTING_INVALID", { problem, advice: this.#howToSet(name) });
   }
 
   /** With `rekey:queueUserId`, the token of the queue is read with the management credentials. */
-  #neededFor(service: ServiceName): readonly SettingName[] {
+  #neededFor(service: AccountService): readonly SettingName[] {
     const isRead = service === "queue" && this.find("queueUserId") !== undefined;
     return isRead ? ["queueUrl", ...accounts.management] : accounts[service];
   }
@@ -215,7 +215,7 @@ export class Settings {
     if (preset === undefined || address === undefined) return undefined;
     const isNotUsed = `${this.#usualVariable(name)} is not used, because`;
     const own = this.#findOwn(address);
-    if (own !== undefined) return `${isNotUsed} ${own.variable ?? nameOf(address)} is set`;
+    if (own !== undefined) return `${isNotUsed} ${own.variable ?? settingKey(address)} is set`;
     if (!usesLocalServer(preset, name, this.environment)) return undefined;
     return `${isNotUsed} ${preset.queue.localServer} makes the vendor's client use a local server`;
   }
@@ -232,7 +232,7 @@ export class Settings {
     const service = serviceOf(name);
     const needed = service === undefined ? [name] : this.#neededFor(service);
     const missing = needed.filter((one) => this.find(one) === undefined);
-    const all = new Intl.ListFormat("en").format(missing.map(nameOf));
+    const all = new Intl.ListFormat("en").format(missing.map(settingKey));
     const isNotSet = missing.length === 1 ? "is not set" : "are not set";
     const reasons = new Set(missing.flatMap((one) => this.#whyMissing(one) ?? []));
     const why = reasons.size === 0 ? "" : `: ${[...reasons].join("; ")}`;
@@ -254,14 +254,14 @@ export class Settings {
     const { provider } = this;
     if (provider !== undefined) return `Set ${name} in the arguments of the provider ${JSON.stringify(provider)}.`;
     const secret = settingOf(name).secret ? "--secret " : "";
-    return `Run \`pulumi config set ${secret}${nameOf(name)} …\`, or ${this.#howToUseVariable(name)}.`;
+    return `Run \`pulumi config set ${secret}${settingKey(name)} …\`, or ${this.#howToUseVariable(name)}.`;
   }
 
   #howToUseVariable(name: SettingName): string {
     const found = this.find(name);
     // It has precedence over the environment, even if it is empty.
     if (found?.source === "configuration") {
-      return `\`pulumi config rm ${nameOf(name)}\` to use ${environmentName(name)}`;
+      return `\`pulumi config rm ${settingKey(name)}\` to use ${environmentName(name)}`;
     }
     const variable = found?.variable ?? this.#usableVariable(name) ?? environmentName(name);
     return `set ${variable} in the environment`;
@@ -273,7 +273,7 @@ export class Settings {
  * that belongs to the service comes from the arguments: the variables may describe another account or platform.
  */
 export function environmentOfProvider(args: Lookup, environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  const namesAccount = (service: ServiceName) => accountNames(service).some((name) => args(name) !== undefined);
+  const namesAccount = (service: AccountService) => accountNames(service).some((name) => args(name) !== undefined);
   const own = services.filter(namesAccount);
   if (own.length === 0) return environment;
   const names = own.flatMap((service) => [...accountNames(service), ...descriptions[service]]);
@@ -285,6 +285,6 @@ export function environmentOfProvider(args: Lookup, environment: NodeJS.ProcessE
 }
 
 /** The settings that name an account at a service: a preset has the addresses of both, and a user belongs to both. */
-function accountNames(service: ServiceName): readonly SettingName[] {
+function accountNames(service: AccountService): readonly SettingName[] {
   return ["platform", "queueUserId", ...accounts[service]];
 }

@@ -35,7 +35,7 @@ export const presetNames = ["upstash"] as const;
 const settingTable = {
   platform: {
     description: "Preset of a public platform: `upstash`. It sets addresses and paths unless they are set separately.",
-    schema: () => checked(platformProblem).transform((name) => name.toLowerCase()),
+    schema: () => textWithout(platformProblem).transform((name) => name.toLowerCase()),
   },
   baseUrl: {
     description: "Address of the management interface: https, or http on a loopback address.",
@@ -63,7 +63,7 @@ const settingTable = {
   queueUserId: {
     description:
       "Id of a queue user, whose token is read with the management credentials when it is needed. It has precedence over `queueToken`.",
-    schema: () => checked(pathPartProblem),
+    schema: () => textWithout(pathPartProblem),
   },
   resetPasswordPath: {
     description: "Path of a password reset, which contains `{id}` once.",
@@ -90,7 +90,7 @@ const settingTable = {
   },
   databaseHost: {
     description: "Host of a database; may contain `{endpoint}` of its record and `{id}`.",
-    schema: () => checked(hostTemplateProblem),
+    schema: () => textWithout(hostTemplateProblem),
     default: "{endpoint}",
   },
   deadlineSeconds: {
@@ -129,7 +129,7 @@ const settingTable = {
   proxy: {
     description:
       "URL of an HTTP proxy, on a loopback address if the platform uses http; use `--secret` if it contains a password.",
-    schema: () => checked(proxyProblem),
+    schema: () => textWithout(proxyProblem),
   },
   caFile: {
     description: "File with certificates (PEM) to trust in addition to those that Node trusts.",
@@ -155,7 +155,7 @@ export function isCredential(name: SettingName, value: string): boolean {
 }
 
 /** The name in the stack's configuration. */
-export function nameOf(name: SettingName): string {
+export function settingKey(name: SettingName): string {
   return `rekey:${name}`;
 }
 
@@ -172,7 +172,7 @@ const databasePath = () => path().refine((template) => template.split("{id}").le
 const headerSafe = () => filled().regex(/^[^\r\n\0]*$/, "must not contain line breaks");
 
 /** A text, by a function that returns why it cannot be used, if it cannot. */
-function checked(problemOf: (text: string) => string | undefined) {
+function textWithout(problemOf: (text: string) => string | undefined) {
   return z()
     .string()
     .superRefine((text, context) => {
@@ -188,7 +188,7 @@ function number<T extends zod.ZodNumber>(kind: T, message = "must be a number") 
 
 /** Normalized: as written, it may contain spaces or end in a question mark. */
 const address = () =>
-  checked(addressProblem).transform((written) => {
+  textWithout(addressProblem).transform((written) => {
     const { origin, pathname } = new URL(written);
     return `${origin}${pathname}`.replace(/\/+$/, "");
   });
@@ -247,7 +247,7 @@ export function notASetting(name: string, known: readonly string[]): string {
 
 /** Warnings about settings that do not exist: without them, a mistyped limit is silently off. */
 export function unknownSettings(configurationKeys: readonly string[], environment: NodeJS.ProcessEnv): string[] {
-  const [keys, variables] = [settingNames.map(nameOf), settingNames.map(environmentName)];
+  const [keys, variables] = [settingNames.map(settingKey), settingNames.map(environmentName)];
   const unknownKeys = configurationKeys.filter((key) => key.startsWith("rekey:") && !keys.includes(key));
   // Others may have variables with the same beginning, so only those count that are close to one of Rekey's.
   const unknownVariables = Object.keys(environment).filter(
@@ -262,7 +262,7 @@ export function unknownSettings(configurationKeys: readonly string[], environmen
 
 /** What is said of a credential that the stack's configuration has in plain text. */
 export function plainText(name: SettingName): [problem: string, fix: string] {
-  const key = nameOf(name);
+  const key = settingKey(name);
   return [
     `${key} is stored in plain text in the stack's configuration.`,
     `Run \`pulumi config set --secret ${key}\`. If others can read the file, replace the credential at its issuer.`,

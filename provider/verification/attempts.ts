@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { type Credential, nameOf, shownEndpoint, type ProbeEndpoint } from "../platform/endpoint";
+import { type Credential, credentialNoun, shownEndpoint, type ProbeEndpoint } from "../platform/endpoint";
 import { RequestError, InputError, SettingsError } from "../platform/errors";
 import { type RequestQueue } from "../platform/http";
 import { ownerOf, type Subject } from "../platform/secretKind";
@@ -80,7 +80,7 @@ function endpointFor(target: Target, { options }: Run): ProbeEndpoint | Failure 
 }
 
 function notKnown(current: AccessCredential, why: string, advice: string): Failure {
-  return { reason: `the new ${nameOf(current)} is not saved, and ${why}`, advice };
+  return { reason: `the new ${credentialNoun(current)} is not saved, and ${why}`, advice };
 }
 
 /** Reads a credential that is not saved, or returns why it is not known. */
@@ -127,7 +127,7 @@ async function tryAll(
   run: Run,
 ): Promise<Failure | undefined> {
   const service = subject.kind.probe?.service ?? "database";
-  const [what, server] = [nameOf(current), service === "queue" ? service : subject.kind.noun];
+  const [what, server] = [credentialNoun(current), service === "queue" ? service : subject.kind.noun];
   const at = `(${shownEndpoint(endpoint, current)})`;
   const moreTime = "Raise withinSeconds if the platform needs longer.";
   const wrong = { ...current, value: randomBytes(24).toString("base64url") };

@@ -1,4 +1,4 @@
-import { nameOf, type Credential } from "../platform/endpoint";
+import { credentialNoun, type Credential } from "../platform/endpoint";
 import { outputsAreFormer, RekeyError } from "../platform/errors";
 import { databasePassword, ownerOf, kinds, secretOf } from "../platform/secretKind";
 import { isObject, isSet } from "../records/fields";
@@ -64,7 +64,7 @@ export const credentialVerification: Resource<CredentialVerificationInputs, Cred
   onlyId: "verification",
   outputs: { subject: "plain", verified: "plain", verifiedAt: "plain", formerRefused: "plain", memory: "secret" },
   inputs: (schemas) => {
-    const access = schemas.z.unknown().superRefine(schemas.refuse(accessProblem));
+    const access = schemas.z.unknown().superRefine(schemas.refuseIf(accessProblem));
     const seconds = "must be a number of seconds above 0";
     const withinSeconds = schemas.z.number(seconds).positive(seconds);
     return { required: ["access"], schemas: { access, ...connectionInput(schemas), withinSeconds } };
@@ -192,7 +192,7 @@ function failedBefore(target: Target, entry: Entry | undefined): Verified | unde
 function lastingFailure(failure: Failure, { subject, current }: Target, run: Run): LastingFailure | undefined {
   if (!failure.isOfFormer || !current || "value" in current) return undefined;
   const { word } = subject.kind;
-  const stays = `The former ${nameOf(current)} is not saved, so no later run can try it: this stays a failure until the next reset. Set a new version, which resets the ${word}.`;
+  const stays = `The former ${credentialNoun(current)} is not saved, so no later run can try it: this stays a failure until the next reset. Set a new version, which resets the ${word}.`;
   return { reason: run.redacted(failure.reason), advice: `${failure.advice} ${stays}`, current };
 }
 
@@ -236,7 +236,7 @@ async function verifyTarget(
 }
 
 function returnedAgain({ subject }: Target, current: AccessCredential): Failure {
-  const reason = `the former ${nameOf(current)} is still accepted: the platform returned it as the new one`;
+  const reason = `the former ${credentialNoun(current)} is still accepted: the platform returned it as the new one`;
   return { reason, advice: `Set a new version, which resets the ${subject.kind.word} again.` };
 }
 

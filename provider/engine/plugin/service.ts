@@ -115,7 +115,7 @@ export class PluginService {
   }
 
   async invoke(token: string, args: Properties): Promise<Properties> {
-    const result = await callFunction(nameOf(token), this.#started.platform, plain(args));
+    const result = await callFunction(nameInToken(token), this.#started.platform, plain(args));
     return wrap(result as Properties, []);
   }
 
@@ -130,7 +130,7 @@ export class PluginService {
   }
 
   #handler(urn: string, timeoutSeconds = 0): ResourceHandler {
-    const resource = resourceOf(nameOf(urn.split("::")[2]?.split("$").at(-1) ?? ""));
+    const resource = resourceOf(nameInToken(urn.split("::")[2]?.split("$").at(-1) ?? ""));
     const run = timeoutSeconds > 0 ? this.#started.during({ limitMs: timeoutSeconds * 1000 }) : this.#started;
     return new ResourceHandler(resource, run);
   }
@@ -149,7 +149,7 @@ export class PluginService {
 }
 
 /** The name of a resource or a function, from its token. */
-function nameOf(token: string): string {
+function nameInToken(token: string): string {
   return token.replace(/^rekey:index:/, "");
 }
 

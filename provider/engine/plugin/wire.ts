@@ -92,7 +92,7 @@ function callsOf(service: PluginService): UntypedServiceImplementation {
     // Without a DiffConfig, a change of the settings replaces no provider, and so no resource.
     checkConfig: unary((request: messages.CheckRequest) => {
       const { inputs, failures } = checkConfig(properties(request.getNews()));
-      return checked(inputs, failures);
+      return checkResponse(inputs, failures);
     }),
     configure: unary((request: messages.ConfigureRequest) => {
       // The oldest SDKs do not know this field.
@@ -101,7 +101,7 @@ function callsOf(service: PluginService): UntypedServiceImplementation {
     }),
     check: unary((request: messages.CheckRequest) => {
       const { inputs, problems } = service.check(request.getUrn(), properties(request.getNews()));
-      return checked(inputs, incomplete.has(request) ? [protoProblem, ...problems] : problems);
+      return checkResponse(inputs, incomplete.has(request) ? [protoProblem, ...problems] : problems);
     }),
     diff: unary(async (request: messages.DiffRequest) => {
       const { DIFF_SOME, DIFF_NONE } = messages.DiffResponse.DiffChanges;
@@ -168,7 +168,7 @@ function changeIn(request: messages.CreateRequest | messages.UpdateRequest, inpu
   return { urn, timeoutSeconds, preview, inputs: properties(inputs) };
 }
 
-function checked(inputs: Properties, reasons: readonly string[]): messages.CheckResponse {
+function checkResponse(inputs: Properties, reasons: readonly string[]): messages.CheckResponse {
   // The engine prints the value of a property that is named here, even of a secret one.
   const failures = reasons.map((reason) => new messages.CheckFailure().setReason(reason));
   return new messages.CheckResponse().setInputs(struct(inputs)).setFailuresList(failures);
