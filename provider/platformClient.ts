@@ -14,6 +14,7 @@ import { type QueueUser, ReadTokenRequester } from "./platform/readToken";
 import { KnownSecrets } from "./platform/redact";
 import { queueToken, type SecretKind } from "./platform/secretKind";
 import { SecretOperations } from "./platform/secretOperations";
+import { isSameId } from "./records/fields";
 import { type Settings } from "./settings/settings";
 
 /** What all requests of a run share. What depends on settings is made when it is first needed. */
@@ -113,16 +114,16 @@ export class PlatformClient {
   }
 
   useQueueToken(userId: string, token: string | undefined): void {
-    if (this.settings.get("queueUserId") !== userId) return;
+    if (!isSameId(this.settings.get("queueUserId") ?? "", userId)) return;
     this.shared.queueUser.current = token === undefined ? undefined : Promise.resolve({ credentials: { token } });
   }
 
   /**
    * A queue in front of the one that all requests share, for callers that decide late whether to send a request. Its
-   * concurrency is never higher, so that nothing waits in both.
+   * concurrency is the same, so that nothing waits in both.
    */
-  queueWithin(concurrency = Infinity): RequestQueue {
-    return new RequestQueue(Math.min(concurrency, this.settings.get("maxConcurrency")));
+  queueWithin(): RequestQueue {
+    return new RequestQueue(this.settings.get("maxConcurrency"));
   }
 
   probe(request: ProbeRequest): Promise<ProbeResult> {

@@ -12,6 +12,8 @@ export interface Resource<Inputs, Outputs> {
   readonly idInput: string;
   /** The id of every such resource; `idInput` is then an output only. Default: the input is the id. */
   readonly onlyId?: string;
+  /** Whether two ids are the same, in another spelling. Default: only if they are equal. */
+  readonly isSameId?: (saved: string, given: string) => boolean;
   readonly inputs: TableOf;
   /** All outputs by name, and whether each is always secret. */
   readonly outputs: Readonly<Record<string, "plain" | "secret">>;

@@ -3,8 +3,8 @@ import { setMaxListeners } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { RefusedError, type RequestFacts } from "./platform/errors";
 import { type SecretKind } from "./platform/secretKind";
-import { type Credentials } from "./records/fields";
 import { type Call, type PlatformClient } from "./platformClient";
+import { canonicalId, type Credentials } from "./records/fields";
 import { type Settings } from "./settings/settings";
 
 /** The platform, as a run uses it. By default, it may only be read. */
@@ -57,8 +57,10 @@ export class SharedInRun {
   readonly warnedServices = new Set<string>();
   /** The secrets whose resets were announced. */
   readonly announced = new Set<string | symbol>();
-  /** Resets that were sent. */
-  resets = 0;
+  /** The secrets whose reset was sent; one of which two were sent is in it twice. */
+  readonly sent: string[] = [];
+  /** The secrets whose reset is counted, and will be sent. */
+  readonly reserved = new Set<string>();
 }
 
 /** One run of the engine: what its resources share. */
@@ -108,22 +110,53 @@ export class Run {
     return announced.size === before ? undefined : { count: announced.size, limit };
   }
 
+  /** How many resets the run's limit leaves for these secrets: what was announced for others is taken off. */
+  leftFor(secrets: readonly string[]): number {
+    const own = new Set<string | symbol>(secrets);
+    const others = [...this.shared.announced].filter((secret) => !own.has(secret));
+    return Math.max(0, this.#limit - others.length);
+  }
+
+  /**
+   * Counts resets against the run's limit before the first one is sent: all that this run has not sent yet, or none.
+   *
+   * @returns how many were asked for and how many the limit leaves, if those are too many
+   */
+  reserveResets(secrets: readonly string[]): Readonly<{ count: number; left: number }> | undefined {
+    const { sent, reserved } = this.shared;
+    const open = secrets.filter((secret) => !sent.includes(secret));
+    const left = this.#limit - sent.length - reserved.size;
+    if (open.length > left) return { count: open.length, left };
+    for (const secret of open) reserved.add(secret);
+    return undefined;
+  }
+
+  /** Ends the reservation of resets that were not sent. */
+  releaseResets(secrets: readonly string[]): void {
+    for (const secret of secrets) this.shared.reserved.delete(secret);
+  }
+
   /**
    * Counts one reset against the run's limit. The returned function undoes that, for a reset that was not made.
    *
    * @param secret what is to be reset: `password of database "sessions"`
    */
   reserveReset(secret: string): () => void {
-    const limit = this.options.settings.get("maxResetsPerRun") ?? Infinity;
-    if (this.shared.resets >= limit) {
+    const { sent, reserved } = this.shared;
+    const limit = this.#limit;
+    if (!reserved.delete(secret) && sent.length + reserved.size >= limit) {
       const why =
         limit === 0
           ? "rekey:maxResetsPerRun is 0, so a run may send none. To keep it, set `initialRotation: false` on a new resource, or undo the change that resets it; to reset it, raise the limit"
-          : `this run has already sent ${limit} ${limit === 1 ? "reset" : "resets"}, the limit set by rekey:maxResetsPerRun. Check that so many are intended, then raise the limit or run again`;
+          : `other resets of this run have used up its limit, rekey:maxResetsPerRun: ${limit}. Check that so many are intended, then raise the limit or run again`;
       throw new RefusedError("REKEY_RESET_LIMIT", { secret, why });
     }
-    this.shared.resets++;
-    return () => void this.shared.resets--;
+    sent.push(secret);
+    return () => void sent.splice(sent.lastIndexOf(secret), 1);
+  }
+
+  get #limit(): number {
+    return this.options.settings.get("maxResetsPerRun") ?? Infinity;
   }
 }
 
@@ -164,7 +197,7 @@ export function startRun(
 function queueAccountOf(settings: Settings): QueueAccount | undefined {
   try {
     const address = settings.require("queueUrl");
-    const user = settings.get("queueUserId") ?? settings.require("queueToken");
+    const user = canonicalId(settings.get("queueUserId") ?? settings.require("queueToken"));
     const hash = createHash("sha256").update(JSON.stringify([address, user]));
     return { account: hash.digest("base64url").slice(0, 8), address };
   } catch {

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { didYouMean, idProblem, isObject, isSet, kindOf, pathPartProblem } from "./records/fields";
-import { isUnknown } from "./records/properties";
+import { isPulumiObject, isUnknown } from "./records/properties";
 
 export { z };
 
@@ -84,6 +84,7 @@ export const trigger = {
     .superRefine(refuse((value) => (isFraction(value) ? fraction : undefined))),
   triggers: z.custom<object>(isObject, expected("a map of names to values")).superRefine(
     refuse((map) => {
+      if (isPulumiObject(map)) return "must be a map of names to values, not an asset, an archive or a resource";
       const entries = Object.entries(map);
       const wrong = entries.find(([, value]) => !scalar.safeParse(value).success);
       if (wrong) {

@@ -1,4 +1,5 @@
-// npm run verify: everything that CI checks; at the end what failed, and one line with the counts.
+// npm run verify: everything that CI checks; at the end what was skipped and why, what failed, and one line with the
+// counts.
 import { join } from "node:path";
 import { bin, build, ensureInstalled, root, runAndRead } from "./lib.mjs";
 
@@ -23,18 +24,17 @@ await Promise.all([runChecks(), runChecks()]);
 for (const [name, ok] of results) console.log(`${ok ? "ok    " : "FAILED"} ${name}`);
 
 const failures = results.filter(([, ok]) => !ok).map(([name]) => `FAILED ${name}`);
-let [passed, skipped] = [results.length - failures.length, 0];
+const skipped = [];
+let passed = results.length - failures.length;
 // The same command as `npm test`, then the slow files.
 for (const suite of ["fast", "slow"]) {
   const { code, output } = await runAndRead(process.execPath, [join(root, "scripts", "test.mjs"), suite]);
-  const counts = /^(\d+) passed, \d+ failed, (\d+) skipped$/m.exec(output)?.slice(1).map(Number);
-  const [ok, pending] = counts ?? [0, 0];
-  passed += ok;
-  skipped += pending;
+  passed += Number(/^(\d+) passed, \d+ failed, \d+ skipped$/m.exec(output)?.[1] ?? 0);
+  skipped.push(...(output.match(/^SKIPPED .*$/gm) ?? []));
   const failed = output.match(/^FAILED .*$/gm) ?? [];
   if (code !== 0 && failed.length === 0) failed.push(`FAILED the ${suite} tests ended early`);
   failures.push(...failed);
 }
-for (const failure of failures) console.log(failure);
-console.log(`${passed} passed, ${failures.length} failed, ${skipped} skipped`);
+for (const line of [...skipped, ...failures]) console.log(line);
+console.log(`${passed} passed, ${failures.length} failed, ${skipped.length} skipped`);
 process.exit(failures.length === 0 ? 0 : 1);

@@ -1,5 +1,5 @@
-import type * as pulumi from "@pulumi/pulumi";
-import { DynamicResource } from "./dynamicResource";
+import * as pulumi from "@pulumi/pulumi";
+import { DynamicResource, nameOf, refuseProgram } from "./dynamicResource";
 import { type ConnectionArgs } from "./rotation";
 
 /** The arguments of `CredentialVerification`. */
@@ -59,6 +59,15 @@ export class CredentialVerification extends DynamicResource {
   declare readonly memory: pulumi.Output<string>;
 
   constructor(name: string, args: CredentialVerificationArgs, options?: pulumi.CustomResourceOptions) {
+    requireOutput(name, args.access);
     super("CredentialVerification", name, args, options);
   }
+}
+
+/** @throws RekeyError for a whole resource, which JavaScript lets pass: the provider would refuse it after the reset */
+function requireOutput(name: string, access: unknown): void {
+  if (!pulumi.Resource.isInstance(access)) return;
+  const of = nameOf("CredentialVerification", name);
+  const text = `${of}: access is a resource, and must be its output: write \`rotation.access\` in place of \`rotation\`. Nothing was sent.`;
+  refuseProgram("REKEY_INPUT_INVALID", text);
 }

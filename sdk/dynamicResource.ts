@@ -25,7 +25,7 @@ export abstract class DynamicResource extends pulumi.CustomResource {
     // Pulumi's host cannot import, and a read with `id` would save a resource without a record or credentials.
     const why =
       "a dynamic resource cannot be imported. A rotation with `initialRotation: false` adopts its secret without a reset, and a FlowControlLimits sends only what differs from the platform";
-    refuseOptions(nameOf(type, name), options, ["import", "id"], "REKEY_IMPORT_UNSUPPORTED", why);
+    refuseOptions(nameOf(type, name), options, { names: ["import", "id"], code: "REKEY_IMPORT_UNSUPPORTED", why });
     const resource = resourceOf(type);
     // Pulumi creates only outputs whose names are among the inputs, even undefined.
     const outputs = Object.fromEntries(Object.keys(resource.outputs).map((output) => [output, undefined]));
@@ -57,7 +57,7 @@ export abstract class DynamicResource extends pulumi.CustomResource {
 interface Registry {
   /** Which resource has a secret or a key: `PasswordRotation "sessions"`, by `database "a"`. */
   readonly owners: Map<string, string>;
-  /** Which two resources have the same, and what to do. */
+  /** Why no resource of the program may be changed, for example which two have the same. */
   conflict?: string;
 }
 
@@ -67,9 +67,18 @@ const registries = (shared[Symbol.for("pulumi-rekey.registries")] ??= new WeakMa
 const registryOfRun = perRun((): Registry => ({ owners: new Map() }), registries);
 
 /**
- * The input that names the provider. If two resources of the program have the same secret or key, it is a provider that
- * refuses each resource: one that is never registered would have outputs that never resolve, for which a program of the
- * Automation API would wait permanently.
+ * Ends a program that has a mistake in its resources. Those that it has constructed before, in the same turn, are
+ * refused, too: Pulumi would register them nevertheless.
+ */
+export function refuseProgram(code: ErrorCode, text: string): never {
+  registryOfRun().conflict ??= withCode(text, code);
+  throw runError(code, text);
+}
+
+/**
+ * The input that names the provider. If the program has a mistake, such as two resources with the same secret or key,
+ * it is a provider that refuses each resource: one that is never registered would have outputs that never resolve, for
+ * which a program of the Automation API would wait permanently.
  */
 async function providerText(type: string, name: string, inputs: Readonly<Record<string, unknown>>): Promise<string> {
   const resource = resourceOf(type);
@@ -107,19 +116,24 @@ export function nameOf(type: string, name: string): string {
   return `${type} ${JSON.stringify(name)}`;
 }
 
+/** Options that a resource does not support. */
+interface UnsupportedOptions {
+  readonly names: readonly (keyof pulumi.CustomResourceOptions)[];
+  readonly code: ErrorCode;
+  readonly why: string;
+}
+
 /** @throws RekeyError for an option that is set */
 export function refuseOptions(
   of: string,
   options: pulumi.CustomResourceOptions = {},
-  names: readonly (keyof pulumi.CustomResourceOptions)[],
-  code: ErrorCode,
-  why: string,
+  { names, code, why }: UnsupportedOptions,
 ): void {
   for (const option of names) {
     const value: unknown = options[option];
     if (value === undefined || (Array.isArray(value) && value.length === 0)) continue;
     const text = `${of} does not support the option \`${option}\`: ${why}. Nothing was sent. Remove the option.`;
-    throw runError(code, text);
+    refuseProgram(code, text);
   }
 }
 

@@ -38,13 +38,13 @@ export interface FlowControlLimitsArgs {
 }
 
 /**
- * Pins the limits of a flow-control key, so that messages cannot change them, and pauses or resumes it. Only what
- * differs from the platform is sent, because a pin resets the counters of the key. Refresh shows what was changed
- * elsewhere, and the next `up` puts it back. Destroy unpins the limits, and leaves a paused key paused. Limits are not
- * secret: previews and the state show them.
+ * Pins the limits of a flow-control key, so that messages cannot change them, and pauses or resumes it. It needs
+ * `parallelism`, `rate` or `paused`. Only what differs from the platform is sent, because a pin resets the counters of
+ * the key. Refresh shows what was changed elsewhere, and the next `up` puts it back. Destroy unpins the limits, and
+ * leaves a paused key paused. Limits are not secret: previews and the state show them.
  *
  * The option `retainOnDelete` is false by default: the resource must be removed before the package. With `true`, a
- * removal sends nothing.
+ * removal sends nothing: set it before you move the resource to another provider, to the plugin or to another stack.
  *
  * @example
  * ```ts

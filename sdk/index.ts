@@ -1,3 +1,4 @@
+import "../provider/engine/requireNode";
 export {
   type ErrorCode,
   InputError,
@@ -10,7 +11,7 @@ export { type Delivery } from "../provider/platform/retry";
 export { type DatabaseRecord, type ListedDatabase } from "../provider/records/database";
 export { type FlowControlKey, type GlobalParallelism } from "../provider/records/flowControl";
 export { type IndexRecord, type QueueUserRecord } from "../provider/records/otherSecrets";
-export { type FleetCredentials, type FleetDatabase, type FleetRecord } from "../provider/rotation/fleetOutputs";
+export { type FleetCredentials, type FleetDatabase } from "../provider/rotation/fleetOutputs";
 export { type ResetReason, type Outcome } from "../provider/rotation/memory";
 export { type ConnectionArgs, type Rotation, type RotationArgs, type TriggerArgs } from "./rotation";
 // These export only what is public.

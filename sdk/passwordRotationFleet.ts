@@ -1,13 +1,10 @@
 import * as pulumi from "@pulumi/pulumi";
-import {
-  type FleetCredentials,
-  type FleetDatabase,
-  fleetFailure,
-  type FleetRecord,
-} from "../provider/rotation/fleetOutputs";
+import { type FleetCredentials, type FleetDatabase, fleetFailure } from "../provider/rotation/fleetOutputs";
+import { InputError } from "../provider/platform/errors";
 import { isObject } from "../provider/records/fields";
+import { nameProblem } from "../provider/rotation/fleetPlan";
 import { DynamicResource, nameOf, refuseOptions } from "./dynamicResource";
-import { runError } from "./program";
+import { ending, runError } from "./program";
 import { type ConnectionArgs, guard, type RotationArgs, type TriggerArgs } from "./rotation";
 
 /** A database of a fleet, with its own trigger, in addition to that of the fleet. */
@@ -36,25 +33,12 @@ export interface PasswordRotationFleetArgs extends RotationArgs {
    */
   connection?: pulumi.Input<ConnectionArgs> | undefined;
   /**
-   * Databases that are reset at the same time, at most `rekey:maxConcurrency`. Changing it sends nothing.
-   *
-   * @default `rekey:maxConcurrency`
-   */
-  concurrency?: pulumi.Input<number> | undefined;
-  /**
    * Failures after which no further database of the fleet is reset in this run. The next `up` continues. Changing it
    * sends nothing.
    *
    * @default none: all are attempted
    */
   maxFailures?: pulumi.Input<number> | undefined;
-  /**
-   * Whether to save the platform's whole records, as the output `records`. They make up most of the state. Changing it
-   * sends nothing: it takes effect with the next reset.
-   *
-   * @default false
-   */
-  includeRecords?: pulumi.Input<boolean> | undefined;
 }
 
 /**
@@ -89,11 +73,6 @@ export class PasswordRotationFleet extends DynamicResource {
    * host or port are left out. Secret.
    */
   declare readonly connectionUrls: pulumi.Output<Record<string, string>>;
-  /**
-   * With `includeRecords`, the databases' whole records, by their names, as the platform returned them with the last
-   * reset or a later read; empty without.
-   */
-  declare readonly records: pulumi.Output<Record<string, FleetRecord>>;
   /** An age file with the credentials of each database, by its name, if `encryptFor` is set. Not a secret. */
   declare readonly encryptedCredentials: pulumi.Output<Record<string, string>>;
   /** Names of the databases that failed or were not attempted. `states` has the error of each. */
@@ -113,9 +92,10 @@ export class PasswordRotationFleet extends DynamicResource {
   constructor(name: string, args: PasswordRotationFleetArgs, options: pulumi.CustomResourceOptions = {}) {
     const of = nameOf("PasswordRotationFleet", name);
     const why = "a replacement resets all passwords. To reset them all, change version";
-    refuseOptions(of, options, ["replaceOnChanges", "replaceWith", "replacementTrigger"], "REKEY_INPUT_INVALID", why);
-    super("PasswordRotationFleet", name, { ...args, databases: byName(args.databases) }, options);
-    guard(this, of, ["credentials", "connectionUrls"], args.saveCredentials);
+    const names = ["replaceOnChanges", "replaceWith", "replacementTrigger"] as const;
+    refuseOptions(of, options, { names, code: "REKEY_INPUT_INVALID", why });
+    super("PasswordRotationFleet", name, { ...args, databases: byName(args.databases, of) }, options);
+    guard(this, of, { names: ["credentials", "connectionUrls"], saveCredentials: args.saveCredentials });
     if (pulumi.runtime.isDryRun()) return;
     // The provider does not fail: the databases that did not fail have consumers.
     this.states.apply((states: Record<string, FleetDatabase> | undefined) => {
@@ -129,15 +109,27 @@ export class PasswordRotationFleet extends DynamicResource {
  * The databases as the provider takes them: in a list, the id is the name. The values of a map stay Inputs, of which a
  * preview may know some. One that has only an id becomes that id, because Pulumi takes several times as long to pass on
  * a thousand objects as a thousand texts.
+ *
+ * @throws InputError for a name that Pulumi does not pass on, or for which it fails without naming it
  */
-function byName(databases: pulumi.Input<FleetDatabases>): pulumi.Input<object> {
+function byName(databases: pulumi.Input<FleetDatabases>, of: string): pulumi.Input<object> {
   if (!isObject(databases) || pulumi.Output.isInstance(databases) || databases instanceof Promise) {
     return pulumi.output(databases as pulumi.Input<object>).apply((all) => {
       const isList = Array.isArray(all) && all.every((id) => typeof id === "string");
-      return isList ? Object.fromEntries(all.map((id) => [id, id])) : all;
+      const named: object = isList ? Object.fromEntries(all.map((id) => [id, id])) : all;
+      refuseNames(named, of);
+      return named;
     });
   }
+  refuseNames(databases, of);
   return Object.fromEntries(Object.entries(databases).map(([name, one]) => [name, shortened(one)]));
+}
+
+function refuseNames(databases: unknown, of: string): void {
+  const names = isObject(databases) ? Object.keys(databases) : [];
+  const [problem] = names.flatMap((name) => nameProblem(name) ?? []);
+  if (problem === undefined) return;
+  throw ending(new InputError("databases", problem, { of, afterReset: true }));
 }
 
 function shortened(member: unknown): unknown {

@@ -26,7 +26,8 @@ export function settingsOfProgram(): Settings {
 
 /**
  * Warns once in a run of settings that do not exist or have an old form, and of each credential that the stack's
- * configuration has in plain text. Only the program knows the names of all settings: Pulumi's provider host reads them one by one.
+ * configuration has in plain text. Only the program knows the names of all settings: Pulumi's provider host reads them
+ * one by one.
  */
 export const warnOfSettings = perRun((): void => {
   const settings = settingsOfProgram();

@@ -41,7 +41,7 @@ export function addPlatformCommand(program: Command): void {
     )
     .option(
       "--redis <url>",
-      "make each database a user of the Redis at redis://… (default: the platform's own listener, which only knows AUTH and PING)",
+      "make each database a user of the Redis at redis://… (default: the platform's own listener, which only knows AUTH, PING and ACL)",
     )
     .option(
       "--seed <file>",
@@ -60,7 +60,7 @@ export function addPlatformCommand(program: Command): void {
         if (error instanceof PlatformOptionError) command.error(`error: ${flagOf(error.option)}: ${error.problem}`);
         throw error;
       });
-      printPlatform(platform);
+      printPlatform(platform, flags.databasePath);
       await ended;
       await platform.close();
     });

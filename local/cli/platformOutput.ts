@@ -1,9 +1,10 @@
 import { type Platform, type PlatformRequest } from "../platform/index";
 
-/** Prints what the platform has, and the settings for it. */
-export function printPlatform(platform: Platform): void {
+/** Prints what the platform has, and the settings for it. @param databasePath that of the operation, if there is one */
+export function printPlatform(platform: Platform, databasePath?: string): void {
   const { databases, vectorIndexes, searchIndexes, queueUsers, flowControlKeys } = platform;
   const { url, username, password, queueToken } = platform;
+  const pathIn = (start: string): string => (databasePath === undefined ? "" : `\n${start}${quoted(databasePath)}`);
   const names = (all: ReadonlyMap<string, unknown>): string => [...all.keys()].join(", ");
   process.stdout.write(`Local platform at ${url} (management interface and message queue)
 For development and tests. It keeps all data in memory.
@@ -19,14 +20,14 @@ Settings for a stack:
   pulumi config set rekey:queueUrl ${url}
   pulumi config set rekey:username ${quoted(username)}
   pulumi config set --secret rekey:password ${quoted(password)}
-  pulumi config set --secret rekey:queueToken ${quoted(queueToken)}
+  pulumi config set --secret rekey:queueToken ${quoted(queueToken)}${pathIn("  pulumi config set rekey:databasePath ")}
 
 or for the environment:
   export REKEY_BASE_URL=${url}
   export REKEY_QUEUE_URL=${url}
   export REKEY_USERNAME=${quoted(username)}
   export REKEY_PASSWORD=${quoted(password)}
-  export REKEY_QUEUE_TOKEN=${quoted(queueToken)}
+  export REKEY_QUEUE_TOKEN=${quoted(queueToken)}${pathIn("  export REKEY_DATABASE_PATH=")}
 
 Press Ctrl+C to stop. Requests:
 `);

@@ -1,6 +1,14 @@
 import { RekeyError, StateError, withCode } from "../platform/errors";
 import { engineMessage, type Properties } from "../records/properties";
-import { type AnyResource, type Imported, type Notice, type Planned, type Result, schemaProblems } from "../resource";
+import {
+  type AnyResource,
+  type Imported,
+  type InputProblem,
+  type Notice,
+  type Planned,
+  type Result,
+  schemaProblems,
+} from "../resource";
 import { type Run } from "../run";
 
 /** What the engine saved of a resource. */
@@ -22,31 +30,42 @@ export class ResourceHandler {
    * @param urn the resource's URN, to refuse a second resource for the same secret or key; the SDK refuses it itself
    */
   check(inputs: Properties, urn?: string): string[] {
-    const { resource, run } = this;
-    const wrong = schemaProblems(resource.inputs, inputs);
-    const problems = wrong.length > 0 ? wrong : (resource.check?.(inputs, run) ?? []);
+    const problems = this.#problemsOf(inputs);
     const messages = problems.map(({ property, problem }) => {
       const text = `${property} ${problem}. Nothing was sent for it. Correct the program, then run again.`;
       return withCode(text, "REKEY_INPUT_INVALID");
     });
-    const { owners } = run.shared;
-    const claims = urn === undefined || problems.length > 0 ? [] : (resource.claims?.(inputs) ?? []);
-    for (const { subject, code, why } of claims) {
-      const owner = owners.get(subject) ?? urn ?? "";
-      owners.set(subject, owner);
-      if (owner === urn) continue;
-      messages.push(withCode(`${subject} already belongs to ${owner}: ${why} Nothing was sent for it.`, code));
-    }
+    const isOwner = urn !== undefined && problems.length === 0;
+    if (isOwner) messages.push(...this.#conflictsOf(inputs, urn));
     // A fleet may have a thousand.
     return messages.slice(0, 5);
+  }
+
+  #problemsOf(inputs: Properties): InputProblem[] {
+    const wrong = schemaProblems(this.resource.inputs, inputs);
+    // Further checks need inputs of the right types.
+    return wrong.length > 0 ? wrong : (this.resource.check?.(inputs, this.run) ?? []);
+  }
+
+  /** What the resource would have although another one has it, as messages. */
+  #conflictsOf(inputs: Properties, urn: string): string[] {
+    const { owners } = this.run.shared;
+    const claims = this.resource.claims?.(inputs) ?? [];
+    return claims.flatMap(({ subject, code, why }) => {
+      const owner = owners.get(subject) ?? urn;
+      owners.set(subject, owner);
+      if (owner === urn) return [];
+      return withCode(`${subject} already belongs to ${owner}: ${why} Nothing was sent for it.`, code);
+    });
   }
 
   /** What `apply` would do, and the input that would replace the resource. */
   plan(saved: Saved | undefined, inputs: Properties): Planned & { readonly replaces: string[] } {
     const { resource, run } = this;
     const before = this.#outputsOf(saved);
-    if (saved === undefined || this.#idOf(inputs) === saved.id) {
-      return { ...resource.plan(before, inputs, run), replaces: [] };
+    const desired = this.#inSavedSpelling(saved, inputs);
+    if (saved === undefined || this.#idOf(desired) === saved.id) {
+      return { ...resource.plan(before, desired, run), replaces: [] };
     }
     const { notices } = resource.plan(undefined, inputs, run);
     return { changes: true, replaces: [resource.idInput], notices };
@@ -57,9 +76,11 @@ export class ResourceHandler {
     const { resource, run } = this;
     try {
       const before = this.#outputsOf(saved);
-      const result = (await resource.apply(before, inputs, run.during({ permission: "resets" }))) as Result<Properties>;
+      const desired = this.#inSavedSpelling(saved, inputs);
+      const resets = run.during({ permission: "resets" });
+      const result = (await resource.apply(before, desired, resets)) as Result<Properties>;
       if (result.failure) result.failure.message = run.redacted(result.failure.message);
-      return { ...result, id: this.#idOf(inputs) };
+      return { ...result, id: this.#idOf(desired) };
     } catch (error) {
       if (error instanceof Error) error.message = run.redacted(error.message);
       throw error;
@@ -84,6 +105,14 @@ export class ResourceHandler {
     const text =
       "The resource cannot be imported or read: the platform has nothing to import. Nothing was sent. Remove the option `import` or `id`, then run again.";
     throw new RekeyError("REKEY_IMPORT_UNSUPPORTED", text, "not sent");
+  }
+
+  /** The inputs with the saved id, if theirs is the same in another spelling: what is sent and saved keeps its own. */
+  #inSavedSpelling(saved: Saved | undefined, inputs: Properties): Properties {
+    const { idInput, isSameId } = this.resource;
+    const given = inputs[idInput];
+    const isSame = saved !== undefined && typeof given === "string" && isSameId?.(saved.id, given) === true;
+    return isSame ? { ...inputs, [idInput]: saved.id } : inputs;
   }
 
   #idOf(inputs: Properties): string {

@@ -1,3 +1,4 @@
+import "./requireNode";
 import type * as dynamic from "@pulumi/pulumi/dynamic";
 import { RekeyError } from "../platform/errors";
 import { oldestPulumi } from "../platform/installedPackage";
@@ -45,10 +46,10 @@ export function createProviders(start: (settings: Settings) => Run): Record<Prov
 
     return {
       // Takes effect synchronously: another call may arrive before this one is awaited.
-      configure: reporting(({ config }) => {
+      configure: reportingOnce(({ config }) => {
         run ??= start(new Settings((name) => config.get(nameOf(name)), process.env));
       }),
-      check: reporting((olds, news) => {
+      check: reportingOnce((olds, news) => {
         const { __provider, ...inputs } = news;
         const reasons = handler().check(inputs);
         // Previews do not call `create`. Saved inputs always have the provider's text.
@@ -57,19 +58,19 @@ export function createProviders(start: (settings: Settings) => Run): Record<Prov
         // The engine prints the value of a property that is named here, even of a secret one.
         return { inputs: news, failures: reasons.map((reason) => ({ property: "", reason })) };
       }),
-      diff: reporting((id, outputs, { __provider, ...inputs }) => {
+      diff: reportingOnce((id, outputs, { __provider, ...inputs }) => {
         const { changes, replaces, notices } = handler().plan({ id, outputs }, inputs);
         show(notices);
         return { changes, replaces };
       }),
-      create: reporting((inputs) => change(undefined, inputs)),
-      update: reporting((id, outputs, news) => change({ id, outputs }, news)),
-      read: reporting(async (id, { __provider, ...outputs } = {}) => {
+      create: reportingOnce((inputs) => change(undefined, inputs)),
+      update: reportingOnce((id, outputs, news) => change({ id, outputs }, news)),
+      read: reportingOnce(async (id, { __provider, ...outputs } = {}) => {
         const found = await handler().refresh({ id, outputs });
         show(found.notices);
         return { id, props: wrap({ ...found.outputs, __provider }, secrets) };
       }),
-      delete: reporting(async (_id, outputs) => show(await handler().remove(outputs))),
+      delete: reportingOnce(async (_id, outputs) => show(await handler().remove(outputs))),
     };
   }
 
@@ -78,6 +79,25 @@ export function createProviders(start: (settings: Settings) => Run): Record<Prov
     return [`${type.slice(0, 1).toLowerCase()}${type.slice(1)}`, providerOf(resource)] as const;
   });
   return Object.fromEntries(named) as Record<ProviderName, Provider>;
+}
+
+/**
+ * A call as `reporting`. The engine shows its error; Pulumi's host prints it, too, as `${error}: ${error.stack}`. Of an
+ * error for the user, only a pointer is left there.
+ */
+function reportingOnce<A extends unknown[], T>(call: (...args: A) => T | Promise<T>): (...args: A) => Promise<T> {
+  const reported = reporting(call);
+  return async (...args) => {
+    try {
+      return await reported(...args);
+    } catch (error) {
+      if (!(error instanceof RekeyError)) throw error;
+      throw Object.defineProperties(error, {
+        toString: { value: () => "pulumi-rekey" },
+        stack: { value: "see the error of the resource" },
+      });
+    }
+  };
 }
 
 /** The instances that Pulumi's dynamic provider host loads, once for each process. */

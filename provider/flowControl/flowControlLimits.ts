@@ -82,9 +82,13 @@ function periodInput({ z, expected, attempt }: Schemas) {
     .superRefine(attempt(requireUsable));
 }
 
-function check({ flowControlKey, rate, period }: FlowControlLimitsInputs, run: Run): InputProblem[] {
+function check(inputs: FlowControlLimitsInputs, run: Run): InputProblem[] {
+  const { flowControlKey, parallelism, rate, period, paused } = inputs;
   const problems = keyProblems(flowControlKey, run);
-  return isSet(period) && !isSet(rate) ? [...problems, { property: "period", problem: "needs a rate" }] : problems;
+  if (isSet(period) && !isSet(rate)) problems.push({ property: "period", problem: "needs a rate" });
+  if ([parallelism, rate, paused].some(isSet)) return problems;
+  const problem = "has no limit: set parallelism, rate or paused, or remove the resource";
+  return [...problems, { property: "flowControlKey", problem }];
 }
 
 /**
@@ -212,18 +216,34 @@ async function importLimits(
   return { inputs, outputs: { flowControlKey, ...declared, paused: shown.paused, declared }, notices: [] };
 }
 
-/** Unpins what is declared. A paused key stays paused: a destroy during an outage must not open it. */
 async function remove(saved: FlowControlLimitsOutputs, run: Run): Promise<Notice[]> {
+  try {
+    return await unpin(saved, run);
+  } catch (error) {
+    if (!(error instanceof RekeyError)) throw error;
+    throw new RekeyError(error.code, error.text + savedKeyAdvice("queue", error, "destroy"), error.delivery);
+  }
+}
+
+/** Unpins what is declared. A paused key stays paused: a destroy during an outage must not open it. */
+async function unpin(saved: FlowControlLimitsOutputs, run: Run): Promise<Notice[]> {
   const { flowControlKey, declared } = saved;
   const { flowControl } = run.platform;
   const name = nameOf(flowControlKey);
   // After a rename or a replacement, the engine removes the former resource last: what the program declares stays.
   const kept = declaredLimits(run).get(flowControlKey);
   const shown = shownBy(await flowControl.get(flowControlKey));
-  const unpin = operationsFor([shown], declared, kept ?? {}).find(({ action }) => action === "unpin");
-  if (unpin) await flowControl.change(flowControlKey, unpin, consequencesOf([]));
+  const operation = operationsFor([shown], declared, kept ?? {}).find(({ action }) => action === "unpin");
+  if (operation) await flowControl.change(flowControlKey, operation, consequencesOf([]));
   if (kept) return [{ text: `${name} keeps its limits: the program still declares them.` }];
-  if (!shown.paused) return [];
+  const notices = operation ? [{ text: `${name}: ${unpinnedIn(operation)}` }] : [];
+  if (!shown.paused) return notices;
   const text = `${name} stays paused: removing its limits does not resume it. To resume it, use the platform's console, or \`POST /v2/flowControl/${encodeURIComponent(flowControlKey)}/resume\` at rekey:queueUrl.`;
-  return [{ text }];
+  return [...notices, { text }];
+}
+
+/** Another provider is another process, and another stack another run: neither of them knows what this one removes. */
+function unpinnedIn({ query }: KeyOperation): string {
+  const names = Object.keys(query).join(" and ");
+  return `unpinned ${names}. If a resource with another provider, or of another stack, declares the limits of the key, run \`pulumi up --refresh\` there, which pins them again.`;
 }

@@ -56,18 +56,24 @@ export function keyProblems(flowControlKey: string, run: Run): InputProblem[] {
 function plan(saved: FlowControlResetOutputs | undefined, inputs: FlowControlResetInputs, run: Run): Planned {
   if (saved && !isUnknown(inputs) && !needsReset(saved, inputs)) return { changes: false, notices: [] };
   const notices = run.settingsWarning("queue");
+  if (!saved && inputs.initialReset === false) return { changes: true, notices };
+  return { changes: true, notices: [{ text: announcedReset(inputs, saved === undefined) }, ...notices] };
+}
+
+/** What an `up` resets, and why. */
+function announcedReset(inputs: FlowControlResetInputs, isNew: boolean): string {
   const { flowControlKey, version, triggers, initialReset } = inputs;
-  if (!saved && initialReset === false) return { changes: true, notices };
-  const counters = `${isUnknown(flowControlKey) ? "A flow-control key" : nameOf(flowControlKey)}: its counters`;
-  const deciding = Object.entries(saved ? { flowControlKey, version, triggers } : { initialReset });
-  const names = deciding.flatMap(([name, value]) => (isUnknown(value) ? [name] : []));
-  const isNew =
-    "the resource is new. To keep them, set `initialReset: false`. If it was only renamed, use the option `aliases`.";
-  const text =
-    names.length > 0
-      ? `${counters} may be reset: ${names.join(" and ")} ${names.length > 1 ? "are" : "is"} not known yet.`
-      : `${counters} will be reset, because ${saved ? "version or triggers have changed." : isNew}`;
-  return { changes: true, notices: [{ text }, ...notices] };
+  const key = isUnknown(flowControlKey) ? "a flow-control key" : `flow-control key ${JSON.stringify(flowControlKey)}`;
+  const deciding = Object.entries(isNew ? { initialReset } : { flowControlKey, version, triggers });
+  const unknown = deciding.flatMap(([name, value]) => (isUnknown(value) ? [name] : []));
+  if (unknown.length > 0) {
+    const areNotKnown = `${unknown.length > 1 ? "are" : "is"} not known yet`;
+    return `May reset the counters of ${key}: ${unknown.join(" and ")} ${areNotKnown}.`;
+  }
+  const why = isNew
+    ? "the resource is new. To keep them, set `initialReset: false`. If it was only renamed, use the option `aliases`"
+    : "version or triggers have changed";
+  return `Resets the counters of ${key}, because ${why}.`;
 }
 
 /**

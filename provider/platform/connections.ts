@@ -90,13 +90,25 @@ export class Connections {
     options: { readonly session?: Buffer | undefined; readonly timeoutMs: number },
   ): Promise<Socket> {
     const { session, timeoutMs } = options;
-    const { proxy, extraCertificates } = this.settings;
-    // Made once: it reads some hundred certificates.
-    this.#trust ??= trusting(extraCertificates);
     const signal = AbortSignal.timeout(Math.max(0, Math.ceil(timeoutMs)));
-    const host = hostWithoutBrackets(url.hostname);
-    const port = Number(url.port || (url.protocol === "https:" ? 443 : 80));
-    const shared = {
+    const shared = this.#socketOptions(timeoutMs);
+    try {
+      const socket = await this.#connect(url, shared, signal);
+      if (url.protocol !== "https:") return socket;
+      const host = hostWithoutBrackets(url.hostname);
+      const servername = isIP(host) ? "" : host;
+      const secured = connectSecurely({ ...shared, socket, host, servername, ...(session && { session }) });
+      return await untilReady(secured, "secureConnect", signal);
+    } catch (error) {
+      if (error instanceof ConnectionError) throw error;
+      throw new ConnectionError({ code: signal.aborted ? "ETIMEDOUT" : (error as NodeJS.ErrnoException).code });
+    }
+  }
+
+  #socketOptions(timeoutMs: number) {
+    // Made once: it reads some hundred certificates.
+    this.#trust ??= trusting(this.settings.extraCertificates);
+    return {
       // NODE_TLS_REJECT_UNAUTHORIZED=0, which pipelines set for other tools, must not apply here.
       rejectUnauthorized: true,
       ...this.#trust,
@@ -105,22 +117,15 @@ export class Connections {
       // A request would wait until the last message of the handshake is acknowledged.
       noDelay: true,
     };
-    let socket: Socket | undefined;
-    try {
-      if (proxy === undefined) {
-        socket = guarded(connect({ ...shared, host, port }));
-        await once(socket, "connect", { signal });
-      } else socket = guarded(await openTunnel(proxy, `${url.hostname}:${port}`, shared, signal));
-      if (url.protocol !== "https:") return socket;
-      const servername = isIP(host) ? "" : host;
-      socket = guarded(connectSecurely({ ...shared, socket, host, servername, ...(session && { session }) }));
-      await once(socket, "secureConnect", { signal });
-      return socket;
-    } catch (error) {
-      socket?.destroy();
-      if (error instanceof ConnectionError) throw error;
-      throw new ConnectionError({ code: signal.aborted ? "ETIMEDOUT" : (error as NodeJS.ErrnoException).code });
-    }
+  }
+
+  /** A TCP connection to the platform, or a tunnel through the proxy. */
+  async #connect({ protocol, hostname, port }: URL, shared: object, signal: AbortSignal): Promise<Socket> {
+    const { proxy } = this.settings;
+    const target = Number(port || (protocol === "https:" ? 443 : 80));
+    if (proxy !== undefined) return guarded(await openTunnel(proxy, `${hostname}:${target}`, shared, signal));
+    const socket = connect({ ...shared, host: hostWithoutBrackets(hostname), port: target });
+    return untilReady(socket, "connect", signal);
   }
 }
 
@@ -229,6 +234,17 @@ async function allSeen(origin: Origin): Promise<void> {
   await nextTurn();
   await origin.trial;
   await nextTurn();
+}
+
+/** Waits until a socket can be used. One that cannot be used is closed. */
+async function untilReady(socket: Socket, event: "connect" | "secureConnect", signal: AbortSignal): Promise<Socket> {
+  try {
+    await once(guarded(socket), event, { signal });
+    return socket;
+  } catch (error) {
+    socket.destroy();
+    throw error;
+  }
 }
 
 /** A connection may fail while nothing waits for it: that must not end the process. */

@@ -3,7 +3,7 @@ import { readRecord, credentialsIn, tryReadJson, tryReadObject } from "../record
 import { RequestError, type RequestFacts, type RequestProblem } from "./errors";
 import { quote } from "./quote";
 import { type KnownSecrets } from "./redact";
-import { type Failure } from "./retry";
+import { type FailedAttempt, type Failure } from "./retry";
 
 export type ServiceName = "management" | "queue" | "database";
 
@@ -18,13 +18,13 @@ const namesOf: Readonly<Record<ServiceName, Readonly<Record<"address" | "credent
 export function errorOf(
   facts: RequestFacts,
   service: ServiceName,
-  failure: Failure,
-  attempt: number,
+  failed: FailedAttempt,
   secrets: KnownSecrets,
 ): RequestError {
-  const { happened, ...rest } = problemOf(facts, service, failure, secrets);
+  const { happened, ...rest } = problemOf(facts, service, failed, secrets);
+  const { delivery, attempt } = failed;
   const attempts = attempt > 1 ? `, after ${attempt} attempts` : "";
-  return new RequestError(failure.delivery, facts, { ...rest, happened: `${happened}${attempts}` });
+  return new RequestError(delivery, facts, { ...rest, happened: `${happened}${attempts}` });
 }
 
 function problemOf(facts: RequestFacts, service: ServiceName, failure: Failure, secrets: KnownSecrets): RequestProblem {
@@ -33,7 +33,7 @@ function problemOf(facts: RequestFacts, service: ServiceName, failure: Failure, 
   const advice = adviceOn(failure, service, facts);
   if (status === undefined) return { happened: whyLost(code), advice };
   // The body may show a credential that was not known.
-  secrets.add(credentialsIn(tryReadJson(body)?.value));
+  secrets.add(credentialsIn(tryReadJson(body)));
   const json = tryReadObject(body);
   const sent = [json?.["error"], json?.["message"]].find((one) => typeof one === "string");
   const words = json && quote(sent ?? "", secrets);
@@ -146,8 +146,8 @@ export function unusable(
 export function jsonIn(response: Responded & { readonly body: string }): unknown {
   if (response.status !== 200) throw unusable(response, "does not have status 200");
   const json = tryReadJson(response.body);
-  if (!json) throw unusable(response, "is not JSON");
-  return json.value;
+  if (json === undefined) throw unusable(response, "is not JSON");
+  return json;
 }
 
 /** The entries of a list, which is not shown in part. Servers in Go send null for an empty one. @throws RequestError */

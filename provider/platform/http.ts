@@ -122,9 +122,9 @@ export class HttpRequester implements Requester {
         const result = await this.#attempt(request, facts, endsAtMs);
         if ("facts" in result) return result;
         const remainingMs = endsAtMs - performance.now();
-        const idempotent = isIdempotent(request);
-        const retry = decideRetry({ ...result, attempt, idempotent, remainingMs }, Math.random());
-        if (!retry) throw errorOf(facts, this.service.name, result, attempt, this.secrets);
+        const failed = { ...result, attempt, idempotent: isIdempotent(request), remainingMs };
+        const retry = decideRetry(failed, Math.random());
+        if (!retry) throw errorOf(facts, this.service.name, failed, this.secrets);
         // Before this task ends, because the next one would start.
         if (retry.appliesToAll) this.queue.pauseFor(retry.waitMs);
         return retry;
@@ -150,7 +150,7 @@ export class HttpRequester implements Requester {
       return { delivery: deliveryOfFailure(status), status, body: data, retryAfterMs };
     } catch (error) {
       connection.close();
-      return failureOf(error as AxiosError, connection);
+      return transportFailureOf(error as AxiosError, connection);
     } finally {
       loss.stop();
     }
@@ -207,7 +207,7 @@ function lossOf(
 }
 
 /** The failure of a request that has no complete response. */
-function failureOf({ message, code }: Pick<AxiosError, "message" | "code">, connection: Connection): Failure {
+function transportFailureOf({ message, code }: Pick<AxiosError, "message" | "code">, connection: Connection): Failure {
   const isTooLarge = message.startsWith("maxContentLength");
   const { status = 200, isSent } = connection;
   // Of an error, only what the page says is not known.

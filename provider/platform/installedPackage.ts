@@ -34,13 +34,37 @@ export function manifestIn(directory: string): Manifest {
 }
 
 /** The manifest of this package. It is read from the package itself, wherever that is installed or linked. */
-export function ownManifest(): { readonly version: string; readonly engines: { readonly node: string } } {
+function ownManifest(): { readonly version: string; readonly engines: { readonly node: string } } {
   return require("pulumi-rekey/package.json") as ReturnType<typeof ownManifest>;
 }
 
 export function packageVersion(): string {
   return ownManifest().version;
 }
+
+/** The oldest versions of Node that can run this package, by the ranges in its manifest: `20.19`, `22.12`. */
+export function oldestNodes(): string[] {
+  return ownManifest().engines.node.match(/\d+\.\d+/g) ?? [];
+}
+
+/** Why a version of Node cannot run this package, if it cannot. Others cannot load ES modules with `require`. */
+export function unsupportedNode(version = process.versions.node): string | undefined {
+  const isSupported = ownManifest()
+    .engines.node.split(" || ")
+    .some((range) => isInRange(version, range));
+  const needed = oldestNodes().map((oldest) => `${oldest}+`);
+  return isSupported ? undefined : `Node ${version} is too old: pulumi-rekey needs Node ${needed.join(" or ")}`;
+}
+
+/** @param range `^20.19.0` or `>=22.12.0` */
+function isInRange(version: string, range: string): boolean {
+  const oldest = range.replace(/^\D+/, "");
+  const isSameMajor = parseInt(version, 10) === parseInt(oldest, 10);
+  return !isOlderVersion(version, oldest) && (isSameMajor || range.startsWith(">="));
+}
+
+export const howToInstallNode =
+  "Install one of these versions where pulumi runs, in the pipeline too, then run the command again.";
 
 /** Advice if the provider host cannot find the package from the program's folder, or finds another version there. */
 export function howToInstall(): string {

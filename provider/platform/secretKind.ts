@@ -1,5 +1,5 @@
 import { databaseTable } from "../records/database";
-import { type CredentialName, type RecordTable } from "../records/fields";
+import { canonicalId, type CredentialName, type RecordTable } from "../records/fields";
 import { indexTable, queueUserTable, signingKeyTable } from "../records/otherSecrets";
 import { indexUrl } from "./endpoint";
 
@@ -15,7 +15,9 @@ export interface SecretKind {
   readonly confirmation?: string;
   /** The argument and output of the resource that is the id. */
   readonly idInput: string;
-  /** The id of the only one that an account has; `idInput` is then an output only. Default: an argument is the id. */
+  /** Whether it has an id, which is an argument: an account may have several. */
+  readonly hasId: boolean;
+  /** The id of the only one that an account has, if it has none of its own; `idInput` is then an output only. */
   readonly onlyId?: string;
   /** What is reset, in messages: `password` */
   readonly word: string;
@@ -23,10 +25,11 @@ export interface SecretKind {
   readonly noun: string;
   /** More than one of them, in messages. Default: with an s. */
   readonly plural?: string;
-  /**
-   * For a secret that is rolled, so that a second reset too soon is an outage: the default of the shortest time between
-   * two. Default: it is not rolled.
-   */
+  /** Whether clients connect to what has it, at an endpoint that a program may set. Default: they do not. */
+  readonly connects?: true;
+  /** Whether it is a pair that is rolled, so that a second reset too soon is an outage. Default: it is not. */
+  readonly rolls?: true;
+  /** Of a pair that is rolled: the default of the shortest time between two rolls. */
   readonly minInterval?: string;
   /** Whether it authorizes requests to the queue, and so may be the token that Rekey uses. Default: it does not. */
   readonly authorizesQueue?: true;
@@ -59,8 +62,13 @@ export interface Subject {
 }
 
 /** What has the secret, in messages: `database "sessions"` */
-export function ownerOf({ kind: { noun, onlyId }, id }: Subject): string {
-  return onlyId === undefined ? `${noun} ${JSON.stringify(id)}` : `the ${noun}`;
+export function ownerOf({ kind: { noun, hasId }, id }: Subject): string {
+  return hasId ? `${noun} ${JSON.stringify(id)}` : `the ${noun}`;
+}
+
+/** A subject as it is compared with others: two spellings of a UUID are one. */
+export function canonical({ kind, id }: Subject): Subject {
+  return { kind, id: canonicalId(id) };
 }
 
 /** More than one of what has such a secret, in messages: `databases` */
@@ -70,8 +78,8 @@ export function pluralOf({ noun, plural = `${noun}s` }: SecretKind): string {
 
 /** The secret in messages: `password of database "sessions"` */
 export function secretOf(subject: Subject): string {
-  const { word, onlyId } = subject.kind;
-  return onlyId === undefined ? `${word} of ${ownerOf(subject)}` : word;
+  const { word, hasId } = subject.kind;
+  return hasId ? `${word} of ${ownerOf(subject)}` : word;
 }
 
 /** The password of a database. Its paths are settings. */
@@ -79,7 +87,9 @@ export const databasePassword: SecretKind = {
   service: "management",
   table: databaseTable,
   identities: ["password", "restToken"],
+  connects: true,
   idInput: "databaseId",
+  hasId: true,
   word: "password",
   noun: "database",
 };
@@ -91,6 +101,7 @@ const indexToken = {
   identities: ["token"],
   confirmation: "OK",
   idInput: "indexId",
+  hasId: true,
   word: "token",
   restUrl: indexUrl,
   probe: { service: "index", path: "/info" },
@@ -120,6 +131,7 @@ export const queueToken: SecretKind = {
   table: queueUserTable,
   identities: ["token"],
   idInput: "queueUserId",
+  hasId: true,
   word: "token",
   noun: "queue user",
   authorizesQueue: true,
@@ -133,10 +145,12 @@ export const signingKeys: SecretKind = {
   table: signingKeyTable,
   identities: ["currentKey"],
   idInput: "subject",
+  hasId: false,
   onlyId: "signing-keys",
   word: "pair of signing keys",
   noun: "pair of signing keys",
   plural: "signing keys",
+  rolls: true,
   minInterval: "1h",
 };
 

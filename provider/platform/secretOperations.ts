@@ -1,4 +1,4 @@
-import { isSameId, valuesOf } from "../records/fields";
+import { isObject, isSameId, valuesOf } from "../records/fields";
 import { readSecretResponse, type SecretResponse, tryReadJson } from "../records/response";
 import { unusable } from "./failures";
 import { type ApiResponse, fillPath, type Requester } from "./http";
@@ -43,7 +43,7 @@ export class SecretOperations {
     if (typeof read !== "string") {
       return this.#isAttributed(response, read) ? read : { ...read, isUnattributed: true };
     }
-    if (confirmation !== undefined && confirming.includes(status) && tryReadJson(body)?.value === confirmation) {
+    if (confirming.includes(status) && this.#isConfirmation(tryReadJson(body))) {
       return { record: {}, credentials: {}, exactIntegers: {}, problems: [] };
     }
     throw unusable(response, read, "maybe applied");
@@ -68,6 +68,13 @@ export class SecretOperations {
     if (typeof read === "string") throw unusable(response, read);
     if (this.#isAttributed(response, read)) return read;
     throw unusable(response, "is a record without an id, perhaps that of another request");
+  }
+
+  /** Whether a response without a record confirms a reset. A record of credentials alone is empty if it hides them. */
+  #isConfirmation(json: unknown): boolean {
+    const { confirmation, table } = this.kind;
+    const isHidden = table.id === undefined && isObject(json) && Object.keys(json).length === 0;
+    return isHidden || (confirmation !== undefined && json === confirmation);
   }
 
   /** @param path the setting of the path, for a kind without paths */

@@ -112,13 +112,6 @@ export function orUndefined<T>(call: () => T): T | undefined {
   }
 }
 
-const uuid = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i;
-
-/** Whether two ids are the same: UUIDs are compared without regard to case, all others exactly. */
-export function isSameId(a: string, b: string): boolean {
-  return a === b || (uuid.test(a) && a.toLowerCase() === b.toLowerCase());
-}
-
 /** Why a text cannot be a part of a path, if it cannot. */
 export function pathPartProblem(part: string): string | undefined {
   if (part.trim() === "") return "must not be empty";
@@ -136,6 +129,18 @@ export function idProblem(id: string): string | undefined {
   return isAddress
     ? "must be an id, for Upstash a UUID, not an address: it contains a space, @ or /"
     : pathPartProblem(id);
+}
+
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** An id as it is compared: the case of a UUID means nothing, and any other id is compared exactly. */
+export function canonicalId(id: string): string {
+  return typeof id === "string" && uuid.test(id) ? id.toLowerCase() : id;
+}
+
+/** Whether two ids are the same, although one may be spelled in another case. */
+export function isSameId(a: string, b: string): boolean {
+  return canonicalId(a) === canonicalId(b);
 }
 
 /** What a value is, without the value: `a number`. */

@@ -31,6 +31,11 @@ export function isUnknown(value: unknown): boolean {
 const signature = "4dabf18193072939515e22adb298388d";
 const secretSignature = "1b47061264138c4ac30d75fd1eb44270";
 
+/** Whether an object is an asset, an archive or a resource: Pulumi passes it on as a map with a mark of its own. */
+export function isPulumiObject(value: object): boolean {
+  return Object.hasOwn(value, signature);
+}
+
 /** Marks a value so that the engine treats it as a secret. */
 export function secret(value: unknown): Properties {
   return { [signature]: secretSignature, value };

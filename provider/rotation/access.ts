@@ -9,7 +9,7 @@ import {
   portProblem,
 } from "../platform/endpoint";
 import { InputError } from "../platform/errors";
-import { databasePassword, type Subject } from "../platform/secretKind";
+import { type Subject } from "../platform/secretKind";
 import { type DatabaseRecord } from "../records/database";
 import { orUndefined } from "../records/fields";
 import { type Run } from "../run";
@@ -51,10 +51,10 @@ const triable = ["password", "restToken", "token"] as const;
 /** Undefined for a secret that cannot be tried: of signing keys, a read is the proof. */
 export function accessOf(subject: Subject, state: State, run: Run): Access | undefined {
   const { kind, id } = subject;
-  if (kind !== databasePassword && kind.probe === undefined) return undefined;
+  if (!kind.connects && kind.probe === undefined) return undefined;
   const { memory, rotationCount, record } = state;
   const { endpoint, port, tls } = record ?? {};
-  const isDatabase = kind === databasePassword;
+  const isDatabase = kind.connects === true;
   const located = isDatabase && {
     record: record && ({ endpoint, port, tls } as DatabaseRecord),
     connection: memory.connection,
@@ -75,18 +75,23 @@ export function accessOf(subject: Subject, state: State, run: Run): Access | und
  */
 export function urlsOf({ kind, id }: Subject, { record = {}, memory, password, restToken }: State, { options }: Run) {
   const { settings } = options;
-  if (kind !== databasePassword) {
+  if (!kind.connects) {
     return { connectionUrl: undefined, restUrl: kind.restUrl?.(record, settings.preset?.indexHost) };
   }
   const { connection = {} } = memory;
   const at = (given: Connection) =>
     orUndefined(() => endpointOf({ databaseId: id, record }, given, settings.databaseHost));
   const endpoint = password === undefined ? undefined : at(connection);
-  const rest = restToken === undefined ? undefined : at({ host: connection.host, port: 443, tls: true });
+  const rest = restToken === undefined ? undefined : at(restConnection(connection));
   return {
     connectionUrl: endpoint && connectionUrl(endpoint, usernameFor({ databaseId: id }, connection), password ?? ""),
     restUrl: rest && `https://${hostInUrl(rest.host)}`,
   };
+}
+
+/** The REST interface of a database has the port of HTTPS: a port that a program sets is that of Redis. */
+export function restConnection({ host }: Connection): Connection {
+  return { host, port: 443, tls: true };
 }
 
 /** The URL with which a client of Redis connects and authenticates. */
@@ -123,14 +128,18 @@ export function endpointOf(
 }
 
 function hostOf(database: LocatedDatabase, given: string | undefined, setting: FoundSetting | undefined): string {
-  const { databaseId, record: { endpoint } = {} } = database;
+  const { databaseId, record } = database;
+  const endpoint = record?.endpoint;
   const template = given ?? setting?.value ?? "{endpoint}";
-  if (template.includes("{endpoint}") && !endpoint) {
-    refuse("host", `${unknownFor(database)} Set host or rekey:databaseHost without {endpoint}`);
+  if (!endpoint) {
+    const needsEndpoint = template.includes("{endpoint}");
+    if (needsEndpoint) refuse("host", `${unknownFor(database)} Set host or rekey:databaseHost without {endpoint}`);
+    return template.replaceAll("{id}", () => databaseId);
   }
   // A preset completes a short slug. Other templates are used as they are written.
-  if (given === undefined && setting?.source === "preset" && endpoint?.includes(".")) return endpoint;
-  return template.replace(/\{(endpoint|id)\}/g, (_, name) => (name === "id" ? databaseId : (endpoint ?? "")));
+  const isFromPreset = given === undefined && setting?.source === "preset";
+  if (isFromPreset && endpoint.includes(".")) return endpoint;
+  return template.replaceAll("{id}", () => databaseId).replaceAll("{endpoint}", () => endpoint);
 }
 
 function unknownFor({ databaseId, record }: LocatedDatabase): string {

@@ -31,13 +31,7 @@ export type Verdict = "hidden" | "former" | "current" | "new";
 export interface Evidence {
   compare(memory: Memory, shown: Marks, context: Context): Verdict;
   /** The state with a reset that is about to be sent. It is saved if nothing comes back. */
-  withPending(
-    from: State | undefined,
-    desired: Desired,
-    due: Reset,
-    read: SecretResponse | undefined,
-    context: Context,
-  ): State;
+  withPending(before: BeforeReset, desired: Desired, due: Reset, context: Context): State;
   /**
    * The state after a reset that is known to be applied.
    *
@@ -46,6 +40,14 @@ export interface Evidence {
   confirmed(unconfirmed: State, responses: readonly SecretResponse[], generatedAt: string, context: Context): State;
   /** The state after a read, also while a reset is pending. What is masked or missing is not shown, not gone. */
   afterRead(saved: State, read: SecretResponse, context: Context): Learned;
+}
+
+/** What is known before a reset. */
+export interface BeforeReset {
+  /** Undefined for a new resource that is not adopted. */
+  readonly state: State | undefined;
+  /** Undefined if the platform cannot be read. */
+  readonly read: SecretResponse | undefined;
 }
 
 /** The evidence of a secret that a reset replaces by another one. */
@@ -75,25 +77,19 @@ function identityMarks({ identities }: SecretKind, marks: Marks): string[] {
   return identities.flatMap((name) => marks[name] ?? []);
 }
 
-function withPendingReset(
-  from: State | undefined,
-  desired: Desired,
-  due: Reset,
-  read: SecretResponse | undefined,
-  context: Context,
-): State {
+function withPendingReset({ state, read }: BeforeReset, desired: Desired, due: Reset, context: Context): State {
   const { kind } = context;
-  const memory = from?.memory ?? emptyMemory(context.now);
+  const memory = state?.memory ?? emptyMemory(context.now);
   const shown = marksOf(memory, read?.credentials ?? {});
   const identity = memory.identity ?? identityIn(kind, shown);
   const isCurrentKnown =
     identity !== undefined && shown[identity] !== undefined && !memory.former.includes(shown[identity]);
   return {
-    ...(from ?? newState(memory, read)),
+    ...(state ?? newState(memory, read)),
     memory: {
       ...memory,
       applied: memory.applied ?? "",
-      pending: pendingReset(memory, desired, due, context.now, isCurrentKnown),
+      pending: pendingReset(memory, desired, due, { now: context.now, canSettle: isCurrentKnown }),
       identity,
       // What a read shows just before a reset is replaced by it, whether or not it was known.
       former: withFormer(memory, identityMarks(kind, shown), memory.current),
@@ -112,8 +108,7 @@ export function pendingReset(
   memory: Memory,
   desired: Desired,
   { reason }: Reset,
-  now: Date,
-  canSettle: boolean,
+  { now, canSettle }: { readonly now: Date; readonly canSettle: boolean },
 ): PendingReset {
   const { pending: last } = memory;
   const trigger = triggerMark(memory, desired);
@@ -140,7 +135,7 @@ function confirmedReset(
   generatedAt: string,
   context: Context,
 ): State {
-  const { kind, canRead } = context;
+  const { kind } = context;
   const { memory } = unconfirmed;
   const values = valuesIn(responses);
   const current = marksOf(memory, values);
@@ -153,7 +148,7 @@ function confirmedReset(
       identity: identity ?? memory.identity,
       current,
       former: withFormer(memory, identityMarks(kind, memory.current), current),
-      isUnread: (canRead && identity === undefined) || undefined,
+      isUnread: undefined,
       generatedAt,
     },
   };
@@ -238,15 +233,13 @@ export function afterSame(saved: State, read: SecretResponse, shown: Marks, cont
   const known = namesIn(current);
   const changed = known.filter((name) => shown[name] !== undefined && shown[name] !== current[name]);
   const missing = known.filter((name) => shown[name] === undefined);
-  const added = namesIn(shown).filter((name) => current[name] === undefined);
-  const drift = found("drift", [...changed, ...changedFields(saved, read)]);
   const state: State = {
     ...withRecord(saved, read),
     ...read.credentials,
     otherFields: read.otherFields,
     memory: { ...memory, current: { ...current, ...shown }, isUnread: undefined },
   };
-  const findings = [...(drift.length > 0 ? drift : found("read", added)), ...hidden(missing)];
+  const findings = [...found("drift", [...changed, ...changedFields(saved, read)]), ...hidden(missing)];
   return { state: withCreationTime(state, context), findings };
 }
 
@@ -270,7 +263,7 @@ export function afterDrift(saved: State, read: SecretResponse, shown: Marks, con
   const names = [...namesIn(shown), ...changedFields(saved, read)];
   return {
     state: withCreationTime(state, context),
-    findings: [...found(wasKnown ? "drift" : "read", names), ...lost(memory.current, shown)],
+    findings: [...found("drift", wasKnown ? names : []), ...lost(memory.current, shown)],
   };
 }
 
@@ -297,7 +290,7 @@ export function adopted(desired: Desired, read: SecretResponse | undefined, cont
     : "nothing was contacted, because rekey:databasePath is not set, so this platform cannot be read";
   return {
     state: read ? withCreationTime(withRecord(state, read), context) : state,
-    findings: identity ? [] : [{ kind: "adopted", why }],
+    findings: identity ? tokenOnly(identity) : [{ kind: "adopted", why }],
   };
 }
 
@@ -307,7 +300,7 @@ export function adopted(desired: Desired, read: SecretResponse | undefined, cont
  */
 function withCreationTime(state: State, { kind, now }: Context): State {
   const seconds = state.record?.["creationTime"];
-  const isAdopted = progressOf(state).outcome === "adopted" && kind.minInterval === undefined;
+  const isAdopted = progressOf(state).outcome === "adopted" && !kind.rolls;
   if (!isAdopted || typeof seconds !== "number") return state;
   const at = new Date(seconds * 1000);
   if (Number.isNaN(at.getTime()) || isFuture(at.toISOString(), now)) return state;
@@ -318,6 +311,11 @@ function changedFields({ record = {} }: State, read: SecretResponse): string[] {
   return Object.keys(record).filter((name) => {
     return read.record[name] !== undefined && !isSame(record[name], read.record[name]);
   });
+}
+
+/** A database may have one token instead of a password, as the console of a vendor shows it. */
+export function tokenOnly(identity: CredentialName | undefined): Finding[] {
+  return identity === "restToken" ? [{ kind: "tokenOnly" }] : [];
 }
 
 /** What was known before, and is not known any more. */

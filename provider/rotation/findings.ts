@@ -39,7 +39,6 @@ const texts = {
   overtaken: ({ why }: Details) =>
     `was rolled by someone else. The last roll was not confirmed${why && ` (${why})`}, and a read shows keys of neither before nor after it. They are saved, and no other roll is sent.`,
   drift: ({ names }: Details) => `was changed outside of Rekey (${names}). What was read is saved.`,
-  read: () => "was read, and the credentials are saved.",
   /** Some of the new credentials are not known. Their former values are not kept. */
   unknown: ({ names, why }: Details) =>
     `was changed, but Rekey does not know ${names || "the new one"}: ${why || "the platform does not show it"}. A refresh reads it again, if the platform can be read. Until then, look in the platform's console. ${newVersion}`,
@@ -47,6 +46,8 @@ const texts = {
   notCompared: ({ why }: Details) => `was read, but not compared: ${why}. The saved state stays.`,
   adopted: ({ why }: Details) =>
     `was adopted without credentials: ${why}. Outputs that are not known stay empty until the next reset.`,
+  tokenOnly: () =>
+    "no password is known, because the platform shows only a REST token: use restUrl and restToken. connectionUrl is undefined.",
   problems: ({ names }: Details) =>
     `was changed, but parts of the platform's response could not be read (output problems): ${names}.`,
   /** The first of two rolls. */
@@ -58,7 +59,7 @@ const texts = {
   failed: ({ why }: Details) => `${why} The saved state stays.`,
 };
 
-const ordinary: readonly Finding["kind"][] = ["settled", "drift", "read"];
+const ordinary: readonly Finding["kind"][] = ["settled", "drift", "tokenOnly"];
 
 export function told({ kind: finding, names = [], why = "" }: Finding, kind: SecretKind): Said {
   return { text: texts[finding]({ kind, names: names.join(", "), why }), isWarning: !ordinary.includes(finding) };
@@ -66,6 +67,8 @@ export function told({ kind: finding, names = [], why = "" }: Finding, kind: Sec
 
 /** A text about one secret, or about all of a fleet for which it is the same, without the subject. */
 export interface Said {
+  /** What an announcement begins with, before the secret: `Resets`. */
+  readonly does?: string | undefined;
   readonly text: string;
   readonly isWarning?: boolean | undefined;
   /** The secrets whose reset it announces. */
@@ -73,6 +76,6 @@ export interface Said {
 }
 
 /** What happens to a secret of a kind: `reset`, or `rolled` for keys. */
-export function resetOrRolled({ minInterval }: SecretKind): string {
-  return minInterval === undefined ? "reset" : "rolled";
+export function resetOrRolled({ rolls }: SecretKind): string {
+  return rolls ? "rolled" : "reset";
 }

@@ -1,22 +1,25 @@
-import { InternalError, RefusedError, RekeyError } from "../platform/errors";
-import { secretOf, databasePassword } from "../platform/secretKind";
+import { InternalError, RefusedError, RekeyError, withCode } from "../platform/errors";
+import { databasePassword, ownerOf, secretOf } from "../platform/secretKind";
 import { isObject } from "../records/fields";
 import { engineMessage, isUnknown } from "../records/properties";
 import { type Resource, type Result } from "../resource";
 import { type Run } from "../run";
 import { accessOf, urlsOf } from "./access";
 import { type Rotated, told } from "./findings";
+import { noteRefresh, tooMany } from "./announcements";
 import {
   fleetFailure,
   fleetId,
   type FleetOutputs,
   type Member,
   notAttempted,
+  notSentAtAll,
   readFleet,
   type SavedMember,
   writeFleet,
 } from "./fleetOutputs";
 import {
+  certainResets,
   databasesProblems,
   type FleetInputs,
   fleetNotices,
@@ -26,7 +29,7 @@ import {
   planFleet,
 } from "./fleetPlan";
 import { refresh, rotate } from "./rotate";
-import { claimOf, connectionInput, rotationInputs, rotationProblems } from "./rotation";
+import { claimOf, connectionInput, rotationInputs, rotationProblems } from "./rotationInputs";
 
 /** Rotates the passwords of many databases, each by the same rules as a single one. */
 export const passwordRotationFleet: Resource<FleetInputs, FleetOutputs> = {
@@ -37,7 +40,6 @@ export const passwordRotationFleet: Resource<FleetInputs, FleetOutputs> = {
     states: "plain",
     credentials: "secret",
     connectionUrls: "secret",
-    records: "plain",
     encryptedCredentials: "plain",
     failed: "plain",
     lastRotated: "plain",
@@ -46,9 +48,9 @@ export const passwordRotationFleet: Resource<FleetInputs, FleetOutputs> = {
     memory: "secret",
   },
   inputs: (schemas) => {
-    const { z, expected, count, flag } = schemas;
+    const { z, expected, count } = schemas;
     const databases = z.custom<object>(isObject, expected("a map of names to ids or databases"));
-    const own = { databases, concurrency: count, maxFailures: count, includeRecords: flag };
+    const own = { databases, maxFailures: count };
     return {
       required: ["databases"],
       schemas: { ...own, ...rotationInputs(schemas), ...connectionInput(schemas) },
@@ -62,12 +64,12 @@ export const passwordRotationFleet: Resource<FleetInputs, FleetOutputs> = {
   plan: planFleet,
   async apply(saved, inputs, run) {
     const members = plannedMembers(saved, inputs, run);
-    return resultOf(await rotateAll(members, inputs, run), inputs.includeRecords === true, run);
+    return resultOf(await rotateAll(members, inputs, run), run);
   },
   async refresh(saved, run) {
     try {
       const done = await Promise.all([...readFleet(saved).values()].map((member) => refreshOne(member, run)));
-      const { outputs, notices } = resultOf(done, Object.keys(saved.records).length > 0, run);
+      const { outputs, notices } = resultOf(done, run);
       return { outputs, notices };
     } catch (error) {
       if (!(error instanceof RekeyError)) throw error;
@@ -81,15 +83,29 @@ type Done = Member & Omit<Rotated, "state">;
 /** Milliseconds after which a fleet shows again how many of its databases are done. */
 const progressMs = 5_000;
 
-/** Rotates all. Requests run within `concurrency`, and none begins after `maxFailures`. */
-async function rotateAll(
-  members: readonly PlannedMember[],
-  { concurrency, maxFailures }: FleetInputs,
-  run: Run,
-): Promise<Done[]> {
-  const isIdle = ({ plan }: PlannedMember) => plan.kind === "keep" || plan.kind === "rewrite";
+/** Whether a plan needs no request. */
+const isIdle = ({ plan }: PlannedMember) => plan.kind === "keep" || plan.kind === "rewrite";
+
+/**
+ * Rotates all. If the resets that are certain are more than the run's limit leaves, none of them is sent: the limit is
+ * to stop a mistake as a whole, and not after a part of it. What only a read decides is counted one by one.
+ */
+async function rotateAll(members: readonly PlannedMember[], inputs: FleetInputs, run: Run): Promise<Done[]> {
   if (!members.every(isIdle)) run.platform.operations(databasePassword);
-  const queue = run.platform.queueWithin(concurrency ?? undefined);
+  const certain = certainResets(members);
+  const refused = run.reserveResets(certain);
+  if (!refused) {
+    return rotateEach(members, inputs, run).finally(() => run.releaseResets(certain));
+  }
+  const others = members.filter(({ isCertain }) => !isCertain);
+  const error = notSentAtAll(tooMany(refused));
+  const unsent = members.filter(({ isCertain }) => isCertain).map((one) => ({ ...one, error, findings: [] }));
+  return [...unsent, ...(await rotateEach(others, inputs, run))];
+}
+
+/** No reset begins after `maxFailures`. */
+async function rotateEach(members: readonly PlannedMember[], { maxFailures }: FleetInputs, run: Run): Promise<Done[]> {
+  const queue = run.platform.queueWithin();
   const { clock, log } = run.options;
   let shownAtMs = clock.elapsedMs();
   let done = 0;
@@ -124,26 +140,33 @@ async function rotateOne(one: PlannedMember, run: Run): Promise<Done> {
 async function refreshOne(member: Member, run: Run): Promise<Done> {
   const { subject, state } = member;
   if (!state) return { ...member, findings: [] };
-  run.shared.refreshed.add(secretOf(subject));
+  noteRefresh(subject, run);
   return { ...member, ...(await refresh(subject, state, run)) };
 }
 
 /** Characters of an error that is saved: a thousand of them are part of the state. */
 const maxErrorChars = 1_000;
 
-function resultOf(done: readonly Done[], withRecords: boolean, run: Run): Result<FleetOutputs> {
-  const members = done.map(({ failure, ...one }): SavedMember => {
-    const { subject, state } = one;
-    return {
-      ...one,
-      ...(failure && { error: engineMessage(run.redacted(failure.message), maxErrorChars) }),
-      connectionUrl: state && urlsOf(subject, state, run).connectionUrl,
-      access: (state && accessOf(subject, state, run)) ?? { id: subject.id, of: subject.kind.noun, count: 0 },
-    };
-  });
+function resultOf(done: readonly Done[], run: Run): Result<FleetOutputs> {
+  const members = done.map((one) => savedMember(one, run));
   const said = done.flatMap(({ name, findings }) =>
     findings.map((finding) => ({ name, reason: finding.kind, said: told(finding, databasePassword) })),
   );
-  const outputs = writeFleet(members, withRecords);
+  const outputs = writeFleet(members);
   return { outputs, failure: fleetFailure(outputs.states), isPartial: true, notices: fleetNotices(said, run) };
+}
+
+/** What is saved of one database. An unexpected error of it loses neither the others nor what its reset delivered. */
+function savedMember({ failure, ...one }: Done, run: Run): SavedMember {
+  const { subject, state } = one;
+  const access = { id: subject.id, of: subject.kind.noun, count: state?.rotationCount ?? 0 };
+  const error = failure ? engineMessage(run.redacted(failure.message), maxErrorChars) : one.error;
+  if (!state) return { ...one, error, access };
+  try {
+    const { connectionUrl } = urlsOf(subject, state, run);
+    return { ...one, error, connectionUrl, access: accessOf(subject, state, run) ?? access };
+  } catch {
+    const text = `pulumi-rekey failed unexpectedly when it made the outputs of ${ownerOf(subject)}. Its password may have been changed, and what is known of it is saved. This is a bug: please report it, then run again.`;
+    return { ...one, error: error ?? withCode(text, "REKEY_INTERNAL"), access };
+  }
 }

@@ -1,7 +1,7 @@
-import { outputsAreFormer, RekeyError, StateError } from "../platform/errors";
+import { outputsAreFormer, RekeyError, StateError, withCode } from "../platform/errors";
 import { type Subject, databasePassword } from "../platform/secretKind";
-import { type Credentials, isObject } from "../records/fields";
-import { type DatabaseRecord } from "../records/database";
+import { isDeepStrictEqual } from "node:util";
+import { canonicalId, type Credentials, isObject } from "../records/fields";
 import { jsonText } from "../records/properties";
 import {
   credentialsIn,
@@ -37,14 +37,6 @@ export interface FleetCredentials extends Pick<Credentials, "password" | "restTo
   readonly otherFields?: string | undefined;
 }
 
-/** A database's record, as the platform returned it with the last reset or a later read. */
-export interface FleetRecord {
-  /** The record, each value as the platform returned it. */
-  readonly record: DatabaseRecord;
-  /** Exact digits of the record's integers beyond 2^53, by field. */
-  readonly exactIntegers?: Readonly<Record<string, string>> | undefined;
-}
-
 export const fleetId = "fleet";
 
 /** One database of a fleet. */
@@ -58,35 +50,37 @@ export interface Member {
 }
 
 /**
- * The saved databases by their ids.
+ * The saved databases by their ids, as these are compared.
  *
  * @throws StateError if the outputs are damaged: a database that is lost would be a new one, and be reset
  */
 export function readFleet(outputs: FleetOutputs): Map<string, Member> {
-  const { states, credentials, records, encryptedCredentials } = outputs;
-  const memories = parsed(outputs.memory);
-  const accesses = parsed(outputs.access) as Readonly<Record<string, Access>> | undefined;
-  const incomplete = (output: string) => {
-    return new StateError({
-      output,
-      reason: "is incomplete",
-      advice: "Restore it from an earlier export of the state.",
-    });
-  };
-  if (!isObject(states)) throw incomplete("states");
-  if (!isObject(memories)) throw incomplete("memory");
-  const members = Object.entries(states).map(([name, { databaseId: id, error, ...others }]): [string, Member] => {
-    const member = { name, subject: { kind: databasePassword, id }, error };
-    const access = accesses?.[name];
-    if (typeof access?.count !== "number") throw incomplete("access");
+  const { states, credentials, encryptedCredentials } = outputs;
+  const [memories, accesses] = [parsed(outputs.memory), parsed(outputs.access)];
+  const all = { states, credentials, encryptedCredentials, memory: memories, access: accesses };
+  for (const [output, map] of Object.entries(all)) if (!isObject(map)) throw damaged(output, "is incomplete");
+  if (!Object.values(states).every(isObject)) throw damaged("states", "is incomplete");
+  const remembered = Object.values(states).flatMap((one) => (one.outcome === "pending" ? [] : one.databaseId));
+  if (!isDeepStrictEqual(remembered.toSorted(), Object.keys(memories as object).toSorted())) {
+    throw damaged("memory", "does not have the same databases as states");
+  }
+  const members = Object.entries(states).map(([name, { databaseId, error, ...others }]): [string, Member] => {
+    const id = canonicalId(databaseId);
+    const member = { name, subject: { kind: databasePassword, id: databaseId }, error };
+    const access = (accesses as Readonly<Record<string, Access | undefined>>)[name];
+    if (typeof access?.count !== "number") throw damaged("access", "is incomplete");
     if (others.outcome === "pending") return [id, member];
-    // Where clients connect is known without the whole record.
+    // Of the record, only where clients connect is saved.
     const known = { rotationCount: access.count, record: access.record };
-    const own = { ...others, ...known, ...credentials[name], ...records[name] };
+    const own = { ...others, ...known, ...credentials[name] };
     const state = { ...own, encryptedCredentials: encryptedCredentials[name] };
-    return [id, { ...member, state: stateIn(state, unsealed(memories[id])) }];
+    return [id, { ...member, state: stateIn(state, unsealed((memories as Record<string, unknown>)[databaseId])) }];
   });
   return new Map(members);
+}
+
+function damaged(output: string, reason: string): StateError {
+  return new StateError({ output, reason, advice: "Restore it from an earlier export of the state." });
 }
 
 export type FleetOutputs = ReturnType<typeof writeFleet>;
@@ -99,7 +93,7 @@ export interface SavedMember extends Member {
 }
 
 /** The outputs to save, by name, in the same order whatever the order in the program is. */
-export function writeFleet(members: readonly SavedMember[], withRecords: boolean) {
+export function writeFleet(members: readonly SavedMember[]) {
   const sorted = members.toSorted((a, b) => (a.name < b.name ? -1 : 1));
   // What is undefined is not saved.
   const byName = <T>(valueOf: (member: SavedMember) => T | undefined) =>
@@ -115,7 +109,6 @@ export function writeFleet(members: readonly SavedMember[], withRecords: boolean
     states: byName(databaseOf),
     credentials: byName(({ state }) => state && credentialsOf(state)),
     connectionUrls: byName(({ connectionUrl }) => connectionUrl),
-    records: withRecords ? byName(({ state }) => state && recordOf(state)) : {},
     encryptedCredentials: byName(({ state }) => state?.encryptedCredentials),
     failed: sorted.flatMap(({ name, error }) => (error === undefined ? [] : name)),
     lastRotated: states
@@ -140,25 +133,37 @@ function credentialsOf(state: State): FleetCredentials | undefined {
   return Object.keys(values).length > 0 ? values : undefined;
 }
 
-/** The whole record, if it is known: without `exactIntegers`, it is only what `access` keeps of it. */
-function recordOf({ record, exactIntegers }: State): FleetRecord | undefined {
-  return record && exactIntegers && { record, exactIntegers };
-}
-
 /** What is saved of a database that was not attempted. */
 export const notAttempted =
   "Not attempted: the fleet stopped after too many failures (maxFailures). No reset was sent in this run.";
 
-/** Databases that an error names; the others are counted. */
-const maxNamed = 20;
+/** What is saved of a database whose reset is one of too many. */
+export function notSentAtAll(why: string): string {
+  const advice = "Check that so many are intended, then raise the limit";
+  return withCode(`No reset was sent, and no password was changed: ${why}. ${advice}.`, "REKEY_RESET_LIMIT");
+}
+
+/** Names in a line; the others are counted. */
+const maxNamed = 5;
+
+export function listOf(names: readonly string[]): string {
+  const more = names.length > maxNamed ? ` and ${names.length - maxNamed} more` : "";
+  return `${names.slice(0, maxNamed).join(", ")}${more}`;
+}
+
+/** Lines of an error; the databases of the others are counted. */
+const maxLines = 20;
 
 /** The error for a fleet with failed databases; undefined if there is none. */
 export function fleetFailure(states: Readonly<Record<string, FleetDatabase>>): RekeyError | undefined {
   const open = Object.entries(states).filter(([, { error }]) => error !== undefined);
   if (open.length === 0) return undefined;
   const failed = open.filter(([, { error }]) => error !== notAttempted);
-  const lines = failed.slice(0, maxNamed).map(([name, { error = "" }]) => `  ${name}: ${error.replaceAll("\n", " ")}`);
-  const others = open.length - lines.length;
+  // What is the same for many databases is one line.
+  const errors = [...new Set(failed.map(([, { error = "" }]) => error))].slice(0, maxLines);
+  const namesOf = (of: string) => failed.flatMap(([name, { error }]) => (error === of ? name : []));
+  const lines = errors.map((error) => `  ${listOf(namesOf(error))}: ${error.replaceAll("\n", " ")}`);
+  const others = open.length - errors.flatMap(namesOf).length;
   if (others > 0) lines.push(`  and ${others} more, which failed or were not attempted: see the output \`failed\``);
   return new RekeyError(
     "REKEY_FLEET_INCOMPLETE",

@@ -1,18 +1,20 @@
 import { isDeepStrictEqual } from "node:util";
 import { InputError } from "../platform/errors";
-import { databasePassword } from "../platform/secretKind";
-import { isObject } from "../records/fields";
+import { databasePassword, secretOf } from "../platform/secretKind";
+import { canonicalId, isObject } from "../records/fields";
 import { isUnknown, unknownValue } from "../records/properties";
 import { type InputProblem, type Notice, type Planned, schemaProblems, type TableOf } from "../resource";
 import { type Run } from "../run";
-import { type FleetOutputs, type Member, readFleet } from "./fleetOutputs";
-import { type Said } from "./findings";
-import { saidOf, announce } from "./messages";
 import { type Desired } from "./desired";
-import { type Plan } from "./plan";
+import { type Said } from "./findings";
+import { type FleetOutputs, listOf, type Member, readFleet } from "./fleetOutputs";
+import { announce, saidOf, tooMany } from "./announcements";
+import { notice } from "./messages";
+import { isReadFirst, type Plan } from "./plan";
 import { planRotation } from "./planRotation";
 import { contextOf } from "./session";
-import { changingOutputs, settingsNotice } from "./rotation";
+import { settingsNotice } from "./rotation";
+import { changingOutputs } from "./rotationOutputs";
 import { type Trigger } from "./marks";
 
 /** A database of a program, with its own trigger. In a preview, any of it may be unknown. */
@@ -21,9 +23,7 @@ type MemberInputs = { readonly databaseId: string } & Trigger;
 export interface FleetInputs extends Desired {
   /** By name. A database that is only an id has the trigger of the fleet. */
   readonly databases: Readonly<Record<string, string | MemberInputs>>;
-  readonly concurrency?: number | null | undefined;
   readonly maxFailures?: number | null | undefined;
-  readonly includeRecords?: boolean | null | undefined;
 }
 
 const memberInputs: TableOf = ({ id, trigger }) => ({
@@ -37,15 +37,23 @@ function membersIn({ databases }: Pick<FleetInputs, "databases">): [name: string
   return all.map(([name, given]) => [name, (isObject(given) ? given : { databaseId: given }) as MemberInputs]);
 }
 
-/** The ids of the databases by their names. */
+/** The ids of the databases by their names, as they are compared. */
 export function idsIn(inputs: Pick<FleetInputs, "databases">): Record<string, string> {
-  return Object.fromEntries(membersIn(inputs).map(([name, { databaseId }]) => [name, databaseId]));
+  return Object.fromEntries(membersIn(inputs).map(([name, { databaseId }]) => [name, canonicalId(databaseId)]));
+}
+
+/** Why a map of databases cannot have a name, if it cannot: neither Pulumi nor JavaScript keeps such names apart. */
+export function nameProblem(name: string): string | undefined {
+  if (!(name in {})) return undefined;
+  return `must not have the name ${JSON.stringify(name)}, which every JavaScript object has: choose another one`;
 }
 
 /** What is wrong with the databases, as far as they are known. */
 export function databasesProblems(inputs: FleetInputs): InputProblem[] {
   const names = new Map<string, string>();
   return membersIn(inputs).flatMap(([name, member]) => {
+    const wrongName = nameProblem(name);
+    if (wrongName !== undefined) return { property: "databases", problem: wrongName };
     const given = inputs.databases[name];
     // In a list, the id is the name, too, and may be an address with a password in it.
     const of = name === given ? "databases" : `databases[${JSON.stringify(name)}]`;
@@ -54,8 +62,8 @@ export function databasesProblems(inputs: FleetInputs): InputProblem[] {
     });
     const { databaseId } = member;
     if (problems.length > 0 || isUnknown(databaseId)) return problems;
-    const other = names.get(databaseId);
-    names.set(databaseId, name);
+    const other = names.get(canonicalId(databaseId));
+    names.set(canonicalId(databaseId), name);
     if (other === undefined) return [];
     const [id, first, second] = [databaseId, other, name].map((one) => JSON.stringify(one));
     return { property: "databases", problem: `has the database ${id} twice, as ${first} and as ${second}: remove one` };
@@ -66,6 +74,8 @@ export function databasesProblems(inputs: FleetInputs): InputProblem[] {
 export interface PlannedMember extends Member {
   readonly desired: Desired;
   readonly plan: Plan;
+  /** Whether it is reset whatever the read before shows. */
+  readonly isCertain: boolean;
 }
 
 /**
@@ -83,12 +93,18 @@ export function plannedMembers(saved: FleetOutputs | undefined, inputs: FleetInp
   }
   const context = contextOf(databasePassword, run);
   return all.map(([name, { databaseId: id, ...own }]) => {
-    const state = before?.get(id)?.state;
+    const { state, subject = { kind: databasePassword, id } } = before?.get(canonicalId(id)) ?? {};
     const desired = { ...inputs, ...combined(inputs, own) };
     const plan: Plan =
       before && isUnknown(id) ? { kind: "maybe", names: ["databaseId"] } : planRotation(state, desired, context);
-    return { name, subject: { kind: databasePassword, id }, state, desired, plan };
+    const isCertain = plan.kind === "reset" && !(state && isReadFirst(state, plan, context));
+    return { name, subject, state, desired, plan, isCertain };
   });
+}
+
+/** The secrets that are reset whatever a read shows. */
+export function certainResets(members: readonly PlannedMember[]): string[] {
+  return members.flatMap(({ subject, isCertain }) => (isCertain ? secretOf(subject) : []));
 }
 
 /** The trigger of one database: the fleet's and its own. The prefixes keep the two apart. */
@@ -108,10 +124,15 @@ export function planFleet(saved: FleetOutputs | undefined, inputs: FleetInputs, 
     return { changes: true, notices: [{ text }, ...run.settingsWarning(databasePassword.service)] };
   }
   const members = plannedMembers(saved, inputs, run);
-  const said = members.flatMap(({ name, subject, plan, state, desired }) =>
-    saidOf(subject, plan, state, desired, run, saved !== undefined).map((one): SaidOfOne => {
+  const certain = certainResets(members);
+  const limited = { count: certain.length, left: run.leftFor(certain) };
+  const isOverLimit = limited.count > limited.left;
+  const said = members.flatMap((member) =>
+    saidOf({ ...member, isAdded: saved !== undefined }, run).map((one): SaidOfOne => {
       // Plans that differ only in their times have the same reason.
-      return { name, reason: one.text.replace(/\d[\d:.TZ-]*/g, ""), said: one };
+      const reason = one.text.replace(/\d[\d:.TZ-]*/g, "");
+      const isRefused = isOverLimit && member.isCertain && one.secrets !== undefined;
+      return { name: member.name, reason, said: isRefused ? refused(one, tooMany(limited)) : one };
     }),
   );
   // A name has changed, a database was removed, or an error may end.
@@ -127,6 +148,11 @@ export function planFleet(saved: FleetOutputs | undefined, inputs: FleetInputs, 
       ...members.flatMap(({ subject, plan }) => settingsNotice(subject, plan, run)),
     ],
   };
+}
+
+/** An announcement of a reset that is one of too many, so that none is sent. */
+function refused({ text }: Said, why: string): Said {
+  return { does: "Would reset", text: `${text} ${why}: none will be sent.`, isWarning: true };
 }
 
 /** The outputs that the plans may change; undefined for all. */
@@ -156,18 +182,14 @@ export function fleetNotices(all: readonly SaidOfOne[], run: Run): Notice[] {
     const isAlike = group.every((one) => one.said.text === said.text);
     const details = isAlike ? "" : ` The details are those of ${JSON.stringify(name)}.`;
     const secrets = said.secrets && group.flatMap((one) => one.said.secrets ?? []);
-    return announce({ ...said, text: said.text + details, secrets }, run).map(({ text, isWarning }) => {
-      return { text: `${passwordOf(group.map((one) => one.name))}: ${text}`, isWarning };
-    });
+    const password = passwordOf(group.map((one) => one.name));
+    return announce({ ...said, text: said.text + details, secrets }, run).map((one) => notice(password, one));
   });
 }
 
-/** Databases that a notice names; the others are counted. */
-const maxNamed = 5;
-
 function passwordOf(names: readonly string[]): string {
-  const shown = names.slice(0, maxNamed).map((name) => JSON.stringify(name));
-  if (names.length === 1) return `Password of database ${shown.join()}`;
-  const more = names.length > maxNamed ? ` and ${names.length - maxNamed} more` : "";
-  return `Password of each of ${names.length} databases (${shown.join(", ")}${more})`;
+  const shown = listOf(names.map((name) => JSON.stringify(name)));
+  return names.length === 1
+    ? `password of database ${shown}`
+    : `password of each of ${names.length} databases (${shown})`;
 }

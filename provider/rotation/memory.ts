@@ -219,15 +219,16 @@ export function withRecord(state: State, { record, exactIntegers, otherFields, p
 
 /** The state of saved outputs. What follows from a state is made again when it is saved. */
 export function stateIn(outputs: Readonly<Record<string, unknown>>, memory = readMemory(outputs["memory"])): State {
-  const saved = { ...outputs, memory } as unknown as State;
-  const { encryptedCredentials } = saved;
-  const isFileWhole = memory.file?.mark === saltedMark(memory.salt, String(encryptedCredentials));
-  // A file that was removed or replaced is no copy of anything.
-  return {
-    ...withoutValues(saved),
-    ...credentialsIn(saved),
-    memory: isFileWhole ? memory : { ...memory, file: undefined },
-  };
+  const saved = { ...outputs, memory: withSavedFile(memory, outputs["encryptedCredentials"]) } as unknown as State;
+  return { ...withoutValues(saved), ...credentialsIn(saved) };
+}
+
+/** A memory without its age file if the state has another one or none: such a file is no copy of a credential. */
+function withSavedFile(memory: Memory, text: unknown): Memory {
+  const { salt, file, form } = memory;
+  if (file === undefined || (typeof text === "string" && saltedMark(salt, text) === file.mark)) return memory;
+  const { encryptFor: _lost, ...others } = form ?? {};
+  return { ...memory, file: undefined, form: others };
 }
 
 /** Compares two values as a saved state has them. */

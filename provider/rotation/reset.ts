@@ -1,10 +1,10 @@
 import { InternalError, RekeyError, RequestError } from "../platform/errors";
-import { type SecretKind, secretOf } from "../platform/secretKind";
+import { secretOf } from "../platform/secretKind";
 import { type CredentialName } from "../records/fields";
 import { jsonText } from "../records/properties";
 import { type SecretResponse } from "../records/response";
 import { type Desired, savesNone } from "./desired";
-import { identityIn, type Verdict } from "./evidence";
+import { type BeforeReset, identityIn, tokenOnly, type Verdict } from "./evidence";
 import { marksOf, namesIn } from "./marks";
 import { credentialsIn, type Memory, picked, type State } from "./memory";
 import { type Finding, type Learned, type Rotated } from "./findings";
@@ -16,11 +16,8 @@ import { isShown, save } from "./save";
 import { type Session } from "./session";
 import { secondRollAt } from "./signingKeys";
 
-/** What is known before a reset, after a read if the platform can be read. */
-export interface Before extends Omit<Learned, "state"> {
-  /** Undefined for a new resource that is not adopted. */
-  readonly state: State | undefined;
-  readonly read: SecretResponse | undefined;
+/** What is known before a reset, and what to say of it. */
+export interface Before extends BeforeReset, Omit<Learned, "state"> {
   /** Whether it is saved even if the reset fails. */
   readonly isNews: boolean;
 }
@@ -34,7 +31,7 @@ export interface Before extends Omit<Learned, "state"> {
 export async function sendReset(before: Before, desired: Desired, due: Reset, session: Session): Promise<Rotated> {
   const { subject, run, context, evidence, replaced } = session;
   const { kind } = subject;
-  const unconfirmed = evidence.withPending(before.state, desired, due, before.read, context);
+  const unconfirmed = evidence.withPending(before, desired, due, context);
   const response = await responseToReset(before.read, session);
   try {
     replaced.push(credentialsIn(before.state), before.read?.credentials ?? {});
@@ -104,9 +101,16 @@ async function afterResponse(unconfirmed: State, response: SecretResponse, sessi
   if (last.read && last.verdict === "new") {
     return confirm(unconfirmed, verdict === "hidden" ? [last.read, others] : [last.read], session);
   }
-  if (verdict === "hidden" && last.verdict !== "former") return confirm(unconfirmed, [others], session, last.why);
+  if (verdict === "hidden" && last.verdict !== "former") return confirm(unconfirmed, [others], session, last);
   const why = verdict === "hidden" ? "reads still show" : "its response contains";
-  return { state: unconfirmed, failure: notConfirmed(`${why} the old one`, unconfirmed, session), findings: [] };
+  const state = verdict === "hidden" ? withDelivered(unconfirmed, others) : unconfirmed;
+  return { state, failure: notConfirmed(`${why} the old one`, unconfirmed, session), findings: [] };
+}
+
+/** What a response contained that may be current is kept apart from what is saved. */
+function withDelivered(unconfirmed: State, { credentials }: SecretResponse): State {
+  const isNone = Object.keys(credentials).length === 0;
+  return isNone ? unconfirmed : { ...unconfirmed, otherFields: jsonText(credentials) };
 }
 
 /**
@@ -122,7 +126,8 @@ function verdictOn({ credentials }: SecretResponse, memory: Memory, { context, e
 /** A response that does not show the identity may repeat what was known before: that is not proven to be current. */
 function withoutKnown(response: SecretResponse, memory: Memory): SecretResponse {
   const marks = marksOf(memory, response.credentials);
-  const names = namesIn(marks).filter((name) => marks[name] !== memory.current[name]);
+  const known = [...memory.former, ...Object.values(memory.current)];
+  const names = namesIn(marks).filter((name) => !known.includes(marks[name] as string));
   return { ...response, credentials: picked(response.credentials, names) };
 }
 
@@ -137,28 +142,28 @@ async function complete(unconfirmed: State, response: SecretResponse, session: S
   const last = await readUntilChanged(session, memory);
   // A read that differs from what the response has delivered is late.
   const isSame = last.read && evidence.compare(memory, marksOf(memory, last.read.credentials), context) === "current";
-  return confirm(unconfirmed, isSame && last.read ? [response, last.read] : [response], session, last.why);
+  return confirm(unconfirmed, isSame && last.read ? [response, last.read] : [response], session, last);
 }
 
-/** @param why what is missing is not known */
+/** The state after a reset that was applied. What no read could show is read by the next `up`. */
 function confirm(
   unconfirmed: State,
   responses: readonly SecretResponse[],
   { context, evidence, reads, subject }: Session,
-  why?: string,
+  last: LastRead = {},
 ): Rotated {
   const { lastSentAt = "" } = unconfirmed.memory.pending ?? {};
-  const state = evidence.confirmed(unconfirmed, responses, lastSentAt, context);
+  // What an earlier one has delivered is replaced, too.
+  const state = evidence.confirmed({ ...unconfirmed, otherFields: undefined }, responses, lastSentAt, context);
   const values = credentialsIn(state);
   // What was known, or shown by a read before.
   const expected = new Set([unconfirmed.memory.current, ...reads].flatMap((one) => Object.keys(one)));
   const names = [...expected].filter((name) => !Object.hasOwn(values, name));
-  const isKnown = names.length === 0 && (isIdentified(subject.kind, state) || !context.canRead);
-  return { state, findings: isKnown ? [] : [{ kind: "unknown", names, why }] };
-}
-
-function isIdentified(kind: SecretKind, state: State): boolean {
-  return identityIn(kind, credentialsIn(state)) !== undefined;
+  const isIdentified = identityIn(subject.kind, values) !== undefined;
+  if (names.length === 0 && (isIdentified || !context.canRead)) return { state, findings: [] };
+  const isOpen = last.verdict === undefined || last.verdict === "former";
+  const memory: Memory = { ...state.memory, isUnread: (context.canRead && isOpen) || undefined };
+  return { state: { ...state, memory }, findings: [{ kind: "unknown", names, why: last.why }] };
 }
 
 /** The reset stays unconfirmed, unless a read shows its result. */
@@ -192,7 +197,7 @@ async function afterUnattributed(unconfirmed: State, response: SecretResponse, s
   }
   const { memory } = unconfirmed;
   const pending = memory.pending && { ...memory.pending, count: unconfirmedLimit };
-  const state: State = { ...unconfirmed, otherFields: jsonText(response.credentials), memory: { ...memory, pending } };
+  const state = withDelivered({ ...unconfirmed, memory: { ...memory, pending } }, response);
   const failure = notConfirmed(
     "its response has no id and could not be attributed, and no read shows the same credential; what it contained is in the secret output otherFields",
     state,
@@ -210,6 +215,7 @@ function notConfirmed(why: string, { memory }: State, { subject, context }: Sess
 /** What a confirmed reset leaves to be said. */
 function problemsOf({ memory, problems = [] }: State, desired: Desired, { context }: Session): Finding[] {
   const unreadable: Finding[] = problems.length > 0 ? [{ kind: "problems", names: problems }] : [];
-  if (!isOlder(memory, desired.rotatedSince, context.now)) return unreadable;
-  return [...unreadable, { kind: "older", why: secondRollAt(memory, desired, context) }];
+  const known = [...unreadable, ...tokenOnly(memory.identity)];
+  if (!isOlder(memory, desired.rotatedSince, context.now)) return known;
+  return [...known, { kind: "older", why: secondRollAt(memory, desired, context) }];
 }

@@ -115,7 +115,7 @@ async function resetIfStillDue(saved: State | undefined, desired: Desired, sessi
 
 /** Whether the read before a reset has ended a doubt, or noticed a roll: that is saved, even if the reset fails. */
 function isNews({ memory: before }: State, { memory: after }: State): boolean {
-  return before.pending !== after.pending || before.keys?.rolledAt !== after.keys?.rolledAt;
+  return before.pending !== after.pending || before.current.currentKey !== after.current.currentKey;
 }
 
 /** Plans again, and sends the reset if it is still due. */
@@ -127,13 +127,19 @@ async function actOn(before: Before, desired: Desired, session: Session): Promis
     if (plan.kind === "refuse") throw refusalError(subject, plan);
     if (plan.kind === "reset") return await sendReset(before, desired, plan, session);
   } catch (error) {
-    if (!before.isNews || !before.state || !(error instanceof RekeyError)) throw error;
+    if (!before.isNews || !(error instanceof RekeyError)) throw error;
     // What the read has shown is saved, although nothing was reset.
-    return { ...(await saveLearned({ ...before, state: before.state }, session)), failure: error };
+    return { ...(await saveLearned(learnedIn(before, desired), session)), failure: error };
   }
-  // Without a state, a reset is due.
-  const learned = { state: before.state as State, findings: before.findings };
+  const learned = learnedIn(before, desired);
   return saveLearned(plan.kind === "claim" ? claimed(learned, desired) : learned, session);
+}
+
+/** What a read has shown of a saved secret. A reset that it has settled is saved in the form of the program. */
+function learnedIn({ state, findings, isNews }: Before, desired: Desired): Learned {
+  if (state === undefined) throw new Error("without a state, a reset is due");
+  const { memory } = state;
+  return { state: isNews ? { ...state, memory: { ...memory, form: formOf(desired) } } : state, findings };
 }
 
 async function saveLearned({ state, findings }: Learned, session: Session): Promise<Rotated> {

@@ -89,15 +89,15 @@ export function isShown(memory: Memory, name: CredentialName, reads: readonly Cr
 
 /** The state without the values that are not to be in it, and are elsewhere. */
 function withoutSaved(state: State, reads: readonly Credentials[]): State {
-  const { otherFields, ...rest } = state;
-  const { memory } = rest;
+  const { memory } = state;
   // Without a form, after an import, the program is not known: no value is saved that a read can show.
   if (memory.form && memory.form.saveCredentials !== false) return state;
   const leaving = namesIn(memory.current).filter((name) => {
     return isInFile(memory, memory.current[name]) || isShown(memory, name, reads);
   });
-  // While a reset is pending, they may be the only copy of what its response has delivered.
-  return withoutValues(memory.pending ? { ...rest, otherFields } : rest, leaving);
+  // What an unconfirmed reset has delivered is nowhere else.
+  const otherFields = memory.pending ? state.otherFields : undefined;
+  return { ...withoutValues(state, leaving), otherFields };
 }
 
 /** What is still in the state, although the program does not want it there: it is nowhere else. */

@@ -24,7 +24,7 @@ export function openSession(subject: Subject, run: Run): Session {
     subject,
     run,
     context: contextOf(kind, run),
-    evidence: kind.minInterval === undefined ? recordEvidence : keyEvidence,
+    evidence: kind.rolls ? keyEvidence : recordEvidence,
     reads: listIn(run.shared.reads, secret),
     replaced: listIn(run.shared.replaced, secret),
   };
@@ -40,7 +40,7 @@ export function contextOf(kind: SecretKind, { options }: Run): Context {
     canRead: settings.canRead(kind),
     isScheduleOn: settings.get("scheduledResets") === "on",
     ownToken: isOwn ? settings.find("queueToken")?.value : undefined,
-    account: kind.onlyId === undefined ? undefined : options.queueAccount(),
+    account: kind.hasId ? undefined : options.queueAccount(),
   };
 }
 

@@ -4,6 +4,7 @@ import {
   afterDrift,
   afterHidden,
   afterSame,
+  type BeforeReset,
   confirmedMemory,
   countedReset,
   type Evidence,
@@ -57,19 +58,13 @@ function mayBeLate({ keys, scheduledFrom }: Memory, { now }: Context): boolean {
   return Math.abs(now.getTime() - Date.parse(rolledAt)) < latestReadMs;
 }
 
-function withPendingRoll(
-  from: State | undefined,
-  desired: Desired,
-  due: Reset,
-  read: SecretResponse | undefined,
-  context: Context,
-): State {
-  const memory = from?.memory ?? emptyMemory(context.now);
+function withPendingRoll({ state, read }: BeforeReset, desired: Desired, due: Reset, context: Context): State {
+  const memory = state?.memory ?? emptyMemory(context.now);
   const shown = marksOf(memory, read?.credentials ?? {});
   const isCurrentKnown = shown.currentKey !== undefined && !memory.former.includes(shown.currentKey);
-  const pending = pendingReset(memory, desired, due, context.now, isCurrentKnown);
+  const pending = pendingReset(memory, desired, due, { now: context.now, canSettle: isCurrentKnown });
   return {
-    ...(from ?? { rotationCount: 0 }),
+    ...(state ?? { rotationCount: 0 }),
     memory: {
       ...memory,
       applied: memory.applied ?? "",
@@ -106,7 +101,7 @@ function confirmedRoll(
       ...confirmedMemory(memory, context.now),
       current,
       former: withFormer(memory, replacedKeys(before), current),
-      isUnread: (context.canRead && shown.nextKey === undefined) || undefined,
+      isUnread: undefined,
       generatedAt: current.currentKey === before.nextKey ? memory.keys?.nextGeneratedAt : undefined,
       keys: { ...memory.keys, nextGeneratedAt: rolledAt },
     },
@@ -125,7 +120,7 @@ function afterKeyRead(saved: State, read: SecretResponse, context: Context): Lea
   const verdict = compareKeys(here.memory, shown, context);
   const { pending } = here.memory;
   if (pending) {
-    return verdict === "new" ? afterPending(here, pending, read, shown, context) : { state: here, findings: [] };
+    return verdict === "new" ? afterPending(here, pending, read, context) : { state: here, findings: [] };
   }
   if (verdict === "former") return stale(here);
   if (verdict === "hidden") return afterHidden(here, read, context);
@@ -147,20 +142,17 @@ function notHere(saved: State): Learned {
 }
 
 /** A read shows another current key than before the pending roll: the next one, or that of someone else. */
-function afterPending(
-  saved: State,
-  pending: PendingReset,
-  read: SecretResponse,
-  shown: Marks,
-  context: Context,
-): Learned {
+function afterPending(saved: State, pending: PendingReset, read: SecretResponse, context: Context): Learned {
   const { memory } = saved;
+  const shown = marksOf(memory, read.credentials);
   const { nextKey } = memory.current;
   const isByOthers = nextKey !== undefined && shown.currentKey !== nextKey;
-  // Half of another pair is not enough: receivers need both.
-  const isHalf = isByOthers && shown.nextKey === undefined;
-  if (isHalf || (!isByOthers && !pending.canSettle)) return { state: saved, findings: [] };
-  if (isByOthers) return { state: overtaken(saved, pending, read, shown, context), findings: [{ kind: "overtaken" }] };
+  if (isByOthers) {
+    // Half of another pair is not enough: receivers need both.
+    if (shown.nextKey === undefined) return { state: saved, findings: [] };
+    return { state: overtaken(saved, pending, read, context), findings: [{ kind: "overtaken" }] };
+  }
+  if (!pending.canSettle) return { state: saved, findings: [] };
   const rolledAt = pastTime(pending.firstSentAt, context.now);
   const state = confirmedRoll(saved, [read], rolledAt, context);
   return { state, findings: [{ kind: "settled" }, ...lost(memory.current, state.memory.current)] };
@@ -170,8 +162,9 @@ function afterPending(
  * Someone else has rolled both keys away since the pending roll was sent: what it was to do is done, and receivers need
  * time before another roll.
  */
-function overtaken(saved: State, pending: PendingReset, read: SecretResponse, shown: Marks, context: Context): State {
+function overtaken(saved: State, pending: PendingReset, read: SecretResponse, context: Context): State {
   const { memory } = saved;
+  const shown = marksOf(memory, read.credentials);
   const now = context.now.toISOString();
   return {
     ...withRecord(saved, read),

@@ -69,7 +69,7 @@ export function regionPrefix({ queue, variables }: Preset, environment: NodeJS.P
   return queue.settings.some((name) => environment[`${prefix}${variables[name]}`]) ? prefix : "";
 }
 
-/** Whether an environment makes the queue's client use a local server instead of a setting. Other values end the client. */
+/** Whether the queue's client uses a local server instead of a setting. Values that it does not know end it. */
 export function usesLocalServer({ queue }: Preset, name: SettingName, environment: NodeJS.ProcessEnv): boolean {
   const isOff = ["", "0", "false"].includes(environment[queue.localServer] ?? "");
   return !isOff && queue.settings.includes(name);

@@ -37,7 +37,7 @@ function serviceOf(name: SettingName): ServiceName | undefined {
   return services.find((service) => accounts[service].includes(name));
 }
 
-function addressOf(name: SettingName): SettingName | undefined {
+function addressSettingOf(name: SettingName): SettingName | undefined {
   const service = serviceOf(name);
   return service && accounts[service][0];
 }
@@ -208,10 +208,10 @@ export class Settings {
     return this.#whyUnused(name) === undefined ? this.#usualVariable(name) : undefined;
   }
 
-  /** Why the platform's variable for a setting is not used: it belongs to the address that the platform's client uses. */
+  /** Why the platform's variable for a setting is not used: it belongs to the address that its client would use. */
   #whyUnused(name: SettingName): string | undefined {
     const { preset } = this;
-    const address = addressOf(name);
+    const address = addressSettingOf(name);
     if (preset === undefined || address === undefined) return undefined;
     const isNotUsed = `${this.#usualVariable(name)} is not used, because`;
     const own = this.#findOwn(address);
@@ -253,15 +253,18 @@ export class Settings {
   #howToSet(name: SettingName): string {
     const { provider } = this;
     if (provider !== undefined) return `Set ${name} in the arguments of the provider ${JSON.stringify(provider)}.`;
-    const found = this.find(name);
     const secret = settingOf(name).secret ? "--secret " : "";
-    const bySetting = `Run \`pulumi config set ${secret}${nameOf(name)} …\`,`;
-    // It has precedence over the environment, also if it is empty.
+    return `Run \`pulumi config set ${secret}${nameOf(name)} …\`, or ${this.#howToUseVariable(name)}.`;
+  }
+
+  #howToUseVariable(name: SettingName): string {
+    const found = this.find(name);
+    // It has precedence over the environment, even if it is empty.
     if (found?.source === "configuration") {
-      return `${bySetting} or \`pulumi config rm ${nameOf(name)}\` to use ${environmentName(name)}.`;
+      return `\`pulumi config rm ${nameOf(name)}\` to use ${environmentName(name)}`;
     }
     const variable = found?.variable ?? this.#usableVariable(name) ?? environmentName(name);
-    return `${bySetting} or set ${variable} in the environment.`;
+    return `set ${variable} in the environment`;
   }
 }
 

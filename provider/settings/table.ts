@@ -208,13 +208,11 @@ function addressProblem(written: string): string | undefined {
   return Object.keys(addressProblems).find((problem) => addressProblems[problem]?.(url));
 }
 
-function proxyProblem(url: string): string | undefined {
-  if (!URL.canParse(url) || !/^https?:/i.test(url.trim())) return "must be an http or https URL";
-  const { username, password } = new URL(url);
-  const isEncoded = (part: string) => orUndefined(() => decodeURIComponent(part)) !== undefined;
-  return isEncoded(username) && isEncoded(password)
-    ? undefined
-    : "has a user or password with a percent sign that is not written as %25";
+function proxyProblem(written: string): string | undefined {
+  if (!URL.canParse(written) || !/^https?:/i.test(written.trim())) return "must be an http or https URL";
+  const { username, password } = new URL(written);
+  const isEncoded = [username, password].every((part) => orUndefined(() => decodeURIComponent(part)) !== undefined);
+  return isEncoded ? undefined : "has a user or password with a percent sign that is not written as %25";
 }
 
 function platformProblem(name: string): string | undefined {
@@ -225,15 +223,20 @@ function platformProblem(name: string): string | undefined {
 }
 
 function certificatesIn(file: string, context: zod.RefinementCtx): string {
+  const refuse = (problem: string) => {
+    context.addIssue(problem);
+    return z().NEVER;
+  };
+  let text: string;
   try {
     // Reading a pipe or a device may never end.
-    const text = statSync(file).isFile() ? readFileSync(file, "utf8") : undefined;
-    if (text !== undefined && orUndefined(() => new X509Certificate(text))) return text;
-    context.addIssue(text === undefined ? "is not a file" : "contains no PEM certificate");
+    if (!statSync(file).isFile()) return refuse("is not a file");
+    text = readFileSync(file, "utf8");
   } catch (error) {
-    context.addIssue(`cannot be read (${(error as NodeJS.ErrnoException).code})`);
+    return refuse(`cannot be read (${(error as NodeJS.ErrnoException).code})`);
   }
-  return z().NEVER;
+  const certificate = orUndefined(() => new X509Certificate(text));
+  return certificate === undefined ? refuse("contains no PEM certificate") : text;
 }
 
 /** The words for a name that is not one of the settings, with the closest one. */

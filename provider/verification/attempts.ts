@@ -20,6 +20,8 @@ export interface Target extends Access {
 export interface Failure {
   readonly reason: string;
   readonly advice: string;
+  /** Whether it is about a former credential: the current one is accepted, and a wrong one refused. */
+  readonly isOfFormer?: boolean;
 }
 
 /** Milliseconds of one request, and of one that begins after the end of the verification. */
@@ -61,14 +63,10 @@ export async function verify(
 
 /** Where the current credential is tried, or why that is not known. */
 function endpointFor(target: Target, { options }: Run): ProbeEndpoint | Failure {
-  const { id, subject, record, connection = {}, restUrl, current } = target;
+  const { id, subject, record, connection = {}, restUrl } = target;
   const { probe } = subject.kind;
   try {
-    if (!probe) {
-      // The REST interface has the port of HTTPS.
-      const at = current?.name === "restToken" ? { port: 443, tls: true, ...connection } : connection;
-      return endpointOf({ databaseId: id, record }, at, options.settings.databaseHost);
-    }
+    if (!probe) return endpointOf({ databaseId: id, record }, connection, options.settings.databaseHost);
     if (probe.service === "queue") return { ...probe, baseUrl: options.settings.require("queueUrl") };
     if (restUrl !== undefined) return { ...probe, baseUrl: restUrl.replace(/\/$/, "") };
     const reason = `the platform's record of ${ownerOf(subject)} has no endpoint that can be used`;
@@ -139,10 +137,12 @@ async function tryAll(
   for (const credential of all) {
     const result = await run.platform.probe({ ...request, credential });
     if (result.kind === (credential === current ? "accepted" : "refused")) continue;
+    const isOfFormer = formers.includes(credential);
     if (result.kind === "unknown") {
       const which = credential === current ? "the new" : credential === wrong ? "a wrong" : "a former";
       const check = `Check ${addresses[service]}, rekey:proxy and rekey:caFile, and whether the ${server} is active.`;
-      return { reason: `${which} ${what} could not be tried: ${result.why} ${at}`, advice: `${check} ${moreTime}` };
+      const reason = `${which} ${what} could not be tried: ${result.why} ${at}`;
+      return { reason, advice: `${check} ${moreTime}`, isOfFormer };
     }
     const otherwise =
       result.kind === "refused"
@@ -152,7 +152,7 @@ async function tryAll(
           : `a former ${what} is still accepted`;
     const check = credential === wrong ? `it requires a ${what}` : "the reset was applied";
     const advice = `Check at the platform whether ${check}, and check ${addresses[service]}. ${moreTime}`;
-    return { reason: `${otherwise} ${at}`, advice };
+    return { reason: `${otherwise} ${at}`, advice, isOfFormer };
   }
   return undefined;
 }

@@ -1,13 +1,14 @@
 import { nameOf, type Credential } from "../platform/endpoint";
 import { outputsAreFormer, RekeyError } from "../platform/errors";
-import { ownerOf, kinds, secretOf } from "../platform/secretKind";
+import { databasePassword, ownerOf, kinds, secretOf } from "../platform/secretKind";
 import { isObject, isSet } from "../records/fields";
 import { isUnknown } from "../records/properties";
-import { type Planned, type Resource, type Result } from "../resource";
-import { type Access, type AccessCredential, usernameFor } from "../rotation/access";
+import { type InputProblem, type Planned, type Resource, type Result } from "../resource";
+import { type Access, type AccessCredential, plainTextProblem, restConnection, usernameFor } from "../rotation/access";
+import { saltedMark } from "../rotation/marks";
 import { type Connection, parsed } from "../rotation/memory";
 import { type Desired } from "../rotation/desired";
-import { connectionInput } from "../rotation/rotation";
+import { connectionInput } from "../rotation/rotationInputs";
 import { type Run } from "../run";
 import { type Failure, isSameCredential, type Target, verify } from "./attempts";
 
@@ -37,7 +38,12 @@ interface Entry {
   readonly former?: Tried | undefined;
   /** Whether the former ones were refused; false if one was not tried, undefined if there was none. */
   readonly formerRefused?: boolean | undefined;
+  /** A failure that no later run can try again, because the former credential is not saved. */
+  readonly failed?: LastingFailure | undefined;
 }
+
+/** A failure that stays one for as long as the same credential is the current one. */
+type LastingFailure = Failure & { readonly current: AccessCredential };
 
 /** A credential, the confirmed resets when it was the current one, and its user. */
 type Tried = AccessCredential & { readonly count: number; readonly username?: string | undefined };
@@ -63,9 +69,31 @@ export const credentialVerification: Resource<CredentialVerificationInputs, Cred
     const withinSeconds = schemas.z.number(seconds).positive(seconds);
     return { required: ["access"], schemas: { access, ...connectionInput(schemas), withinSeconds } };
   },
+  check,
   plan,
   apply,
 };
+
+/** As for a rotation: a password is never sent in plain text, and what is wrong is reported before anything is sent. */
+function check({ access, connection }: CredentialVerificationInputs, run: Run): InputProblem[] {
+  const own = ownConnection(connection);
+  // While the access is unknown, the host may be that of the rotation.
+  if (isUnknown(connection) || (isUnknown(access) && own.host === undefined)) return [];
+  const connections = isUnknown(access) ? [own] : targetsIn(access, own).flatMap(connectionOfDatabase);
+  const problems = connections.map((one) => plainTextProblem(one, run.options.settings.databaseHost));
+  const problem = problems.find(isSet);
+  return problem === undefined ? [] : [{ property: "connection", problem: `has a tls that ${problem}` }];
+}
+
+/** Only that of a database is used. */
+function connectionOfDatabase({ subject, connection }: Target): Connection[] {
+  return subject.kind === databasePassword && connection ? [connection] : [];
+}
+
+/** What the program sets of a connection. */
+function ownConnection(connection: CredentialVerificationInputs["connection"]): Connection {
+  return Object.fromEntries(Object.entries(connection ?? {}).filter(([, value]) => isSet(value)));
+}
 
 /** What is wrong with an input `access`. It is a secret, so nothing of it is shown. */
 function accessProblem(given: unknown): string | undefined {
@@ -95,7 +123,8 @@ function targetOf(given: unknown, own: Connection): Target {
   const kind = Object.values(kinds).find(({ noun }) => noun === of);
   if (!kind || typeof id !== "string" || typeof count !== "number") throw new Error("it is of no secret");
   const subject = { kind, id };
-  const connection: Connection = { ...access.connection, ...own };
+  const { connection: declared = {} } = access;
+  const connection: Connection = { ...(current?.name === "restToken" ? restConnection(declared) : declared), ...own };
   const isNamed = current?.name === "password" && connection.username !== undefined;
   const username = isNamed ? usernameFor({ databaseId: id }, connection) : undefined;
   return { ...access, connection, subject, name: ownerOf(subject), username };
@@ -128,12 +157,12 @@ async function apply(
   const before = readMemory(saved);
   const endsAtMs = clock.elapsedMs() + (withinSeconds ?? defaultWithinSeconds) * 1000;
   const tools = { run, endsAtMs, queue: run.platform.queueWithin() };
-  const own = Object.entries(connection ?? {}).filter(([, value]) => isSet(value));
-  const targets = targetsIn(access, Object.fromEntries(own));
+  const targets = targetsIn(access, ownConnection(connection));
   const results = await Promise.all(
     targets.map(async (target): Promise<Verified> => {
       const entry = before.get(ownerOf(target.subject));
-      return entry && !isDue(target, before) ? { target, entry } : verifyTarget(target, entry, tools);
+      if (entry && !isDue(target, before)) return { target, entry };
+      return failedBefore(target, entry) ?? verifyTarget(target, entry, tools);
     }),
   );
   const failure = failureOf(results);
@@ -150,6 +179,28 @@ async function apply(
   // For example after a reset that was not confirmed.
   const text = `Not verified, because no current credential is known: ${named(open).join(", ")}.`;
   return { outputs, failure, notices: open.length > 0 ? [{ text, isWarning: true }] : [] };
+}
+
+/** The result of a secret whose former failure stays, if it has one. */
+function failedBefore(target: Target, entry: Entry | undefined): Verified | undefined {
+  const { current } = target;
+  if (!entry?.failed || !current || !isSameCredential(entry.failed.current, current)) return undefined;
+  return { target, entry, failure: entry.failed };
+}
+
+/** A failure as it stays: if a former credential is not saved, no later run can show that it is refused by now. */
+function lastingFailure(failure: Failure, { subject, current }: Target, run: Run): LastingFailure | undefined {
+  if (!failure.isOfFormer || !current || "value" in current) return undefined;
+  const { word } = subject.kind;
+  const stays = `The former ${nameOf(current)} is not saved, so no later run can try it: this stays a failure until the next reset. Set a new version, which resets the ${word}.`;
+  return { reason: run.redacted(failure.reason), advice: `${failure.advice} ${stays}`, current };
+}
+
+/** A credential that was accepted, as it is remembered: without a value that the rotation does not save any more. */
+function remembered(former: Tried | undefined, current: AccessCredential): Tried | undefined {
+  if (!former || !("value" in former) || !("mark" in current)) return former;
+  const { value, ...others } = former;
+  return { ...others, mark: saltedMark(current.salt, value), salt: current.salt };
 }
 
 /** Verifies one secret, and returns what to remember of it. */
@@ -173,9 +224,10 @@ async function verifyTarget(
   const tries = others.filter((one) => !isSameCredential(one, current));
   const failure =
     isSame && former.count < count ? returnedAgain(target, current) : await verify(target, current, tries, tools);
-  // A value that the rotation does not save any more is forgotten.
-  const kept = former && "value" in former && "mark" in current ? undefined : former;
-  if (failure) return { target, entry: { count, former: kept }, failure };
+  if (failure) {
+    const failed = lastingFailure(failure, target, tools.run);
+    return { target, entry: { count, former: remembered(former, current), failed }, failure: failed ?? failure };
+  }
   // A reset that was not verified has replaced one that is not known here.
   const isGap = entry !== undefined && ![0, 1].includes(count - (former?.count ?? NaN));
   const isTried = !former || isSame || tries.some((one) => isSameCredential(former, one));
@@ -200,7 +252,8 @@ function failureOf(results: readonly Verified[]): RekeyError | undefined {
   if (failures.length === 0) return undefined;
   const lines = named(failures.map(({ name, reason }) => `${name}: ${reason}`));
   const advice = [...new Set(failures.map((failure) => failure.advice))].join(" ");
-  const text = `Not verified:\n  ${lines.join("\n  ")}\nThe rotation itself is saved. ${outputsAreFormer} The next \`up\` verifies again, and resets nothing. ${advice}`;
+  const next = results.every(({ failure, entry }) => !failure || entry.failed) ? "fails again" : "verifies again";
+  const text = `Not verified:\n  ${lines.join("\n  ")}\nThe rotation itself is saved. ${outputsAreFormer} The next \`up\` ${next}, and resets nothing. ${advice}`;
   return new RekeyError("REKEY_VERIFICATION_FAILED", text, "not sent");
 }
 

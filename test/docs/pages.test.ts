@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { errorCodes } from "../../provider/platform/errors";
-import { oldestPulumi } from "../../provider/platform/installedPackage";
+import { oldestNodes, oldestPulumi } from "../../provider/platform/installedPackage";
 import { environmentName, settingNames } from "../../provider/settings/table";
 import manifest from "../../package.json";
 import { projectRoot } from "../support/host";
@@ -40,7 +40,13 @@ describe("README and docs/", () => {
   });
 
   it("name only error codes and variables that exist, and docs/errors.md each code", () => {
-    const known = [...errorCodes, ...settingNames.map(environmentName), "REKEY_SEED"];
+    const known = [
+      ...errorCodes,
+      ...settingNames.map(environmentName),
+      "REKEY_SEED",
+      "REKEY_ALLOW_SKIPS",
+      "REKEY_REDIS",
+    ];
     const unknown = all.flatMap(({ path, text }) =>
       [...text.matchAll(/\bREKEY_[A-Z_]*[A-Z]\b/g)]
         .map(([name]) => name)
@@ -56,10 +62,25 @@ describe("README and docs/", () => {
   });
 
   it("name the oldest versions of Node and the SDK in README, with those of the CLI", () => {
-    const [line = ""] = /^You need Node[^]*?\n\n/m.exec(readPage("README.md").text) ?? [];
-    for (const part of [manifest.engines.node.replace(">=", "Node "), oldestPulumi.replace(/\.0$/, ""), "CLI"]) {
+    const [line = ""] = /^You need the `pulumi` CLI[^]*?\n\n/m.exec(readPage("README.md").text) ?? [];
+    for (const part of [...oldestNodes(), oldestPulumi.replace(/\.0$/, ""), "CLI"]) {
       assert.ok(line.includes(part), `${part}: ${line}`);
     }
+  });
+
+  it("name each option of the local platform and of its faults", () => {
+    const { text } = readPage("docs/local/platform.md");
+    const optionsOf = (file: string, name: string) => {
+      const source = readFileSync(join(projectRoot, "local/platform", file), "utf8");
+      const [, body = ""] = new RegExp(`^export interface ${name} \\{([^]*?)^\\}`, "m").exec(source) ?? [];
+      return [...body.matchAll(/^ {2}readonly (\w+)\?:/gm)].map(([, option = ""]) => option);
+    };
+    const options = [...optionsOf("options.ts", "PlatformOptions"), ...optionsOf("fault.ts", "Fault")];
+    assert.ok(options.length > 20, String(options));
+    assert.deepEqual(
+      options.filter((option) => !text.includes(`\`${option}\``)),
+      [],
+    );
   });
 
   it("install from vendor/, not what anyone could publish under the name of this project", () => {

@@ -101,6 +101,35 @@ onEngine("A program that fails", () => {
   });
 });
 
+onEngineByAdapter("A setting that was changed since the last `up`", (adapter) => {
+  it("is used by a refresh and a destroy that run the program; otherwise they say that they use the saved one", async () => {
+    const stack = await EngineStack.start(
+      ({ FlowControlLimits }) => void new FlowControlLimits("orders", { flowControlKey: "orders", rate: 1 }),
+      { adapter },
+    );
+    const { platform } = stack;
+    await succeeds(stack.up());
+    const resetToken = async () => {
+      const [[user] = assert.fail()] = platform.queueUsers;
+      const authorization = `Basic ${btoa(`${platform.username}:${platform.password}`)}`;
+      await fetch(`${platform.url}/v2/qstash/rotate-token/${user}`, { method: "POST", headers: { authorization } });
+      await stack.configure({ "rekey:queueToken": { secret: platform.queueToken } });
+    };
+    const saysOf = (command: string) =>
+      new RegExp(
+        `A ${command} uses the configuration that the last \`up\` saved: .*\`pulumi ${command} --run-program\``,
+      );
+    await resetToken();
+    assert.match((await succeeds(stack.refresh())).printed, saysOf("refresh"));
+    await fails(stack.destroy(), saysOf("destroy"));
+    assert.doesNotMatch((await succeeds(stack.refresh({ runProgram: true }))).printed, /saved state stays/);
+    await resetToken();
+    assert.equal(platform.flowControlKeys.get("orders")?.isPinnedRate, true);
+    await succeeds(stack.destroy({ runProgram: true }));
+    assert.notEqual(platform.flowControlKeys.get("orders")?.isPinnedRate, true);
+  });
+});
+
 onEngine("The schema", () => {
   it("passes the CLI's check", async () => {
     const command = ["schema", "check", join(projectRoot, "schema.json")];

@@ -120,12 +120,12 @@ export class EngineStack extends Folder {
     return this.#operate((more) => this.#stack.up({ ...options, ...more }));
   }
 
-  refresh(): Promise<Result> {
-    return this.#operate((more) => this.#stack.refresh(more));
+  refresh(options: automation.RefreshOptions = {}): Promise<Result> {
+    return this.#operate((more) => this.#stack.refresh({ ...options, ...more }));
   }
 
-  destroy(): Promise<Result> {
-    return this.#operate((more) => this.#stack.destroy(more));
+  destroy(options: automation.DestroyOptions = {}): Promise<Result> {
+    return this.#operate((more) => this.#stack.destroy({ ...options, ...more }));
   }
 
   /** Runs a command of `pulumi` that needs no program. */

@@ -3,6 +3,7 @@ import { compileFunction } from "node:vm";
 import * as pulumi from "@pulumi/pulumi";
 import * as ts from "typescript";
 import { readPage } from "../docs/page";
+import { adapters } from "../support/host";
 import { EngineStack, fails, onEngine, type Rekey, succeeds } from "./engineStack";
 
 const isReset = /reset-password/;
@@ -66,6 +67,22 @@ onEngine("Pulumi's options and commands", () => {
     assert.equal(await resetsAfter(), 2);
     assert.equal(await resetsAfter({ replace: [urn] }), 3);
   });
+
+  for (const adapter of adapters) {
+    it(`do not reset what is adopted with --replace, and say so, by the ${adapter} adapter`, async () => {
+      const stack = await EngineStack.start((rekey) => declare(rekey, { initialRotation: false }), {
+        adapter,
+        platform: { databases: ["sessions"] },
+      });
+      await succeeds(stack.up());
+      const replace = [await urnIn(stack)];
+      for (const run of [() => stack.preview({ replace }), () => stack.up({ replace })]) {
+        const { printed } = await succeeds(run());
+        assert.match(printed, /Password of database "sessions": is adopted, and not reset: that takes a new version\./);
+      }
+      assert.equal(stack.platform.resetCount, 0);
+    });
+  }
 
   it("do not reset with another name and `aliases`, or another version and `ignoreChanges`", async () => {
     let declared: readonly [name: string, version: number, options?: pulumi.CustomResourceOptions] = ["caches", 1];

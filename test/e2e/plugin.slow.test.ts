@@ -66,6 +66,30 @@ onEngine("The native plugin", () => {
     assert.deepEqual(sent(), ["/v2/flowControl/orders/unpin?rate=true"]);
   });
 
+  it("says that limits of a moved resource are unpinned by another process, and retainOnDelete keeps them", async () => {
+    const limits = { flowControlKey: "orders", rate: 7 };
+    let declare: (plugin: Rekey) => unknown;
+    const sdk = (options?: Options) => () =>
+      new (require("pulumi-rekey") as Rekey).FlowControlLimits("a", limits, options);
+    const plugin = (name: string) => (rekey: Rekey) => new rekey.FlowControlLimits(name, limits);
+    const stack = await EngineStack.start((rekey) => void declare(rekey), { adapter: "plugin" });
+    const up = async (program: typeof declare, refresh = false) => {
+      declare = program;
+      const { printed } = await succeeds(stack.up({ refresh }));
+      return { printed, isPinned: stack.platform.flowControlKeys.get("orders")?.isPinnedRate };
+    };
+    await up(sdk());
+    const moved = await up(plugin("b"));
+    assert.match(moved.printed, /"orders": unpinned rate\. .* `pulumi up --refresh` there, which pins them again/);
+    assert.equal(moved.isPinned, false);
+    assert.equal((await up(plugin("b"), true)).isPinned, true);
+    // One process keeps what it has declared.
+    assert.equal((await up(plugin("c"))).isPinned, true);
+    await up(sdk({ retainOnDelete: true }));
+    await up(sdk({ retainOnDelete: true }), true);
+    assert.equal((await up(plugin("b"))).isPinned, true);
+  });
+
   it("completes a fleet that ^C has interrupted, of which what was sent is saved", async () => {
     let interrupts = true;
     const stack = await EngineStack.start(

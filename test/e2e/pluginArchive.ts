@@ -6,6 +6,7 @@ import { Folder } from "../support/folder";
 import { projectRoot } from "../support/host";
 import { examples } from "../support/project";
 import { findOnPath, runAsync, runToEnd } from "../support/processes";
+import { skip } from "../support/skip";
 
 /** Why programs in a language cannot run here; undefined if they can. @param programs what they need on PATH */
 export function whyNoPrograms(...programs: readonly string[]): string | undefined {
@@ -62,8 +63,7 @@ export class HomeWithPlugin extends Folder {
     };
     const { code, output } = await runAsync("sh", ["-e", "-c", commands], { cwd: directory, env });
     if (code !== 0 && unreachable.test(output)) {
-      console.log("      skipped: the package registry cannot be reached from here");
-      test.skip();
+      skip(test, "the package registry cannot be reached from here");
     }
     assert.equal(code, 0, `${commands}\n${output}`);
     return output;

@@ -53,7 +53,7 @@ describe("A program with a SigningKeyRotation", () => {
     assert.deepEqual(await acceptAll(adopted, rolled), [true, true]);
     args = { ...args, version: 3 };
     const { printed } = await stack.preview();
-    assert.match(printed, /Pair of signing keys: will not be rolled: it was rolled, or may have been, at/);
+    assert.match(printed, /Pair of signing keys: is not rolled: it was rolled, or may have been, at/);
     await fails(stack.up(), /REKEY_ROLLED_RECENTLY/);
     assert.equal(stack.platform.signingKeys.rolls, 1);
     const again = await up({ minInterval: "0s" });
@@ -62,5 +62,15 @@ describe("A program with a SigningKeyRotation", () => {
     assert.ok(![current, next].some((key) => leaked.includes(key)));
     assert.deepEqual(await acceptAll(adopted, rolled, again), [false, true, true]);
     assert.equal(typeof valuesOf(again)["currentKeySince"], "string");
+  });
+
+  it("shown by reads only are rolled without a line that sounds like an incident", async () => {
+    const hiding = await TestStack.start(() => ({ keys: new SigningKeyRotation("keys", { version: 1 }).currentKey }), {
+      credentials: "read",
+    });
+    const result = await succeeds(hiding.up());
+    assert.equal(valuesOf(result)["keys"], hiding.platform.signingKeys.current);
+    assert.doesNotMatch(result.printed, /not confirmed|was lost|does not know/);
+    assert.match(result.printed, /Rolls the pair of signing keys/);
   });
 });

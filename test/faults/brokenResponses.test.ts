@@ -1,7 +1,7 @@
 import { gzipSync } from "node:zlib";
-import { type Behaviour, resetting, responding, sending, silent } from "../support/httpServer";
-import { describeFaults, type Fault } from "./describeFaults";
-import { lost, stalled, succeeds, unconfirmed, unusable } from "./expected";
+import { type Behaviour, resetting, responding, sending } from "../support/httpServer";
+import { describeFaults } from "./describeFaults";
+import { lost, succeeds, unconfirmed, unusable } from "./expected";
 
 const headWith = (header: string): string => `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n${header}\r\n\r\n`;
 const half = (text: string): string => text.slice(0, text.length / 2);
@@ -67,28 +67,3 @@ describeFaults("faults: broken responses", {}, [
     ...anyBody,
   },
 ]);
-
-const lengthOf = (body: string): string => `HTTP/1.1 200 OK\r\ncontent-length: ${body.length}\r\n\r\n`;
-const stalls: readonly Fault[] = [
-  { row: 10, fault: "silent", platform: silent },
-  { row: 11, fault: "headers, then a stall", platform: ({ socket, body }) => void socket.write(lengthOf(body)) },
-  {
-    row: 11,
-    fault: "half of the headers, then a stall",
-    platform: ({ socket }) => void socket.write("HTTP/1.1 200 OK\r\ncontent-le"),
-  },
-  {
-    row: 12,
-    fault: "one byte at a time",
-    platform: ({ socket, body }) => {
-      const bytes = [...lengthOf(body), ...body];
-      const timer = setInterval(() => socket.write(bytes.shift() ?? ""), 100);
-      socket.once("close", () => clearInterval(timer));
-    },
-  },
-];
-describeFaults(
-  "faults: stalls",
-  { deadlineSeconds: 3 },
-  stalls.map((fault) => ({ ...fault, ...stalled })),
-);

@@ -4,6 +4,7 @@ import type * as pulumi from "@pulumi/pulumi";
 import * as rekey from "pulumi-rekey";
 import { fails, succeeds } from "../e2e/engineStack";
 import { closePlatforms, TestStack } from "../e2e/memory";
+import { skip } from "../support/skip";
 import { titled } from "./describeFaults";
 import { Proxy } from "./network";
 
@@ -61,10 +62,7 @@ describe("faults: rows of an engine", () => {
   it(titled(57, "http platform, proxy on another host", "up", "fails, state kept; 0 sent"), async function () {
     const addresses = Object.values(networkInterfaces()).flatMap((all) => all ?? []);
     const host = addresses.find(({ internal, family }) => !internal && family === "IPv4")?.address;
-    if (host === undefined) {
-      console.log("      skipped: this machine has no address other than loopback");
-      return this.skip();
-    }
+    if (host === undefined) return skip(this, "this machine has no address other than loopback");
     const proxy = await Proxy.start({ host });
     const stack = await TestStack.start(rotating, { config: { "rekey:proxy": `http://${host}:${proxy.port}` } });
     await fails(stack.up(), /rekey:proxy.*Nothing was sent/s);

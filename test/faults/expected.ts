@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { type Adapter, type Result } from "../support/host";
 import { expectKind } from "../support/results";
+import { secretOutputs } from "../support/secretOutputs";
 import { type Properties, revealed, secretNames } from "../support/wire";
 import { readMemory } from "../../provider/rotation/memory";
 import { formerOutputs, type Observation, type Phase, savedText } from "./phases";
@@ -123,10 +124,9 @@ function assertDone(phase: Phase, result: Result, expected: Expected): void {
   if (phase === "create" || phase === "update") {
     assert.equal(plain.outcome, "reset");
     assert.equal(plain.rotationCount, phase === "create" ? 1 : 2);
-    const secrets = "access connectionUrl memory otherFields password readOnlyRestToken restToken restUrl".split(" ");
     assert.deepEqual(
       secretNames(outs),
-      secrets.filter((name) => name in plain),
+      secretOutputs.PasswordRotation.filter((name) => name in plain),
     );
     const problems = plain.problems as string[];
     if (expected.kind === "succeeds") assert.deepEqual(problems, []);

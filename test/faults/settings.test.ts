@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { providerTexts } from "../support/host";
+import { type Host, providerTexts } from "../support/host";
 import { databasePath } from "../support/resources";
 import { failing } from "../support/httpServer";
 import { expectKind, until } from "../support/results";
@@ -57,35 +57,83 @@ describe("faults: missing or saved settings", () => {
     assert.equal(server.requests.length, 0);
   });
 
-  testRow([92, "read: 401", "refresh", "says that the key may be a saved one; 0 resets sent"], async (fixture) => {
-    const { host, server } = await fixture.start({ settings: () => ({ databasePath }) });
-    server.behave("GET", "db", failing(401));
-    server.behave("GET", "orders", failing(401));
-    const { __provider } = inputsOfDatabase();
-    const database = { ...(await formerOutputs("db", fixture.adapter)), __provider };
-    const limits = {
-      flowControlKey: "orders",
-      paused: false,
-      declared: {},
-      __provider: providerTexts.flowControlLimits,
+  const wrongLimit = [54, "rekey:maxResetsPerRun cannot be used"] as const;
+  const wrongToken = [54, "rekey:queueToken is empty"] as const;
+  const saysOnce = "fails, and is said once, without a stack; 0 sent";
+  const { __provider } = inputsOfDatabase();
+
+  testRow([...wrongLimit, "preview", saysOnce], async (fixture) => {
+    const { host } = await fixture.start({ settings: () => ({ maxResetsPerRun: "x" }) });
+    const preview = async () => {
+      await host.check({ databaseId: "db", __provider });
+      // The plugin compares only then.
+      const { message } = expectKind("failed", await host.create({ databaseId: "db", __provider }, true));
+      throw new Error(message);
     };
-    const assertSaid = async (setting: string, variable: string) => {
-      const advice = `if ${setting} was changed since then, run \`pulumi up --refresh\` once more, or set ${variable}`;
-      await until(() => host.said.includes(advice));
-    };
-    await host.read("db", database);
-    await assertSaid("rekey:password", "REKEY_PASSWORD");
-    await host.read("orders", limits);
-    await assertSaid("rekey:queueToken", "REKEY_QUEUE_TOKEN");
-    // An `up` has the current configuration.
-    const { message } = expectKind(
-      "failed",
-      await host.update("db", database, { databaseId: "db", version: "2", __provider }),
-    );
-    assert.doesNotMatch(message, /--refresh/);
-    assert.equal(server.count("POST", "db"), 0);
+    await assertSaidOnce(host, preview, "rekey:maxResetsPerRun must be a number");
   });
+
+  testRow([...wrongLimit, "diff", saysOnce], async (fixture) => {
+    const { host } = await fixture.start({ settings: () => ({ maxResetsPerRun: "x" }) });
+    const database = { ...(await formerOutputs("db", fixture.adapter)), __provider };
+    const diff = () => host.diff("db", database, { databaseId: "db", version: "2", __provider });
+    await assertSaidOnce(host, diff, "rekey:maxResetsPerRun must be a number");
+  });
+
+  testRow([...wrongToken, "destroy", saysOnce], async (fixture) => {
+    const { host, server } = await fixture.start({ settings: () => ({ queueToken: "" }) });
+    const limits = { flowControlKey: "orders", paused: true, declared: { paused: true } };
+    const remove = () => host.delete("orders", { ...limits, __provider: providerTexts.flowControlLimits });
+    await assertSaidOnce(host, remove, "rekey:queueToken must not be empty");
+    assert.equal(server.requests.length, 0);
+  });
+
+  testRow(
+    [92, "read: 401", "refresh, destroy", "says that the key may be a saved one; 0 resets sent"],
+    async (fixture) => {
+      const { host, server } = await fixture.start({ settings: () => ({ databasePath }) });
+      server.behave("GET", "db", failing(401));
+      server.behave("GET", "orders", failing(401));
+      const { __provider } = inputsOfDatabase();
+      const database = { ...(await formerOutputs("db", fixture.adapter)), __provider };
+      const limits = {
+        flowControlKey: "orders",
+        paused: false,
+        declared: {},
+        __provider: providerTexts.flowControlLimits,
+      };
+      const adviceOn = (setting: string, command: string) =>
+        `if ${setting} was changed since then, run \`pulumi ${command} --run-program\`, which uses that of the program.`;
+      await host.read("db", database);
+      await until(() => host.said.includes(adviceOn("rekey:password", "refresh")));
+      await host.read("orders", limits);
+      await until(() => host.said.includes(adviceOn("rekey:queueToken", "refresh")));
+      await assert.rejects(host.delete("orders", limits), ({ message }: Error) =>
+        message.includes(adviceOn("rekey:queueToken", "destroy")),
+      );
+      // An `up` has the current configuration.
+      const { message } = expectKind(
+        "failed",
+        await host.update("db", database, { databaseId: "db", version: "2", __provider }),
+      );
+      assert.doesNotMatch(message, /--run-program/);
+      assert.equal(server.count("POST", "db"), 0);
+    },
+  );
 });
+
+/** Of a call that fails: the engine shows what it returns, and what the process prints. */
+async function assertSaidOnce(host: Host, call: () => Promise<unknown>, text: string): Promise<void> {
+  const returned = await call().then(
+    () => assert.fail("it did not fail"),
+    ({ message }: Error) => message,
+  );
+  // Pulumi's host prints something of each of these errors.
+  if (host.adapter === "dynamic") await until(() => host.stderr.endsWith("\n"));
+  const said = `${returned}\n${host.said}`;
+  assert.equal(said.split(text).length, 2, said);
+  assert.doesNotMatch(said, /^ +at /m);
+}
 
 function inputsOfDatabase(): Properties {
   return { databaseId: "db", initialRotation: false, __provider: providerTexts.passwordRotation };

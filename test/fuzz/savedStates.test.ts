@@ -2,8 +2,10 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { databasePassword } from "../../provider/platform/secretKind";
 import { providerTexts } from "../support/host";
+import { databaseText } from "../support/platformBodies";
+import { Team } from "../support/age";
 import { isLost, resetSecret, RotatedSecret } from "../support/rotatedSecret";
-import { type Properties } from "../support/wire";
+import { type Properties, revealed } from "../support/wire";
 import { InProcessAdapter } from "./inProcessAdapter";
 import { databaseId, tryParse } from "./answers";
 import { asTheHostReads, assertCarried, assertNothingPolluted } from "./assertions";
@@ -95,6 +97,66 @@ describe("fuzz: damaged saved states", () => {
     );
     console.log(`    ${refused} were refused`);
   }).timeout(timeoutFor(2_000));
+});
+
+describe("fuzz: damaged saved states of a fleet", () => {
+  const process = new InProcessAdapter();
+  const __provider = providerTexts.passwordRotationFleet;
+  const ids = ["a", "b"];
+  const inputs = { databases: Object.fromEntries(ids.map((id) => [id, id])), version: 1, __provider };
+  let whole: Properties;
+  let encrypted: Properties;
+  before(async () => {
+    process.answer = ({ path }) => databaseText({ database_id: path.slice(-1), password: `of ${path.slice(-1)}` });
+    encrypted = { ...inputs, encryptFor: [(await Team.create()).recipient] };
+    const { outs = {} } = await process.adapter.passwordRotationFleet.create(encrypted);
+    whole = revealed(outs);
+    process.sent.length = 0;
+  });
+
+  /** Damages the outputs, one of them, what it has of a database, or one field of that. */
+  const fields = ["databaseId", "outcome", "rotatedAt", "error", "password", "otherFields", "count", "current", "salt"];
+  const path = fc.tuple(
+    fc.constantFrom("states", "credentials", "encryptedCredentials", "access", "memory", "failed"),
+    fc.array(fc.constantFrom(...ids, ...fields, ...hostileNames), { maxLength: 2 }),
+  );
+  const json = fc.option(smallValue);
+
+  function damage(value: unknown, [name, ...rest]: readonly string[], to: string | null): unknown {
+    if (name === undefined) return to === null ? undefined : tryParse(to);
+    const isText = typeof value === "string" && rest.length > 0;
+    const all = (isText ? tryParse(value) : value) as Properties | undefined;
+    if (typeof all !== "object" || all === null) return damage(value, [], to);
+    const entries = [...Object.entries(all).filter(([other]) => other !== name), [name, damage(all[name], rest, to)]];
+    const damaged: unknown = Object.fromEntries(entries as [string, unknown][]);
+    return isText ? JSON.stringify(damaged) : damaged;
+  }
+
+  it("cause no reset and no unexpected error: what cannot be read is refused by name", async () => {
+    let refused = 0;
+    await fc.assert(
+      fc.asyncProperty(path, json, fc.boolean(), async ([output, more], to, isOther) => {
+        const damaged = damage(whole, [output, ...more], to);
+        const olds = asTheHostReads(JSON.parse(JSON.stringify(damaged)) as Properties);
+        const news = isOther ? { ...encrypted, saveCredentials: false } : encrypted;
+        process.renew();
+        const { passwordRotationFleet: fleet } = process.adapter;
+        const found = await Promise.allSettled([fleet.diff("fleet", olds, news), fleet.update("fleet", olds, news)]);
+        for (const one of found) {
+          if (one.status === "fulfilled") {
+            assert.doesNotMatch(JSON.stringify(one.value), /REKEY_INTERNAL/);
+            continue;
+          }
+          refused++;
+          assert.match(messageOf(one), /the state is damaged\. Nothing was sent\..*REKEY_STATE_UNREADABLE/);
+        }
+        assert.deepEqual(process.sent, []);
+        assertNothingPolluted();
+      }),
+      fuzz(1_000),
+    );
+    console.log(`    ${refused} were refused`);
+  }).timeout(timeoutFor(1_000));
 });
 
 function messageOf({ reason }: PromiseRejectedResult): string {

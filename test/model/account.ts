@@ -170,7 +170,8 @@ export class Account {
     if (this.kind.responds === false) return {};
     if (outcome === "repeats the record from before" && this.#isRemembered) return this.#show(this.#former, response);
     const shown = this.#show(this.#generation, response);
-    this.#returned.push(...valuesIn(shown));
+    // No platform shows a credential without the one that identifies its record: such a response only confirms.
+    if (response !== "the other") this.#returned.push(...valuesIn(shown));
     return shown;
   }
 

@@ -3,12 +3,12 @@ import { type Run } from "../../provider/run";
 import { Plugin } from "../support/plugin";
 import { type EngineCalls } from "../support/stack";
 import { explicitProvider, type Properties, revealed } from "../support/wire";
-import { type KindName } from "./account";
+import { type ResourceType } from "../../provider/engine/resources";
 
 const __provider = "exports.handler = …";
 
 /** A process of the dynamic provider. */
-export function dynamicCalls(type: KindName, run: Run): EngineCalls {
+export function dynamicCalls(type: ResourceType, run: Run): EngineCalls {
   const name = `${type.slice(0, 1).toLowerCase()}${type.slice(1)}` as keyof ReturnType<typeof createProviders>;
   const provider = createProviders(() => run)[name];
   void provider.configure({ config: { get: () => undefined } as never });
@@ -34,7 +34,7 @@ export function dynamicCalls(type: KindName, run: Run): EngineCalls {
 }
 
 /** A process of the plugin. */
-export function pluginCalls(type: KindName, run: Run, said: string[]): EngineCalls {
+export function pluginCalls(type: ResourceType, run: Run, said: string[]): EngineCalls {
   const plugin = new Plugin(said, run);
   plugin.configure(explicitProvider, {});
   return plugin.calls(type);

@@ -142,7 +142,7 @@ export class Secret {
     const isOpen = account.sent === 0;
     assert.ok(announced !== undefined, "a reset without an `up`");
     assert.ok(requests <= (isOpen ? 2 : 1), "more than one reset in a run");
-    assert.match(announced, /(will|may|may then) be (reset|rolled)/, "a reset that was not announced");
+    assert.match(announced, /(Resets|Rolls) the|may (then )?be (reset|rolled)/, "a reset that was not announced");
     assert.ok(due, "a reset that nothing asks for");
     if (due === "schedule") assert.equal(settings.scheduledResets, "on", "a scheduled reset");
     if (!this.#isKeys || !before) return;

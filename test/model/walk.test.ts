@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { Team } from "../support/age";
+import { skip } from "../support/skip";
 import { seed } from "../support/suite";
 import { type Deliveries, honest, type KindName, kinds, type ReadChoice } from "./account";
 import { plainUp, type Program, type Settings, type Step, type Up, walksOf } from "./steps";
@@ -38,10 +39,7 @@ describe("a random walk, with both adapters", function () {
   }
 
   it("reaches every reason for a reset, and every end of one that was not confirmed", function () {
-    if (numRuns < 100) {
-      console.log("      skipped: fewer than 100 walks may miss something by chance");
-      this.skip();
-    }
+    if (numRuns < 100) skip(this, "fewer than 100 walks may miss something by chance");
     const all = ["created", "trigger", "again", "rotatedSince", "schedule"].map((due) => `reset: ${due}`);
     assert.deepEqual([...reached].sort(), [...all, "settled", "claimed", "overtaken"].sort());
   });

@@ -10,7 +10,8 @@ interface Job {
   readonly environment?: string;
   readonly permissions?: Readonly<Record<string, string>>;
   readonly concurrency?: { readonly "cancel-in-progress": boolean };
-  readonly steps?: readonly { readonly run?: string }[];
+  readonly needs?: string;
+  readonly steps?: readonly { readonly run?: string; readonly uses?: string }[];
 }
 interface Workflow {
   readonly permissions?: object;
@@ -56,13 +57,21 @@ describe("The pipelines", () => {
     }
   });
 
-  it("run no install script in a job that can publish or write", () => {
-    const all = Object.values(workflow(".github/workflows/release.yml").jobs);
-    const powerful = all.filter(({ permissions = {} }) => Object.values(permissions).includes("write"));
-    assert.equal(powerful.length, 2);
-    for (const { steps = [] } of powerful) {
-      const installs = steps.flatMap(({ run = "" }) => run.match(/npm (ci|i|install)\b.*/g) ?? []);
-      assert.deepEqual(installs, ["npm ci --ignore-scripts"]);
+  it("publish what a job without permissions has tested, and run nothing else in a job that can publish or write", () => {
+    const { verify, ...others } = workflow(".github/workflows/release.yml").jobs;
+    assert.deepEqual(verify?.permissions, { contents: "read" });
+    const commands = verify?.steps?.map(({ run = "", uses = "" }) => run || uses) ?? [];
+    const [tests, packs, uploads] = [/^\.ci\/run$/, /npm pack .*--ignore-scripts/, /upload-artifact@/].map((pattern) =>
+      commands.findIndex((command) => pattern.test(command)),
+    );
+    assert.ok(tests! > 0 && packs! > tests! && uploads! > packs!, commands.join("\n"));
+    const [first, ...more] = Object.values(others);
+    assert.deepEqual([first?.needs, ...more.map(({ needs }) => needs)], ["verify", "publish"]);
+    for (const { steps = [] } of Object.values(others)) {
+      const used = steps.flatMap(({ uses }) => uses?.replace(/@.*/, "") ?? []);
+      assert.ok(used.includes("actions/download-artifact") && !used.includes("actions/checkout"), String(used));
+      const runs = steps.flatMap(({ run }) => run ?? []).join("\n");
+      assert.doesNotMatch(runs, /npm (?!publish )|node |npx /);
     }
   });
 

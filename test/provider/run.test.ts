@@ -30,6 +30,9 @@ describe("a run of a host process", () => {
     const others = [byToken, { ...byToken, queueToken: "t2" }, { ...all, queueUserId: "v" }];
     const accounts = [here, ...others.map(accountOf)].map((one) => one?.account);
     assert.equal(new Set(accounts).size, accounts.length);
+    const uuid = "96ad0856-03b1-4ee7-9666-e81abd0349e1";
+    const spellings = [uuid, uuid.toUpperCase()].map((id) => accountOf({ ...all, queueUserId: id })?.account);
+    assert.equal(spellings[0], spellings[1]);
     const unusable = [{}, { queueUrl: all.queueUrl }, { ...all, queueUrl: "no URL" }, { ...all, queueUserId: ".." }];
     assert.deepEqual(unusable.map(accountOf), [undefined, undefined, undefined, undefined]);
   });

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { createRequire } from "node:module";
 import * as pulumi from "@pulumi/pulumi";
 import {
+  CredentialVerification,
   FlowControlLimits,
   FlowControlReset,
   PasswordRotation,
@@ -27,6 +28,7 @@ const evaluate = createRequire(require.resolve("@pulumi/pulumi/package.json"))("
 ) => { handler(): { check(olds: object, inputs: object): Promise<{ failures: { reason: string }[] }> } };
 
 const rotate = (name: string, databaseId: pulumi.Input<string>) => new PasswordRotation(name, { databaseId });
+const uuid = "96ad0856-03b1-4ee7-9666-e81abd0349e1";
 const late = <T>(value: T, milliseconds = 0) =>
   new Promise<T>((resolve) => setTimeout(() => resolve(value), milliseconds));
 
@@ -47,6 +49,21 @@ async function refusals(program: () => unknown, options?: MockOptions) {
   const ours = registered.filter(({ inputs }) => inputs["__provider"] !== undefined);
   return Object.fromEntries(await Promise.all(ours.map(async (one) => [one.name, await refusalOf(one)] as const)));
 }
+
+describe("sdk: a resource that ends its program", () => {
+  const mistakes: Readonly<Record<string, (first: PasswordRotation) => unknown>> = {
+    "an option that is not supported": () => new PasswordRotation("b", { databaseId: "other" }, { import: "other" }),
+    "a rotation as access": (first) => new CredentialVerification("b", { access: first as never }),
+  };
+  for (const [what, make] of Object.entries(mistakes)) {
+    it(`refuses those that were constructed before it, because Pulumi registers them: ${what}`, async () => {
+      const registered = await startMocks();
+      const [error = ""] = await errorsOf(() => make(rotate("a", "db")));
+      const [first = assert.fail()] = registered.filter(({ name }) => name === "a");
+      assert.equal(await refusalOf(first), error.replace("RekeyError: ", ""));
+    });
+  }
+});
 
 describe("sdk: two resources of a program for one secret or key", () => {
   const pairs: Readonly<Record<string, { readonly make: () => unknown; readonly message: RegExp }>> = {
@@ -72,6 +89,10 @@ describe("sdk: two resources of a program for one secret or key", () => {
         new PasswordRotationFleet("b", { databases: { x: "one", y: { databaseId: "db" } } }),
       ],
       message: /PasswordRotationFleet "b": database "db" already belongs to PasswordRotation "a"/,
+    },
+    "a database, by a UUID in another case": {
+      make: () => [rotate("a", uuid), new PasswordRotationFleet("b", { databases: [uuid.toUpperCase()] })],
+      message: /PasswordRotationFleet "b": database "96ad.*" already belongs to PasswordRotation "a"/,
     },
     "a flow-control key": {
       make: () => ["a", "b"].map((name) => new FlowControlLimits(name, { flowControlKey: "orders", rate: 1 })),

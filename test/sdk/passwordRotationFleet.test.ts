@@ -68,6 +68,22 @@ describe("sdk: PasswordRotationFleet", () => {
     }
   });
 
+  it("refuses names that every JavaScript object has, which Pulumi does not pass on", async () => {
+    for (const name of ["__proto__", "toString", "constructor"]) {
+      const map = Object.fromEntries([
+        ["a", "a"],
+        [name, "b"],
+      ]);
+      for (const databases of [map, ["a", name], late(["a", name])]) {
+        const registered = await startMocks();
+        const errors = await errorsOf(() => make(databases));
+        const says = `^InputError: .*PasswordRotationFleet "caches": databases must not have the name "${name}"`;
+        assert.match(errors.join("\n"), new RegExp(says));
+        assert.deepEqual(registered, []);
+      }
+    }
+  });
+
   it("refuses options that would replace it, and registers nothing", async () => {
     const registered = await startMocks();
     for (const [option, value] of [

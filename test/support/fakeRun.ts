@@ -112,7 +112,7 @@ export class FakeRun {
       flowControl: flowControl as unknown as FlowControl,
       secrets: new KnownSecrets([]),
       useQueueToken: () => undefined,
-      queueWithin: (maxConcurrency = 8) => new RequestQueue(maxConcurrency),
+      queueWithin: () => new RequestQueue(Number(this.settings.maxConcurrency ?? 8)),
       probe: async (request) => {
         this.probes.push(request);
         return this.probe(request);

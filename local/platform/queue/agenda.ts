@@ -8,7 +8,7 @@ interface Entry<T> {
 
 /** Items that are due later, ordered by time. Those of the same time keep the order in which they were added. */
 export class Agenda<T> {
-  readonly #entries = new TinyQueue<Entry<T>>([], (one, other) => one.at - other.at || one.order - other.order);
+  #entries = ordered<T>([]);
   #order = 0;
 
   /** When the next item is due. */
@@ -24,4 +24,15 @@ export class Agenda<T> {
   takeDue(now: number): T | undefined {
     return (this.nextAt ?? Infinity) <= now ? this.#entries.pop()?.item : undefined;
   }
+
+  /** @returns whether the item was there */
+  remove(item: T): boolean {
+    const { data } = this.#entries;
+    this.#entries = ordered(data.filter((entry) => entry.item !== item));
+    return this.#entries.length < data.length;
+  }
+}
+
+function ordered<T>(entries: Entry<T>[]): TinyQueue<Entry<T>> {
+  return new TinyQueue(entries, (one, other) => one.at - other.at || one.order - other.order);
 }

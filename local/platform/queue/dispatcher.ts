@@ -3,6 +3,7 @@ import { type FlowControlRecord, type GlobalParallelism } from "../flowControl";
 import { Agenda } from "./agenda";
 import { FlowControlKey, type Limits } from "./flowControlKey";
 import { OrderedQueue } from "./orderedQueue";
+import { removeItem } from "./removeItem";
 
 /** The properties of a message that the dispatcher needs. */
 export interface Dispatchable {
@@ -116,10 +117,17 @@ export class Dispatcher<M extends Dispatchable> {
   /** Ends a message that was delivered or has finally failed. */
   end(ticket: Ticket<M>): void {
     this.#release(ticket);
-    if (ticket.queue !== undefined) {
-      ticket.queue.end();
-      this.#advance(ticket.queue);
-    }
+    if (ticket.queue !== undefined) this.#endTurn(ticket.queue);
+  }
+
+  /** Removes a message wherever it waits. One that is being sent is unaffected. */
+  remove(ticket: Ticket<M>): void {
+    const { queue: name } = ticket.message;
+    if (name !== undefined && this.#queues.get(name)?.remove(ticket)) return;
+    const waited = removeItem(ticket.key.waiting, ticket) || this.#agenda.remove(ticket);
+    if (!waited) return;
+    this.#markIdle(ticket.key);
+    if (ticket.queue !== undefined) this.#endTurn(ticket.queue);
   }
 
   /** Schedules a retry: the message waits until `due` and keeps its turn in its queue. */
@@ -170,6 +178,11 @@ export class Dispatcher<M extends Dispatchable> {
     let queue = this.#queues.get(name);
     if (queue === undefined) this.#queues.set(name, (queue = new OrderedQueue()));
     queue.add(ticket);
+    this.#advance(queue);
+  }
+
+  #endTurn(queue: OrderedQueue<Ticket<M>>): void {
+    queue.end();
     this.#advance(queue);
   }
 

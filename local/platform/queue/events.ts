@@ -1,6 +1,6 @@
 import { type Message } from "./messages";
 
-export type EventState = "CREATED" | "ACTIVE" | "DELIVERED" | "RETRY" | "FAILED";
+export type EventState = "CREATED" | "ACTIVE" | "DELIVERED" | "RETRY" | "FAILED" | "CANCELED";
 
 /** An event of a message. Its headers and body are not kept, because they may contain credentials. */
 export interface QueueEvent {

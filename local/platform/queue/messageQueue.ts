@@ -23,6 +23,8 @@ export class MessageQueue {
   readonly #clock: Clock;
   readonly #wake: Alarm;
   #dispatcher: Dispatcher<Message>;
+  /** Messages that are not delivered, have not finally failed and are not canceled, by id. */
+  #pending = new Map<string, Ticket<Message>>();
   #sender: Sender;
 
   constructor(options: MessageQueueOptions, clock: Clock = systemClock) {
@@ -43,10 +45,21 @@ export class MessageQueue {
     const messages = drafts.map((draft) => newMessage(draft, now));
     for (const message of messages) {
       this.events.add("CREATED", message, now);
-      this.#dispatcher.add(message, dueAt(message, now), now);
+      this.#pending.set(message.messageId, this.#dispatcher.add(message, dueAt(message, now), now));
     }
     this.#dispatch();
     return messages;
+  }
+
+  /** Cancels a message. One that is being sent is not sent again. @returns whether it was pending */
+  cancel(messageId: string): boolean {
+    const ticket = this.#pending.get(messageId);
+    if (ticket === undefined) return false;
+    this.#pending.delete(messageId);
+    this.events.add("CANCELED", ticket.message, this.now);
+    this.#dispatcher.remove(ticket);
+    this.#dispatch();
+    return true;
   }
 
   /** The flow-control keys whose name contains `text`, with their current counters. */
@@ -107,6 +120,7 @@ export class MessageQueue {
     this.close();
     this.#sender = new Sender(this.#options.signingKey);
     this.#dispatcher = this.#newDispatcher();
+    this.#pending.clear();
     this.events.clear();
   }
 
@@ -146,7 +160,9 @@ export class MessageQueue {
     if (sender.isClosed) return;
     const { now } = this;
     const outcome = { responseStatus: attempt.status, error: attempt.error };
-    if (!attempt.ok && message.retried < message.retries) {
+    if (!this.#pending.has(message.messageId)) {
+      this.#dispatcher.end(ticket);
+    } else if (!attempt.ok && message.retried < message.retries) {
       // One second, which doubles with each further retry, up to a day.
       const nextDeliveryTime = now + Math.min(2 ** message.retried, 86_400) * 1000;
       message.retried++;
@@ -154,6 +170,7 @@ export class MessageQueue {
       this.#dispatcher.retry(ticket, nextDeliveryTime);
     } else {
       this.events.add(attempt.ok ? "DELIVERED" : "FAILED", message, now, outcome);
+      this.#pending.delete(message.messageId);
       this.#dispatcher.end(ticket);
       const callback = attempt.ok ? message.callback : message.failureCallback;
       if (callback !== undefined) this.publish([callbackDraft(callback, message, attempt)]);

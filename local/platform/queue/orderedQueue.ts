@@ -1,4 +1,5 @@
 import Queue from "yocto-queue";
+import { removeItem } from "./removeItem";
 
 /** A queue. Its messages are delivered one after the other, including the waits between retries. */
 export class OrderedQueue<T> {
@@ -7,6 +8,11 @@ export class OrderedQueue<T> {
 
   add(item: T): void {
     this.#waiting.enqueue(item);
+  }
+
+  /** @returns whether the message was waiting */
+  remove(item: T): boolean {
+    return removeItem(this.#waiting, item);
   }
 
   /** Takes the next message if it is its turn. */

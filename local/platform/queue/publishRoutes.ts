@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { type Context, type Hono } from "hono";
-import { allowOnly, type Env, json, pathParameter, sentTarget } from "../responses";
+import { allowOnly, type Env, json, pathParameter, refusal, sentTarget } from "../responses";
 import { Refused } from "../refused";
 import { readBody, readJson } from "./bodies";
 import { type Draft, type Message } from "./messages";
@@ -13,7 +13,10 @@ const mostResponseBytes = 100 * 1024 * 1024;
 /** Size of what the response has for each message: `{"messageId":"msg_<36 characters>"},`. */
 const bytesPerMessage = '{"messageId":"msg_00000000-0000-0000-0000-000000000000"},'.length;
 
-/** Publishing: one message, a batch, and one message to a queue. Schedules are only checked, and never run. */
+/**
+ * Publishing: one message, a batch, and one message to a queue. A message can be canceled. Schedules are only checked,
+ * and never run.
+ */
 export function addPublishRoutes(app: Hono<Env>, queue: MessageQueue): void {
   app.post("/v2/publish/*", async (c) => {
     const [message] = queue.publish([await draftOf(c, "/v2/publish/")]);
@@ -37,6 +40,13 @@ export function addPublishRoutes(app: Hono<Env>, queue: MessageQueue): void {
     return json({ scheduleId: entityName("Upstash-Schedule-Id", given) }, 201);
   });
 
+  app.delete("/v2/messages/:messageId", (c) => {
+    const id = pathParameter(c, "messageId");
+    if (queue.cancel(id)) return json({ cancelled: 1 });
+    return refusal(404, "messageId", `message ${JSON.stringify(id)} is unknown, delivered or canceled`);
+  });
+
+  allowOnly(app, ["DELETE"], ["/v2/messages/:messageId"]);
   allowOnly(app, ["POST"], ["/v2/publish/*", "/v2/enqueue/:queue/*", "/v2/batch", "/v2/schedules/*"]);
 }
 

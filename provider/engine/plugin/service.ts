@@ -71,26 +71,32 @@ export class PluginService {
    *
    * @throws InitError if it is unknown whether the platform did it
    */
-  async change({ urn, inputs, timeoutSeconds, preview }: Change, saved?: Saved): Promise<Saved> {
+  async change(change: Change, saved?: Saved): Promise<Saved> {
+    if (change.preview) return this.#preview(change, saved);
+    const { urn, inputs, timeoutSeconds } = change;
     const handler = this.#handler(urn, timeoutSeconds);
-    const { resource } = handler;
-    const [before, desired] = [plain(saved), plain(inputs)];
-    if (saved === undefined || preview) {
-      const planned = handler.plan(before, desired);
-      // The Diff of an update has shown them.
-      if (saved === undefined) await this.#show(planned.notices, urn);
-      const outputs = plannedOutputs(resource, before?.outputs, desired, planned);
-      if (preview) return { id: saved?.id ?? "", outputs: marked(resource, outputs, inputs, saved?.outputs) };
-    }
-    const { id, failure, isPartial, notices, ...applied } = await handler.apply(before, desired);
+    const desired = plain(inputs);
+    // The Diff of an update has shown its notices.
+    if (saved === undefined) await this.#show(handler.plan(undefined, desired).notices, urn);
+    const { id, failure, isPartial, notices, ...applied } = await handler.apply(plain(saved), desired);
     // The result is saved before the lines are delivered.
     void this.#show(notices, urn);
-    const outputs = marked(resource, applied.outputs, inputs);
+    const outputs = marked(handler.resource, applied.outputs, inputs);
     if (!failure) return { id, outputs };
     // Those that were reset must be saved, although the run then does not fail.
     if (!isPartial || fitsInError(outputs)) throw new InitError(failure.message, id, outputs);
     await this.engine.show("ERROR", failure.message, urn);
     return { id, outputs };
+  }
+
+  async #preview({ urn, inputs }: Change, saved: Saved | undefined): Promise<Saved> {
+    const handler = this.#handler(urn);
+    const [before, desired] = [plain(saved), plain(inputs)];
+    const planned = handler.plan(before, desired);
+    // The Diff of an update has shown its notices.
+    if (saved === undefined) await this.#show(planned.notices, urn);
+    const outputs = plannedOutputs(handler.resource, before?.outputs, desired, planned);
+    return { id: saved?.id ?? "", outputs: marked(handler.resource, outputs, inputs, saved?.outputs) };
   }
 
   /** Reads what may have been changed elsewhere. Without outputs and inputs it is an import, which changes nothing. */
@@ -165,5 +171,5 @@ function plannedOutputs(
   { changes, changing = Object.keys(outputs) }: Planned,
 ): Properties {
   const unknown = Object.fromEntries((changes ? changing : []).map((name) => [name, unknownValue]));
-  return { ...saved, ...unknown, [idInput]: onlyId ?? inputs[idInput] };
+  return { ...saved, ...unknown, [idInput]: onlyId ?? saved?.[idInput] ?? inputs[idInput] };
 }

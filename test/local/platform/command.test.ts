@@ -6,6 +6,7 @@ import { Folder } from "../../support/folder";
 import { projectRoot } from "../../support/host";
 import { until } from "../../support/results";
 import { databasePath } from "../../support/resources";
+import { skip } from "../../support/skip";
 import { basic, resetPath, send } from "./client";
 
 /** A process whose output is collected while it runs. */
@@ -69,6 +70,7 @@ describe("rekey-local platform", () => {
     ]) {
       assert.ok(text.includes(`\n  pulumi config set ${setting}\n`), setting);
     }
+    assert.doesNotMatch(text, /databasePath|DATABASE_PATH/);
     assert.match(text, /db-quickstart, db-sessions\n {2}vector indexes {5}idx-vectors\n/);
     assert.equal((await send({ url }, "POST", resetPath, basic(credentials))).status, 200);
     assert.equal((await send({ url }, "GET", "/v2/flowControl")).status, 401);
@@ -88,6 +90,9 @@ describe("rekey-local platform", () => {
     const run = start("--port", "0", "--seed", seed, ...account, ...reads);
     const { text, value } = await startOf(run);
     folder.remove();
+    const quotedPath = `'${databasePath}'`;
+    assert.equal(value("REKEY_DATABASE_PATH"), quotedPath);
+    assert.ok(text.includes(`\n  pulumi config set rekey:databasePath ${quotedPath}\n`));
     assert.match(text, /databases {10}one, two, three\n.*\n {2}search indexes {5}docs\n/);
     assert.equal(value("REKEY_QUEUE_TOKEN"), "t0ken");
     const url = value("REKEY_BASE_URL") + databasePath.replace("{id}", "three");
@@ -114,10 +119,7 @@ describe("rekey-local platform", () => {
   }
 
   it("ends its platform when the shell that started it is killed with kill -9", async function () {
-    if (process.platform === "win32") {
-      console.log("      skipped: processes have other parents there");
-      return this.skip();
-    }
+    if (process.platform === "win32") skip(this, "processes have other parents there");
     const shell = new Run("sh", "-c", `"${process.execPath}" local/bin/rekey-local.js platform & wait`);
     const { value } = await startOf(shell);
     shell.child.kill("SIGKILL");

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { type Platform, startPlatform } from "../../../local/platform/index";
-import { type ResourceType, resources } from "../../../provider/engine/resources";
-import { secretOutputsOf } from "../../../provider/resource";
+import { type ResourceType } from "../../../provider/engine/resources";
 import { type Adapter, Host, type providerTexts } from "../../support/host";
 import { settingsFor, databasePath } from "../../support/resources";
+import { secretOutputs } from "../../support/secretOutputs";
 import { hostCalls, Stack } from "../../support/stack";
 import { type Properties, secretNames } from "../../support/wire";
 
@@ -48,8 +48,8 @@ async function walk(adapter: Adapter, platform: Platform): Promise<unknown[]> {
         const { did } = await stack.up(inputs);
         const marks = secretNames(stack.saved?.outputs ?? {});
         const { __provider: _given, ...saved } = stack.plain;
-        const secrets = secretOutputsOf(resources[type as ResourceType]).filter((name) => name in saved);
-        assert.deepEqual(marks, secrets.sort(), type);
+        const secrets = secretOutputs[type as ResourceType].filter((name) => name in saved);
+        assert.deepEqual(marks, secrets, type);
         assert.equal((await stack.up(inputs)).did, "same", type);
         // It remembers what it has shown.
         const { memory: _memory, ...others } = saved;

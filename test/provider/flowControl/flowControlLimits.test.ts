@@ -66,6 +66,8 @@ describe("FlowControlLimits: the check", () => {
       ["period", { rate: 1, period: "canary" }],
       ["paused", { paused: "yes" as never }],
       ["rateMax", { paused: true, rateMax: 1 }],
+      ["flowControlKey", {}],
+      ["flowControlKey", { parallelism: null, rate: undefined }],
     ] as const) {
       const [problem = ""] = limits.check({ ...key, ...inputs });
       assert.match(problem, new RegExp(`^${property} `), JSON.stringify(inputs));
@@ -75,7 +77,12 @@ describe("FlowControlLimits: the check", () => {
 
   it("accepts periods as durations and seconds, and what is not known yet", () => {
     const rows = ["30s", "PT1H", "7d", 604_800].map((period) => ({ period, rate: 1 }));
-    for (const inputs of [...rows, { period: 1, rate: unknown as never }]) {
+    for (const inputs of [
+      ...rows,
+      { paused: false },
+      { parallelism: unknown as never },
+      { period: 1, rate: unknown as never },
+    ]) {
       assert.deepEqual(limits.check({ ...key, ...inputs }), []);
     }
   });
@@ -242,7 +249,8 @@ describe("FlowControlLimits", () => {
       const saved = await up(whole);
       nextRun();
       assert.deepEqual(limits.check(whole, run), []);
-      assert.equal(await limits.remove(saved, run), undefined);
+      const says = /^Flow-control key "orders": unpinned parallelism and rate\. .* which pins them again\.$/;
+      assert.match((await limits.remove(saved, run)) ?? "", says);
       assert.deepEqual(changes().slice(1), ["unpin?parallelism=true&rate=true"]);
     });
 

@@ -74,7 +74,8 @@ describe("fleet: its progress", () => {
       fleet.fake.elapsedMs += 3_000;
       return id === "db-2" ? rejected() : answer(id);
     };
-    await fleet.up({ databases: many(5), concurrency: 1 });
+    fleet.fake.settings.maxConcurrency = "1";
+    await fleet.up({ databases: many(5) });
     assert.deepEqual(fleet.fake.said, [
       "PasswordRotationFleet: 2 of 5 databases are done, 0 of them failed.",
       "PasswordRotationFleet: 4 of 5 databases are done, 1 of them failed.",
@@ -97,7 +98,6 @@ describe("fleet: what is saved", () => {
         sessions: "rediss://default:p-a-1@a.example.com:6379",
         carts: "rediss://default:p-b-1@b.example.com:6379",
       },
-      records: {},
       encryptedCredentials: {},
       failed: [],
       lastRotated: rotatedAt,
@@ -112,22 +112,6 @@ describe("fleet: what is saved", () => {
     assert.deepEqual([refreshed.access, refreshed.memory], [access, memory]);
   });
 
-  it("has whole records only if the program asks for them, and keeps them at a refresh", async () => {
-    const fleet = fleetOf();
-    for (const [version, includeRecords, saved] of [
-      [1, null, undefined],
-      [2, true, "active"],
-      [3, false, undefined],
-    ] as const) {
-      await fleet.up({ databases: of("a"), version, includeRecords });
-      await fleet.refresh();
-      assert.equal(fleet.saved?.records["a"]?.record["state"], saved);
-    }
-    // That of the other one is known in part, until it is read or reset.
-    await fleet.up({ databases: of("a", "b"), version: 3, includeRecords: true });
-    assert.deepEqual(Object.keys(fleet.saved?.records ?? {}), ["b"]);
-  });
-
   it("is refused if it is damaged, and a refresh keeps it", async () => {
     const fleet = fleetOf();
     const inputs = { databases: of("a"), version: 2 };
@@ -136,9 +120,16 @@ describe("fleet: what is saved", () => {
     for (const damaged of [
       { memory: whole.memory.slice(1) },
       { memory: "{}" },
+      { memory: JSON.stringify({ ...(JSON.parse(whole.memory) as object), c: {} }) },
       { access: whole.access.slice(1) },
-      { states: undefined as never },
-    ]) {
+      { access: "null" },
+      ...(["states", "credentials", "encryptedCredentials"] as const).flatMap((output) => [
+        { [output]: undefined },
+        { [output]: null },
+        { [output]: [] },
+      ]),
+      { states: { ...whole.states, a: null } },
+    ] as Partial<FleetOutputs>[]) {
       fleet.saved = { ...whole, ...damaged };
       assert.throws(() => fleet.plan(inputs), /REKEY_STATE_UNREADABLE/);
       await assert.rejects(fleet.up(inputs), /REKEY_STATE_UNREADABLE/);
@@ -146,6 +137,41 @@ describe("fleet: what is saved", () => {
       assert.equal(outputs, fleet.saved);
       const [output] = Object.keys(damaged);
       assert.match(warning ?? "", new RegExp(`The saved output ${output} .*the state is damaged`));
+    }
+    assert.equal(fleet.fake.resets.length, 2);
+  });
+
+  it("is refused if it does not name each database that it remembers: that one would be reset as a new one", async () => {
+    const fleet = fleetOf();
+    const inputs = { databases: of("a", "b"), version: 1 };
+    await fleet.up(inputs);
+    const whole = fleet.saved ?? assert.fail();
+    const { a, b } = whole.states;
+    for (const states of [
+      {},
+      { a },
+      { a, b: { ...b, databaseId: "c" } },
+      { a, b: { ...b, outcome: "pending" } },
+      { a, b: a },
+    ]) {
+      fleet.saved = { ...whole, states: states as never };
+      assert.throws(() => fleet.plan(inputs), /output memory does not have the same databases as states.*UNREADABLE/);
+      await assert.rejects(fleet.up(inputs), /REKEY_STATE_UNREADABLE/);
+    }
+    assert.equal(fleet.fake.resets.length, 2);
+  });
+
+  it("is not in an age file that was removed or changed since: the next reset encrypts it again", async () => {
+    const team = await Team.create();
+    const encrypted = { databases: of("a", "b"), encryptFor: [team.recipient] };
+    const fleet = fleetOf();
+    await fleet.up(encrypted);
+    const whole = fleet.saved ?? assert.fail();
+    for (const files of [{}, { ...whole.encryptedCredentials, a: `${whole.encryptedCredentials["a"]} ` }]) {
+      fleet.saved = { ...whole, encryptedCredentials: files };
+      assert.match(fleet.plan(encrypted).notice ?? "", /take effect with the next reset/);
+      await fleet.up({ ...encrypted, saveCredentials: false });
+      assert.equal(fleet.passwords["a"], "p-a-1");
     }
     assert.equal(fleet.fake.resets.length, 2);
   });
@@ -192,7 +218,7 @@ describe("fleet: a fleet of one", () => {
       const time = new Date(Date.UTC(2026, 10, 21 + days));
       for (const each of [fake, fleet.fake]) Object.assign(each, { answer, readDatabase, canRead: true, time });
       const inputs = { databaseId: "a", ...desired };
-      const all = { databases: of("a"), includeRecords: true, ...desired };
+      const all = { databases: of("a"), ...desired };
       if (desired && !fleet.saved?.failed.length) {
         const { changes, notice, warning } = single.plan(saved, inputs, fake.start());
         const planned = fleet.plan(all);
@@ -213,13 +239,12 @@ describe("fleet: a fleet of one", () => {
   });
 
   /** The outputs of the database, as a single rotation has them. */
-  function inFleet({ states, credentials, records, connectionUrls, encryptedCredentials, ...fleet }: FleetOutputs) {
+  function inFleet({ states, credentials, connectionUrls, encryptedCredentials, ...fleet }: FleetOutputs) {
     const access = JSON.parse(fleet.access) as Record<string, Properties>;
     return {
       ...states["a"],
       rotationCount: access["a"]?.["count"],
       ...credentials["a"],
-      ...records["a"],
       error: undefined,
       connectionUrl: connectionUrls["a"],
       encryptedCredentials: encryptedCredentials["a"],
@@ -230,7 +255,8 @@ describe("fleet: a fleet of one", () => {
   }
 
   /** What is compared of outputs: without random values, and what a fleet does not have. */
-  function viewOf({ restUrl, rotationReason, encryptedCredentials, problems = [], ...outputs }: Properties): unknown {
+  function viewOf(all: Properties): unknown {
+    const { restUrl, rotationReason, record, exactIntegers, encryptedCredentials, problems = [], ...outputs } = all;
     const known = { ...outputs, problems, isEncrypted: encryptedCredentials !== undefined };
     return JSON.parse(JSON.stringify(known).replace(/\\"[\w-]{16}([\w-]{20})?\\"/g, "random"));
   }
@@ -249,7 +275,7 @@ describe("fleet: what is sent", () => {
     "no version": [{ databases: of3 }, "", "same"],
     "one more, and one less": [{ databases: of("a", "c", "d"), version: 1 }, "d"],
     "another connection": [{ databases: of3, version: 1, connection: { port: 7 } }, ""],
-    limits: [{ databases: of3, version: 1, concurrency: 1, maxFailures: 1 }, "", "same"],
+    "another limit": [{ databases: of3, version: 1, maxFailures: 1 }, "", "same"],
   };
   for (const [what, [next, sent, same]] of Object.entries(rows)) {
     it(`${what}: ${sent || "nothing"}`, async () => {
@@ -326,22 +352,213 @@ describe("fleet: failures", () => {
   it("stop the fleet after maxFailures, but nothing that sends no reset; refusals do not count", async () => {
     const fleet = fleetOf();
     await fleet.up({ databases: of("z") });
-    fleet.fake.answer = () => rejected();
+    fleet.fake.answer = (id) => {
+      try {
+        return rejected();
+      } catch (error) {
+        throw Object.assign(error as Error, { message: `${id}: ${(error as Error).message}` });
+      }
+    };
     const databases = { ...many(40), z: "z" };
-    const result = await fleet.up({ databases, concurrency: 1, maxFailures: 25, rotateEvery: "30d" });
-    assert.equal(result.sent.length, 25, "within `concurrency`");
+    fleet.fake.settings.maxConcurrency = "1";
+    const result = await fleet.up({ databases, maxFailures: 25, rotateEvery: "30d" });
+    assert.equal(result.sent.length, 25);
     assert.match(
       result.message ?? "",
-      /^25 of 41 databases failed:(\n {2}db-\d+: [^\n]*REJECTED\]){20}\n {2}and 20 more, which failed or were not attempted: see/,
+      /^25 of 41 databases failed:(\n {2}(db-\d+): \2: [^\n]*REJECTED\]){20}\n {2}and 20 more, which failed or were not attempted: see/,
     );
     assert.equal(result.outputs.failed.length, 40);
     assert.equal(result.outputs.nextRotationAt, "2026-12-21T12:00:00.000Z");
     const next = await fleet.up({ databases });
     assert.deepEqual([next.sent.length, next.sent.includes("z")], [40, false]);
+    // Before a read, it is not known which of these are reset.
     const limited = fleetOf();
-    limited.fake.settings.maxResetsPerRun = "3";
-    const refused = await limited.up({ databases: many(5), concurrency: 1, maxFailures: 1 });
+    Object.assign(limited.fake, { canRead: true, readDatabase: () => ({ credentials: { password: "old" } }) });
+    Object.assign(limited.fake.settings, { maxResetsPerRun: "3", maxConcurrency: "1" });
+    const leaked = { initialRotation: false, rotatedSince: "2026-11-21" };
+    const refused = await limited.up({ databases: many(5), maxFailures: 1, ...leaked });
     assert.deepEqual([refused.sent.length, refused.message?.match(/REKEY_RESET_LIMIT/g)?.length], [3, 2]);
+  });
+
+  it("that are the same for many databases are one line", async () => {
+    const fleet = fleetOf();
+    fleet.fake.answer = () => rejected();
+    const { message = "" } = await fleet.up({ databases: many(9) });
+    const [first, line, ...more] = message.split("\n");
+    assert.equal(first, "9 of 9 databases failed:");
+    assert.match(line ?? "", /^ {2}db-0, db-1, db-2, db-3, db-4 and 4 more: Could not do it: it broke .*REJECTED\]$/);
+    assert.match(more.join(), /^All others are saved\./);
+  });
+
+  it("that are unexpected, of one database, lose no other one, and nothing that its reset has delivered", async () => {
+    const fleet = fleetOf();
+    const { answer } = fleet.fake;
+    const inputs = { databases: of("a", "b", "c"), version: 1 };
+    // In a URL, it would be an error.
+    fleet.fake.answer = (id) => (id === "b" ? { ...answer(id), credentials: { password: "\ud800" } } : answer(id));
+    const { failure, outputs } = await fleet.up(inputs);
+    assert.deepEqual([failure?.code, outputs.failed], ["REKEY_FLEET_INCOMPLETE", ["b"]]);
+    assert.match(
+      outputs.states["b"]?.error ?? "",
+      /may have been changed, and what is known .* saved\..*REKEY_INTERNAL/,
+    );
+    assert.deepEqual(fleet.passwords, { a: "p-a-1", b: "\ud800", c: "p-c-1" });
+    // One before its reset is found in the same place as any other one.
+    fleet.fake.answer = answer;
+    fleet.fake.canRead = true;
+    fleet.fake.readDatabase = (id) => {
+      if (id === "a") throw new TypeError("canary");
+      return {};
+    };
+    const next = await fleet.up({ ...inputs, version: 2 });
+    assert.deepEqual([next.outputs.failed, next.sent], [["a"], ["b", "c"]]);
+    assert.doesNotMatch(JSON.stringify(next), /canary/);
+    assert.deepEqual(fleet.passwords, { a: "p-a-1", b: "p-b-2", c: "p-c-2" });
+    assert.deepEqual((await fleet.up({ ...inputs, version: 2 })).outputs.failed, ["a"]);
+  });
+});
+
+describe("fleet: rekey:maxResetsPerRun", () => {
+  const limited = (limit: number): Fleet => {
+    const fleet = fleetOf();
+    fleet.fake.settings.maxResetsPerRun = String(limit);
+    return fleet;
+  };
+  const single = asShown(passwordRotation);
+
+  it("stops all resets that are certain if they are more than it leaves, and a preview says so", async () => {
+    const fleet = limited(25);
+    await fleet.up({ databases: many(20), version: 1 });
+    const run = fleet.fake.start();
+    for (const databaseId of ["x", "y", "z"]) single.plan(undefined, { databaseId }, run);
+    const changed = { databases: many(20), version: 2 };
+    assert.match(
+      fleet.plan(changed, run).notice ?? "",
+      /^Resets the password of each of 20 .* So far 23 of 25 in this run/,
+    );
+    fleet.fake.settings.maxResetsPerRun = "8";
+    const tight = fleet.fake.start();
+    for (const databaseId of ["x", "y", "z"]) {
+      single.plan(undefined, { databaseId }, tight);
+      await single.apply(undefined, { databaseId }, tight);
+    }
+    const names = '("db-0", "db-1", "db-2", "db-3", "db-4" and 15 more)';
+    const why = "20 resets are planned, and rekey:maxResetsPerRun leaves 5";
+    const { warning, notice } = fleet.plan(changed, tight);
+    const reason = "because version or triggers have changed.";
+    assert.equal(
+      warning,
+      `Would reset the password of each of 20 databases ${names}, ${reason} ${why}: none will be sent.`,
+    );
+    assert.equal(notice, undefined);
+    // What is not sent is not counted.
+    assert.match(single.plan(undefined, { databaseId: "w" }, tight).notice ?? "", /So far 4 of 8/);
+    const { sent, message = "", outputs } = await fleet.up(changed, tight);
+    assert.deepEqual([sent, outputs.failed.length], [[], 20]);
+    assert.match(
+      message,
+      new RegExp(`^20 of 20 databases failed:\n  db-0, .* and 15 more: No reset was sent, .*: ${why}\\.`),
+    );
+    assert.deepEqual(message.match(/\[\w+\]/g), ["[REKEY_RESET_LIMIT]", "[REKEY_FLEET_INCOMPLETE]"]);
+    assert.equal(fleet.passwords["db-0"], "p-db-0-1");
+    // The limit still has what was not sent.
+    await single.apply(undefined, { databaseId: "w" }, tight);
+    fleet.fake.settings.maxResetsPerRun = "20";
+    assert.equal((await fleet.up(changed)).sent.length, 20);
+  });
+
+  it("is kept for the resets of a fleet while others are sent", async () => {
+    const fleet = limited(3);
+    const run = fleet.fake.start();
+    const { answer } = fleet.fake;
+    let other: Promise<unknown> = Promise.resolve();
+    fleet.fake.answer = (id) => {
+      if (id === "db-0") other = single.apply(undefined, { databaseId: "other" }, run).catch((error: unknown) => error);
+      return id === "db-2" ? rejected() : answer(id);
+    };
+    const { outputs } = await fleet.up({ databases: many(3) }, run);
+    assert.deepEqual(outputs.failed, ["db-2"]);
+    assert.match(String(await other), /REKEY_RESET_LIMIT/);
+    // One that was not sent is free again, also for the fleet itself if the engine repeats the call.
+    fleet.fake.answer = answer;
+    fleet.saved = undefined;
+    assert.deepEqual((await fleet.up({ databases: many(3) }, run)).outputs.failed, []);
+    await assert.rejects(single.apply(undefined, { databaseId: "last" }, run), /REKEY_RESET_LIMIT/);
+  });
+
+  it("counts one by one what only a read decides, and stops what is certain beside it", async () => {
+    const fleet = limited(2);
+    const lost = fleetOf();
+    Object.assign(lost.fake, {
+      canRead: true,
+      answer: () => unconfirmed(),
+      readDatabase: () => ({ credentials: { password: "old" } }),
+    });
+    const inputs = { databases: of("a", "b", "c") };
+    await lost.up(inputs);
+    fleet.saved = lost.saved;
+    Object.assign(fleet.fake, {
+      canRead: true,
+      readDatabase: (id: string) => ({ credentials: { password: id === "a" ? "new" : "old" } }),
+    });
+    const more = { databases: of("a", "b", "c", "d", "e", "f") };
+    const { warning = "" } = fleet.plan(more);
+    assert.match(
+      warning,
+      /Would reset .*\("d", "e", "f"\), because it is new in the fleet\. .* 3 resets are planned, and .* leaves 2: none will be sent\./,
+    );
+    assert.match(
+      warning,
+      /Resets .*\("a", "b", "c"\), because the last reset .* 3 resets are planned, and rekey:maxResetsPerRun allows 2/,
+    );
+    const { sent, outputs } = await fleet.up(more);
+    assert.deepEqual(
+      [sent, outputs.failed],
+      [
+        ["b", "c"],
+        ["d", "e", "f"],
+      ],
+    );
+  });
+});
+
+describe("fleet: an id in another spelling", () => {
+  const upper = "96AD0856-03B1-4EE7-9666-E81ABD0349E1";
+  const lower = upper.toLowerCase();
+
+  it("is the same database: nothing is sent or replaced, and the saved spelling stays", async () => {
+    const fleet = fleetOf();
+    await fleet.up({ databases: { one: upper }, version: 1 });
+    const same = { databases: { one: { databaseId: lower } }, version: 1 };
+    assert.equal(fleet.plan(same).changes, false);
+    assert.deepEqual((await fleet.up(same)).sent, []);
+    assert.equal(fleet.saved?.states["one"]?.databaseId, upper);
+    // In a list, the id is the name, too.
+    assert.deepEqual((await fleet.up({ databases: of(lower), version: 1 })).sent, []);
+    assert.deepEqual(fleet.saved?.states[lower]?.databaseId, upper);
+    assert.deepEqual((await fleet.up({ databases: of(lower), version: 2 })).sent, [upper]);
+    assert.deepEqual(Object.keys(JSON.parse(fleet.saved?.memory ?? "") as object), [upper]);
+  });
+
+  it("is refused beside the first one, and if another resource has it", () => {
+    const [twice = ""] = check({ databases: { x: upper, y: lower } });
+    assert.match(twice, /^databases has the database "96ad.*" twice, as "x" and as "y"/);
+    const claimed = [
+      passwordRotationFleet.claims?.({ databases: of(upper) }),
+      passwordRotation.claims?.({ databaseId: lower }),
+    ];
+    const [fleet, single] = claimed.map((claims) => claims?.map(({ subject }) => subject));
+    assert.deepEqual(fleet, single);
+    // Others than UUIDs are compared exactly.
+    assert.deepEqual(check({ databases: of("db", "DB") }), []);
+  });
+
+  it("of a renamed resource is recognized", async () => {
+    const fleet = fleetOf();
+    await fleet.up({ databases: of(upper) });
+    const run = fleet.fake.start();
+    await refresh(fleet.saved ?? assert.fail(), run);
+    assert.match(plan(undefined, { databases: of(lower) }, run).warning ?? "", /Renamed\?/);
   });
 });
 
@@ -349,17 +566,18 @@ describe("fleet: what is said", () => {
   it("of a new fleet: how many databases it resets, up to five names, how to keep them, and whether it is renamed", async () => {
     const fleet = fleetOf();
     const databases = many(12);
-    const each = 'Password of each of 12 databases ("db-0", "db-1", "db-2", "db-3", "db-4" and 7 more)';
+    const each = 'assword of each of 12 databases ("db-0", "db-1", "db-2", "db-3", "db-4" and 7 more)';
     assert.equal(
       fleet.plan({ databases }).notice,
-      `${each}: will be reset, because the resource is new. To keep it, set \`initialRotation: false\`. If it was only renamed, use the option \`aliases\`. So far 12 in this run.`,
+      `Resets the p${each}, because the resource is new. To keep it, set \`initialRotation: false\`. If it was only renamed, use the option \`aliases\`. So far 12 in this run.`,
     );
-    assert.equal(fleet.plan({ databases, initialRotation: false }).notice, undefined);
+    const adopted = `P${each}: is adopted, and not reset: that takes a new version.`;
+    assert.equal(fleet.plan({ databases, initialRotation: false }).notice, adopted);
     await fleet.up({ databases });
     const run = fleet.fake.start();
     await refresh(fleet.saved ?? assert.fail(), run);
     const { warning } = plan(undefined, { databases }, run);
-    assert.equal(warning, `${each}: is in the state already. Renamed? Then use the option \`aliases\`.`);
+    assert.equal(warning, `P${each}: is in the state already. Renamed? Then use the option \`aliases\`.`);
   });
 
   it("one line for each reason, although their times differ", async () => {
@@ -374,12 +592,9 @@ describe("fleet: what is said", () => {
     const [late = "", added = "", ...more] = notice.split("\n");
     assert.match(
       late,
-      /^Password of each of 3 databases \("b", "a", "c"\): will be reset, because it is due by rotateEvery, and was last reset or adopted at 2026-11-02T12:00:00\.000Z\. The details are those of "b"\. So far 3 in this run\.$/,
+      /^Resets the password of each of 3 databases \("b", "a", "c"\), because it is due by rotateEvery, and was last reset or adopted at 2026-11-02T12:00:00\.000Z\. The details are those of "b"\. So far 3 in this run\.$/,
     );
-    assert.match(
-      added,
-      /^Password of database "d": will be reset, because it is new in the fleet\. .* So far 4 in this/,
-    );
+    assert.match(added, /^Resets the password of database "d", because it is new in the fleet\. .* So far 4 in this/);
     assert.deepEqual(more, []);
   });
 
@@ -406,7 +621,7 @@ describe("fleet: what is said", () => {
       assert.deepEqual([changes, changing], [true, undefined]);
     }
     const { notice = "" } = plan(undefined, { databases });
-    assert.match(notice, /2 databases \("a", "later"\): will be reset, .* So far 2/);
+    assert.match(notice, /2 databases \("a", "later"\), because .* So far 2/);
   });
 
   it("of findings: one line for each kind", async () => {
@@ -454,6 +669,10 @@ describe("fleet: what is refused", () => {
       [{ databases: { x: 7 } }, /^databases\["x"\] must be a string, not a number\./],
       [{ databases: { x: {} } }, /^databases\["x"\]\.databaseId is required\./],
       [{ databases: { x: null } }, /^databases\["x"\] is required\./],
+      ...["__proto__", "toString", "constructor"].map((name): readonly [object, RegExp] => [
+        { databases: Object.fromEntries([[name, "a"]]) },
+        new RegExp(`^databases must not have the name "${name}", which .*: choose another one\\. Nothing was sent`),
+      ]),
       [{ databases: { x: { databaseId: "a", versoin: 1 } } }, /^databases\["x"\]\.versoin is not an input/],
       [{ databases: { x: "a", y: { databaseId: "a" } } }, /^databases has the database "a" twice, as "x" and as "y"/],
       [{ databases: { x: `redis://:${canary}@host` } }, /^databases\["x"\] must be an id, for Upstash a UUID/],
@@ -465,7 +684,7 @@ describe("fleet: what is refused", () => {
         /^connection has a hots that is not an input \(did you mean host\?\)/,
       ],
       [{ databases: of("a"), saveCredentials: false }, /^saveCredentials must not be false without/],
-      [{ databases: of("a"), concurrency: 0 }, /^concurrency must be a whole number, at least 1/],
+      [{ databases: of("a"), maxFailures: 0 }, /^maxFailures must be a whole number, at least 1/],
     ] as const) {
       const messages = check(inputs as Inputs).join("\n");
       assert.match(messages, says);

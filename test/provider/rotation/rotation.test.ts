@@ -96,6 +96,24 @@ describe("rotation: one reset", () => {
     });
   });
 
+  it("says once that a password is not known if the record shows a REST token only, whose URL is made", async () => {
+    const fake = new FakeRun();
+    fake.canRead = true;
+    const record = { databaseId: "db", endpoint: "db.example.com" };
+    const responseWith = (restToken: string) => ({ record, credentials: { restToken } });
+    fake.readDatabase = () => responseWith("r0");
+    const desired = { ...id, initialRotation: false, version: 1 };
+    const adopted = await apply(undefined, desired, fake.start());
+    assert.match(adopted.notice ?? "", /no password is known, .* REST token: .* connectionUrl is undefined\./);
+    assert.equal((adopted.outputs as unknown as { restUrl: string }).restUrl, "https://db.example.com");
+    assert.equal((await refresh(adopted.outputs, fake.start())).notice, undefined);
+    fake.answer = () => responseWith("r1");
+    const reset = await apply(adopted.outputs, { ...desired, version: 2 }, fake.start());
+    assert.match(reset.notice ?? "", /no password is known/);
+    fake.answer = () => ({ record, credentials: { restToken: "r2", password: "p2" } });
+    assert.equal((await apply(reset.outputs, { ...desired, version: 3 }, fake.start())).notice, undefined);
+  });
+
   it("is sent once in a run, although the engine repeats the call", async () => {
     const fake = new FakeRun();
     const run = fake.start();
@@ -155,6 +173,32 @@ describe("rotation: one reset", () => {
   });
 });
 
+describe("rotation: an age file that was removed from the state, or changed in it", () => {
+  const changes: Readonly<Record<string, (file: string) => string | undefined>> = {
+    removed: () => undefined,
+    changed: (file) => `${file}\n`,
+    "one of before": () => "-----BEGIN AGE ENCRYPTED FILE-----",
+  };
+  for (const [what, changed] of Object.entries(changes)) {
+    it(`is no copy: nothing leaves the state for it, and the next reset writes another one (${what})`, async () => {
+      const team = await Team.create();
+      const fake = new FakeRun();
+      const desired = { ...id, version: 1, encryptFor: [team.recipient] };
+      const { outputs } = await apply(undefined, desired, fake.start());
+      assert.equal(plan(outputs, desired, fake.start()).notice, undefined);
+      const { encryptedCredentials: file = "", ...others } = outputs;
+      const damaged = { ...others, encryptedCredentials: changed(file) } as typeof outputs;
+      const hidden = { ...desired, saveCredentials: false };
+      assert.match(plan(damaged, hidden, fake.start()).notice ?? "", /take effect with the next reset/);
+      const { outputs: kept } = await apply(damaged, hidden, fake.start());
+      assert.deepEqual([kept.password, fake.resets.length], ["password-1", 1]);
+      const { outputs: next } = await apply(kept, { ...hidden, version: 2 }, fake.start());
+      assert.equal((await team.decrypt(next.encryptedCredentials)).password, "password-2");
+      assert.equal(next.password, undefined);
+    });
+  }
+});
+
 describe("rotation: what a preview says", () => {
   it("counts aloud, and warns above the limit of the run, 0 included", () => {
     const limited = new FakeRun();
@@ -163,15 +207,21 @@ describe("rotation: what a preview says", () => {
     const say = (databaseId: string) => plan(undefined, { databaseId, version: 1 }, run);
     assert.match(
       say("a").notice ?? "",
-      /^Password of database "a": will be reset, because the resource is new\..* So far 1 of 2 in this run\.$/,
+      /^Resets the password of database "a", because the resource is new\..* So far 1 of 2 in this run\.$/,
     );
     assert.match(plan(undefined, id).notice ?? "", /So far 1 in this run\.$/);
     assert.match(say("b").notice ?? "", /So far 2 of 2 in this run\.$/);
-    assert.match(say("c").warning ?? "", /So far 3 of 2 in this run: .* will be refused\.$/);
+    assert.match(
+      say("c").warning ?? "",
+      / 3 resets are planned, and rekey:maxResetsPerRun allows 2: those above it are refused\.$/,
+    );
     assert.deepEqual(say("c"), { changes: true, changing: undefined }, "one reset is announced once");
     const none = new FakeRun();
     none.settings.maxResetsPerRun = "0";
-    assert.match(plan(undefined, id, none.start()).warning ?? "", /So far 1 of 0/);
+    assert.match(
+      plan(undefined, id, none.start()).warning ?? "",
+      / 1 reset is planned, and rekey:maxResetsPerRun allows 0/,
+    );
   });
 
   it("a new resource mentions aliases, and asks about them if the run has seen the secret in the state", async () => {
@@ -210,7 +260,7 @@ describe("rotation: what a preview says", () => {
     fake.time = new Date("2026-11-25T12:00:00Z");
     assert.match(
       plan(outputs, desired, fake.start()).notice ?? "",
-      /will be read first, and may then be reset\. If .* it will not be reset: the platform has not confirmed its last resets/,
+      /is read first, and may then be reset\. If .* it is not reset: the platform has not confirmed its last resets/,
     );
     fake.readDatabase = () => shows({ password: "of the second" });
     fake.answer = () => shows({ password: "of the schedule" });
@@ -266,7 +316,7 @@ describe("rotation: credentials that are not saved", () => {
     const { outputs: refreshed, warning } = await refresh(outputs, fake.start());
     broken.mock.restore();
     assert.deepEqual(refreshed, outputs);
-    assert.match(warning ?? "", /was read, but could not be encrypted for encryptFor.*The saved state stays/);
+    assert.match(warning ?? "", /was read, but could not be encrypted for encryptFor\..* The saved state stays\./);
   });
 });
 
@@ -283,7 +333,10 @@ describe("rotation: an import", () => {
     const { outputs } = await apply(saved, desired, run);
     assert.deepEqual(fake.resets, []);
     assert.equal(outputs.password, "password-0");
-    assert.match(plan(outputs, desired, fake.start()).notice ?? "", /will be reset, because rotatedSince is set/);
+    assert.match(
+      plan(outputs, desired, fake.start()).notice ?? "",
+      /^Resets the password of database "\w+", because rotatedSince is set/,
+    );
     assert.equal(plan(outputs, { ...id, version: 7 }, fake.start()).notice, undefined);
   });
 });
@@ -313,7 +366,7 @@ describe("rotation: signing keys", () => {
     const { notice = "" } = resource.plan(undefined, { version: 1 }, platform().fake.start());
     assert.match(
       notice,
-      /^Pair of signing keys: will be rolled.* a second roll within 1h is an outage.*initialRotation: false/,
+      /^Rolls the pair of signing keys, because.* a second roll within 1h is an outage.*initialRotation: false/,
     );
   });
 

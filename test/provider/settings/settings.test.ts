@@ -7,6 +7,7 @@ import { SettingsError } from "../../../provider/platform/errors";
 import { Settings } from "../../../provider/settings/settings";
 import { environmentName, nameOf, type SettingName, settingNames, settingOf } from "../../../provider/settings/table";
 import { caFile } from "../../faults/certificates";
+import { skip } from "../../support/skip";
 
 type Written = Partial<Record<SettingName, string>>;
 
@@ -135,10 +136,7 @@ describe("settings", () => {
   }
 
   it("refuse a file of certificates that is a pipe or a device: reading one never ends", function () {
-    if (process.platform === "win32") {
-      console.log("      skipped: this system has no named pipes in folders");
-      return this.skip();
-    }
+    if (process.platform === "win32") skip(this, "this system has no named pipes in folders");
     const pipe = join(directory, "pipe");
     spawnSync("mkfifo", [pipe]);
     // In another process: it could not be interrupted here.

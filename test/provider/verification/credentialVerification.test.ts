@@ -172,6 +172,17 @@ const scenarios: Readonly<Record<string, readonly Step[]>> = {
     { said: { ...unsaved(1), count: 3 }, replaced: [2], tried: "", fails: /returned it as the new one/ },
     { said: unsaved(2), accepts: [2], tried: "ops:2 ops:wrong" },
   ],
+  "reports that a former one which is not saved still works until the next reset, because no later run can try it": [
+    { said: unsaved(1), accepts: [1] },
+    { said: unsaved(2), accepts: [1, 2], replaced: [1], fails: /former password is still .* no later run can try it/s },
+    { said: unsaved(2), accepts: [2], tried: "", fails: /former password is still .*fails again.* Set a new version/s },
+    { said: unsaved(3), accepts: [3], replaced: [2], tried: "ops:3 ops:wrong ops:2" },
+  ],
+  "reports that the platform returned a former one until the next reset, if none is saved any more": [
+    { said: asUser("ops", 1), accepts: [1] },
+    { said: { ...unsaved(1), count: 2 }, tried: "", fails: /returned it as the new one/ },
+    { said: { ...unsaved(1), count: 2 }, tried: "", fails: /returned it as the new one/ },
+  ],
   "replaces the value of one that is not saved any more by its mark": [
     { said: asUser("ops", 1), accepts: [1], saves: [1] },
     { said: unsaved(1), accepts: [1], tried: "ops:1 ops:wrong" },
@@ -225,7 +236,7 @@ describe("verification: CredentialVerification", () => {
         { verified, verifiedAt, formerRefused },
         { verified: false, verifiedAt: saved?.verifiedAt, formerRefused: undefined },
       );
-      assert.match(message, /rotation itself is saved\. .* The next `up` verifies again, and resets nothing/);
+      assert.match(message, /rotation itself is saved\. .* The next `up` (verifies|fails) again, and resets nothing/);
     }
     const madeUp = fake.probes.map(({ credential }) => credential.value).filter(isMadeUp);
     assert.deepEqual(leaksOf(message + warning, { ...canaries, ...Object.fromEntries(madeUp.entries()) }), []);
@@ -286,6 +297,9 @@ describe("verification: CredentialVerification", () => {
       endpoint: { host: "db.example.com.internal", port: 7, tls: true },
       user: "me",
     });
+    // The port that a rotation sets is that of Redis.
+    const ofRest = of("restToken", 1, { connection: { host: "own", port: 7 } });
+    assert.deepEqual((await placed(ofRest, null)).endpoint, { host: "own", port: 443, tls: true });
     const local = { host: "localhost", port: 8079, tls: false };
     assert.deepEqual((await placed(rest(1), local)).endpoint, local);
   });
@@ -361,6 +375,21 @@ describe("verification: CredentialVerification", () => {
     const connection = { port: 1 };
     for (const said of [at(1), { id: at(1) }, {}]) assert.equal(problems(inputs(said, { connection })), "");
     assert.equal(problems({ access: unknown, connection, withinSeconds: unknown }), "");
+    const tls = false;
+    for (const [said, own] of [
+      [at(1), { host: "db.example.com", tls }],
+      [{ first: at(1, { connection: { host: "db.example.com" } }) }, { tls }],
+      [rest(1), { host: "db.example.com", tls }],
+    ] as const) {
+      const refused = /^connection has a tls that must not be false unless host is this machine/;
+      assert.match(problems(inputs(said, { connection: own })), refused, JSON.stringify([said, own]));
+    }
+    assert.match(problems({ access: unknown, connection: { host: "db.example.com", tls } }), /^connection has a tls/);
+    assert.equal(problems({ access: unknown, connection: { tls } }), "");
+    const localHost = { connection: { host: "localhost" } };
+    for (const said of [at(1, localHost), at(1), ofIndex(1)]) {
+      assert.equal(problems(inputs(said, { connection: { tls } })), "", JSON.stringify(said));
+    }
     assert.match(problems(inputs(at(1), { connection: { port: 0 } })), /^connection has a port that/);
     assert.match(problems(inputs(at(1), { withinSeconds: 0 })), /^withinSeconds must be a number of seconds above 0/);
   });

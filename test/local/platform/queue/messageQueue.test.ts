@@ -123,6 +123,52 @@ describe("Local platform: the message queue", () => {
     assert.equal(destination.mostAtOnce, 1);
   });
 
+  const queued = (...bodies: string[]) => bodies.map((body) => ({ ...draft(body), queue: "q" }));
+
+  it("cancels a message wherever it waits, once", async () => {
+    const held: Delivery[] = [];
+    await start((delivery) => (delivery.body === "a" ? void held.push(delivery) : delivery.respond()));
+    queue.pauseFlowControl("orders");
+    publishMany(3, "parallelism=1");
+    const inKey = events("CREATED")[1];
+    const [, inQueue] = queue.publish(queued("a", "b", "c"));
+    const [delayed] = queue.publish([draft("later", { "upstash-delay": "1h" })]);
+    for (const { messageId } of [inKey!, inQueue!, delayed!]) {
+      assert.deepEqual([queue.cancel(messageId), queue.cancel(messageId)], [true, false]);
+      assert.deepEqual(states(messageId), ["CREATED", "CANCELED"]);
+    }
+    assert.equal(counters().waitListSize, 2);
+    queue.resumeFlowControl("orders");
+    await destination.arrived(2);
+    held[0]?.respond();
+    await seen("DELIVERED", 4);
+    clock.move(3_600_000);
+    assert.deepEqual(destination.bodies.sort(), ["0", "2", "a", "c"]);
+  });
+
+  for (const { when, moment } of [
+    { when: "is being sent", moment: () => destination.arrived(1) },
+    { when: "waits for a retry", moment: () => seen("RETRY", 1) },
+  ]) {
+    it(`does not send a canceled message again that ${when}, and continues with the next of its queue`, async () => {
+      const held: Delivery[] = [];
+      await start((delivery) => {
+        if (delivery.body === "b") delivery.respond();
+        else if (when === "is being sent") held.push(delivery);
+        else delivery.respond(500);
+      });
+      const [message] = queue.publish(queued("a", "b"));
+      await moment();
+      assert.equal(queue.cancel(message!.messageId), true);
+      held[0]?.respond(500);
+      await seen("DELIVERED", 1);
+      clock.move(3_600_000);
+      assert.deepEqual(destination.bodies, ["a", "b"]);
+      assert.equal(states(message!.messageId).at(-1), "CANCELED");
+      assert.equal(queue.globalParallelism.parallelismCount, 0);
+    });
+  }
+
   it("keeps events for 14 days, however many", async () => {
     await start();
     queue.pauseFlowControl("orders");

@@ -73,6 +73,16 @@ describe("Local platform: a public client, unmodified", () => {
     assertFields(await record(), { isPinnedParallelism: false, isPinnedRate: false });
   });
 
+  it("cancels a message that waits, and then knows no such message", async () => {
+    await client.flowControl.pause("orders");
+    const { messageId } = await client.publish({ url, body: "x", flowControl });
+    assert.deepEqual(await client.messages.cancel(messageId), { cancelled: 1 });
+    await client.flowControl.resume("orders");
+    assertFields(await client.flowControl.get("orders"), { waitListSize: 0, parallelismCount: 0 });
+    await assert.rejects(client.messages.delete(messageId), /messageId: message .* is unknown, delivered or canceled/);
+    assert.deepEqual(destination.deliveries, []);
+  });
+
   it("lists events in pages", async () => {
     const { messageId } = await client.publish({ url, body: "x", label: "l" });
     await client.publish({ url, body: "y" });

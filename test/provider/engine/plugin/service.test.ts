@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { type Platform, startPlatform } from "../../../../local/platform/index";
 import { resources } from "../../../../provider/engine/resources";
-import { secretOutputsOf } from "../../../../provider/resource";
 import { leaksOf } from "../../../support/canaries";
 import { Plugin } from "../../../support/plugin";
 import { databasePath } from "../../../support/resources";
 import { until } from "../../../support/results";
+import { secretOutputs } from "../../../support/secretOutputs";
 import { Stack } from "../../../support/stack";
 import { type Properties, revealed, secret, secretNames, unknown, urnOf } from "../../../support/wire";
 
@@ -41,7 +41,7 @@ describe("plugin service", () => {
       const { outputs } = await stackOf(type).preview(inputs);
       const resource = resources[type];
       assert.deepEqual(Object.keys(outputs).sort(), Object.keys(resource.outputs).sort());
-      assert.deepEqual(secretNames(outputs), secretOutputsOf(resource).sort());
+      assert.deepEqual(secretNames(outputs), secretOutputs[type]);
       const { [resource.idInput]: own, ...others } = revealed(outputs);
       assert.equal(own, inputs[resource.idInput as never]);
       assert.ok(Object.values(others).every((value) => value === unknown));
@@ -82,7 +82,7 @@ describe("plugin service", () => {
   });
 
   it("announces a new resource, once in a preview and once in an up, and a replacement once", async () => {
-    const line = /^Password of database "db-\w+": will be reset, because the resource is new/;
+    const line = /^Resets the password of database "db-\w+", because the resource is new/;
     for (const preview of [true, false]) {
       plugin = Plugin.for(platform);
       await (preview ? stackOf().preview(rotation()) : stackOf().up(rotation()));
@@ -101,6 +101,10 @@ describe("plugin service", () => {
   it("refuses a second resource for one secret by its URN, and inputs that do not exist", async () => {
     assert.deepEqual(plugin.check(urn, rotation()).problems, []);
     const [second = ""] = plugin.check(urnOf("PasswordRotation", "other"), rotation()).problems;
+    const uuid = { databaseId: "96ad0856-03b1-4ee7-9666-e81abd0349e1" };
+    assert.deepEqual(plugin.check(urnOf("PasswordRotation", "a"), uuid).problems, []);
+    const fleet = { databases: { x: uuid.databaseId.toUpperCase() } };
+    assert.match(plugin.check(urnOf("PasswordRotationFleet", "b"), fleet).problems.join(), /REKEY_DUPLICATE_SECRET/);
     assert.match(second, new RegExp(`database "${id}" already belongs to ${urn}: .*REKEY_DUPLICATE_SECRET`));
     const wrong = plugin.check(urn, { databaseId: unknown, rotateEvery: secret("soon"), nonsense: 1 }).problems;
     assert.match(wrong.join("\n"), /^rotateEvery must be a duration.*\nnonsense is not an input.*INVALID\]$/s);
