@@ -51,8 +51,8 @@ const bodyOf = (method: string, path: string): string => {
   if (method === "POST") wasReset.add(path);
   const current = wasReset.has(path.replace("redis/database", "keyvalue/reset-password")) ? delivered : "before";
   if (path.includes("qstash")) return JSON.stringify({ id, token: method === "POST" ? delivered : "before" });
-  const masked = method === "POST" && { read_only_rest_token: "****" };
-  return databaseText({ database_id: id, password: current, rest_token: "stable", ...masked });
+  const wrong = method === "POST" && { port: "many" };
+  return databaseText({ database_id: id, password: current, rest_token: "stable", ...wrong });
 };
 const wasReset = new Set<string>();
 
