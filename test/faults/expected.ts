@@ -100,7 +100,7 @@ async function assertUnconfirmed(
   for (const pattern of [
     /may have been changed/,
     /`pulumi stack output` may show former/,
-    /sends one more reset/,
+    /it resets again/,
     advice,
     ...expected.says,
   ]) {
