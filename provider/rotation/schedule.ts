@@ -19,7 +19,7 @@ export function readInterval(written: string, options: IntervalOptions = {}): lu
     const which = unit === "m" ? `. Write P${count}M for months, or PT${count}M for minutes` : "";
     throw new Error(`must be a duration: ISO 8601 (P30D, PT12H), or 30d, 12h${which}`);
   }
-  if (/[+-]/.test(written) || !isInRange(duration, options)) {
+  if (/[+-]/.test(written) || !isDurationInRange(duration, options)) {
     const size = options.orZero ? "of zero or more" : "above zero";
     throw new Error(`must be a duration ${size} that ends before the year 10000`);
   }
@@ -41,7 +41,7 @@ function durationIn(written: string, { orZero = false, orShort = false }: Interv
   return Duration.fromObject({ [units[unit as keyof typeof units]]: Number(count) });
 }
 
-function isInRange(duration: luxon.Duration, { orZero = false }: IntervalOptions): boolean {
+function isDurationInRange(duration: luxon.Duration, { orZero = false }: IntervalOptions): boolean {
   const start = calendar().DateTime.utc(2000);
   const end = start.plus(duration);
   return end.isValid && (end > start || (orZero && +end === +start)) && end.year <= 9999;
