@@ -28,7 +28,7 @@ async function makeSecrets() {
   const importedBlindly = new RotatedSecret();
   await importedBlindly.import({});
   const notShown = new RotatedSecret();
-  await notShown.up({ version: 1 }, { shows: {} });
+  await notShown.up({ version: 1 }, { shows: {}, showsAfter: "fails" });
   const nowhere = new RotatedSecret();
   await nowhere.up({ version: 1, saveCredentials: false }, { shows: { password: "p0" }, showsAfter: p1, responds: p1 });
 
@@ -225,7 +225,7 @@ const due: Readonly<Record<string, Section>> = {
         desired: { connection: { host: unknownValue } },
         plan: "read",
       },
-      "a credential that the last reset did not show is read": {
+      "a credential that the last reset did not show, and no read could, is read": {
         of: "notShown",
         desired: { version: 1 },
         plan: "read",

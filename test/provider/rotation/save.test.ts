@@ -156,15 +156,6 @@ describe("save", () => {
     assert.deepEqual([fileOf(secret), secret.saved], [file, { nextKey: "k3" }]);
   });
 
-  it("an age file that was damaged or removed is no copy", async () => {
-    for (const damaged of [undefined, "-----BEGIN AGE ENCRYPTED FILE-----"]) {
-      const secret = await resetIn("encrypted");
-      secret.outputs = JSON.parse(JSON.stringify({ ...secret.outputs, encryptedCredentials: damaged })) as Properties;
-      await secret.refresh({ shows: all(2) });
-      assert.equal((await team.decrypt(fileOf(secret)))["password"], "p2");
-    }
-  });
-
   it("what cannot be encrypted after a reset is saved as secrets, until a new version", async () => {
     const secret = await resetSecret({ version: 1 }, all(1));
     mock.method(Encrypter.prototype, "encrypt", (text: unknown) =>
