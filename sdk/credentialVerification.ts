@@ -48,13 +48,13 @@ export class CredentialVerification extends DynamicResource {
   /** Time of the last verification (ISO 8601, UTC). */
   declare readonly verifiedAt: pulumi.Output<string | undefined>;
   /**
-   * `true` if the former password or token was refused, of a fleet each one; undefined if there is none, or one is not
-   * known, as after a rotation that was not verified.
+   * `true` if the former password or token was refused, of a fleet each one; undefined if there is none, or one was not
+   * tried, as after a rotation that was not verified.
    */
   declare readonly formerRefused: pulumi.Output<boolean | undefined>;
   /**
-   * JSON text of the credentials that were accepted, by which the next verification knows the former ones. Those that
-   * the rotation does not save have only marks in it. Secret.
+   * JSON text of the last results, and of the credentials that were accepted, which must be refused after the next
+   * reset. Those that the rotation does not save have only marks in it. Secret.
    */
   declare readonly memory: pulumi.Output<string>;
 

@@ -14,11 +14,12 @@ import { type DatabaseRecord } from "../records/database";
 import { orUndefined } from "../records/fields";
 import { type Run } from "../run";
 import { type FoundSetting } from "../settings/table";
-import { type Connection, type State } from "./memory";
+import { knownCredential } from "./evidence";
+import { type Connection, type KnownCredential, type State } from "./memory";
 
 /**
- * How the current credential of one secret is tried: the output `access` of its rotation, as JSON text, and the input
- * of a verification.
+ * How one secret is verified: the output `access` of its rotation, as JSON text, and the input of a verification.
+ * Neither credential is known while a reset is not confirmed.
  */
 export interface Access {
   readonly id: string;
@@ -26,47 +27,72 @@ export interface Access {
   readonly of: string;
   /** Confirmed resets so far. */
   readonly count: number;
-  /** Undefined if none is known, and while a reset is not confirmed. */
+  /** The salt of the marks. */
+  readonly salt: string;
   readonly current?: AccessCredential | undefined;
+  /** What the last change has replaced: it must be refused by now. Its value is never saved. */
+  readonly former?: AccessCredential | undefined;
   /** Where a database is: what is known from its record, and what the program sets. */
   readonly record?: LocatedDatabase["record"];
-  readonly connection?: Connection | undefined;
+  readonly connection?: Omit<Connection, "username"> | undefined;
   /** Where an index is. */
   readonly restUrl?: string | undefined;
 }
 
-/** A credential; one whose value is not saved is recognized by its mark when it is read. */
-export type AccessCredential = { readonly name: Credential["name"] } & (
-  { readonly value: string } | { readonly mark: string; readonly salt: string }
-);
+/** A credential that is known by its mark, with its value if the rotation saves it. */
+export interface AccessCredential extends Omit<Credential, "value"> {
+  readonly mark: string;
+  readonly value?: string | undefined;
+}
 
 export interface LocatedDatabase {
   readonly databaseId: string;
   readonly record?: Pick<DatabaseRecord, "endpoint" | "port" | "tls"> | undefined;
 }
 
-/** Credentials that can be tried, the best first. */
-const triable = ["password", "restToken", "token"] as const;
-
 /** Undefined for a secret that cannot be tried: of signing keys, a read is the proof. */
 export function accessOf(subject: Subject, state: State, run: Run): Access | undefined {
   const { kind, id } = subject;
   if (!kind.connects && kind.probe === undefined) return undefined;
-  const { memory, rotationCount, record } = state;
-  const { endpoint, port, tls } = record ?? {};
-  const isDatabase = kind.connects === true;
-  const located = isDatabase && {
-    record: record && ({ endpoint, port, tls } as DatabaseRecord),
-    connection: memory.connection,
+  const { memory, rotationCount } = state;
+  const access: Access = {
+    id,
+    of: kind.noun,
+    count: rotationCount,
+    salt: memory.salt,
+    ...placeOf(subject, state, run),
   };
-  const access: Access = { id, of: kind.noun, count: rotationCount, ...located };
-  const name = triable.find((one) => memory.current[one]);
   // Those of an unconfirmed reset are the former ones, which may be invalid.
-  if (name === undefined || memory.pending) return access;
-  const value = state[name];
-  const current: AccessCredential =
-    value === undefined ? { name, mark: memory.current[name] ?? "", salt: memory.salt } : { name, value };
-  return isDatabase ? { ...access, current } : { ...access, current, restUrl: urlsOf(subject, state, run).restUrl };
+  if (memory.pending) return access;
+  const current = knownCredential(kind, memory.current, memory);
+  return {
+    ...access,
+    current: current && { ...accessCredential(current, id), value: state[current.name] },
+    former: memory.replaced && accessCredential(memory.replaced, id),
+  };
+}
+
+/** Where the credentials of a secret are tried. */
+function placeOf(subject: Subject, state: State, run: Run): Pick<Access, "record" | "connection" | "restUrl"> {
+  if (!subject.kind.connects) return { restUrl: urlsOf(subject, state, run).restUrl };
+  const { memory, record } = state;
+  const { endpoint, port, tls } = record ?? {};
+  const { username: _ofCredential, ...place } = memory.connection ?? {};
+  return {
+    record: record && ({ endpoint, port, tls } as DatabaseRecord),
+    connection: memory.connection && place,
+  };
+}
+
+/** The user of a password, if the program sets one. */
+function accessCredential({ name, mark, username }: KnownCredential, databaseId: string): AccessCredential {
+  const isNamed = name === "password" && username !== undefined;
+  return {
+    // The identities of all kinds that can be tried are such names.
+    name: name as Credential["name"],
+    mark,
+    ...(isNamed && { username: usernameFor({ databaseId }, { username }) }),
+  };
 }
 
 /**

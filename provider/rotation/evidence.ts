@@ -1,11 +1,12 @@
 import { type CredentialName, type Credentials } from "../records/fields";
 import { type SecretResponse } from "../records/response";
 import { type SecretKind } from "../platform/secretKind";
-import { type Desired, formOf } from "./desired";
+import { type Desired, formOf, programOf } from "./desired";
 import { type Marks, marksOf, namesIn, triggerMark } from "./marks";
 import {
   emptyMemory,
   isSame,
+  type KnownCredential,
   type Memory,
   type PendingReset,
   progressOf,
@@ -72,6 +73,16 @@ export function identityIn({ identities }: SecretKind, marks: Marks | Credential
   return identities.find((name) => marks[name] !== undefined);
 }
 
+/** The credential by which a record with these marks is compared, which is also the one that clients use. */
+export function knownCredential(
+  kind: SecretKind,
+  marks: Marks,
+  { connection }: Pick<Memory, "connection">,
+): KnownCredential | undefined {
+  const name = identityIn(kind, marks);
+  return name && { name, mark: marks[name] ?? "", username: connection?.username };
+}
+
 /** The marks by which a former record is recognized, whichever of its credentials is shown. */
 function identityMarks({ identities }: SecretKind, marks: Marks): string[] {
   return identities.flatMap((name) => marks[name] ?? []);
@@ -79,7 +90,7 @@ function identityMarks({ identities }: SecretKind, marks: Marks): string[] {
 
 function withPendingReset({ state, read }: BeforeReset, desired: Desired, due: Reset, context: Context): State {
   const { kind } = context;
-  const memory = state?.memory ?? emptyMemory(context.now);
+  const memory = state?.memory ?? { ...emptyMemory(context.now), ...programOf(desired) };
   const shown = marksOf(memory, read?.credentials ?? {});
   const identity = memory.identity ?? identityIn(kind, shown);
   const isCurrentKnown =
@@ -93,6 +104,7 @@ function withPendingReset({ state, read }: BeforeReset, desired: Desired, due: R
       identity,
       // What a read shows just before a reset is replaced by it, whether or not it was known.
       former: withFormer(memory, identityMarks(kind, shown), memory.current),
+      replaced: knownCredential(kind, memory.current, memory) ?? knownCredential(kind, shown, memory),
       form: formOf(desired),
     },
   };
@@ -247,7 +259,7 @@ export function afterSame(saved: State, read: SecretResponse, shown: Marks, cont
 export function afterDrift(saved: State, read: SecretResponse, shown: Marks, context: Context): Learned {
   const { memory } = saved;
   const { kind } = context;
-  const wasKnown = identityIn(kind, memory.current) !== undefined;
+  const known = knownCredential(kind, memory.current, memory);
   const state: State = {
     ...withRecord(withoutValues(saved), read),
     ...read.credentials,
@@ -257,13 +269,14 @@ export function afterDrift(saved: State, read: SecretResponse, shown: Marks, con
       identity: memory.identity ?? identityIn(kind, shown),
       current: shown,
       former: withFormer(memory, identityMarks(kind, memory.current), shown),
+      replaced: known ?? memory.replaced,
       isUnread: undefined,
     },
   };
   const names = [...namesIn(shown), ...changedFields(saved, read)];
   return {
     state: withCreationTime(state, context),
-    findings: [...found("drift", wasKnown ? names : []), ...lost(memory.current, shown)],
+    findings: [...found("drift", known ? names : []), ...lost(memory.current, shown)],
   };
 }
 
@@ -278,6 +291,7 @@ export function adopted(desired: Desired, read: SecretResponse | undefined, cont
     rotationCount: 0,
     memory: {
       ...memory,
+      ...programOf(desired),
       applied: triggerMark(memory, desired),
       identity,
       current,

@@ -30,6 +30,11 @@ export interface Memory {
    * of them is older than what is current.
    */
   readonly former: readonly string[];
+  /**
+   * What the last reset has replaced, or the pending one is to replace; after a change by someone else, what that has
+   * replaced. Undefined if it was not known. A verification tries it.
+   */
+  readonly replaced?: KnownCredential | undefined;
   /** Whether the credentials of the last reset are still to be read: its response did not contain them. */
   readonly isUnread?: true | undefined;
   /**
@@ -66,6 +71,13 @@ export interface PendingReset {
 
 /** What asks for a reset. */
 export type ResetReason = "created" | "trigger" | "schedule" | "rotatedSince";
+
+/** A credential that is known by its mark, and its user, as the program sets it: it may contain `{id}`. */
+export interface KnownCredential {
+  readonly name: CredentialName;
+  readonly mark: string;
+  readonly username?: string | undefined;
+}
 
 /** In which form credentials are saved: in the state, in an age file, in both, or not at all. */
 export interface Form {

@@ -6,7 +6,6 @@ import { type Credentials } from "../../../provider/records/fields";
 import { type Desired } from "../../../provider/rotation/desired";
 import { planRotation } from "../../../provider/rotation/planRotation";
 import { Team } from "../../support/age";
-import { type Properties } from "../../../provider/records/properties";
 import { isLost, type PlatformDoes, resetSecret, RotatedSecret } from "../../support/rotatedSecret";
 
 /** Credentials of generation n. */
