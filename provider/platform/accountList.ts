@@ -1,6 +1,6 @@
 import { isObject } from "../records/fields";
 import { nestedCredentials } from "../records/response";
-import { jsonIn, listEntries, recordIn, unusable } from "./failures";
+import { jsonIn, jsonEntries, recordIn, unusable } from "./failures";
 import { type Requester } from "./http";
 import { pluralOf, type SecretKind } from "./secretKind";
 
@@ -49,5 +49,5 @@ async function listEntries(requester: Requester, kind: SecretKind, path: string)
     purpose: `list the ${pluralOf(kind)}`,
     toCheck: kind.paths ? [] : ["rekey:databaseListPath"],
   });
-  return { response, entries: listEntries(response, jsonIn(response), pluralOf(kind)) };
+  return { response, entries: jsonEntries(response, jsonIn(response), pluralOf(kind)) };
 }

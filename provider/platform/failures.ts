@@ -156,7 +156,7 @@ export function jsonIn(response: Responded & { readonly body: string }): unknown
 }
 
 /** The entries of a list, which is not shown in part. Servers in Go send null for an empty one. @throws RequestError */
-export function listEntries(response: Responded, sent: unknown, what: string): unknown[] {
+export function jsonEntries(response: Responded, sent: unknown, what: string): unknown[] {
   if (sent === null) return [];
   if (!Array.isArray(sent)) throw unusable(response, `is not a list of ${what}`);
   return sent;

@@ -7,7 +7,7 @@ import {
   globalParallelismFields,
 } from "../records/flowControl";
 import { RequestError, type RequestFacts } from "./errors";
-import { jsonIn, listEntries, recordIn, unusable } from "./failures";
+import { jsonIn, jsonEntries, recordIn, unusable } from "./failures";
 import { type ApiRequest, type ApiResponse, type Requester, fillPath } from "./http";
 
 /** One request that changes what limits a key. */
@@ -49,7 +49,7 @@ export class FlowControl {
       purpose: "list the flow-control keys",
     });
     const sent = jsonIn(response);
-    const list = listEntries(response, isObject(sent) ? sent["flowControls"] : sent, "flow-control keys");
+    const list = jsonEntries(response, isObject(sent) ? sent["flowControls"] : sent, "flow-control keys");
     return list.map((one) => keyIn(response, one));
   }
 
