@@ -1,10 +1,10 @@
 import * as pulumi from "@pulumi/pulumi";
 import { callFunction } from "../provider/engine/functions";
-import { InputError, RekeyError } from "../provider/platform/errors";
-import { type PlatformClient } from "../provider/platformClient";
+import { InputError, RekeyError } from "../provider/domain/errors";
+import { type PlatformClient } from "../provider/run/platformClient";
 import { type ListedDatabase } from "../provider/records/database";
 import { type FlowControlKey, type GlobalParallelism } from "../provider/records/flowControl";
-import { type Properties } from "../provider/records/properties";
+import { type Properties } from "../provider/pulumi/values";
 import { ending, perRun, settingsOfProgram, warnOfSettings } from "./program";
 
 /** The arguments of a data source's Output form. */
@@ -165,7 +165,8 @@ export function getDatabasesOutput(options?: DataSourceOptions): pulumi.Output<G
 const platformOfRun = perRun((): PlatformClient => {
   warnOfSettings();
   // Loaded on first use: axios and zod would slow down every import of this package.
-  const { PlatformClient } = require("../provider/platformClient") as typeof import("../provider/platformClient");
+  const { PlatformClient } =
+    require("../provider/run/platformClient") as typeof import("../provider/run/platformClient");
   return new PlatformClient(settingsOfProgram());
 });
 

@@ -1,10 +1,11 @@
 import { setImmediate as endOfTurn } from "node:timers/promises";
 import * as pulumi from "@pulumi/pulumi";
-import { howToInstall, installedFrom, manifestIn, packageVersion } from "../provider/platform/installedPackage";
+import { packageVersion } from "../provider/domain/ownPackage";
+import { howToInstall, installedFrom, manifestIn } from "../provider/engine/installedPackage";
 import { resourceOf } from "../provider/engine/resources";
-import { type ErrorCode, resetsAreSaved, withCode } from "../provider/platform/errors";
+import { type ErrorCode, resetsAreSaved, withCode } from "../provider/domain/errors";
 import { isSet } from "../provider/records/fields";
-import { secretOutputsOf } from "../provider/resource";
+import { secretOutputsOf } from "../provider/resource/resource";
 import { perRun, runError, warnOfSettings } from "./program";
 
 /**

@@ -1,6 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
 import { type FleetCredentials, type FleetDatabase, fleetFailure } from "../provider/rotation/fleetOutputs";
-import { InputError } from "../provider/platform/errors";
+import { InputError } from "../provider/domain/errors";
 import { isObject } from "../provider/records/fields";
 import { nameProblem } from "../provider/rotation/fleetPlan";
 import { DynamicResource, resourceTitle, refuseOptions } from "./dynamicResource";

@@ -1,5 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
-import { type ErrorCode, RekeyError } from "../provider/platform/errors";
+import { type ErrorCode, RekeyError } from "../provider/domain/errors";
 import { Settings } from "../provider/settings/settings";
 import { isCredential, settingKey, settingNames, plainText, unknownSettings } from "../provider/settings/table";
 

@@ -1,8 +1,8 @@
 import * as pulumi from "@pulumi/pulumi";
 import { resourceOf } from "../provider/engine/resources";
-import { outputsAreFormer } from "../provider/platform/errors";
-import { secretOutputsOf } from "../provider/resource";
-import { type Outcome, type ResetReason } from "../provider/rotation/memory";
+import { outputsAreFormer } from "../provider/domain/errors";
+import { secretOutputsOf } from "../provider/resource/resource";
+import { type Outcome, type ResetReason } from "../provider/rotation/state";
 import { DynamicResource, resourceTitle } from "./dynamicResource";
 import { runError } from "./program";
 

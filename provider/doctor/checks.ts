@@ -1,11 +1,11 @@
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { Connections, ConnectionError } from "../platform/connections";
-import { RequestError, SettingsError } from "../platform/errors";
+import { RequestError, SettingsError } from "../domain/errors";
 import { ignoredProxy, whyNotSent } from "../platform/failures";
-import { installedFrom, manifestIn, oldestPulumi, howToInstall, isOlderVersion } from "../platform/installedPackage";
-import { PlatformClient } from "../platformClient";
-import { databasePassword } from "../platform/secretKind";
+import { installedFrom, manifestIn, oldestPulumi, howToInstall, isOlderVersion } from "../engine/installedPackage";
+import { PlatformClient } from "../run/platformClient";
+import { databasePassword } from "../domain/secretKind";
 import { accounts, type Settings } from "../settings/settings";
 import {
   type FoundSetting,

@@ -1,6 +1,6 @@
-import { RequestError, SettingsError } from "../platform/errors";
-import { queueToken, ownerOf, pluralOf, type SecretKind, type Subject, kinds } from "../platform/secretKind";
-import { PlatformClient } from "../platformClient";
+import { RequestError, SettingsError } from "../domain/errors";
+import { queueToken, ownerOf, pluralOf, type SecretKind, type Subject, kinds } from "../domain/secretKind";
+import { PlatformClient } from "../run/platformClient";
 import { isSameId, orUndefined } from "../records/fields";
 import { clockToleranceMs, readDate } from "../rotation/schedule";
 import { type Settings } from "../settings/settings";

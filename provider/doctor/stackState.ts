@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { isDefaultProvider } from "../engine/plugin/config";
-import { type SecretKind, type Subject, databasePassword, kinds, type RotationType } from "../platform/secretKind";
+import { type SecretKind, type Subject, databasePassword, kinds, type RotationType } from "../domain/secretKind";
 import { isObject, orUndefined } from "../records/fields";
-import { isSecret } from "../records/properties";
+import { isSecret } from "../pulumi/values";
 import { environmentOfProvider, type Lookup, Settings } from "../settings/settings";
 import { settingKey } from "../settings/table";
 import { runPulumi, type Stack } from "./project";

@@ -1,5 +1,5 @@
-import { RekeyError, StateError, withCode } from "../platform/errors";
-import { engineMessage, type Properties } from "../records/properties";
+import { RekeyError, StateError, withCode } from "../domain/errors";
+import { engineMessage, type Properties } from "../pulumi/values";
 import {
   type AnyResource,
   type Imported,
@@ -8,8 +8,8 @@ import {
   type Planned,
   type Result,
   schemaProblems,
-} from "../resource";
-import { type Run } from "../run";
+} from "../resource/resource";
+import { type Run } from "../run/run";
 
 /** What the engine saved of a resource. */
 export interface Saved {

@@ -1,10 +1,10 @@
 import "./requireNode";
 import type * as dynamic from "@pulumi/pulumi/dynamic";
-import { RekeyError } from "../platform/errors";
-import { oldestPulumi } from "../platform/installedPackage";
-import { type Properties, wrap } from "../records/properties";
-import { type AnyResource, type Notice, secretOutputsOf } from "../resource";
-import { type Run, startRun } from "../run";
+import { RekeyError } from "../domain/errors";
+import { oldestPulumi } from "./installedPackage";
+import { type Properties, wrap } from "../pulumi/values";
+import { type AnyResource, type Notice, secretOutputsOf } from "../resource/resource";
+import { type Run, startRun } from "../run/run";
 import { Settings } from "../settings/settings";
 import { settingKey } from "../settings/table";
 import { InitError, reporting, ResourceHandler, type Saved } from "./adapter";

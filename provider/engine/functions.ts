@@ -1,10 +1,10 @@
 import { SharedReads } from "../flowControl/sharedReads";
-import { InputError } from "../platform/errors";
-import { databasePassword } from "../platform/secretKind";
+import { InputError } from "../domain/errors";
+import { databasePassword } from "../domain/secretKind";
 import { isObject, kindOf } from "../records/fields";
-import { type Properties } from "../records/properties";
-import { schemaProblems, type TableOf } from "../resource";
-import { type Platform } from "../run";
+import { type Properties } from "../pulumi/values";
+import { schemaProblems, type TableOf } from "../resource/resource";
+import { type Platform } from "../run/run";
 
 type Reads = Pick<Platform, "list" | "flowControl">;
 

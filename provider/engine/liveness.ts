@@ -1,7 +1,7 @@
 import { type ClientHttp2Session, connect } from "node:http2";
 import { Server } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { RequestError, type RequestFacts } from "../platform/errors";
+import { RequestError, type RequestFacts } from "../domain/errors";
 
 /** Milliseconds to wait for the engine's response: it runs on this machine. */
 const timeoutMs = 5_000;

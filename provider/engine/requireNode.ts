@@ -1,5 +1,5 @@
-import { RekeyError } from "../platform/errors";
-import { howToInstallNode, unsupportedNode } from "../platform/installedPackage";
+import { RekeyError } from "../domain/errors";
+import { howToInstallNode, unsupportedNode } from "./installedPackage";
 
 // Entries import this file before any other: an older Node cannot load or run the rest.
 const problem = unsupportedNode();

@@ -1,9 +1,9 @@
 import { flowControlLimits } from "../flowControl/flowControlLimits";
 import { flowControlReset } from "../flowControl/flowControlReset";
-import { InputError } from "../platform/errors";
-import { type AnyResource } from "../resource";
+import { InputError } from "../domain/errors";
+import { type AnyResource } from "../resource/resource";
 import { passwordRotationFleet } from "../rotation/fleet";
-import { kinds, type RotationType } from "../platform/secretKind";
+import { kinds, type RotationType } from "../domain/secretKind";
 import { rotationOf } from "../rotation/rotation";
 import { credentialVerification } from "../verification/credentialVerification";
 

@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
-import { NotShownError, RekeyError, RequestError } from "../platform/errors";
+import { NotShownError, RekeyError, RequestError } from "../domain/errors";
 import { type KeyOperation } from "../platform/flowControl";
-import { poll, type Run } from "../run";
+import { poll } from "../run/poll";
+import { type Run } from "../run/run";
 import {
   type Imported,
   type InputProblem,
@@ -10,9 +11,9 @@ import {
   type Resource,
   type Result,
   type Schemas,
-} from "../resource";
+} from "../resource/resource";
 import { isSet } from "../records/fields";
-import { isUnknown } from "../records/properties";
+import { isUnknown } from "../pulumi/values";
 import { savedKeyAdvice } from "../rotation/messages";
 import { readInterval } from "../rotation/schedule";
 import { keyProblems, keyTitle } from "./flowControlReset";

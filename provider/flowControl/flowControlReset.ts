@@ -1,8 +1,8 @@
 import { type FlowControlKey } from "../records/flowControl";
 import { newSalt, isNoTrigger, type Trigger, triggerMark } from "../rotation/marks";
-import { type InputProblem, type Planned, type Resource, type Result } from "../resource";
-import { isUnknown } from "../records/properties";
-import { type Run } from "../run";
+import { type InputProblem, type Planned, type Resource, type Result } from "../resource/resource";
+import { isUnknown } from "../pulumi/values";
+import { type Run } from "../run/run";
 
 /** What a FlowControlReset saves. */
 export interface FlowControlResetOutputs {

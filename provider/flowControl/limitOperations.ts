@@ -1,4 +1,4 @@
-import { type RequestFacts } from "../platform/errors";
+import { type RequestFacts } from "../domain/errors";
 import { type KeyOperation } from "../platform/flowControl";
 import { type FlowControlKey } from "../records/flowControl";
 

@@ -1,5 +1,5 @@
 import { type FlowControlKey, type GlobalParallelism } from "../records/flowControl";
-import { RequestError } from "../platform/errors";
+import { RequestError } from "../domain/errors";
 import { type FlowControl } from "../platform/flowControl";
 import { pathPartProblem } from "../records/fields";
 

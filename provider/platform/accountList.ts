@@ -2,7 +2,7 @@ import { isObject } from "../records/fields";
 import { nestedCredentials } from "../records/response";
 import { jsonIn, jsonEntries, recordIn, unusable } from "./failures";
 import { type Requester } from "./http";
-import { pluralOf, type SecretKind } from "./secretKind";
+import { pluralOf, type SecretKind } from "../domain/secretKind";
 
 /** What a list shows of one thing that has a secret: its id, and the fields of the table that are not credentials. */
 export interface ListedRecord extends Readonly<Record<string, unknown>> {}

@@ -5,7 +5,7 @@ import * as https from "node:https";
 import { connect, isIP, type Socket } from "node:net";
 import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
 import { connect as connectSecurely, createSecureContext, rootCertificates, type SecureContext } from "node:tls";
-import { hostWithoutBrackets } from "./endpoint";
+import { hostWithoutBrackets } from "../domain/endpoint";
 
 /** Milliseconds, longest wait for a connection. */
 const maxConnectMs = 10_000;

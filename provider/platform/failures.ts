@@ -1,6 +1,6 @@
 import { type Fields, isObject, type RecordOf } from "../records/fields";
 import { readRecord, nestedCredentials, tryReadJson, tryReadObject } from "../records/response";
-import { RequestError, type RequestFacts, type RequestProblem } from "./errors";
+import { RequestError, type RequestFacts, type RequestProblem } from "../domain/errors";
 import { quote } from "./quote";
 import { type KnownSecrets } from "./redact";
 import { type FailedAttempt, type Failure } from "./retry";

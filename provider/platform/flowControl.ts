@@ -6,7 +6,7 @@ import {
   type GlobalParallelism,
   globalParallelismFields,
 } from "../records/flowControl";
-import { RequestError, type RequestFacts } from "./errors";
+import { RequestError, type RequestFacts } from "../domain/errors";
 import { jsonIn, jsonEntries, recordIn, unusable } from "./failures";
 import { type ApiRequest, type ApiResponse, type Requester, fillPath } from "./http";
 

@@ -3,9 +3,9 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import PQueue from "p-queue";
 import { pathPartProblem } from "../records/fields";
 import { type Connection, ConnectionError, type Connections } from "./connections";
-import { InputError, RequestError, type RequestFacts } from "./errors";
+import { InputError, RequestError, type RequestFacts } from "../domain/errors";
 import { errorOf, type ServiceName } from "./failures";
-import { packageVersion } from "./installedPackage";
+import { packageVersion } from "../domain/ownPackage";
 import { type KnownSecrets } from "./redact";
 import { decideRetry, deliveryOfFailure, type Failure, readRetryAfter } from "./retry";
 

@@ -1,8 +1,8 @@
 import { type SecretResponse } from "../records/response";
-import { RequestError, type RequestFacts } from "./errors";
+import { RequestError, type RequestFacts } from "../domain/errors";
 import { type ApiRequest, type ApiResponse, factsOf, isIdempotent, type Requester } from "./http";
 import { type KnownSecrets } from "./redact";
-import { ownerOf, queueToken } from "./secretKind";
+import { ownerOf, queueToken } from "../domain/secretKind";
 import { type SecretOperations } from "./secretOperations";
 
 /** The queue's user as this process has read it last. */

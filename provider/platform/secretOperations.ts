@@ -2,7 +2,7 @@ import { isObject, isSameId, valuesOf } from "../records/fields";
 import { readSecretResponse, type SecretResponse, tryReadJson } from "../records/response";
 import { unusable } from "./failures";
 import { type ApiResponse, fillPath, type Requester } from "./http";
-import { ownerOf, type SecretKind, secretOf, type SecretPaths } from "./secretKind";
+import { ownerOf, type SecretKind, secretOf, type SecretPaths } from "../domain/secretKind";
 
 /** Statuses that confirm a reset. 202 only means that it was accepted. */
 const confirming: readonly number[] = [200, 201];

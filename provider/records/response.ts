@@ -10,7 +10,7 @@ import {
   type RecordTable,
   wireNamesOfCredentials,
 } from "./fields";
-import { isFaithful } from "./properties";
+import { isFaithful } from "../pulumi/values";
 
 /** Known fields that make an object a record if it has neither an id nor a credential. */
 const fewestFields = 5;

@@ -7,15 +7,15 @@ import {
   hostWithoutBrackets,
   isLoopback,
   portProblem,
-} from "../platform/endpoint";
-import { InputError } from "../platform/errors";
-import { type Subject } from "../platform/secretKind";
+} from "../domain/endpoint";
+import { InputError } from "../domain/errors";
+import { type Subject } from "../domain/secretKind";
 import { type DatabaseRecord } from "../records/database";
 import { orUndefined } from "../records/fields";
-import { type Run } from "../run";
+import { type Run } from "../run/run";
 import { type FoundSetting } from "../settings/table";
 import { knownCredential } from "./evidence";
-import { type Connection, type KnownCredential, type State } from "./memory";
+import { type Connection, type KnownCredential, type State } from "./state";
 
 /**
  * How one secret is verified: the output `access` of its rotation, as JSON text, and the input of a verification.

@@ -1,9 +1,9 @@
-import { canonical, secretOf, type Subject } from "../platform/secretKind";
-import { isUnknown } from "../records/properties";
-import { type Run } from "../run";
+import { canonical, secretOf, type Subject } from "../domain/secretKind";
+import { isUnknown } from "../pulumi/values";
+import { type Run } from "../run/run";
 import { type Desired, isFormChanged } from "./desired";
 import { resetOrRolled, type Said } from "./findings";
-import { type Memory, type State } from "./memory";
+import { type Memory, type State } from "./state";
 import { type Context, isReadFirst, type Plan, type Refusal, type Reset, type WaitingReset } from "./plan";
 import { isFuture } from "./schedule";
 import { contextOf } from "./session";

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import { isSet } from "../records/fields";
-import { isUnknown } from "../records/properties";
+import { isUnknown } from "../pulumi/values";
 import { type Trigger } from "./marks";
-import { type Connection, type Form, type Memory } from "./memory";
+import { type Connection, type Form, type Memory } from "./state";
 
 /** The inputs of a rotation, in addition to the id. In a preview, any may be unknown. */
 export interface Desired extends Trigger {

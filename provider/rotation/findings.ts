@@ -1,6 +1,6 @@
-import { type RekeyError } from "../platform/errors";
-import { type SecretKind } from "../platform/secretKind";
-import { type State } from "./memory";
+import { type RekeyError } from "../domain/errors";
+import { type SecretKind } from "../domain/secretKind";
+import { type State } from "./state";
 
 /** What a read or a response has shown, and is worth a line. */
 export interface Finding {

@@ -1,9 +1,9 @@
-import { InternalError, RefusedError, RekeyError, withCode } from "../platform/errors";
-import { databasePassword, ownerOf, secretOf } from "../platform/secretKind";
+import { InternalError, RefusedError, RekeyError, withCode } from "../domain/errors";
+import { databasePassword, ownerOf, secretOf } from "../domain/secretKind";
 import { isObject } from "../records/fields";
-import { engineMessage, isUnknown } from "../records/properties";
-import { type Resource, type Result } from "../resource";
-import { type Run } from "../run";
+import { engineMessage, isUnknown } from "../pulumi/values";
+import { type Resource, type Result } from "../resource/resource";
+import { type Run } from "../run/run";
 import { accessOf, urlsOf } from "./access";
 import { type Rotated, told } from "./findings";
 import { noteRefresh, tooMany } from "./announcements";

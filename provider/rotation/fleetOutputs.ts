@@ -1,8 +1,8 @@
-import { outputsAreFormer, RekeyError, StateError, withCode } from "../platform/errors";
-import { type Subject, databasePassword } from "../platform/secretKind";
+import { outputsAreFormer, RekeyError, StateError, withCode } from "../domain/errors";
+import { type Subject, databasePassword } from "../domain/secretKind";
 import { isDeepStrictEqual } from "node:util";
 import { canonicalId, type Credentials, isObject } from "../records/fields";
-import { jsonText } from "../records/properties";
+import { jsonText } from "../pulumi/values";
 import {
   credentialsIn,
   parsed,
@@ -13,7 +13,7 @@ import {
   type Outcome,
   type State,
   stateIn,
-} from "./memory";
+} from "./state";
 import { type Access } from "./access";
 import { dueAt } from "./schedule";
 

@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from "node:util";
-import { InputError } from "../platform/errors";
-import { databasePassword, secretOf } from "../platform/secretKind";
+import { InputError } from "../domain/errors";
+import { databasePassword, secretOf } from "../domain/secretKind";
 import { canonicalId, isObject } from "../records/fields";
-import { isUnknown, unknownValue } from "../records/properties";
-import { type InputProblem, type Notice, type Planned, schemaProblems, type TableOf } from "../resource";
-import { type Run } from "../run";
+import { isUnknown, unknownValue } from "../pulumi/values";
+import { type InputProblem, type Notice, type Planned, schemaProblems, type TableOf } from "../resource/resource";
+import { type Run } from "../run/run";
 import { type Desired } from "./desired";
 import { type Said } from "./findings";
 import { type FleetOutputs, listOf, type Member, readFleet } from "./fleetOutputs";

@@ -1,7 +1,7 @@
 import { type Credentials } from "../records/fields";
 import { formOf, savesNone } from "./desired";
 import { saltedMark } from "./marks";
-import { type Memory } from "./memory";
+import { type Memory } from "./state";
 import { type Context, type Gate, type Plan, type Question, type Refusal, type Reset } from "./plan";
 import { otherAccount, rolledRecently } from "./signingKeys";
 

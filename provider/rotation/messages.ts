@@ -1,7 +1,7 @@
-import { outputsAreFormer, RekeyError, RequestError, SettingsError } from "../platform/errors";
-import { type SecretKind, secretOf, type Subject } from "../platform/secretKind";
-import { isUnknown } from "../records/properties";
-import { type Notice } from "../resource";
+import { outputsAreFormer, RekeyError, RequestError, SettingsError } from "../domain/errors";
+import { type SecretKind, secretOf, type Subject } from "../domain/secretKind";
+import { isUnknown } from "../pulumi/values";
+import { type Notice } from "../resource/resource";
 import { type Said } from "./findings";
 
 /** A notice about one secret. */

@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from "node:util";
 import { isSet } from "../records/fields";
-import { isUnknown } from "../records/properties";
+import { isUnknown } from "../pulumi/values";
 import { type Desired, programOf } from "./desired";
 import { refusalOf } from "./gates";
 import { triggerMark } from "./marks";
-import { type Memory, type ResetReason, type State } from "./memory";
+import { type Memory, type ResetReason, type State } from "./state";
 import { type Context, type Plan, type Reset } from "./plan";
 import { dueFrom, isFuture, readDate } from "./schedule";
 

@@ -1,11 +1,12 @@
-import { RekeyError, RequestError } from "../platform/errors";
-import { ownerOf } from "../platform/secretKind";
+import { RekeyError, RequestError } from "../domain/errors";
+import { ownerOf } from "../domain/secretKind";
 import { valuesOf } from "../records/fields";
 import { type SecretResponse } from "../records/response";
-import { poll, type Run, untilEnd } from "../run";
+import { poll, untilEnd } from "../run/poll";
+import { type Run } from "../run/run";
 import { type Verdict } from "./evidence";
 import { marksOf } from "./marks";
-import { credentialsIn, type Memory, type State } from "./memory";
+import { credentialsIn, type Memory, type State } from "./state";
 import { type Learned } from "./findings";
 import { savedKeyAdvice } from "./messages";
 import { type Session } from "./session";

@@ -1,12 +1,13 @@
-import { InternalError, RekeyError, RequestError } from "../platform/errors";
-import { secretOf } from "../platform/secretKind";
+import { InternalError, RekeyError, RequestError } from "../domain/errors";
+import { secretOf } from "../domain/secretKind";
 import { type CredentialName } from "../records/fields";
-import { jsonText } from "../records/properties";
+import { jsonText } from "../pulumi/values";
 import { type SecretResponse } from "../records/response";
 import { type Desired, savesNone } from "./desired";
-import { type BeforeReset, identityIn, tokenOnly, type Verdict } from "./evidence";
+import { type BeforeReset, identityIn, type Verdict } from "./evidence";
+import { tokenOnly } from "./comparison";
 import { marksOf, namesIn } from "./marks";
-import { credentialsIn, type Memory, picked, type State } from "./memory";
+import { credentialsIn, type Memory, picked, type State } from "./state";
 import { type Finding, type Learned, type Rotated } from "./findings";
 import { unknownFailure } from "./messages";
 import { maySettle, type Reset } from "./plan";

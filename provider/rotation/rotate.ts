@@ -1,12 +1,12 @@
-import { RefusedError, RekeyError } from "../platform/errors";
-import { secretOf, type Subject } from "../platform/secretKind";
+import { RefusedError, RekeyError } from "../domain/errors";
+import { secretOf, type Subject } from "../domain/secretKind";
 import { valuesOf } from "../records/fields";
-import { type Run } from "../run";
+import { type Run } from "../run/run";
 import { tryRecipients } from "./ageFile";
 import { type Desired, formOf, programOf } from "./desired";
-import { adopted } from "./evidence";
+import { adopted } from "./comparison";
 import { canonicalTrigger, triggerMark } from "./marks";
-import { credentialsIn, type State } from "./memory";
+import { credentialsIn, type State } from "./state";
 import { type Learned, type Rotated } from "./findings";
 import { isReadFirst, type Plan, type Refusal } from "./plan";
 import { planRotation } from "./planRotation";

@@ -1,7 +1,7 @@
-import { InputError, RekeyError } from "../platform/errors";
-import { type SecretKind, type Subject } from "../platform/secretKind";
+import { InputError, RekeyError } from "../domain/errors";
+import { type SecretKind, type Subject } from "../domain/secretKind";
 import { idProblem, isSameId } from "../records/fields";
-import { isUnknown } from "../records/properties";
+import { isUnknown } from "../pulumi/values";
 import {
   type Claim,
   type Imported,
@@ -11,12 +11,12 @@ import {
   type Resource,
   type Result,
   type Schemas,
-} from "../resource";
-import { type Run } from "../run";
+} from "../resource/resource";
+import { type Run } from "../run/run";
 import { announce, noteRefresh, saidOf } from "./announcements";
 import { type Desired } from "./desired";
 import { type Rotated, told } from "./findings";
-import { type State, stateIn } from "./memory";
+import { type State, stateIn } from "./state";
 import { noticeAbout } from "./messages";
 import { type Plan } from "./plan";
 import { planRotation } from "./planRotation";

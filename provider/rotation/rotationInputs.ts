@@ -1,13 +1,13 @@
-import { hostTemplateProblem, portProblem } from "../platform/endpoint";
-import { canonical, ownerOf, type SecretKind, type Subject } from "../platform/secretKind";
+import { hostTemplateProblem, portProblem } from "../domain/endpoint";
+import { canonical, ownerOf, type SecretKind, type Subject } from "../domain/secretKind";
 import { isObject } from "../records/fields";
-import { isUnknown } from "../records/properties";
-import { type Claim, type InputProblem, type Schemas } from "../resource";
-import { type Run } from "../run";
+import { isUnknown } from "../pulumi/values";
+import { type Claim, type InputProblem, type Schemas } from "../resource/resource";
+import { type Run } from "../run/run";
 import { plainTextProblem } from "./access";
 import { recipientsProblem } from "./ageFile";
 import { type Desired } from "./desired";
-import { type Connection } from "./memory";
+import { type Connection } from "./state";
 import { isFuture, readDate, readInterval } from "./schedule";
 
 export function rotationInputs(schemas: Schemas) {

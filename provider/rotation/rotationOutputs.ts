@@ -1,11 +1,11 @@
-import { InternalError } from "../platform/errors";
-import { type SecretKind, secretOf, type Subject } from "../platform/secretKind";
-import { jsonText } from "../records/properties";
-import { type Resource, type Result } from "../resource";
-import { type Run } from "../run";
+import { InternalError } from "../domain/errors";
+import { type SecretKind, secretOf, type Subject } from "../domain/secretKind";
+import { jsonText } from "../pulumi/values";
+import { type Resource, type Result } from "../resource/resource";
+import { type Run } from "../run/run";
 import { accessOf, urlsOf } from "./access";
 import { type Desired } from "./desired";
-import { progressOf, type State, writeMemory } from "./memory";
+import { progressOf, type State, writeMemory } from "./state";
 import { type Plan } from "./plan";
 import { isChanged } from "./planRotation";
 import { dueAt } from "./schedule";

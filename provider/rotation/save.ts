@@ -1,12 +1,12 @@
-import { NotEncryptedError } from "../platform/errors";
-import { secretOf, type Subject } from "../platform/secretKind";
+import { NotEncryptedError } from "../domain/errors";
+import { secretOf, type Subject } from "../domain/secretKind";
 import { type CredentialName, type Credentials } from "../records/fields";
-import { jsonText } from "../records/properties";
-import { type Run } from "../run";
+import { jsonText } from "../pulumi/values";
+import { type Run } from "../run/run";
 import { urlsOf } from "./access";
 import { encrypt } from "./ageFile";
 import { marksOf, namesIn, saltedMark } from "./marks";
-import { credentialsIn, type Memory, type State, withoutValues } from "./memory";
+import { credentialsIn, type Memory, type State, withoutValues } from "./state";
 import { type Finding } from "./findings";
 import { type Session } from "./session";
 

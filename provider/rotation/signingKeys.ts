@@ -1,16 +1,12 @@
 import { type SecretResponse } from "../records/response";
 import { type Desired, formOf } from "./desired";
+import { afterDrift, afterHidden, afterSame, lost, stale } from "./comparison";
 import {
-  afterDrift,
-  afterHidden,
-  afterSame,
   type BeforeReset,
   confirmedMemory,
   countedReset,
   type Evidence,
-  lost,
   pendingReset,
-  stale,
   valuesIn,
   type Verdict,
 } from "./evidence";
@@ -23,7 +19,7 @@ import {
   type State,
   withFormer,
   withRecord,
-} from "./memory";
+} from "./state";
 import { type Learned } from "./findings";
 import { type Context, type Plan, type Question, type Refusal, type Reset } from "./plan";
 import { dueAt, isFuture, pastTime } from "./schedule";

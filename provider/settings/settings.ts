@@ -1,6 +1,6 @@
-import { SettingsError } from "../platform/errors";
-import { type SecretKind } from "../platform/secretKind";
-import { isLoopback } from "../platform/endpoint";
+import { SettingsError } from "../domain/errors";
+import { type SecretKind } from "../domain/secretKind";
+import { isLoopback } from "../domain/endpoint";
 import { type Preset, presetNamed, presets, publishPath, regionPrefix, usesLocalServer } from "./presets";
 import {
   environmentName,

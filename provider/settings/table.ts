@@ -1,7 +1,7 @@
 import { X509Certificate } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
 import type * as zod from "zod";
-import { hostTemplateProblem, isLoopback } from "../platform/endpoint";
+import { hostTemplateProblem, isLoopback } from "../domain/endpoint";
 import { pathPartProblem, didYouMean, orUndefined } from "../records/fields";
 
 /** One setting. Its checks, the schema, docs/reference.md and the doctor derive from this. */

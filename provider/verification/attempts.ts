@@ -1,12 +1,13 @@
 import { randomBytes } from "node:crypto";
-import { type Credential, credentialNoun, type ProbeEndpoint, shownEndpoint } from "../platform/endpoint";
-import { InputError, RequestError, SettingsError } from "../platform/errors";
+import { type Credential, credentialNoun, type ProbeEndpoint, shownEndpoint } from "../domain/endpoint";
+import { InputError, RequestError, SettingsError } from "../domain/errors";
 import { type RequestQueue } from "../platform/http";
-import { type ProbeRequest, type ProbeResult } from "../platform/probe";
-import { ownerOf, type Subject } from "../platform/secretKind";
+import { type ProbeRequest, type ProbeResult } from "../clients/probe";
+import { ownerOf, type Subject } from "../domain/secretKind";
 import { type AccessCredential, endpointOf } from "../rotation/access";
 import { saltedMark } from "../rotation/marks";
-import { poll, type Run } from "../run";
+import { poll } from "../run/poll";
+import { type Run } from "../run/run";
 import { type Target } from "./targets";
 
 /** Why a secret is not verified. */

@@ -1,8 +1,8 @@
-import { type Credential } from "../platform/endpoint";
-import { secretOf } from "../platform/secretKind";
+import { type Credential } from "../domain/endpoint";
+import { secretOf } from "../domain/secretKind";
 import { type AccessCredential } from "../rotation/access";
 import { saltedMark } from "../rotation/marks";
-import { type Run } from "../run";
+import { type Run } from "../run/run";
 import { withValue } from "./attempts";
 import { type Target } from "./targets";
 

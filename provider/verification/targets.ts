@@ -1,8 +1,8 @@
-import { databasePassword, kinds, ownerOf, type Subject } from "../platform/secretKind";
+import { databasePassword, kinds, ownerOf, type Subject } from "../domain/secretKind";
 import { isObject, isSet } from "../records/fields";
 import { type Access, type AccessCredential, restConnection, usernameFor } from "../rotation/access";
 import { type Desired } from "../rotation/desired";
-import { type Connection } from "../rotation/memory";
+import { type Connection } from "../rotation/state";
 
 /** One secret to verify. */
 export interface Target extends Access {

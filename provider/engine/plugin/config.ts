@@ -1,5 +1,5 @@
-import { withCode } from "../../platform/errors";
-import { type Properties, secret } from "../../records/properties";
+import { withCode } from "../../domain/errors";
+import { type Properties, secret } from "../../pulumi/values";
 import { environmentOfProvider, Settings } from "../../settings/settings";
 import { isCredential, type SettingName, settingNames, notASetting } from "../../settings/table";
 

@@ -1,7 +1,7 @@
-import { RequestError, type RequestFacts } from "../../platform/errors";
-import { type Properties, unknownValue, wrap, reveal, secretNames } from "../../records/properties";
-import { type AnyResource, type Notice, type Planned, secretOutputsOf } from "../../resource";
-import { type Run, startRun } from "../../run";
+import { RequestError, type RequestFacts } from "../../domain/errors";
+import { type Properties, unknownValue, wrap, reveal, secretNames } from "../../pulumi/values";
+import { type AnyResource, type Notice, type Planned, secretOutputsOf } from "../../resource/resource";
+import { type Run, startRun } from "../../run/run";
 import { unknownSettings } from "../../settings/table";
 import { fitsInError, InitError, ResourceHandler, type Saved } from "../adapter";
 import { callFunction } from "../functions";

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { InputError } from "../../../provider/platform/errors";
-import { type ClientEndpoint, restAddressOf } from "../../../provider/platform/endpoint";
-import { type Connection } from "../../../provider/rotation/memory";
+import { InputError } from "../../../provider/domain/errors";
+import { type ClientEndpoint, restAddressOf } from "../../../provider/domain/endpoint";
+import { type Connection } from "../../../provider/rotation/state";
 import { type Credentials } from "../../../provider/records/fields";
-import { databasePassword } from "../../../provider/platform/secretKind";
-import { type Run } from "../../../provider/run";
+import { databasePassword } from "../../../provider/domain/secretKind";
+import { type Run } from "../../../provider/run/run";
 import { isLost, type PlatformDoes, resetSecret, RotatedSecret } from "../../support/rotatedSecret";
 import { type Properties } from "../../support/wire";
 import { type FoundSetting } from "../../../provider/settings/table";

@@ -3,7 +3,7 @@ import { type Access } from "../../../provider/rotation/access";
 import { passwordRotationFleet } from "../../../provider/rotation/fleet";
 import { type FleetOutputs } from "../../../provider/rotation/fleetOutputs";
 import { type Desired } from "../../../provider/rotation/desired";
-import { type Properties, unknownValue } from "../../../provider/records/properties";
+import { type Properties, unknownValue } from "../../../provider/pulumi/values";
 import { Team } from "../../support/age";
 import { asShown, FakeRun, passwordRotation, rejected, type SavedRotation, unconfirmed } from "../../support/fakeRun";
 import { assertFields } from "../../support/results";

@@ -1,17 +1,17 @@
 import assert from "node:assert/strict";
 import { mock } from "node:test";
 import { Encrypter } from "age-encryption";
-import { queueToken, signingKeys } from "../../../provider/platform/secretKind";
+import { queueToken, signingKeys } from "../../../provider/domain/secretKind";
 import { type Credentials } from "../../../provider/records/fields";
-import { unknownValue } from "../../../provider/records/properties";
+import { unknownValue } from "../../../provider/pulumi/values";
 import { type SecretResponse } from "../../../provider/records/response";
-import { type PlatformClient } from "../../../provider/platformClient";
-import { type Resource } from "../../../provider/resource";
+import { type PlatformClient } from "../../../provider/run/platformClient";
+import { type Resource } from "../../../provider/resource/resource";
 import { saltedMark } from "../../../provider/rotation/marks";
-import { readMemory } from "../../../provider/rotation/memory";
+import { readMemory } from "../../../provider/rotation/state";
 import { type Desired } from "../../../provider/rotation/desired";
 import { rotationOf } from "../../../provider/rotation/rotation";
-import { type Platform } from "../../../provider/run";
+import { type Platform } from "../../../provider/run/run";
 import { Team } from "../../support/age";
 import { asShown, FakeRun, passwordRotation, rejected, type SavedRotation, unconfirmed } from "../../support/fakeRun";
 

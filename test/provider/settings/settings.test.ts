@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { SettingsError } from "../../../provider/platform/errors";
+import { SettingsError } from "../../../provider/domain/errors";
 import { Settings } from "../../../provider/settings/settings";
 import {
   environmentName,

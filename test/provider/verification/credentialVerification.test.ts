@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { type Credential } from "../../../provider/platform/endpoint";
-import { type ProbeRequest } from "../../../provider/platform/probe";
-import { RekeyError } from "../../../provider/platform/errors";
-import { databasePassword, secretOf } from "../../../provider/platform/secretKind";
+import { type Credential } from "../../../provider/domain/endpoint";
+import { type ProbeRequest } from "../../../provider/clients/probe";
+import { RekeyError } from "../../../provider/domain/errors";
+import { databasePassword, secretOf } from "../../../provider/domain/secretKind";
 import { saltedMark } from "../../../provider/rotation/marks";
 import {
   credentialVerification,

@@ -1,5 +1,3 @@
-import { orUndefined } from "./fields";
-
 /** Values between the engine and the host. */
 export type Properties = Record<string, unknown>;
 
@@ -24,8 +22,12 @@ export function isFaithful(text: string): boolean {
 
 /** Whether a value is unknown, or contains something that is. What JSON cannot hold, such as a function, is wrong. */
 export function isUnknown(value: unknown): boolean {
-  const written: string | undefined = orUndefined(() => JSON.stringify(value));
-  return written?.includes(`"${unknownValue}"`) ?? false;
+  try {
+    const written: string | undefined = JSON.stringify(value);
+    return written?.includes(`"${unknownValue}"`) ?? false;
+  } catch {
+    return false;
+  }
 }
 
 const signature = "4dabf18193072939515e22adb298388d";

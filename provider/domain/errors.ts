@@ -1,4 +1,11 @@
-import { type Delivery } from "./retry";
+/**
+ * Whether a request reached the platform:
+ * - `not sent`: it cannot have reached the platform;
+ * - `rejected`: the platform rejected it;
+ * - `maybe applied`: it may have reached the platform, and the result is unknown;
+ * - `responded`: the platform responded with 2xx.
+ */
+export type Delivery = "not sent" | "rejected" | "maybe applied" | "responded";
 
 /** The codes at the end of Rekey's error messages. docs/errors.md explains each of them. */
 export const errorCodes = [

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
-import { StateError } from "../platform/errors";
+import { StateError } from "../domain/errors";
 import { type CredentialName, credentialNames, type Credentials, isObject } from "../records/fields";
-import { jsonText } from "../records/properties";
+import { jsonText } from "../pulumi/values";
 import { type SecretResponse } from "../records/response";
 import { type Marks, newSalt, saltedMark } from "./marks";
 
@@ -97,7 +97,7 @@ export interface Connection {
 }
 
 /** The marks of what is in an age file, and of the file itself: one that was replaced or removed is not a copy. */
-export interface AgeFile {
+interface AgeFile {
   readonly has: readonly string[];
   readonly mark: string;
 }

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { didYouMean, idProblem, isObject, isSet, kindOf, pathPartProblem } from "./records/fields";
-import { isPulumiObject, isUnknown } from "./records/properties";
+import { didYouMean, idProblem, isObject, isSet, kindOf, pathPartProblem } from "../records/fields";
+import { isPulumiObject, isUnknown } from "../pulumi/values";
 
 export { z };
 

@@ -1,6 +1,6 @@
 import { type Socket } from "node:net";
 import { tryReadObject } from "../records/response";
-import { type ConnectionError, Connections, type ConnectionSettings } from "./connections";
+import { type ConnectionError, Connections, type ConnectionSettings } from "../platform/connections";
 import {
   type ClientEndpoint,
   type Credential,
@@ -9,12 +9,12 @@ import {
   type ProbeEndpoint,
   restAddressOf,
   shownEndpoint,
-} from "./endpoint";
-import { RequestError, type RequestFacts } from "./errors";
-import { whyNotSent } from "./failures";
-import { HttpRequester, type RequesterOptions, RequestQueue } from "./http";
-import { quote } from "./quote";
-import { type KnownSecrets } from "./redact";
+} from "../domain/endpoint";
+import { RequestError, type RequestFacts } from "../domain/errors";
+import { whyNotSent } from "../platform/failures";
+import { HttpRequester, type RequesterOptions, RequestQueue } from "../platform/http";
+import { quote } from "../platform/quote";
+import { type KnownSecrets } from "../platform/redact";
 
 /** What a server does with a credential; `words` are its own, without secrets, and `why` may be shown, too. */
 export type ProbeResult =
