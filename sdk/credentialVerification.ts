@@ -58,7 +58,11 @@ export class CredentialVerification extends DynamicResource {
    */
   declare readonly memory: pulumi.Output<string>;
 
-  constructor(name: string, args: CredentialVerificationArgs, options?: pulumi.CustomResourceOptions) {
+  constructor(
+    name: string,
+    args: CredentialVerificationArgs,
+    options?: pulumi.CustomResourceOptions,
+  ) {
     requireOutput(name, args.access);
     super("CredentialVerification", name, args, options);
   }

@@ -18,7 +18,8 @@ export interface DataSourceOptions {
    *
    * @default none
    */
-  dependsOn?: pulumi.Input<pulumi.Input<pulumi.Resource>[]> | pulumi.Input<pulumi.Resource> | undefined;
+  dependsOn?:
+    pulumi.Input<pulumi.Input<pulumi.Resource>[]> | pulumi.Input<pulumi.Resource> | undefined;
 }
 
 /** The arguments of `getFlowControlKey`. */
@@ -83,7 +84,9 @@ export interface GetFlowControlKeysResult {
  * const { keys } = await getFlowControlKeys({ search: "orders" });
  * ```
  */
-export function getFlowControlKeys(args: GetFlowControlKeysArgs = {}): Promise<GetFlowControlKeysResult> {
+export function getFlowControlKeys(
+  args: GetFlowControlKeysArgs = {},
+): Promise<GetFlowControlKeysResult> {
   return readNow("getFlowControlKeys", args);
 }
 
@@ -124,7 +127,9 @@ export function getGlobalParallelism(): Promise<GlobalParallelism> {
  * const parallelism = getGlobalParallelismOutput({ dependsOn: reset });
  * ```
  */
-export function getGlobalParallelismOutput(options?: DataSourceOptions): pulumi.Output<GlobalParallelism> {
+export function getGlobalParallelismOutput(
+  options?: DataSourceOptions,
+): pulumi.Output<GlobalParallelism> {
   return readAfter("getGlobalParallelism", {}, options);
 }
 
@@ -180,26 +185,40 @@ async function readNow<Result>(name: string, args: object): Promise<Result> {
     const monitor: object | undefined = pulumi.runtime.getMonitor();
     // Also that of another copy of @pulumi/pulumi.
     const isMocked = monitor !== undefined && Object.hasOwn(monitor, "mocks");
-    if (isMocked) return (await pulumi.runtime.invoke(`rekey:index:${name}`, { ...args })) as Result;
+    if (isMocked) {
+      return (await pulumi.runtime.invoke(`rekey:index:${name}`, { ...args })) as Result;
+    }
     return (await callFunction(name, platformOfRun(), args as Properties)) as Result;
   } catch (error) {
     if (!(error instanceof RekeyError)) throw error;
     const isInput = error instanceof InputError;
-    throw ending(isInput ? new InputError(error.property, error.reason, { of: name, afterReset: true }) : error);
+    throw ending(
+      isInput
+        ? new InputError(error.property, error.reason, { of: name, afterReset: true })
+        : error,
+    );
   }
 }
 
 /** Reads when the arguments are known and the resources are done; not while one is unknown, as in a preview. */
-function readAfter<Result>(name: string, args: object, { dependsOn }: DataSourceOptions = {}): pulumi.Output<Result> {
+function readAfter<Result>(
+  name: string,
+  args: object,
+  { dependsOn }: DataSourceOptions = {},
+): pulumi.Output<Result> {
   const done = pulumi.output(dependsOn).apply(allDone);
-  return pulumi.all([pulumi.output<object>(args), done]).apply(([known]) => readNow<Result>(name, known));
+  return pulumi
+    .all([pulumi.output<object>(args), done])
+    .apply(([known]) => readNow<Result>(name, known));
 }
 
 /**
  * Resolves when resources are done, including the children of components. In a preview it is unknown if one is unknown.
  * `pulumi.output(resource)` does not wait for resources.
  */
-function allDone(resources: pulumi.Unwrap<pulumi.Resource[]> | pulumi.Resource = []): pulumi.Output<unknown> {
+function allDone(
+  resources: pulumi.Unwrap<pulumi.Resource[]> | pulumi.Resource = [],
+): pulumi.Output<unknown> {
   return pulumi.all((Array.isArray(resources) ? resources : [resources]).map(done));
 }
 
@@ -210,7 +229,9 @@ function done(resource: pulumi.Resource): pulumi.Output<unknown> {
     return pulumi.all([resource.urn, resource.id, resetCount]);
   }
   const component = resource as Component;
-  return pulumi.all([component.urn, component.__data]).apply(() => allDone([...(component.__childResources ?? [])]));
+  return pulumi
+    .all([component.urn, component.__data])
+    .apply(() => allDone([...(component.__childResources ?? [])]));
 }
 
 /** What Pulumi's types do not declare of a component. */

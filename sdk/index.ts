@@ -13,7 +13,12 @@ export { type FlowControlKey, type GlobalParallelism } from "../provider/records
 export { type IndexRecord, type QueueUserRecord } from "../provider/records/otherSecrets";
 export { type FleetCredentials, type FleetDatabase } from "../provider/rotation/fleetOutputs";
 export { type ResetReason, type Outcome } from "../provider/rotation/state";
-export { type ConnectionArgs, type Rotation, type RotationArgs, type TriggerArgs } from "./rotation";
+export {
+  type ConnectionArgs,
+  type Rotation,
+  type RotationArgs,
+  type TriggerArgs,
+} from "./rotation";
 // These export only what is public.
 export * from "./credentialVerification";
 export * from "./dataSources";

@@ -1,7 +1,13 @@
 import * as pulumi from "@pulumi/pulumi";
 import { type ErrorCode, RekeyError } from "../provider/domain/errors";
 import { Settings } from "../provider/settings/settings";
-import { isCredential, settingKey, settingNames, plainText, unknownSettings } from "../provider/settings/table";
+import {
+  isCredential,
+  settingKey,
+  settingNames,
+  plainText,
+  unknownSettings,
+} from "../provider/settings/table";
 
 /**
  * Keeps one value for each run of a Pulumi program. With the Automation API's inline programs and in tests, several
@@ -31,7 +37,9 @@ export function settingsOfProgram(): Settings {
  */
 export const warnOfSettings = perRun((): void => {
   const settings = settingsOfProgram();
-  const { isConfigSecret } = pulumi.runtime as unknown as { isConfigSecret: (key: string) => boolean };
+  const { isConfigSecret } = pulumi.runtime as unknown as {
+    isConfigSecret: (key: string) => boolean;
+  };
   const plain = settingNames.filter((name) => {
     const found = settings.find(name);
     const isStored = found?.source === "configuration" && isCredential(name, found.value);
@@ -55,7 +63,9 @@ export function runError(code: ErrorCode, text: string): RekeyError {
  */
 export function ending<E extends Error>(error: E): E {
   error.stack = "";
-  if (!process.listeners("rejectionHandled").includes(expected)) process.on("rejectionHandled", expected);
+  if (!process.listeners("rejectionHandled").includes(expected)) {
+    process.on("rejectionHandled", expected);
+  }
   return Object.defineProperty(error, "__pulumiRunError", { value: true });
 }
 

@@ -159,7 +159,9 @@ export abstract class Rotation extends DynamicResource {
         `${of}: the last reset was not confirmed. The secret may have been changed, and the credentials in this stack are the former ones. ${outputsAreFormer} Run \`up\` again: it settles the reset, or says what to do.`,
       );
     });
-    const names = secretOutputsOf(resourceOf(type)).filter((output) => output !== "memory" && output !== "access");
+    const names = secretOutputsOf(resourceOf(type)).filter(
+      (output) => output !== "memory" && output !== "access",
+    );
     guard(this, of, { names, saveCredentials: args.saveCredentials, current });
   }
 }

@@ -91,13 +91,21 @@ export class InputError extends RekeyError {
     { of, afterReset = false }: { readonly of?: string; readonly afterReset?: boolean } = {},
   ) {
     const advice = afterReset ? resetsAreSaved : "Nothing was sent. Correct it, then run again.";
-    super("REKEY_INPUT_INVALID", `${of === undefined ? "" : `${of}: `}${property} ${reason}. ${advice}`, "not sent");
+    super(
+      "REKEY_INPUT_INVALID",
+      `${of === undefined ? "" : `${of}: `}${property} ${reason}. ${advice}`,
+      "not sent",
+    );
   }
 }
 
 /** A saved state that is damaged. Nothing was sent. */
 export class StateError extends RekeyError {
-  constructor({ output, reason, advice }: Readonly<Record<"output" | "reason" | "advice", string>>) {
+  constructor({
+    output,
+    reason,
+    advice,
+  }: Readonly<Record<"output" | "reason" | "advice", string>>) {
     const text = `The saved output ${output} ${reason}: the state is damaged. Nothing was sent. ${advice}`;
     super("REKEY_STATE_UNREADABLE", text, "not sent");
   }
@@ -140,7 +148,9 @@ export interface RequestFacts {
 
 /** What an error says about what went wrong. */
 export interface RequestProblem
-  extends Pick<RequestError, "happened" | "advice">, Partial<Pick<RequestError, "code" | "status" | "words">> {}
+  extends
+    Pick<RequestError, "happened" | "advice">,
+    Partial<Pick<RequestError, "code" | "status" | "words">> {}
 
 const codes = {
   "not sent": "REKEY_NOT_SENT",
@@ -164,11 +174,19 @@ export class RequestError extends RekeyError {
   /** The platform's own words, without secrets; undefined if the response is not a JSON object, as that of a proxy. */
   readonly words?: string | undefined;
 
-  constructor(delivery: Delivery, { purpose, method, url, consequences }: RequestFacts, problem: RequestProblem) {
+  constructor(
+    delivery: Delivery,
+    { purpose, method, url, consequences }: RequestFacts,
+    problem: RequestProblem,
+  ) {
     const { code = codes[delivery], happened, advice, status, words } = problem;
     const { unchanged, unknown = unchanged } = consequences;
     const consequence = delivery === "maybe applied" ? unknown : unchanged;
-    super(code, `Could not ${purpose}: ${happened} (${method} ${url}). ${consequence} ${advice}`, delivery);
+    super(
+      code,
+      `Could not ${purpose}: ${happened} (${method} ${url}). ${consequence} ${advice}`,
+      delivery,
+    );
     this.method = method;
     this.url = url;
     this.happened = happened;

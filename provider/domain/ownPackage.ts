@@ -1,5 +1,8 @@
 /** The manifest of this package. It is read from the package itself, wherever that is installed or linked. */
-export function ownManifest(): { readonly version: string; readonly engines: { readonly node: string } } {
+export function ownManifest(): {
+  readonly version: string;
+  readonly engines: { readonly node: string };
+} {
   return require("pulumi-rekey/package.json") as ReturnType<typeof ownManifest>;
 }
 

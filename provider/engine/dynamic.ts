@@ -16,7 +16,9 @@ type Provider = Required<dynamic.ResourceProvider<Properties, Properties>>;
 type ProviderName = Uncapitalize<ResourceType>;
 
 /** The providers of all dynamic resources, by type. They share one run, which the first call of `configure` starts. */
-export function createProviders(start: (settings: Settings) => Run): Record<ProviderName, Provider> {
+export function createProviders(
+  start: (settings: Settings) => Run,
+): Record<ProviderName, Provider> {
   let run: Run | undefined;
 
   function started(): Run {
@@ -27,7 +29,9 @@ export function createProviders(start: (settings: Settings) => Run): Record<Prov
   }
 
   function show(notices: readonly Notice[]): void {
-    for (const { text, isWarning } of notices) started().options.log(isWarning ? `warning: ${text}` : text);
+    for (const { text, isWarning } of notices) {
+      started().options.log(isWarning ? `warning: ${text}` : text);
+    }
   }
 
   function providerOf(resource: AnyResource): Provider {
@@ -85,7 +89,9 @@ export function createProviders(start: (settings: Settings) => Run): Record<Prov
  * A call as `reporting`. The engine shows its error; Pulumi's host prints it, too, as `${error}: ${error.stack}`. Of an
  * error for the user, only a pointer is left there.
  */
-function reportingOnce<A extends unknown[], T>(call: (...args: A) => T | Promise<T>): (...args: A) => Promise<T> {
+function reportingOnce<A extends unknown[], T>(
+  call: (...args: A) => T | Promise<T>,
+): (...args: A) => Promise<T> {
   const reported = reporting(call);
   return async (...args) => {
     try {
@@ -120,5 +126,8 @@ export const {
     endWhenIdle();
   };
   const watch = address === undefined ? undefined : new EngineWatch(address, onGone);
-  return startRun(settings, { requireEngine: watch && ((facts) => watch.requireEngine(facts)), end: runEnd.signal });
+  return startRun(settings, {
+    requireEngine: watch && ((facts) => watch.requireEngine(facts)),
+    end: runEnd.signal,
+  });
 });

@@ -45,7 +45,9 @@ export function unsupportedNode(version = process.versions.node): string | undef
     .engines.node.split(" || ")
     .some((range) => isInRange(version, range));
   const needed = oldestNodes().map((oldest) => `${oldest}+`);
-  return isSupported ? undefined : `Node ${version} is too old: pulumi-rekey needs Node ${needed.join(" or ")}`;
+  return isSupported
+    ? undefined
+    : `Node ${version} is too old: pulumi-rekey needs Node ${needed.join(" or ")}`;
 }
 
 /** @param range `^20.19.0` or `>=22.12.0` */

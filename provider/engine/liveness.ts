@@ -134,12 +134,16 @@ export function endWhenIdle(): void {
  */
 export function ignoreUnreadOutput(): void {
   // Once, although a process may have many runs.
-  for (const stream of [process.stdout, process.stderr]) stream.off("error", ignore).on("error", ignore);
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.off("error", ignore).on("error", ignore);
+  }
 }
 
 const ignore = (): void => undefined;
 
 /** The engine's address, the last argument of the host process, after switches for logs; undefined outside a host. */
 export function engineAddress(): string | undefined {
-  return process.argv.slice(-1).find((argument) => /^(\[[0-9a-fA-F:]+\]|[\w.-]+):\d+$/.test(argument));
+  return process.argv
+    .slice(-1)
+    .find((argument) => /^(\[[0-9a-fA-F:]+\]|[\w.-]+):\d+$/.test(argument));
 }

@@ -32,7 +32,9 @@ export class SharedReads {
     return readOnce(turn, `key ${key}`, async () => {
       // A list that is read anyway contains the key too.
       const worthwhile = turn.reads.size > maxSingleReads || turn.reads.has(everything);
-      const listed = worthwhile ? await readOnce(turn, "list by key", () => this.#byKey(turn)) : undefined;
+      const listed = worthwhile
+        ? await readOnce(turn, "list by key", () => this.#byKey(turn))
+        : undefined;
       return listed?.get(key) ?? this.flowControl.get(key);
     });
   }
@@ -44,7 +46,9 @@ export class SharedReads {
 
   /** As `FlowControl.globalParallelism`. */
   globalParallelism(): Promise<GlobalParallelism> {
-    return readOnce(this.#currentTurn(), "global parallelism", () => this.flowControl.globalParallelism());
+    return readOnce(this.#currentTurn(), "global parallelism", () =>
+      this.flowControl.globalParallelism(),
+    );
   }
 
   /**
@@ -70,7 +74,8 @@ export class SharedReads {
   }
 
   #currentTurn(): Turn {
-    const end = () => new Promise<void>((resolve) => setImmediate(() => resolve((this.#turn = undefined))));
+    const end = () =>
+      new Promise<void>((resolve) => setImmediate(() => resolve((this.#turn = undefined))));
     return (this.#turn ??= { end: end(), reads: new Map() });
   }
 }

@@ -13,7 +13,11 @@ export interface ListedRecord extends Readonly<Record<string, unknown>> {}
  *
  * @see docs/interface.md#list-what-an-account-has
  */
-export async function listAccount(requester: Requester, kind: SecretKind, path: string): Promise<ListedRecord[]> {
+export async function listAccount(
+  requester: Requester,
+  kind: SecretKind,
+  path: string,
+): Promise<ListedRecord[]> {
   const { response, entries } = await listEntries(requester, kind, path);
   const { listed = {}, id: idField = "id" } = kind.table;
   const ids = new Set<unknown>();
@@ -26,7 +30,9 @@ export async function listAccount(requester: Requester, kind: SecretKind, path: 
     const record = recordIn<typeof listed>(response, listed, shown, at);
     const id = record[idField];
     if (id === undefined) throw unusable(response, `cannot be read (${at}it has no ${idField})`);
-    if (ids.has(id)) throw unusable(response, `cannot be read (${at}it has the same ${idField} as another one)`);
+    if (ids.has(id)) {
+      throw unusable(response, `cannot be read (${at}it has the same ${idField} as another one)`);
+    }
     ids.add(id);
     return record;
   });
@@ -35,7 +41,11 @@ export async function listAccount(requester: Requester, kind: SecretKind, path: 
 }
 
 /** Whether a list shows an empty token, as Upstash does for an API key that is read-only. */
-export async function showsEmptyToken(requester: Requester, kind: SecretKind, path: string): Promise<boolean> {
+export async function showsEmptyToken(
+  requester: Requester,
+  kind: SecretKind,
+  path: string,
+): Promise<boolean> {
   const { entries } = await listEntries(requester, kind, path);
   requester.secrets.add(nestedCredentials(entries));
   return entries.some((sent) => isObject(sent) && sent["token"] === "");

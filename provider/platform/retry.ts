@@ -2,7 +2,9 @@ import { type Delivery } from "../domain/errors";
 
 /** The delivery of a request with a response that is not 2xx. */
 export function deliveryOfFailure(status: number): "rejected" | "maybe applied" {
-  return status >= 300 && status < 500 && status !== 303 && status !== 408 ? "rejected" : "maybe applied";
+  return status >= 300 && status < 500 && status !== 303 && status !== 408
+    ? "rejected"
+    : "maybe applied";
 }
 
 /** A failed attempt of a request. */

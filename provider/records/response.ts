@@ -37,13 +37,17 @@ export interface SecretResponse {
  *
  * @see docs/interface.md#the-database-record
  */
-export function readSecretResponse(table: RecordTable, jsonText: string): SecretResponse | undefined {
+export function readSecretResponse(
+  table: RecordTable,
+  jsonText: string,
+): SecretResponse | undefined {
   const sent = tryReadJson(jsonText);
   if (!isObject(sent)) return undefined;
   const { record, exactIntegers, problems, others } = readRecord(table.fields, sent);
   const { credentials, credentialProblems, unclaimed } = takeCredentials(table, others);
   // Other objects, such as errors, may share a field or two with a record.
-  const isNamed = (table.id !== undefined && table.id in record) || Object.keys(credentials).length > 0;
+  const isNamed =
+    (table.id !== undefined && table.id in record) || Object.keys(credentials).length > 0;
   if (!isNamed && Object.keys(record).length < fewestFields) return undefined;
   const otherFields = orUndefined(() => stringify(unclaimed));
   return {
@@ -52,7 +56,9 @@ export function readSecretResponse(table: RecordTable, jsonText: string): Secret
     exactIntegers,
     ...(otherFields !== undefined && otherFields !== "{}" && { otherFields }),
     problems: [
-      ...(otherFields === undefined ? ["something in the response: nested too deeply, and left out"] : []),
+      ...(otherFields === undefined
+        ? ["something in the response: nested too deeply, and left out"]
+        : []),
       ...credentialProblems,
       ...problems,
     ],
@@ -155,11 +161,14 @@ export function readRecord<F extends Fields>(fields: F, sent: Record<string, unk
 
 const isText = (value: unknown): value is string => typeof value === "string";
 /** At most as long as the largest number. */
-const isLarge = (value: unknown) => value instanceof LosslessNumber && /^-?\d{1,308}$/.test(value.value);
+const isLarge = (value: unknown) =>
+  value instanceof LosslessNumber && /^-?\d{1,308}$/.test(value.value);
 const cannotBeSaved = "a value that Pulumi cannot save unchanged";
 
 /** The values of each kind. Not zod, for speed: a record has forty fields, and a fleet a thousand records. */
-const fieldKinds: Readonly<Record<Kind, readonly [what: string, isOne: (value: unknown) => boolean]>> = {
+const fieldKinds: Readonly<
+  Record<Kind, readonly [what: string, isOne: (value: unknown) => boolean]>
+> = {
   integer: ["an integer", (value) => Number.isSafeInteger(value) || isLarge(value)],
   text: ["a string", isText],
   flag: ["true or false", (value) => typeof value === "boolean"],
@@ -186,7 +195,9 @@ export function tryReadJson(jsonText: string): unknown {
   const value = orUndefined((): unknown => JSON.parse(jsonText));
   if (value === undefined || isReadExactly(value, jsonText)) return value;
   // At some thousand levels, the exact reader overflows the stack.
-  return orUndefined(() => parse(jsonText, undefined, { parseNumber, onDuplicateKey: lastOf })) ?? value;
+  return (
+    orUndefined(() => parse(jsonText, undefined, { parseNumber, onDuplicateKey: lastOf })) ?? value
+  );
 }
 
 /** Whether `JSON.parse`, which is several times as fast as the exact reader, lost nothing, as of most texts. */

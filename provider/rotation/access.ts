@@ -73,7 +73,11 @@ export function accessOf(subject: Subject, state: State, run: Run): Access | und
 }
 
 /** Where the credentials of a secret are tried. */
-function placeOf(subject: Subject, state: State, run: Run): Pick<Access, "record" | "connection" | "restUrl"> {
+function placeOf(
+  subject: Subject,
+  state: State,
+  run: Run,
+): Pick<Access, "record" | "connection" | "restUrl"> {
   if (!subject.kind.connects) return { restUrl: urlsOf(subject, state, run).restUrl };
   const { memory, record } = state;
   const { endpoint, port, tls } = record ?? {};
@@ -85,7 +89,10 @@ function placeOf(subject: Subject, state: State, run: Run): Pick<Access, "record
 }
 
 /** The user of a password, if the program sets one. */
-function accessCredential({ name, mark, username }: KnownCredential, databaseId: string): AccessCredential {
+function accessCredential(
+  { name, mark, username }: KnownCredential,
+  databaseId: string,
+): AccessCredential {
   const isNamed = name === "password" && username !== undefined;
   return {
     // The identities of all kinds that can be tried are such names.
@@ -99,10 +106,17 @@ function accessCredential({ name, mark, username }: KnownCredential, databaseId:
  * The URLs with which the credentials of a state are used, as far as they are known. Those of a database are secret:
  * the one for clients of Redis, and that of the REST interface, which has the port of HTTPS.
  */
-export function urlsOf({ kind, id }: Subject, { record = {}, memory, password, restToken }: State, { options }: Run) {
+export function urlsOf(
+  { kind, id }: Subject,
+  { record = {}, memory, password, restToken }: State,
+  { options }: Run,
+) {
   const { settings } = options;
   if (!kind.connects) {
-    return { connectionUrl: undefined, restUrl: kind.restUrl?.(record, settings.preset?.indexHost) };
+    return {
+      connectionUrl: undefined,
+      restUrl: kind.restUrl?.(record, settings.preset?.indexHost),
+    };
   }
   const { connection = {} } = memory;
   const at = (given: Connection) =>
@@ -110,7 +124,9 @@ export function urlsOf({ kind, id }: Subject, { record = {}, memory, password, r
   const endpoint = password === undefined ? undefined : at(connection);
   const rest = restToken === undefined ? undefined : at(restConnection(connection));
   return {
-    connectionUrl: endpoint && connectionUrl(endpoint, usernameFor({ databaseId: id }, connection), password ?? ""),
+    connectionUrl:
+      endpoint &&
+      connectionUrl(endpoint, usernameFor({ databaseId: id }, connection), password ?? ""),
     restUrl: rest && `https://${hostInUrl(rest.host)}`,
   };
 }
@@ -121,7 +137,11 @@ export function restConnection({ host }: Connection): Connection {
 }
 
 /** The URL with which a client of Redis connects and authenticates. */
-export function connectionUrl(endpoint: ClientEndpoint, username: string, password: string): string {
+export function connectionUrl(
+  endpoint: ClientEndpoint,
+  username: string,
+  password: string,
+): string {
   const credentials = [username, password].map(encodeURIComponent).join(":");
   return addressOf(endpoint).replace("://", () => `://${credentials}@`);
 }
@@ -153,13 +173,19 @@ export function endpointOf(
   return { host: hostWithoutBrackets(host), port, tls };
 }
 
-function hostOf(database: LocatedDatabase, given: string | undefined, setting: FoundSetting | undefined): string {
+function hostOf(
+  database: LocatedDatabase,
+  given: string | undefined,
+  setting: FoundSetting | undefined,
+): string {
   const { databaseId, record } = database;
   const endpoint = record?.endpoint;
   const template = given ?? setting?.value ?? "{endpoint}";
   if (!endpoint) {
     const needsEndpoint = template.includes("{endpoint}");
-    if (needsEndpoint) refuse("host", `${unknownFor(database)} Set host or rekey:databaseHost without {endpoint}`);
+    if (needsEndpoint) {
+      refuse("host", `${unknownFor(database)} Set host or rekey:databaseHost without {endpoint}`);
+    }
     return template.replaceAll("{id}", () => databaseId);
   }
   // A preset completes a short slug. Other templates are used as they are written.
@@ -189,10 +215,14 @@ export function plainTextProblem(
 ): string | undefined {
   // A preset completes a short slug only: the host of the record may be this machine.
   const template = host ?? (setting?.source === "preset" ? undefined : setting?.value);
-  return typeof template === "string" && !canBeLoopback(template) ? tlsProblem(template, tls) : undefined;
+  return typeof template === "string" && !canBeLoopback(template)
+    ? tlsProblem(template, tls)
+    : undefined;
 }
 
 /** Whether a host with `{endpoint}` or `{id}` in it can be this machine. */
 function canBeLoopback(template: string): boolean {
-  return ["localhost", "1"].some((value) => isLoopback(template.replace(/\{(endpoint|id)\}/g, value)));
+  return ["localhost", "1"].some((value) =>
+    isLoopback(template.replace(/\{(endpoint|id)\}/g, value)),
+  );
 }

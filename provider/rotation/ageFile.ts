@@ -18,7 +18,11 @@ export async function encrypt(text: string, recipients: readonly string[]): Prom
 }
 
 /** Encrypts an empty text for the recipients, so that an unusable one is found before anything is sent. */
-export async function tryRecipients(subject: Subject, { encryptFor }: Form, run: Run): Promise<void> {
+export async function tryRecipients(
+  subject: Subject,
+  { encryptFor }: Form,
+  run: Run,
+): Promise<void> {
   if (encryptFor === undefined) return;
   const { triedRecipients } = run.shared;
   const key = encryptFor.join();

@@ -6,7 +6,15 @@ import { type Finding, type Learned } from "./findings";
 import { type Marks, marksOf, namesIn, triggerMark } from "./marks";
 import { type Context } from "./plan";
 import { isFuture } from "./schedule";
-import { emptyMemory, isSame, progressOf, type State, withFormer, withoutValues, withRecord } from "./state";
+import {
+  emptyMemory,
+  isSame,
+  progressOf,
+  type State,
+  withFormer,
+  withoutValues,
+  withRecord,
+} from "./state";
 
 /** A read that shows a former credential changes nothing. */
 export function stale(saved: State): Learned {
@@ -32,11 +40,18 @@ export function afterHidden(saved: State, read: SecretResponse, context: Context
 }
 
 /** The secret is unchanged; other credentials of its record may be new, or shown for the first time. */
-export function afterSame(saved: State, read: SecretResponse, shown: Marks, context: Context): Learned {
+export function afterSame(
+  saved: State,
+  read: SecretResponse,
+  shown: Marks,
+  context: Context,
+): Learned {
   const { memory } = saved;
   const { current } = memory;
   const known = namesIn(current);
-  const changed = known.filter((name) => shown[name] !== undefined && shown[name] !== current[name]);
+  const changed = known.filter(
+    (name) => shown[name] !== undefined && shown[name] !== current[name],
+  );
   const missing = known.filter((name) => shown[name] === undefined);
   const state: State = {
     ...withRecord(saved, read),
@@ -44,12 +59,20 @@ export function afterSame(saved: State, read: SecretResponse, shown: Marks, cont
     otherFields: read.otherFields,
     memory: { ...memory, current: { ...current, ...shown }, isUnread: undefined },
   };
-  const findings = [...found("drift", [...changed, ...changedFields(saved, read)]), ...hidden(missing)];
+  const findings = [
+    ...found("drift", [...changed, ...changedFields(saved, read)]),
+    ...hidden(missing),
+  ];
   return { state: withCreationTime(state, context), findings };
 }
 
 /** Someone else has changed the secret, or it was not known before. */
-export function afterDrift(saved: State, read: SecretResponse, shown: Marks, context: Context): Learned {
+export function afterDrift(
+  saved: State,
+  read: SecretResponse,
+  shown: Marks,
+  context: Context,
+): Learned {
   const { memory } = saved;
   const { kind } = context;
   const known = knownCredential(kind, memory.current, memory);
@@ -74,7 +97,11 @@ export function afterDrift(saved: State, read: SecretResponse, shown: Marks, con
 }
 
 /** The state of a secret that is adopted without a reset. */
-export function adopted(desired: Desired, read: SecretResponse | undefined, context: Context): Learned {
+export function adopted(
+  desired: Desired,
+  read: SecretResponse | undefined,
+  context: Context,
+): Learned {
   const memory = emptyMemory(context.now);
   const { credentials = {} } = read ?? {};
   const current = marksOf(memory, credentials);

@@ -6,7 +6,14 @@ import { type Learned } from "./findings";
 import { type Marks, triggerMark } from "./marks";
 import { type Context, type Reset } from "./plan";
 import { readDate } from "./schedule";
-import { type KnownCredential, type Memory, type PendingReset, type State, withoutValues, withRecord } from "./state";
+import {
+  type KnownCredential,
+  type Memory,
+  type PendingReset,
+  type State,
+  withoutValues,
+  withRecord,
+} from "./state";
 
 /**
  * What a record proves about the credential by which it is compared:
@@ -27,7 +34,12 @@ export interface Evidence {
    *
    * @param responses its own, unless that was lost, and that of a read after it
    */
-  confirmed(unconfirmed: State, responses: readonly SecretResponse[], generatedAt: string, context: Context): State;
+  confirmed(
+    unconfirmed: State,
+    responses: readonly SecretResponse[],
+    generatedAt: string,
+    context: Context,
+  ): State;
   /** The state after a read, also while a reset is pending. What is masked or missing is not shown, not gone. */
   afterRead(saved: State, read: SecretResponse, context: Context): Learned;
 }
@@ -41,7 +53,10 @@ export interface BeforeReset {
 }
 
 /** The credential by which a record with these marks can be compared. */
-export function identityIn({ identities }: SecretKind, marks: Marks | Credentials): CredentialName | undefined {
+export function identityIn(
+  { identities }: SecretKind,
+  marks: Marks | Credentials,
+): CredentialName | undefined {
   return identities.find((name) => marks[name] !== undefined);
 }
 
@@ -93,7 +108,11 @@ export function valuesIn(responses: readonly SecretResponse[]): Credentials {
 }
 
 /** The state after a confirmed reset, without the values that it has replaced. */
-export function countedReset(unconfirmed: State, responses: readonly SecretResponse[], rotatedAt: string): State {
+export function countedReset(
+  unconfirmed: State,
+  responses: readonly SecretResponse[],
+  rotatedAt: string,
+): State {
   const empty: State = { ...withoutValues(unconfirmed), otherFields: undefined, problems: [] };
   return {
     ...responses.reduce(withRecord, empty),

@@ -62,7 +62,10 @@ const texts = {
 const ordinary: readonly Finding["kind"][] = ["settled", "drift", "tokenOnly"];
 
 export function told({ kind: finding, names = [], why = "" }: Finding, kind: SecretKind): Said {
-  return { text: texts[finding]({ kind, names: names.join(", "), why }), isWarning: !ordinary.includes(finding) };
+  return {
+    text: texts[finding]({ kind, names: names.join(", "), why }),
+    isWarning: !ordinary.includes(finding),
+  };
 }
 
 /** A text about one secret, or about all of a fleet for which it is the same, without the subject. */

@@ -17,7 +17,14 @@ import { type Learned } from "./findings";
 import { type Marks, marksOf } from "./marks";
 import { type Context, maySettle, type Reset } from "./plan";
 import { pastTime } from "./schedule";
-import { emptyMemory, type Memory, type PendingReset, type State, withFormer, withRecord } from "./state";
+import {
+  emptyMemory,
+  type Memory,
+  type PendingReset,
+  type State,
+  withFormer,
+  withRecord,
+} from "./state";
 
 /** The evidence of a secret that a reset replaces by another one. */
 export const recordEvidence: Evidence = {
@@ -36,13 +43,20 @@ function compareRecord(memory: Memory, shown: Marks, { kind }: Context): Verdict
   return pending ? "former" : "current";
 }
 
-function withPendingReset({ state, read }: BeforeReset, desired: Desired, due: Reset, context: Context): State {
+function withPendingReset(
+  { state, read }: BeforeReset,
+  desired: Desired,
+  due: Reset,
+  context: Context,
+): State {
   const { kind } = context;
   const memory = state?.memory ?? { ...emptyMemory(context.now), ...programOf(desired) };
   const shown = marksOf(memory, read?.credentials ?? {});
   const identity = memory.identity ?? identityIn(kind, shown);
   const isCurrentKnown =
-    identity !== undefined && shown[identity] !== undefined && !memory.former.includes(shown[identity]);
+    identity !== undefined &&
+    shown[identity] !== undefined &&
+    !memory.former.includes(shown[identity]);
   return {
     ...(state ?? newState(memory, read)),
     memory: {
@@ -52,7 +66,8 @@ function withPendingReset({ state, read }: BeforeReset, desired: Desired, due: R
       identity,
       // What a read shows just before a reset is replaced by it, whether or not it was known.
       former: withFormer(memory, identityMarks(kind, shown), memory.current),
-      replaced: knownCredential(kind, memory.current, memory) ?? knownCredential(kind, shown, memory),
+      replaced:
+        knownCredential(kind, memory.current, memory) ?? knownCredential(kind, shown, memory),
       form: formOf(desired),
     },
   };
@@ -94,16 +109,28 @@ function afterRecordRead(saved: State, read: SecretResponse, context: Context): 
   const verdict = compareRecord(memory, shown, context);
   if (memory.pending) {
     const isSettled = verdict === "new" && maySettle(memory, context);
-    return isSettled ? settled(saved, memory.pending, read, context) : { state: saved, findings: [] };
+    return isSettled
+      ? settled(saved, memory.pending, read, context)
+      : { state: saved, findings: [] };
   }
   if (verdict === "former") return stale(saved);
   if (verdict === "hidden") return afterHidden(saved, read, context);
-  return verdict === "current" ? afterSame(saved, read, shown, context) : afterDrift(saved, read, shown, context);
+  return verdict === "current"
+    ? afterSame(saved, read, shown, context)
+    : afterDrift(saved, read, shown, context);
 }
 
 /** A read shows the result of the pending reset. */
-function settled(saved: State, pending: PendingReset, read: SecretResponse, context: Context): Learned {
+function settled(
+  saved: State,
+  pending: PendingReset,
+  read: SecretResponse,
+  context: Context,
+): Learned {
   const generatedAt = pastTime(pending.firstSentAt, context.now);
   const state = confirmedReset(saved, [read], generatedAt, context);
-  return { state, findings: [{ kind: "settled" }, ...lost(saved.memory.current, state.memory.current)] };
+  return {
+    state,
+    findings: [{ kind: "settled" }, ...lost(saved.memory.current, state.memory.current)],
+  };
 }

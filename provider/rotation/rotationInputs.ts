@@ -18,7 +18,9 @@ export function rotationInputs(schemas: Schemas) {
     rotatedSince: z.string(expected("a date written as a string")).superRefine(attempt(readDate)),
     initialRotation: flag,
     saveCredentials: flag,
-    encryptFor: z.array(z.unknown(), expected("a list of age recipients")).superRefine(refuseIf(recipientsProblem)),
+    encryptFor: z
+      .array(z.unknown(), expected("a list of age recipients"))
+      .superRefine(refuseIf(recipientsProblem)),
   };
 }
 
@@ -27,12 +29,17 @@ export function connectionInput({ z, refuseIf, expected, flag, checkTable }: Sch
   const text = z.string(expected("a string"));
   const host = text.superRefine(refuseIf(hostTemplateProblem));
   const port = z.number(expected("a number")).superRefine(refuseIf(portProblem));
-  const schemas = { host, port, tls: flag, username: text } satisfies Record<keyof Connection, unknown>;
+  const schemas = { host, port, tls: flag, username: text } satisfies Record<
+    keyof Connection,
+    unknown
+  >;
   const problemOf = (given: object) => {
     const [wrong] = checkTable({ required: [], schemas }, { ...given });
     return wrong && `has a ${wrong.property} that ${wrong.problem}`;
   };
-  return { connection: z.custom<object>(isObject, expected("an object")).superRefine(refuseIf(problemOf)) };
+  return {
+    connection: z.custom<object>(isObject, expected("an object")).superRefine(refuseIf(problemOf)),
+  };
 }
 
 export function intervalOf({ z, attempt, expected }: Schemas, orZero: boolean) {
@@ -51,10 +58,16 @@ export function rotationProblems(
     // A wrong setting is reported before anything is sent.
     const setting = run.options.settings.databaseHost;
     const problem = isUnknown(connection) ? undefined : plainTextProblem(connection ?? {}, setting);
-    if (problem !== undefined) problems.push({ property: "connection", problem: `has a tls that ${problem}` });
+    if (problem !== undefined) {
+      problems.push({ property: "connection", problem: `has a tls that ${problem}` });
+    }
   }
   const now = run.options.clock.now();
-  if (rotatedSince && !isUnknown(rotatedSince) && isFuture(readDate(rotatedSince).toISOString(), now)) {
+  if (
+    rotatedSince &&
+    !isUnknown(rotatedSince) &&
+    isFuture(readDate(rotatedSince).toISOString(), now)
+  ) {
     const problem = `must not be more than five minutes in the future: by the clock of this machine, it is ${now.toISOString()}`;
     problems.push({ property: "rotatedSince", problem });
   }

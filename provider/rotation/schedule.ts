@@ -33,7 +33,10 @@ interface IntervalOptions {
   readonly orShort?: boolean;
 }
 
-function durationIn(written: string, { orZero = false, orShort = false }: IntervalOptions): luxon.Duration {
+function durationIn(
+  written: string,
+  { orZero = false, orShort = false }: IntervalOptions,
+): luxon.Duration {
   const { Duration } = calendar();
   const [, count, unit] = short.exec(written) ?? [];
   const isAllowed = orShort || (orZero && Number(count) === 0) || "hdw".includes(unit ?? "-");
@@ -49,7 +52,9 @@ function isDurationInRange(duration: luxon.Duration, { orZero = false }: Interva
 
 /** No zone of the world is further than 14 hours from UTC. */
 const zone = /Z|[+-]((0\d|1[0-3])(:?[0-5]\d)?|14(:?00)?)/;
-const date = new RegExp(`^\\d{4}-\\d\\d-\\d\\d(T\\d\\d:\\d\\d(:\\d\\d([.,]\\d+)?)?(${zone.source}))?$`);
+const date = new RegExp(
+  `^\\d{4}-\\d\\d-\\d\\d(T\\d\\d:\\d\\d(:\\d\\d([.,]\\d+)?)?(${zone.source}))?$`,
+);
 
 /**
  * Reads a date, which means its midnight in UTC, or a date and time with a zone.
@@ -57,9 +62,13 @@ const date = new RegExp(`^\\d{4}-\\d\\d-\\d\\d(T\\d\\d:\\d\\d(:\\d\\d([.,]\\d+)?
  * @throws Error that names the expected form if it is neither, without the text, which may be secret
  */
 export function readDate(written: string): Date {
-  const read = date.test(written) ? calendar().DateTime.fromISO(written, { zone: "utc" }) : undefined;
+  const read = date.test(written)
+    ? calendar().DateTime.fromISO(written, { zone: "utc" })
+    : undefined;
   if (read?.isValid) return read.toJSDate();
-  throw new Error("must be a date (2026-04-19), or a date and time with a zone (2026-04-19T18:30:00Z), in ISO 8601");
+  throw new Error(
+    "must be a date (2026-04-19), or a date and time with a zone (2026-04-19T18:30:00Z), in ISO 8601",
+  );
 }
 
 /** The most by which a schedule is early. */

@@ -1,6 +1,11 @@
 import { isDeepStrictEqual } from "node:util";
 import { StateError } from "../domain/errors";
-import { type CredentialName, credentialNames, type Credentials, isObject } from "../records/fields";
+import {
+  type CredentialName,
+  credentialNames,
+  type Credentials,
+  isObject,
+} from "../records/fields";
 import { jsonText } from "../pulumi/values";
 import { type SecretResponse } from "../records/response";
 import { type Marks, newSalt, saltedMark } from "./marks";
@@ -212,14 +217,22 @@ export function credentialsIn(state: Credentials | undefined): Credentials {
 }
 
 /** A state without the values of some credentials. */
-export function withoutValues(state: State, names: readonly CredentialName[] = credentialNames): State {
+export function withoutValues(
+  state: State,
+  names: readonly CredentialName[] = credentialNames,
+): State {
   const rest = Object.entries(state).filter(([name]) => !names.includes(name as CredentialName));
   return Object.fromEntries(rest) as unknown as State;
 }
 
 /** A state with what a response shows of the record: a field that it leaves out stays. */
-export function withRecord(state: State, { record, exactIntegers, otherFields, problems }: SecretResponse): State {
-  const exact = Object.entries(state.exactIntegers ?? {}).filter(([name]) => !Object.hasOwn(record, name));
+export function withRecord(
+  state: State,
+  { record, exactIntegers, otherFields, problems }: SecretResponse,
+): State {
+  const exact = Object.entries(state.exactIntegers ?? {}).filter(
+    ([name]) => !Object.hasOwn(record, name),
+  );
   return {
     ...state,
     record: { ...state.record, ...record },
@@ -230,15 +243,23 @@ export function withRecord(state: State, { record, exactIntegers, otherFields, p
 }
 
 /** The state of saved outputs. What follows from a state is made again when it is saved. */
-export function stateIn(outputs: Readonly<Record<string, unknown>>, memory = readMemory(outputs["memory"])): State {
-  const saved = { ...outputs, memory: withSavedFile(memory, outputs["encryptedCredentials"]) } as unknown as State;
+export function stateIn(
+  outputs: Readonly<Record<string, unknown>>,
+  memory = readMemory(outputs["memory"]),
+): State {
+  const saved = {
+    ...outputs,
+    memory: withSavedFile(memory, outputs["encryptedCredentials"]),
+  } as unknown as State;
   return { ...withoutValues(saved), ...credentialsIn(saved) };
 }
 
 /** A memory without its age file if the state has another one or none: such a file is no copy of a credential. */
 function withSavedFile(memory: Memory, text: unknown): Memory {
   const { salt, file, form } = memory;
-  if (file === undefined || (typeof text === "string" && saltedMark(salt, text) === file.mark)) return memory;
+  if (file === undefined || (typeof text === "string" && saltedMark(salt, text) === file.mark)) {
+    return memory;
+  }
   const { encryptFor: _lost, ...others } = form ?? {};
   return { ...memory, file: undefined, form: others };
 }

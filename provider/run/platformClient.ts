@@ -41,7 +41,10 @@ export class PlatformClient {
     private readonly settings: Settings,
     private readonly beforeSend?: RequesterOptions["beforeSend"],
     private readonly call: Call = {},
-    private readonly shared: Shared = { secrets: new KnownSecrets(settings.secrets), queueUser: {} },
+    private readonly shared: Shared = {
+      secrets: new KnownSecrets(settings.secrets),
+      queueUser: {},
+    },
   ) {}
 
   get secrets(): KnownSecrets {
@@ -115,7 +118,8 @@ export class PlatformClient {
 
   useQueueToken(userId: string, token: string | undefined): void {
     if (!isSameId(this.settings.get("queueUserId") ?? "", userId)) return;
-    this.shared.queueUser.current = token === undefined ? undefined : Promise.resolve({ credentials: { token } });
+    this.shared.queueUser.current =
+      token === undefined ? undefined : Promise.resolve({ credentials: { token } });
   }
 
   /**

@@ -30,7 +30,9 @@ export async function poll<T>({ options }: Run, { act, isDone, endsAtMs }: Polli
 /** Undefined if the run ends first. */
 export async function untilEnd<T>(runEnd: AbortSignal, work: Promise<T>): Promise<T | undefined> {
   let end: (() => void) | undefined;
-  const ended = new Promise<undefined>((resolve) => runEnd.addEventListener("abort", (end = () => resolve(undefined))));
+  const ended = new Promise<undefined>((resolve) =>
+    runEnd.addEventListener("abort", (end = () => resolve(undefined))),
+  );
   try {
     return await Promise.race([work, ended]);
   } finally {

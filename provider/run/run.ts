@@ -88,7 +88,9 @@ export class Run {
   }
 
   /** A warning, once in a run, that the requests to a service that are planned will fail because of its settings. */
-  settingsWarning(service: SecretKind["service"]): { readonly text: string; readonly isWarning: true }[] {
+  settingsWarning(
+    service: SecretKind["service"],
+  ): { readonly text: string; readonly isWarning: true }[] {
     const { warnedServices } = this.shared;
     if (warnedServices.has(service)) return [];
     warnedServices.add(service);
@@ -102,7 +104,9 @@ export class Run {
    * @returns how many this run has announced with these, and how many it may send; undefined if all were announced
    * before
    */
-  announce(secrets: readonly (string | symbol)[]): Readonly<{ count: number; limit: number | undefined }> | undefined {
+  announce(
+    secrets: readonly (string | symbol)[],
+  ): Readonly<{ count: number; limit: number | undefined }> | undefined {
     const { announced } = this.shared;
     const before = announced.size;
     for (const secret of secrets) announced.add(secret);

@@ -1,7 +1,14 @@
 import { SettingsError } from "../domain/errors";
 import { type SecretKind } from "../domain/secretKind";
 import { isLoopback } from "../domain/endpoint";
-import { type Preset, presetNamed, presets, publishPath, regionPrefix, usesLocalServer } from "./presets";
+import {
+  type Preset,
+  presetNamed,
+  presets,
+  publishPath,
+  regionPrefix,
+  usesLocalServer,
+} from "./presets";
 import {
   environmentName,
   type FoundSetting,
@@ -19,7 +26,9 @@ export type Lookup = (name: SettingName) => string | undefined;
 type AccountService = SecretKind["service"];
 
 /** The settings of each service, its address first: a credential is sent only to the address that it belongs to. */
-export const accounts: Readonly<Record<AccountService, readonly [address: SettingName, ...SettingName[]]>> = {
+export const accounts: Readonly<
+  Record<AccountService, readonly [address: SettingName, ...SettingName[]]>
+> = {
   management: ["baseUrl", "username", "password"],
   queue: ["queueUrl", "queueToken"],
 };
@@ -120,10 +129,17 @@ export class Settings {
    */
   proxyFor(address: string): string | undefined {
     const proxy = this.get("proxy");
-    if (proxy === undefined || address.startsWith("https:") || isLoopback(new URL(proxy).hostname)) return proxy;
+    if (
+      proxy === undefined ||
+      address.startsWith("https:") ||
+      isLoopback(new URL(proxy).hostname)
+    ) {
+      return proxy;
+    }
     throw new SettingsError("REKEY_SETTING_INVALID", {
       problem: `rekey:proxy is not on this machine, and would receive the credentials for ${address} in plain text`,
-      advice: "Use an https address, or unset rekey:proxy (REKEY_PROXY) for a platform on this machine.",
+      advice:
+        "Use an https address, or unset rekey:proxy (REKEY_PROXY) for a platform on this machine.",
     });
   }
 
@@ -131,7 +147,9 @@ export class Settings {
   get warnings(): readonly string[] {
     const { variable = "", value } = this.find("queueUrl") ?? {};
     const isShortened = variable !== "" && this.environment[variable] !== value;
-    return isShortened ? [`${variable} ends in /v2/publish/, which is ignored: set it without this path.`] : [];
+    return isShortened
+      ? [`${variable} ends in /v2/publish/, which is ignored: set it without this path.`]
+      : [];
   }
 
   #read(name: SettingName): unknown {
@@ -154,7 +172,9 @@ export class Settings {
 
   #findOwn(name: SettingName): FoundSetting | undefined {
     const value = this.configuration(name);
-    return value === undefined ? this.#findVariable(environmentName(name)) : { value, source: "configuration" };
+    return value === undefined
+      ? this.#findVariable(environmentName(name))
+      : { value, source: "configuration" };
   }
 
   #findUsual(name: SettingName): FoundSetting | undefined {
@@ -180,7 +200,9 @@ export class Settings {
     const own = names.map((name) => this.#findOwn(name)?.value);
     // Of each region, used or not.
     const usual = names.flatMap((name) => this.preset?.variables[name] ?? []);
-    const variables = Object.keys(this.environment).filter((name) => usual.some((one) => name.endsWith(one)));
+    const variables = Object.keys(this.environment).filter((name) =>
+      usual.some((one) => name.endsWith(one)),
+    );
     // Pulumi passes its own token on to providers.
     variables.push("PULUMI_ACCESS_TOKEN");
     const inEnvironment = variables.map((name) => this.environment[name]);
@@ -238,21 +260,30 @@ export class Settings {
     const why = reasons.size === 0 ? "" : `: ${[...reasons].join("; ")}`;
     const howTo = missing.map((one) => this.#howToSet(one));
     const advice = [...this.#presetAdvice(missing), ...howTo].join(" ");
-    return new SettingsError("REKEY_SETTING_MISSING", { problem: `${all} ${isNotSet}${why}`, advice });
+    return new SettingsError("REKEY_SETTING_MISSING", {
+      problem: `${all} ${isNotSet}${why}`,
+      advice,
+    });
   }
 
   /** The preset comes first, if it has one of the settings. */
   #presetAdvice(names: readonly SettingName[]): string[] {
-    const preset = presetNames.find((one) => names.some((name) => presets[one].values[name] !== undefined));
+    const preset = presetNames.find((one) =>
+      names.some((name) => presets[one].values[name] !== undefined),
+    );
     if (preset === undefined || this.find("platform") !== undefined) return [];
     const how =
-      this.provider === undefined ? `run \`pulumi config set rekey:platform ${preset}\`` : `set platform to ${preset}`;
+      this.provider === undefined
+        ? `run \`pulumi config set rekey:platform ${preset}\``
+        : `set platform to ${preset}`;
     return [`For ${preset}, ${how}, which sets addresses and paths.`];
   }
 
   #howToSet(name: SettingName): string {
     const { provider } = this;
-    if (provider !== undefined) return `Set ${name} in the arguments of the provider ${JSON.stringify(provider)}.`;
+    if (provider !== undefined) {
+      return `Set ${name} in the arguments of the provider ${JSON.stringify(provider)}.`;
+    }
     const secret = settingOf(name).secret ? "--secret " : "";
     return `Run \`pulumi config set ${secret}${settingKey(name)} …\`, or ${this.#howToUseVariable(name)}.`;
   }
@@ -272,15 +303,20 @@ export class Settings {
  * The variables that an explicit provider may use. Once its arguments set an address or a credential of a service, all
  * that belongs to the service comes from the arguments: the variables may describe another account or platform.
  */
-export function environmentOfProvider(args: Lookup, environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  const namesAccount = (service: AccountService) => accountNames(service).some((name) => args(name) !== undefined);
+export function environmentOfProvider(
+  args: Lookup,
+  environment: NodeJS.ProcessEnv,
+): NodeJS.ProcessEnv {
+  const namesAccount = (service: AccountService) =>
+    accountNames(service).some((name) => args(name) !== undefined);
   const own = services.filter(namesAccount);
   if (own.length === 0) return environment;
   const names = own.flatMap((service) => [...accountNames(service), ...descriptions[service]]);
   const withheld = names.map(environmentName);
   // Those of a platform, also of its regions.
   const usual = Object.values(presets).flatMap(({ variables }) => Object.values(variables));
-  const isUsable = (variable: string) => !withheld.includes(variable) && !usual.some((one) => variable.endsWith(one));
+  const isUsable = (variable: string) =>
+    !withheld.includes(variable) && !usual.some((one) => variable.endsWith(one));
   return Object.fromEntries(Object.entries(environment).filter(([variable]) => isUsable(variable)));
 }
 

@@ -34,7 +34,8 @@ export const presetNames = ["upstash"] as const;
 /** Every setting, by its short name. */
 const settingTable = {
   platform: {
-    description: "Preset of a public platform: `upstash`. It sets addresses and paths unless they are set separately.",
+    description:
+      "Preset of a public platform: `upstash`. It sets addresses and paths unless they are set separately.",
     schema: () => textWithout(platformProblem).transform((name) => name.toLowerCase()),
   },
   baseUrl: {
@@ -48,7 +49,10 @@ const settingTable = {
   username: {
     description: "User name for the management interface, without a colon.",
     schema: () =>
-      headerSafe().refine((name) => !name.includes(":"), "must not contain a colon: HTTP Basic does not allow it"),
+      headerSafe().refine(
+        (name) => !name.includes(":"),
+        "must not contain a colon: HTTP Basic does not allow it",
+      ),
   },
   password: {
     description: "Password or API key for the management interface. Secret.",
@@ -97,7 +101,10 @@ const settingTable = {
     description: "Seconds that one request may take, including its retries; at most 86400.",
     kind: "number",
     schema: () => {
-      const seconds = z().number().positive("must be above 0").max(86_400, "must be at most 86400 (a day)");
+      const seconds = z()
+        .number()
+        .positive("must be above 0")
+        .max(86_400, "must be at most 86400 (a day)");
       return number(seconds, "must be a number of seconds");
     },
     default: 60,
@@ -117,7 +124,8 @@ const settingTable = {
     },
   },
   maxResetsPerRun: {
-    description: "Maximum number of password resets in one run; further resets are refused and not sent.",
+    description:
+      "Maximum number of password resets in one run; further resets are refused and not sent.",
     kind: "number",
     schema: () => number(z().int("must be a whole number").min(0, "must not be negative")),
   },
@@ -168,7 +176,8 @@ const path = () =>
   filled()
     .startsWith("/", "must begin with /")
     .regex(/^[^?#]*$/, "must not contain a query or a fragment, which would not be sent");
-const databasePath = () => path().refine((template) => template.split("{id}").length === 2, "must contain {id} once");
+const databasePath = () =>
+  path().refine((template) => template.split("{id}").length === 2, "must contain {id} once");
 const headerSafe = () => filled().regex(/^[^\r\n\0]*$/, "must not contain line breaks");
 
 /** A text, by a function that returns why it cannot be used, if it cannot. */
@@ -209,10 +218,16 @@ function addressProblem(written: string): string | undefined {
 }
 
 function proxyProblem(written: string): string | undefined {
-  if (!URL.canParse(written) || !/^https?:/i.test(written.trim())) return "must be an http or https URL";
+  if (!URL.canParse(written) || !/^https?:/i.test(written.trim())) {
+    return "must be an http or https URL";
+  }
   const { username, password } = new URL(written);
-  const isEncoded = [username, password].every((part) => orUndefined(() => decodeURIComponent(part)) !== undefined);
-  return isEncoded ? undefined : "has a user or password with a percent sign that is not written as %25";
+  const isEncoded = [username, password].every(
+    (part) => orUndefined(() => decodeURIComponent(part)) !== undefined,
+  );
+  return isEncoded
+    ? undefined
+    : "has a user or password with a percent sign that is not written as %25";
 }
 
 function platformProblem(name: string): string | undefined {
@@ -246,16 +261,24 @@ export function notASetting(name: string, known: readonly string[]): string {
 }
 
 /** Warnings about settings that do not exist: without them, a mistyped limit is silently off. */
-export function unknownSettings(configurationKeys: readonly string[], environment: NodeJS.ProcessEnv): string[] {
+export function unknownSettings(
+  configurationKeys: readonly string[],
+  environment: NodeJS.ProcessEnv,
+): string[] {
   const [keys, variables] = [settingNames.map(settingKey), settingNames.map(environmentName)];
-  const unknownKeys = configurationKeys.filter((key) => key.startsWith("rekey:") && !keys.includes(key));
+  const unknownKeys = configurationKeys.filter(
+    (key) => key.startsWith("rekey:") && !keys.includes(key),
+  );
   // Others may have variables with the same beginning, so only those count that are close to one of Rekey's.
   const unknownVariables = Object.keys(environment).filter(
-    (name) => name.startsWith("REKEY_") && !variables.includes(name) && didYouMean(name, variables) !== "",
+    (name) =>
+      name.startsWith("REKEY_") && !variables.includes(name) && didYouMean(name, variables) !== "",
   );
   const isUnused = "and has no effect. Correct its name, or";
   return [
-    ...unknownKeys.map((key) => `${notASetting(key, keys)}, ${isUnused} run \`pulumi config rm ${key}\`.`),
+    ...unknownKeys.map(
+      (key) => `${notASetting(key, keys)}, ${isUnused} run \`pulumi config rm ${key}\`.`,
+    ),
     ...unknownVariables.map((name) => `${notASetting(name, variables)}, ${isUnused} unset it.`),
   ];
 }

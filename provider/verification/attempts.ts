@@ -1,5 +1,10 @@
 import { randomBytes } from "node:crypto";
-import { type Credential, credentialNoun, type ProbeEndpoint, shownEndpoint } from "../domain/endpoint";
+import {
+  type Credential,
+  credentialNoun,
+  type ProbeEndpoint,
+  shownEndpoint,
+} from "../domain/endpoint";
 import { InputError, RequestError, SettingsError } from "../domain/errors";
 import { type RequestQueue } from "../platform/http";
 import { type ProbeRequest, type ProbeResult } from "../clients/probe";
@@ -60,7 +65,11 @@ export async function verify(
     const place = { owner: ownerOf(target.subject), endpoint, timeoutMs };
     return firstFailure(triesOf(target, known, formers), target, place, run);
   };
-  return poll(run, { act: () => queue.run(attempt), isDone: (failure) => failure === undefined, endsAtMs });
+  return poll(run, {
+    act: () => queue.run(attempt),
+    isDone: (failure) => failure === undefined,
+    endsAtMs,
+  });
 }
 
 /** Where the current credential is tried, or why that is not known. */
@@ -68,8 +77,12 @@ function endpointFor(target: Target, { options }: Run): ProbeEndpoint | Failure 
   const { id, subject, record, connection = {}, restUrl } = target;
   const { probe } = subject.kind;
   try {
-    if (!probe) return endpointOf({ databaseId: id, record }, connection, options.settings.databaseHost);
-    if (probe.service === "queue") return { ...probe, baseUrl: options.settings.require("queueUrl") };
+    if (!probe) {
+      return endpointOf({ databaseId: id, record }, connection, options.settings.databaseHost);
+    }
+    if (probe.service === "queue") {
+      return { ...probe, baseUrl: options.settings.require("queueUrl") };
+    }
     if (restUrl !== undefined) return { ...probe, baseUrl: restUrl.replace(/\/$/, "") };
     const reason = `the platform's record of ${ownerOf(subject)} has no endpoint that can be used`;
     return { reason, advice: "Remove this verification." };
@@ -95,7 +108,10 @@ function notKnown(current: AccessCredential, why: string, advice: string): Failu
 }
 
 /** A credential as it is tried; undefined if its value is not known. */
-export function withValue({ name, username }: AccessCredential, value: string | undefined): Credential | undefined {
+export function withValue(
+  { name, username }: AccessCredential,
+  value: string | undefined,
+): Credential | undefined {
   return value === undefined ? undefined : { name, value, username };
 }
 
@@ -108,7 +124,8 @@ async function read(
 ): Promise<Credential | Failure> {
   const { name, mark, username } = current;
   try {
-    const { [name]: value } = (await run.platform.during({ limitMs }).operations(kind).read(id)).credentials;
+    const { [name]: value } = (await run.platform.during({ limitMs }).operations(kind).read(id))
+      .credentials;
     if (value !== undefined && saltedMark(salt, value) === mark) return { name, value, username };
     const advice =
       "Run `pulumi refresh`, then `up`. If that does not help, remove saveCredentials or this verification.";

@@ -3,7 +3,13 @@ import { outputsAreFormer, RekeyError } from "../domain/errors";
 import { ownerOf } from "../domain/secretKind";
 import { isObject, isSet } from "../records/fields";
 import { isUnknown } from "../pulumi/values";
-import { type InputProblem, type Notice, type Planned, type Resource, type Result } from "../resource/resource";
+import {
+  type InputProblem,
+  type Notice,
+  type Planned,
+  type Resource,
+  type Result,
+} from "../resource/resource";
 import { type AccessCredential, plainTextProblem } from "../rotation/access";
 import { type Desired } from "../rotation/desired";
 import { parsed } from "../rotation/state";
@@ -53,15 +59,27 @@ interface Verified {
 
 const defaultWithinSeconds = 30;
 
-export const credentialVerification: Resource<CredentialVerificationInputs, CredentialVerificationOutputs> = {
+export const credentialVerification: Resource<
+  CredentialVerificationInputs,
+  CredentialVerificationOutputs
+> = {
   idInput: "subject",
   onlyId: "verification",
-  outputs: { subject: "plain", verified: "plain", verifiedAt: "plain", formerRefused: "plain", memory: "secret" },
+  outputs: {
+    subject: "plain",
+    verified: "plain",
+    verifiedAt: "plain",
+    formerRefused: "plain",
+    memory: "secret",
+  },
   inputs: (schemas) => {
     const access = schemas.z.unknown().superRefine(schemas.refuseIf(accessProblem));
     const seconds = "must be a number of seconds above 0";
     const withinSeconds = schemas.z.number(seconds).positive(seconds);
-    return { required: ["access"], schemas: { access, ...connectionInput(schemas), withinSeconds } };
+    return {
+      required: ["access"],
+      schemas: { access, ...connectionInput(schemas), withinSeconds },
+    };
   },
   check,
   plan,
@@ -74,9 +92,13 @@ function check({ access, connection }: CredentialVerificationInputs, run: Run): 
   // While the access is unknown, the host may be that of the rotation.
   if (isUnknown(connection) || (isUnknown(access) && own.host === undefined)) return [];
   const connections = isUnknown(access) ? [own] : connectionsIn(targetsIn(access, own));
-  const problems = connections.map((one) => plainTextProblem(one, run.options.settings.databaseHost));
+  const problems = connections.map((one) =>
+    plainTextProblem(one, run.options.settings.databaseHost),
+  );
   const problem = problems.find(isSet);
-  return problem === undefined ? [] : [{ property: "connection", problem: `has a tls that ${problem}` }];
+  return problem === undefined
+    ? []
+    : [{ property: "connection", problem: `has a tls that ${problem}` }];
 }
 
 /** What is wrong with an input `access`. It is a secret, so nothing of it is shown. */
@@ -89,7 +111,10 @@ function accessProblem(given: unknown): string | undefined {
   }
 }
 
-function plan(saved: CredentialVerificationOutputs | undefined, { access }: CredentialVerificationInputs): Planned {
+function plan(
+  saved: CredentialVerificationOutputs | undefined,
+  { access }: CredentialVerificationInputs,
+): Planned {
   if (!saved || isUnknown(access)) return { changes: true, notices: [] };
   const before = entriesIn(saved);
   const targets = targetsIn(access);
@@ -125,10 +150,15 @@ async function apply(
   const tools: Tools = { run, endsAtMs, queue: run.platform.queueWithin() };
   const results = await Promise.all(
     targetsIn(access, connectionIn(connection)).map(async (target): Promise<Verified> => {
-      return { target, entry: await verifyTarget(target, before.get(ownerOf(target.subject)), tools) };
+      return {
+        target,
+        entry: await verifyTarget(target, before.get(ownerOf(target.subject)), tools),
+      };
     }),
   );
-  const isNew = results.some(({ target, entry }) => target.current && before.get(ownerOf(target.subject)) !== entry);
+  const isNew = results.some(
+    ({ target, entry }) => target.current && before.get(ownerOf(target.subject)) !== entry,
+  );
   const failure = failureOf(results);
   const verifiedAt = isNew && !failure ? clock.now().toISOString() : saved?.verifiedAt;
   const open = results.flatMap(({ target }) => (target.current ? [] : target.name));
@@ -138,7 +168,9 @@ async function apply(
     verified,
     verifiedAt,
     formerRefused: verified ? areFormersRefused(results) : undefined,
-    memory: JSON.stringify(Object.fromEntries(results.map(({ target, entry }) => [ownerOf(target.subject), entry]))),
+    memory: JSON.stringify(
+      Object.fromEntries(results.map(({ target, entry }) => [ownerOf(target.subject), entry])),
+    ),
   };
   return { outputs, failure, notices: open.length > 0 ? [notVerified(open)] : [] };
 }
@@ -150,16 +182,26 @@ function notVerified(names: readonly string[]): Notice {
 }
 
 /** Verifies one secret, if it is due, and returns what to save of it. */
-async function verifyTarget(target: Target, entry: Entry | undefined, tools: Tools): Promise<Entry> {
+async function verifyTarget(
+  target: Target,
+  entry: Entry | undefined,
+  tools: Tools,
+): Promise<Entry> {
   if (entry && !isDue(target, entry)) return entry;
   const { count, current } = target;
-  const next: Entry = { count, mark: current?.mark, accepted: withoutUnsaved(entry?.accepted, target) };
+  const next: Entry = {
+    count,
+    mark: current?.mark,
+    accepted: withoutUnsaved(entry?.accepted, target),
+  };
   if (!current) return next;
   const lasting = lastingFailure(entry, target);
   if (lasting) return { ...next, failure: lasting };
   const formers = formersOf({ ...target, current }, entry ?? {}, tools.run);
   const failure = await verify(target, current, formers, tools);
-  if (failure) return { ...next, failure: { ...failure, reason: tools.run.redacted(failure.reason) } };
+  if (failure) {
+    return { ...next, failure: { ...failure, reason: tools.run.redacted(failure.reason) } };
+  }
   const formerRefused = isFormerRefused(target, entry, formers) || undefined;
   return { count, mark: current.mark, accepted: current, formerRefused };
 }
@@ -177,7 +219,9 @@ function isLasting({ isOfFormer }: Failure, { current }: Target): boolean {
 
 /** Whether all credentials that resets have replaced were refused; undefined if one was not, or none was replaced. */
 function areFormersRefused(results: readonly Verified[]): true | undefined {
-  const replaced = results.filter(({ target: { former, count } }) => former !== undefined || count > 1);
+  const replaced = results.filter(
+    ({ target: { former, count } }) => former !== undefined || count > 1,
+  );
   return (replaced.length > 0 && replaced.every(({ entry }) => entry.formerRefused)) || undefined;
 }
 
@@ -185,11 +229,15 @@ function areFormersRefused(results: readonly Verified[]): true | undefined {
 function entriesIn(saved: CredentialVerificationOutputs | undefined): Entries {
   const entries = parsed(saved?.memory);
   const isEntry = ([, one]: [string, unknown]) => isObject(one) && typeof one["count"] === "number";
-  return new Map(isObject(entries) ? (Object.entries(entries).filter(isEntry) as [string, Entry][]) : []);
+  return new Map(
+    isObject(entries) ? (Object.entries(entries).filter(isEntry) as [string, Entry][]) : [],
+  );
 }
 
 function failureOf(results: readonly Verified[]): RekeyError | undefined {
-  const failures = results.flatMap(({ target, entry: { failure } }) => (failure ? [{ target, failure }] : []));
+  const failures = results.flatMap(({ target, entry: { failure } }) =>
+    failure ? [{ target, failure }] : [],
+  );
   if (failures.length === 0) return undefined;
   const lines = named(failures.map(({ target, failure }) => `${target.name}: ${failure.reason}`));
   const advice = [...new Set(failures.map(adviceFor))].join(" ");
@@ -199,7 +247,13 @@ function failureOf(results: readonly Verified[]): RekeyError | undefined {
   return new RekeyError("REKEY_VERIFICATION_FAILED", text, "not sent");
 }
 
-function adviceFor({ target, failure }: { readonly target: Target; readonly failure: Failure }): string {
+function adviceFor({
+  target,
+  failure,
+}: {
+  readonly target: Target;
+  readonly failure: Failure;
+}): string {
   const { subject, current } = target;
   if (!current || !isLasting(failure, target)) return failure.advice;
   return `${failure.advice} The former ${credentialNoun(current)} is not saved, so no later run can try it: this stays a failure until the next reset. Set a new version, which resets the ${subject.kind.word}.`;
@@ -209,5 +263,7 @@ function adviceFor({ target, failure }: { readonly target: Target; readonly fail
 const maxNamed = 20;
 
 function named(lines: readonly string[]): readonly string[] {
-  return lines.length > maxNamed ? [...lines.slice(0, maxNamed), `and ${lines.length - maxNamed} more`] : lines;
+  return lines.length > maxNamed
+    ? [...lines.slice(0, maxNamed), `and ${lines.length - maxNamed} more`]
+    : lines;
 }

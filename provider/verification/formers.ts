@@ -21,13 +21,19 @@ export function formersOf(target: KnownTarget, { accepted }: Before, run: Run): 
   return all.filter(({ value }, nth) => all.findIndex((one) => one.value === value) === nth);
 }
 
-function acceptedBefore({ salt, current }: KnownTarget, accepted: Before["accepted"]): Credential | undefined {
+function acceptedBefore(
+  { salt, current }: KnownTarget,
+  accepted: Before["accepted"],
+): Credential | undefined {
   if (!accepted || markOf(accepted, salt) === current.mark) return undefined;
   return withValue(accepted, accepted.value);
 }
 
 /** What is not saved can be tried only in the run that has replaced it. */
-function replacedInRun({ subject, salt, current, former }: KnownTarget, run: Run): Credential | undefined {
+function replacedInRun(
+  { subject, salt, current, former }: KnownTarget,
+  run: Run,
+): Credential | undefined {
   if (!former || current.value !== undefined) return undefined;
   const replaced = run.shared.replaced.get(secretOf(subject)) ?? [];
   const values = replaced.flatMap(({ [former.name]: value }) => value ?? []);

@@ -1,6 +1,11 @@
 import { databasePassword, kinds, ownerOf, type Subject } from "../domain/secretKind";
 import { isObject, isSet } from "../records/fields";
-import { type Access, type AccessCredential, restConnection, usernameFor } from "../rotation/access";
+import {
+  type Access,
+  type AccessCredential,
+  restConnection,
+  usernameFor,
+} from "../rotation/access";
 import { type Desired } from "../rotation/desired";
 import { type Connection } from "../rotation/state";
 
@@ -21,14 +26,19 @@ export function targetsIn(text: string, own: Connection = {}): Target[] {
   const given: unknown = JSON.parse(text);
   if (!isObject(given)) throw new Error("it is not an object");
   if (typeof given["id"] === "string") return [targetOf(given, own)];
-  return Object.entries(given).map(([name, access]) => ({ ...targetOf(access, own), name: JSON.stringify(name) }));
+  return Object.entries(given).map(([name, access]) => ({
+    ...targetOf(access, own),
+    name: JSON.stringify(name),
+  }));
 }
 
 function targetOf(given: unknown, own: Connection): Target {
   const { of, ...access } = (isObject(given) ? given : {}) as unknown as Access;
   const { id, count, current, former } = access;
   const kind = Object.values(kinds).find(({ noun }) => noun === of);
-  if (!kind || typeof id !== "string" || typeof count !== "number") throw new Error("it is of no secret");
+  if (!kind || typeof id !== "string" || typeof count !== "number") {
+    throw new Error("it is of no secret");
+  }
   const subject = { kind, id };
   return {
     ...access,
@@ -46,7 +56,11 @@ function connectionFor({ connection = {}, current }: Partial<Access>, own: Conne
 }
 
 /** A password has the user that the verification sets, if it sets one. */
-function withUser(credential: AccessCredential, databaseId: string, own: Connection): AccessCredential {
+function withUser(
+  credential: AccessCredential,
+  databaseId: string,
+  own: Connection,
+): AccessCredential {
   if (credential.name !== "password" || own.username === undefined) return credential;
   return { ...credential, username: usernameFor({ databaseId }, own) };
 }
