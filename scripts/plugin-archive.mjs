@@ -9,11 +9,15 @@ import { create } from "tar";
 import { root } from "./lib.mjs";
 
 const { version, engines } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
-const oldestNode = engines.node.replace(">=", "");
+/** `[20, 19, false]` for `^20.19.0`: the last one says whether later major versions are supported, too. */
+const supported = engines.node
+  .split(" || ")
+  .map((range) => [...range.match(/\d+/g).slice(0, 2).map(Number), range.startsWith(">=")]);
 const { code, moduleIds } = await bundled();
 
-const needed = `The plugin of Rekey needs Node ${oldestNode} or later`;
-const advice = `Nothing was sent. Install Node ${oldestNode} or later where pulumi runs, for example in the image of the pipeline.`;
+const needed = `The plugin of Rekey needs Node ${supported.map(([major, minor]) => `${major}.${minor}+`).join(" or ")}`;
+const advice =
+  "Nothing was sent. Install one of these versions where pulumi runs, for example in the image of the pipeline.";
 const missing = `${needed}, and there is no node on PATH. ${advice}`;
 
 // The shell reads it first, then Node, for which the lines of the shell are comments. Node finds the other file through
@@ -21,9 +25,11 @@ const missing = `${needed}, and there is no node on PATH. ${advice}`;
 const launcher = `#!/bin/sh
 ":" //; command -v node >/dev/null || { echo "${missing}" >&2; exit 1; }
 ":" //; exec node "$0" "$@"
-var has = process.versions.node.split(".");
-var needs = "${oldestNode}".split(".");
-if ((has[0] - needs[0] || has[1] - needs[1]) < 0) {
+var has = process.versions.node.split(".").map(Number);
+var isSupported = ${JSON.stringify(supported)}.some(function (oldest) {
+  return has[0] === oldest[0] ? has[1] >= oldest[1] : oldest[2] && has[0] > oldest[0];
+});
+if (!isSupported) {
   console.error("${needed}, and the node on PATH is " + process.versions.node + ". ${advice}");
   process.exitCode = 1;
 } else require("./plugin.js");

@@ -3,12 +3,11 @@ import {
   type FleetCredentials,
   type FleetDatabase,
   fleetFailure,
-  type FleetRecord,
 } from "../provider/rotation/fleetOutputs";
-import { InputError } from "../provider/platform/errors";
+import { InputError } from "../provider/domain/errors";
 import { isObject } from "../provider/records/fields";
 import { nameProblem } from "../provider/rotation/fleetPlan";
-import { DynamicResource, nameOf, refuseOptions } from "./dynamicResource";
+import { DynamicResource, resourceTitle, refuseOptions } from "./dynamicResource";
 import { ending, runError } from "./program";
 import { type ConnectionArgs, guard, type RotationArgs, type TriggerArgs } from "./rotation";
 
@@ -20,7 +19,8 @@ export interface FleetMemberArgs extends TriggerArgs {
 
 /** The databases of a fleet: a list of ids, or a map from names of your choice. Changing a name resets nothing. */
 export type FleetDatabases =
-  readonly pulumi.Input<string>[] | Readonly<Record<string, pulumi.Input<string | FleetMemberArgs>>>;
+  | readonly pulumi.Input<string>[]
+  | Readonly<Record<string, pulumi.Input<string | FleetMemberArgs>>>;
 
 /** The arguments of `PasswordRotationFleet`. */
 export interface PasswordRotationFleetArgs extends RotationArgs {
@@ -38,25 +38,12 @@ export interface PasswordRotationFleetArgs extends RotationArgs {
    */
   connection?: pulumi.Input<ConnectionArgs> | undefined;
   /**
-   * Databases that are reset at the same time, at most `rekey:maxConcurrency`. Changing it sends nothing.
-   *
-   * @default `rekey:maxConcurrency`
-   */
-  concurrency?: pulumi.Input<number> | undefined;
-  /**
    * Failures after which no further database of the fleet is reset in this run. The next `up` continues. Changing it
    * sends nothing.
    *
    * @default none: all are attempted
    */
   maxFailures?: pulumi.Input<number> | undefined;
-  /**
-   * Whether to save the platform's whole records, as the output `records`. They make up most of the state. Changing it
-   * sends nothing: it takes effect with the next reset.
-   *
-   * @default false
-   */
-  includeRecords?: pulumi.Input<boolean> | undefined;
 }
 
 /**
@@ -91,11 +78,6 @@ export class PasswordRotationFleet extends DynamicResource {
    * host or port are left out. Secret.
    */
   declare readonly connectionUrls: pulumi.Output<Record<string, string>>;
-  /**
-   * With `includeRecords`, the databases' whole records, by their names, as the platform returned them with the last
-   * reset or a later read; empty without.
-   */
-  declare readonly records: pulumi.Output<Record<string, FleetRecord>>;
   /** An age file with the credentials of each database, by its name, if `encryptFor` is set. Not a secret. */
   declare readonly encryptedCredentials: pulumi.Output<Record<string, string>>;
   /** Names of the databases that failed or were not attempted. `states` has the error of each. */
@@ -112,12 +94,25 @@ export class PasswordRotationFleet extends DynamicResource {
   /** JSON text of all that Rekey remembers of the passwords: marks, and never the value of a credential. Secret. */
   declare readonly memory: pulumi.Output<string>;
 
-  constructor(name: string, args: PasswordRotationFleetArgs, options: pulumi.CustomResourceOptions = {}) {
-    const of = nameOf("PasswordRotationFleet", name);
+  constructor(
+    name: string,
+    args: PasswordRotationFleetArgs,
+    options: pulumi.CustomResourceOptions = {},
+  ) {
+    const of = resourceTitle("PasswordRotationFleet", name);
     const why = "a replacement resets all passwords. To reset them all, change version";
-    refuseOptions(of, options, ["replaceOnChanges", "replaceWith", "replacementTrigger"], "REKEY_INPUT_INVALID", why);
-    super("PasswordRotationFleet", name, { ...args, databases: byName(args.databases, of) }, options);
-    guard(this, of, ["credentials", "connectionUrls"], args.saveCredentials);
+    const names = ["replaceOnChanges", "replaceWith", "replacementTrigger"] as const;
+    refuseOptions(of, options, { names, code: "REKEY_INPUT_INVALID", why });
+    super(
+      "PasswordRotationFleet",
+      name,
+      { ...args, databases: byName(args.databases, of) },
+      options,
+    );
+    guard(this, of, {
+      names: ["credentials", "connectionUrls"],
+      saveCredentials: args.saveCredentials,
+    });
     if (pulumi.runtime.isDryRun()) return;
     // The provider does not fail: the databases that did not fail have consumers.
     this.states.apply((states: Record<string, FleetDatabase> | undefined) => {

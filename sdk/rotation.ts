@@ -1,9 +1,9 @@
 import * as pulumi from "@pulumi/pulumi";
 import { resourceOf } from "../provider/engine/resources";
-import { outputsAreFormer } from "../provider/platform/errors";
-import { secretOutputsOf } from "../provider/resource";
-import { type Outcome, type ResetReason } from "../provider/rotation/memory";
-import { DynamicResource, nameOf } from "./dynamicResource";
+import { outputsAreFormer } from "../provider/domain/errors";
+import { secretOutputsOf } from "../provider/resource/resource";
+import { type Outcome, type ResetReason } from "../provider/rotation/state";
+import { DynamicResource, resourceTitle } from "./dynamicResource";
 import { runError } from "./program";
 
 /** What causes a reset when it changes. */
@@ -83,8 +83,8 @@ export interface RotationArgs extends TriggerArgs {
   /**
    * Whether the credentials are saved in the state, as secrets. With `false` only marks of them are, and the outputs
    * with credentials are undefined: a program that uses one stops (`REKEY_NOT_SAVED`). It needs `encryptFor`, or a
-   * platform that shows them, and nothing is reset otherwise. Changing it resets nothing: after a
-   * change to `false`, older states and backups still have the credentials, so set a new `version` as well.
+   * platform that shows them, and nothing is reset otherwise. A change takes effect with the next reset: set a new
+   * `version` to remove what is saved now. Older states and backups still have it.
    *
    * @default true
    */
@@ -92,8 +92,7 @@ export interface RotationArgs extends TriggerArgs {
   /**
    * Recipients of [age](https://age-encryption.org) (`age1…`), for whom `encryptedCredentials` is encrypted. One that
    * cannot be used is refused before anything is sent. If the encryption fails later, new credentials are saved as
-   * secrets (`REKEY_NOT_ENCRYPTED`). Changing the recipients resets nothing: the credentials are encrypted again if
-   * they are saved or can be read, otherwise with the next reset.
+   * secrets (`REKEY_NOT_ENCRYPTED`). A change takes effect with the next reset.
    *
    * @default none
    * @example
@@ -150,7 +149,7 @@ export abstract class Rotation extends DynamicResource {
     options: pulumi.CustomResourceOptions | undefined,
   ) {
     super(type, name, args, options);
-    const of = nameOf(type, name);
+    const of = resourceTitle(type, name);
     // An unconfirmed reset fails, but with `--continue-on-error` or `--target` the engine still gives the program what
     // it has saved: the former credentials, which nothing may use.
     const current = this.outcome.apply((outcome) => {
@@ -160,8 +159,10 @@ export abstract class Rotation extends DynamicResource {
         `${of}: the last reset was not confirmed. The secret may have been changed, and the credentials in this stack are the former ones. ${outputsAreFormer} Run \`up\` again: it settles the reset, or says what to do.`,
       );
     });
-    const guarded = secretOutputsOf(resourceOf(type)).filter((output) => output !== "memory" && output !== "access");
-    guard(this, of, guarded, args.saveCredentials, current);
+    const names = secretOutputsOf(resourceOf(type)).filter(
+      (output) => output !== "memory" && output !== "access",
+    );
+    guard(this, of, { names, saveCredentials: args.saveCredentials, current });
   }
 }
 
@@ -173,19 +174,24 @@ export abstract class RotationWithRecord extends Rotation {
   declare readonly access: pulumi.Output<string>;
 }
 
+/** Outputs with credentials. */
+interface GuardedOutputs {
+  readonly names: readonly string[];
+  readonly saveCredentials: pulumi.Input<boolean> | undefined;
+  /** Rejected if the credentials are not the current ones. */
+  readonly current?: pulumi.Output<unknown>;
+}
+
 /**
  * Makes outputs with credentials stop a program that uses one which is not saved: a consumer must not get an empty one.
  * In a preview, none can be used, even if it is in the state because it could not be encrypted.
  *
  * @param of the resource, for errors
- * @param current rejected if the credentials are not the current ones
  */
 export function guard(
   resource: pulumi.Resource,
   of: string,
-  names: readonly string[],
-  saveCredentials: pulumi.Input<boolean> | undefined,
-  current?: pulumi.Output<unknown>,
+  { names, saveCredentials, current }: GuardedOutputs,
 ): void {
   const outputs = resource as unknown as Readonly<Record<string, pulumi.Output<unknown>>>;
   for (const name of names) {

@@ -27,7 +27,6 @@ const databases = new PasswordRotationFleet("databases", {
   databases: getDatabasesOutput().databases.apply((all) =>
     all.map(({ databaseId }) => databaseId).filter((id) => !rotatedElsewhere.includes(id)),
   ),
-  includeRecords: true,
   ...when,
 });
 const vectors = new VectorTokenRotation("vectors", { indexId: vectorIndexId, ...when });

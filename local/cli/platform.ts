@@ -41,7 +41,7 @@ export function addPlatformCommand(program: Command): void {
     )
     .option(
       "--redis <url>",
-      "make each database a user of the Redis at redis://… (default: the platform's own listener, which only knows AUTH and PING)",
+      "make each database a user of the Redis at redis://… (default: the platform's own listener, which only knows AUTH, PING and ACL)",
     )
     .option(
       "--seed <file>",

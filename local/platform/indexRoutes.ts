@@ -1,5 +1,6 @@
 import { type Hono } from "hono";
-import { allowOnly, type Env, json, pathParameter, refusal } from "./responses";
+import { allowOnly, type Env, json, pathParameter } from "./responses";
+import { unknownId } from "./secretRoutes";
 import { type Stores } from "./stores";
 
 /** What both kinds of index respond to `info`, in the format of the public clients. */
@@ -22,9 +23,7 @@ export function addIndexRoutes(app: Hono<Env>, { vectorIndexes, searchIndexes }:
     app.on(["GET", "POST"], path, (c) => {
       const id = pathParameter(c, "id");
       const exists = indexes.read(id) !== undefined;
-      return exists
-        ? json({ result: emptyIndex })
-        : refusal(404, "id", `${indexes.kind} ${JSON.stringify(id)} does not exist`);
+      return exists ? json({ result: emptyIndex }) : unknownId(indexes.kind, id);
     });
     allowOnly(app, ["GET", "POST"], [path]);
   }

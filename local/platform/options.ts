@@ -30,9 +30,14 @@ export interface PlatformOptions {
    */
   readonly queueUsers?: readonly (string | TokenResourceRecord)[] | undefined;
   /**
+   * Whether the operations `next-token` and `roll-token` exist, with which a queue user has two valid tokens. Default:
+   * true.
+   */
+  readonly nextToken?: boolean | undefined;
+  /**
    * URL of a Redis of version 6.2 or newer (`redis://…` or `rediss://…`, with an administrator's credentials), in which
-   * each database is an ACL user whose password a reset replaces. Default: none; the platform then listens for the
-   * Redis protocol itself, but only knows `AUTH` and `PING`.
+   * each database is an ACL user whose password a reset replaces, and which cannot make users. Default: none; the
+   * platform then listens for the Redis protocol itself, but only knows `AUTH`, `PING` and `ACL`.
    */
   readonly redis?: string | undefined;
   /**
@@ -143,6 +148,7 @@ const seed = z.strictObject(seedFields) satisfies z.ZodType<PlatformSeed>;
 const options = z.strictObject({
   ...seedFields,
   port: z.int().min(0).max(65_535).optional(),
+  nextToken: z.boolean().optional(),
   redis: z
     .string()
     .regex(/^rediss?:\/\/[^/]/, "must be a URL: redis://… or rediss://…")

@@ -1,15 +1,30 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { pipeline } from "node:stream/promises";
+import { AclUsers, defaultUser } from "./aclUsers";
 import { type DatabaseRecord, sampleAddress } from "./databaseRecord";
+import { errorReply, firstCommand, type Reply, writeReply } from "./resp";
+import { hashOf } from "./secrets";
 import { type DatabaseServer } from "./stores";
 
+/** What a connection has authenticated as. */
+interface Session {
+  readonly users: AclUsers;
+  readonly userName: string;
+  readonly passwordHash: string;
+}
+
+interface Connection {
+  session: Session | undefined;
+}
+
 /**
- * A server on the loopback address that speaks the Redis protocol (RESP2), but only knows `AUTH` and `PING`. One port
- * serves all databases: the password determines which database is meant.
+ * A server on the loopback address that speaks the Redis protocol (RESP2), but only knows `AUTH`, `PING` and `ACL`. One
+ * port serves all databases: the password determines which database is meant.
  */
 export class RedisListener implements DatabaseServer {
-  readonly #passwords = new Map<string, readonly string[]>();
+  /** The users of each database. */
+  readonly #databases = new Map<string, AclUsers>();
   readonly #sockets = new Set<Socket>();
 
   private constructor(private readonly server: Server) {
@@ -46,7 +61,13 @@ export class RedisListener implements DatabaseServer {
   }
 
   setPasswords(databaseId: string, passwords: readonly string[]): undefined {
-    this.#passwords.set(databaseId, passwords);
+    const users = this.#databases.get(databaseId) ?? new AclUsers();
+    users.setDefaultPasswords(passwords.map(hashOf));
+    this.#databases.set(databaseId, users);
+  }
+
+  removeUsers(): void {
+    this.#databases.forEach((users) => users.removeAll());
   }
 
   async close(): Promise<void> {
@@ -57,7 +78,7 @@ export class RedisListener implements DatabaseServer {
   }
 
   async *#replies(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-    const session = { password: undefined as string | undefined };
+    const connection: Connection = { session: undefined };
     // One character per byte, so that positions in the text are positions in the data.
     let text = "";
     for await (const chunk of chunks) {
@@ -68,83 +89,40 @@ export class RedisListener implements DatabaseServer {
           return;
         }
         text = text.slice(command.length);
-        yield Buffer.from(`${this.#reply(session, command.words)}\r\n`, "latin1");
+        yield Buffer.from(writeReply(this.#reply(connection, command.words)), "latin1");
       }
     }
   }
 
-  #reply(session: { password: string | undefined }, [name = "", ...args]: readonly string[]): string {
+  #reply(connection: Connection, [name = "", ...args]: readonly string[]): Reply {
     const command = name.toLowerCase();
-    if (command === "auth") {
-      const [user, password] = args.length === 1 ? ["default", args[0]] : args;
-      if (password === undefined || args.length > 2) {
-        return "-ERR wrong number of arguments for 'auth' command";
-      }
-      const given = Buffer.from(password, "latin1").toString();
-      if (user !== "default" || !this.#accepts(given)) {
-        return "-WRONGPASS invalid username-password pair or user is disabled.";
-      }
-      session.password = given;
-      return "+OK";
-    }
-    if (command !== "ping") {
+    if (command === "auth") return this.#authenticate(connection, args);
+    if (command !== "ping" && command !== "acl") {
       // With the name, as in a Redis: clients that begin with HELLO fall back to AUTH if it is unknown.
-      return `-ERR unknown command '${name.replace(/\W/g, "").slice(0, 32)}'`;
+      return errorReply(`ERR unknown command '${name.replace(/\W/g, "").slice(0, 32)}'`);
     }
+    const { session } = connection;
     // Checked each time: a reset also ends the sessions of the former password.
-    if (session.password === undefined || !this.#accepts(session.password)) {
-      return "-NOAUTH Authentication required.";
+    if (session === undefined || !session.users.keepsSession(session.userName, session.passwordHash)) {
+      return errorReply("NOAUTH Authentication required.");
     }
-    const [message] = args;
-    return message === undefined ? "+PONG" : `$${message.length}\r\n${message}`;
+    if (!session.users.allows(session.userName, command)) {
+      return errorReply(`NOPERM User ${session.userName} has no permissions to run the '${command}' command`);
+    }
+    return command === "acl" ? session.users.reply(session.userName, args) : (args[0] ?? { status: "PONG" });
   }
 
-  #accepts(password: string): boolean {
-    return [...this.#passwords.values()].some((passwords) => passwords.includes(password));
-  }
-}
-
-const mostWords = 16;
-
-/**
- * The first command of a text: an array of strings, `*2\r\n$4\r\nAUTH\r\n$6\r\nsecret\r\n`. Undefined if it is
- * incomplete. Its size is limited to 16 strings of 9,999 bytes.
- */
-export function firstCommand(
-  text: string,
-): { readonly words: string[]; readonly length: number } | "malformed" | undefined {
-  let at = 0;
-  const number = (mark: "*" | "$"): number | "malformed" | undefined => {
-    const line = text.slice(at, at + "$9999\r\n".length);
-    const [whole, given, digits] = /^([*$])(\d{1,4})\r\n/.exec(line) ?? [];
-    if (whole === undefined) {
-      return /^([*$](\d{1,4}\r?)?)?$/.test(line) ? undefined : "malformed";
+  #authenticate(connection: Connection, args: readonly string[]): Reply {
+    const [userName = "", password] = args.length === 1 ? [defaultUser, args[0]] : args;
+    if (password === undefined || args.length > 2) {
+      return errorReply("ERR wrong number of arguments for 'auth' command");
     }
-    at += whole.length;
-    return given === mark ? Number(digits) : "malformed";
-  };
-  const count = number("*");
-  if (typeof count !== "number") {
-    return count;
-  }
-  if (count < 1 || count > mostWords) {
-    return "malformed";
-  }
-  const words: string[] = [];
-  while (words.length < count) {
-    const length = number("$");
-    if (typeof length !== "number") {
-      return length;
+    const passwordHash = hashOf(Buffer.from(password, "latin1").toString());
+    const users = [...this.#databases.values()].find((one) => one.accepts(userName, passwordHash));
+    if (users === undefined) {
+      return errorReply("WRONGPASS invalid username-password pair or user is disabled.");
     }
-    const [word, end] = [text.slice(at, at + length), text.slice(at + length, at + length + 2)];
-    if (!"\r\n".startsWith(end)) {
-      return "malformed";
-    }
-    if (end.length < 2) {
-      return undefined;
-    }
-    words.push(word);
-    at += length + 2;
+    connection.session = { users, userName, passwordHash };
+    return { status: "OK" };
   }
-  return { words, length: at };
 }

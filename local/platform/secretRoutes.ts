@@ -46,7 +46,7 @@ export function addSecretRoutes(
     { list, read, resets }: Paths,
     responseToReset = (secret: Secret<R, C>): unknown => sent(secret, delivery === "always" || delivery === "once"),
   ): void {
-    const unknown = (id: string) => refusal(404, "id", `${store.kind} ${JSON.stringify(id)} does not exist`);
+    const unknown = (id: string) => unknownId(store.kind, id);
     const shown = (c: Context<Env>, secret: Secret<R, C>) =>
       sent(secret, (delivery === "always" || delivery === "read") && c.req.query("credentials") !== "hide");
 
@@ -81,8 +81,12 @@ function idIn(c: Context<Env>): string {
   return c.req.param("id") === undefined ? keysId : pathParameter(c, "id");
 }
 
+export function unknownId(kind: string, id: string): Response {
+  return refusal(404, "id", `${kind} ${JSON.stringify(id)} does not exist`);
+}
+
 /** The record as it is sent: credentials in snake case, such as `rest_token`. */
-function sent<R extends object, C extends Credentials>(secret: Secret<R, C>, withCredentials: boolean): object {
+export function sent<R extends object, C extends Credentials>(secret: Secret<R, C>, withCredentials: boolean): object {
   const { record, resets: _, ...credentials } = secret;
   const names = Object.entries(credentials).map(
     ([name, value]) => [name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`), value] as const,

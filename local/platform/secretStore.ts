@@ -28,8 +28,8 @@ interface Options<R, C> {
   readonly initial: readonly Initial<R, C>[];
   /** New credentials. @param current those that are accepted now; undefined for the first ones */
   readonly make: (current: C | undefined) => C;
-  /** The record with the address of the platform. Default: unchanged. */
-  readonly withAddress?: (record: R) => R;
+  /** The record as responses have it, such as with the address of the platform. Default: unchanged. */
+  readonly toShow?: (record: R, hasNext: boolean) => R;
   /** Makes another server accept credentials. @returns undefined if that is done synchronously */
   readonly onAccept?: (id: string, record: R, accepted: readonly C[]) => Promise<void> | undefined;
 }
@@ -39,6 +39,8 @@ interface Held<R, C> {
   readonly newest: C;
   /** The credentials that are valid: first those that a read shows, then former ones. */
   readonly accepted: readonly C[];
+  /** Further ones, which are valid as well until they are the current ones. */
+  readonly next: C | undefined;
   readonly resets: number;
 }
 
@@ -72,18 +74,39 @@ export class SecretStore<R, C extends Credentials> {
 
   /** All credentials that are valid now. */
   accepted(id: string): readonly C[] {
-    return this.#held.get(id)?.accepted ?? [];
+    const { accepted = [], next } = this.#held.get(id) ?? {};
+    return next === undefined ? accepted : [...accepted, next];
+  }
+
+  /** The credentials that were prepared. Undefined if there are none. */
+  next(id: string): C | undefined {
+    return this.#held.get(id)?.next;
   }
 
   /**
-   * Replaces the credentials, and those of a reset that is not applied yet.
+   * Makes further credentials, which are valid in addition to the current ones until any are replaced. Those that were
+   * prepared before stay the same.
    *
+   * @returns undefined if the secret does not exist
+   */
+  prepare(id: string): C | undefined {
+    const held = this.#held.get(id);
+    if (held === undefined) return undefined;
+    const next = held.next ?? this.options.make(held.accepted[0]);
+    this.#held.set(id, { ...held, next });
+    return next;
+  }
+
+  /**
+   * Replaces the credentials, and those that were prepared or are of a reset that is not applied yet.
+   *
+   * @param by Default: new ones
    * @returns undefined if it does not exist
    * @throws Error if the other server did not confirm it; nothing has changed then
    */
-  async reset(id: string, fault: ResetFault = {}): Promise<Secret<R, C> | undefined> {
+  async reset(id: string, fault: ResetFault = {}, by?: C): Promise<Secret<R, C> | undefined> {
     if (!this.#held.has(id)) return undefined;
-    const newest = await this.#replace(id, fault, 1);
+    const newest = await this.#replace(id, fault, 1, by);
     return this.#shown(this.#found(id), newest);
   }
 
@@ -104,7 +127,7 @@ export class SecretStore<R, C extends Credentials> {
     this.stop();
     const restored = this.options.initial.map(({ id, record, credentials }) => {
       const newest = { ...this.options.make(undefined), ...credentials };
-      this.#held.set(id, { record, newest, accepted: [], resets: 0 });
+      this.#held.set(id, { record, newest, accepted: [], next: undefined, resets: 0 });
       return this.#accept(id, [newest]);
     });
     await Promise.all(restored.filter((asynchronous) => asynchronous !== undefined));
@@ -116,9 +139,9 @@ export class SecretStore<R, C extends Credentials> {
     this.#late.clear();
   }
 
-  async #replace(id: string, { applyAfterMs = 0, keepFormerPassword }: ResetFault, resets: number): Promise<C> {
+  async #replace(id: string, { applyAfterMs = 0, keepFormerPassword }: ResetFault, resets: number, by?: C): Promise<C> {
     const { accepted } = this.#found(id);
-    const newest = this.options.make(accepted[0]);
+    const newest = by ?? this.options.make(accepted[0]);
     const apply = () => this.#accept(id, [newest, ...(keepFormerPassword ? accepted.slice(0, 1) : [])]);
     clearTimeout(this.#late.get(id));
     if (applyAfterMs === 0) {
@@ -136,13 +159,13 @@ export class SecretStore<R, C extends Credentials> {
   }
 
   #accept(id: string, accepted: readonly C[]): Promise<void> | undefined {
-    const done = (): undefined => void this.#held.set(id, { ...this.#found(id), accepted });
+    const done = (): undefined => void this.#held.set(id, { ...this.#found(id), accepted, next: undefined });
     const asynchronous = this.options.onAccept?.(id, this.#found(id).record, accepted);
     return asynchronous === undefined ? done() : asynchronous.then(done);
   }
 
-  #shown({ record, resets }: Held<R, C>, credentials: C): Secret<R, C> {
-    return { record: this.options.withAddress?.(record) ?? record, ...credentials, resets };
+  #shown({ record, next, resets }: Held<R, C>, credentials: C): Secret<R, C> {
+    return { record: this.options.toShow?.(record, next !== undefined) ?? record, ...credentials, resets };
   }
 
   #found(id: string): Held<R, C> {

@@ -11,6 +11,11 @@ export function isSecret(given: string, expected: string): boolean {
   return timingSafeEqual(digest(given), digest(expected));
 }
 
+/** The SHA-256 of a secret in hexadecimal digits. */
+export function hashOf(secret: string): string {
+  return digest(secret).toString("hex");
+}
+
 function digest(text: string): Buffer {
   return createHash("sha256").update(text).digest();
 }

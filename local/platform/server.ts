@@ -6,6 +6,7 @@ import { addFaultRoutes, Faults } from "./faults";
 import { addFlowControlRoutes } from "./flowControlRoutes";
 import { addIndexRoutes } from "./indexRoutes";
 import { checkFault, checkFlowControlKey, checkOptions, PlatformOptionError, type PlatformOptions } from "./options";
+import { addNextTokenRoutes } from "./nextTokenRoutes";
 import { type Platform } from "./platform";
 import { addEventRoutes } from "./queue/eventRoutes";
 import { MessageQueue } from "./queue/messageQueue";
@@ -56,7 +57,10 @@ export async function startPlatform(given: PlatformOptions = {}): Promise<Platfo
     errorHandler: () => refusal(400, "request", "its target or its Host header is malformed"),
   });
   const server = createServer((incoming, outgoing) => void listener(incoming, outgoing));
-  const restore = () => Promise.all(all.map((store) => store.restore()));
+  const restore = () => {
+    databaseServer.removeUsers?.();
+    return Promise.all(all.map((store) => store.restore()));
+  };
   const url: string = await restore()
     .catch(refuseRedis)
     .then(() => listen(server, options.port ?? 0))
@@ -154,6 +158,7 @@ function application(
   app.use(authenticate(schemeOf));
   if (options.requestsPerSecond !== undefined) app.use(rateLimit(options.requestsPerSecond));
   addSecretRoutes(app, stores, options.credentials ?? "never", options.databasePath);
+  if (options.nextToken !== false) addNextTokenRoutes(app, stores, options.credentials ?? "never");
   addIndexRoutes(app, stores);
   addFaultRoutes(app, faults);
   addFlowControlRoutes(app, queue);

@@ -45,6 +45,8 @@ export interface DatabaseServer {
   withAddress(record: DatabaseRecord): DatabaseRecord;
   /** Replaces the passwords that a database accepts. @returns undefined if it was done synchronously */
   setPasswords(databaseId: string, passwords: readonly string[]): Promise<void> | undefined;
+  /** Removes the users that clients have made with ACL commands. Undefined if a database cannot have any. */
+  removeUsers?(): void;
   close(): Promise<void>;
 }
 
@@ -66,8 +68,11 @@ export const keysId = "keys";
 
 /** @param url the URL of the platform, which must be known when a record is read */
 export function openStores(options: PlatformOptions, server: DatabaseServer, url: () => string): Stores {
-  const { databases = ["db-quickstart", "db-sessions"], queueUsers = ["00000000-0000-4000-8000-000000000001"] } =
-    options;
+  const {
+    databases = ["db-quickstart", "db-sessions"],
+    queueUsers = ["00000000-0000-4000-8000-000000000001"],
+    nextToken: hasNextTokens = true,
+  } = options;
   const users = queueUsers.map((given) => recordOf(given, sampleUser));
   const queueUserId = users[0]!.id;
   // Chosen here, so that `reset()` does not change it.
@@ -80,7 +85,7 @@ export function openStores(options: PlatformOptions, server: DatabaseServer, url
         return { id: record.database_id, record };
       }),
       make: () => ({ password: newSecret(), restToken: newSecret(), readOnlyRestToken: newSecret() }),
-      withAddress: (record) => server.withAddress(record),
+      toShow: (record) => server.withAddress(record),
       onAccept: (id, { state }, accepted) =>
         server.setPasswords(id, state === "suspended" ? [] : accepted.map(({ password }) => password)),
     }),
@@ -93,6 +98,7 @@ export function openStores(options: PlatformOptions, server: DatabaseServer, url
         return { id: record.id, record, ...(isOwner && { credentials: { token: queueToken } }) };
       }),
       make: newTokens,
+      toShow: (record, hasNext) => (hasNextTokens ? { has_next_token: hasNext, ...record } : record),
     }),
     signingKeys: new SecretStore({
       kind: "pair of signing keys",
@@ -112,7 +118,7 @@ function openIndexes(
     kind: `${kind} index`,
     initial: given.map((one) => recordOf(one, sampleIndex)).map((record) => ({ id: record.id, record })),
     make: newTokens,
-    withAddress(record) {
+    toShow(record) {
       const isSample = record["endpoint"] === sampleAddress(record.id).endpoint;
       return isSample ? { ...record, endpoint: `${url()}/indexes/${kind}/${encodeURIComponent(record.id)}` } : record;
     },

@@ -1,7 +1,15 @@
-import { RekeyError, StateError, withCode } from "../platform/errors";
-import { engineMessage, type Properties } from "../records/properties";
-import { type AnyResource, type Imported, type Notice, type Planned, type Result, schemaProblems } from "../resource";
-import { type Run } from "../run";
+import { RekeyError, StateError, withCode } from "../domain/errors";
+import { engineMessage, type Properties } from "../pulumi/values";
+import {
+  type AnyResource,
+  type Imported,
+  type InputProblem,
+  type Notice,
+  type Planned,
+  type Result,
+  schemaProblems,
+} from "../resource/resource";
+import { type Run } from "../run/run";
 
 /** What the engine saved of a resource. */
 export interface Saved {
@@ -22,23 +30,36 @@ export class ResourceHandler {
    * @param urn the resource's URN, to refuse a second resource for the same secret or key; the SDK refuses it itself
    */
   check(inputs: Properties, urn?: string): string[] {
-    const { resource, run } = this;
-    const wrong = schemaProblems(resource.inputs, inputs);
-    const problems = wrong.length > 0 ? wrong : (resource.check?.(inputs, run) ?? []);
+    const problems = this.#problemsOf(inputs);
     const messages = problems.map(({ property, problem }) => {
       const text = `${property} ${problem}. Nothing was sent for it. Correct the program, then run again.`;
       return withCode(text, "REKEY_INPUT_INVALID");
     });
-    const { owners } = run.shared;
-    const claims = urn === undefined || problems.length > 0 ? [] : (resource.claims?.(inputs) ?? []);
-    for (const { subject, code, why } of claims) {
-      const owner = owners.get(subject) ?? urn ?? "";
-      owners.set(subject, owner);
-      if (owner === urn) continue;
-      messages.push(withCode(`${subject} already belongs to ${owner}: ${why} Nothing was sent for it.`, code));
-    }
+    const isOwner = urn !== undefined && problems.length === 0;
+    if (isOwner) messages.push(...this.#conflictsOf(inputs, urn));
     // A fleet may have a thousand.
     return messages.slice(0, 5);
+  }
+
+  #problemsOf(inputs: Properties): InputProblem[] {
+    const wrong = schemaProblems(this.resource.inputs, inputs);
+    // Further checks need inputs of the right types.
+    return wrong.length > 0 ? wrong : (this.resource.check?.(inputs, this.run) ?? []);
+  }
+
+  /** What the resource would have although another one has it, as messages. */
+  #conflictsOf(inputs: Properties, urn: string): string[] {
+    const { owners } = this.run.shared;
+    const claims = this.resource.claims?.(inputs) ?? [];
+    return claims.flatMap(({ subject, code, why }) => {
+      const owner = owners.get(subject) ?? urn;
+      owners.set(subject, owner);
+      if (owner === urn) return [];
+      return withCode(
+        `${subject} already belongs to ${owner}: ${why} Nothing was sent for it.`,
+        code,
+      );
+    });
   }
 
   /** What `apply` would do, and the input that would replace the resource. */
@@ -54,7 +75,10 @@ export class ResourceHandler {
   }
 
   /** Creates if nothing is saved, else updates. No error has secrets that became known since it was made. */
-  async apply(saved: Saved | undefined, inputs: Properties): Promise<Result<Properties> & { readonly id: string }> {
+  async apply(
+    saved: Saved | undefined,
+    inputs: Properties,
+  ): Promise<Result<Properties> & { readonly id: string }> {
     const { resource, run } = this;
     try {
       const before = this.#outputsOf(saved);
@@ -72,7 +96,10 @@ export class ResourceHandler {
   /** Reads what may have been changed elsewhere. */
   async refresh(saved: Saved): Promise<Result<Properties>> {
     const outputs = this.#outputsOf(saved) ?? {};
-    return ((await this.resource.refresh?.(outputs, this.run)) ?? { outputs, notices: [] }) as Result<Properties>;
+    return ((await this.resource.refresh?.(outputs, this.run)) ?? {
+      outputs,
+      notices: [],
+    }) as Result<Properties>;
   }
 
   /** Removes what the resource has set at the platform. */
@@ -83,7 +110,9 @@ export class ResourceHandler {
   /** What an import saves. */
   async import(id: string): Promise<Imported<Properties, Properties>> {
     const { resource, run } = this;
-    if (resource.import) return (await resource.import(id, run)) as Imported<Properties, Properties>;
+    if (resource.import) {
+      return (await resource.import(id, run)) as Imported<Properties, Properties>;
+    }
     const text =
       "The resource cannot be imported or read: the platform has nothing to import. Nothing was sent. Remove the option `import` or `id`, then run again.";
     throw new RekeyError("REKEY_IMPORT_UNSUPPORTED", text, "not sent");
@@ -93,7 +122,8 @@ export class ResourceHandler {
   #inSavedSpelling(saved: Saved | undefined, inputs: Properties): Properties {
     const { idInput, isSameId } = this.resource;
     const given = inputs[idInput];
-    const isSame = saved !== undefined && typeof given === "string" && isSameId?.(saved.id, given) === true;
+    const isSame =
+      saved !== undefined && typeof given === "string" && isSameId?.(saved.id, given) === true;
     return isSame ? { ...inputs, [idInput]: saved.id } : inputs;
   }
 
@@ -139,7 +169,9 @@ export function fitsInError(outputs: Properties): boolean {
 }
 
 /** A call of which any failure reaches the engine as an error that it can show. */
-export function reporting<A extends unknown[], T>(call: (...args: A) => T | Promise<T>): (...args: A) => Promise<T> {
+export function reporting<A extends unknown[], T>(
+  call: (...args: A) => T | Promise<T>,
+): (...args: A) => Promise<T> {
   return async (...args) => {
     try {
       return await call(...args);
@@ -153,5 +185,8 @@ export function reporting<A extends unknown[], T>(call: (...args: A) => T | Prom
 }
 
 function internalError(message: string): string {
-  return withCode(`pulumi-rekey failed unexpectedly: ${message}. This is a bug: please report it.`, "REKEY_INTERNAL");
+  return withCode(
+    `pulumi-rekey failed unexpectedly: ${message}. This is a bug: please report it.`,
+    "REKEY_INTERNAL",
+  );
 }

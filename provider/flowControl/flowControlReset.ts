@@ -1,8 +1,8 @@
 import { type FlowControlKey } from "../records/flowControl";
 import { newSalt, isNoTrigger, type Trigger, triggerMark } from "../rotation/marks";
-import { type InputProblem, type Planned, type Resource, type Result } from "../resource";
-import { isUnknown } from "../records/properties";
-import { type Run } from "../run";
+import { type InputProblem, type Planned, type Resource, type Result } from "../resource/resource";
+import { isUnknown } from "../pulumi/values";
+import { type Run } from "../run/run";
 
 /** What a FlowControlReset saves. */
 export interface FlowControlResetOutputs {
@@ -41,39 +41,65 @@ export const flowControlReset: Resource<FlowControlResetInputs, FlowControlReset
 };
 
 /** A key at the beginning of a message. */
-export function nameOf(flowControlKey: string): string {
+export function keyTitle(flowControlKey: string): string {
   return `Flow-control key ${JSON.stringify(flowControlKey)}`;
 }
 
 /** Refuses a key that the platform does not accept, so that a preview shows it. */
 export function keyProblems(flowControlKey: string, run: Run): InputProblem[] {
   const accepted = run.options.settings.preset?.flowControlKey;
-  if (accepted === undefined || isUnknown(flowControlKey) || accepted.pattern.test(flowControlKey)) return [];
+  if (
+    accepted === undefined ||
+    isUnknown(flowControlKey) ||
+    accepted.pattern.test(flowControlKey)
+  ) {
+    return [];
+  }
   const problem = `must contain ${accepted.of} only: the platform accepts no others`;
   return [{ property: "flowControlKey", problem }];
 }
 
-function plan(saved: FlowControlResetOutputs | undefined, inputs: FlowControlResetInputs, run: Run): Planned {
-  if (saved && !isUnknown(inputs) && !needsReset(saved, inputs)) return { changes: false, notices: [] };
+function plan(
+  saved: FlowControlResetOutputs | undefined,
+  inputs: FlowControlResetInputs,
+  run: Run,
+): Planned {
+  if (saved && !isUnknown(inputs) && !needsReset(saved, inputs)) {
+    return { changes: false, notices: [] };
+  }
   const notices = run.settingsWarning("queue");
+  if (!saved && inputs.initialReset === false) return { changes: true, notices };
+  return {
+    changes: true,
+    notices: [{ text: announcedReset(inputs, saved === undefined) }, ...notices],
+  };
+}
+
+/** What an `up` resets, and why. */
+function announcedReset(inputs: FlowControlResetInputs, isNew: boolean): string {
   const { flowControlKey, version, triggers, initialReset } = inputs;
-  if (!saved && initialReset === false) return { changes: true, notices };
-  const key = isUnknown(flowControlKey) ? "a flow-control key" : `flow-control key ${JSON.stringify(flowControlKey)}`;
-  const deciding = Object.entries(saved ? { flowControlKey, version, triggers } : { initialReset });
-  const names = deciding.flatMap(([name, value]) => (isUnknown(value) ? [name] : []));
-  const isNew =
-    "the resource is new. To keep them, set `initialReset: false`. If it was only renamed, use the option `aliases`.";
-  const text =
-    names.length > 0
-      ? `May reset the counters of ${key}: ${names.join(" and ")} ${names.length > 1 ? "are" : "is"} not known yet.`
-      : `Resets the counters of ${key}, because ${saved ? "version or triggers have changed." : isNew}`;
-  return { changes: true, notices: [{ text }, ...notices] };
+  const key = isUnknown(flowControlKey)
+    ? "a flow-control key"
+    : `flow-control key ${JSON.stringify(flowControlKey)}`;
+  const deciding = Object.entries(isNew ? { initialReset } : { flowControlKey, version, triggers });
+  const unknown = deciding.flatMap(([name, value]) => (isUnknown(value) ? [name] : []));
+  if (unknown.length > 0) {
+    const areNotKnown = `${unknown.length > 1 ? "are" : "is"} not known yet`;
+    return `May reset the counters of ${key}: ${unknown.join(" and ")} ${areNotKnown}.`;
+  }
+  const why = isNew
+    ? "the resource is new. To keep them, set `initialReset: false`. If it was only renamed, use the option `aliases`"
+    : "version or triggers have changed";
+  return `Resets the counters of ${key}, because ${why}.`;
 }
 
 /**
  * Whether the trigger of a saved resource has changed. A damaged mark counts as changed: one more reset does no harm.
  */
-function needsReset({ appliedTrigger }: Pick<FlowControlResetOutputs, "appliedTrigger">, desired: Trigger): boolean {
+function needsReset(
+  { appliedTrigger }: Pick<FlowControlResetOutputs, "appliedTrigger">,
+  desired: Trigger,
+): boolean {
   const [salt = ""] = String(appliedTrigger).split(".");
   return !isNoTrigger(desired) && appliedTrigger !== appliedOf(desired, salt);
 }
@@ -102,7 +128,7 @@ async function apply(
   const after = await read();
   const resetCount = (saved?.resetCount ?? 0) + 1;
   return {
-    notices: [{ text: `${nameOf(flowControlKey)} was reset by \`${action}\`.` }],
+    notices: [{ text: `${keyTitle(flowControlKey)} was reset by \`${action}\`.` }],
     outputs: { flowControlKey, before, after, resetAt, resetCount, appliedTrigger },
   };
 }

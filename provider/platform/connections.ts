@@ -4,8 +4,13 @@ import * as http from "node:http";
 import * as https from "node:https";
 import { connect, isIP, type Socket } from "node:net";
 import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
-import { connect as connectSecurely, createSecureContext, rootCertificates, type SecureContext } from "node:tls";
-import { hostWithoutBrackets } from "./endpoint";
+import {
+  connect as connectSecurely,
+  createSecureContext,
+  rootCertificates,
+  type SecureContext,
+} from "node:tls";
+import { hostWithoutBrackets } from "../domain/endpoint";
 
 /** Milliseconds, longest wait for a connection. */
 const maxConnectMs = 10_000;
@@ -80,7 +85,9 @@ export class Connections {
       }
       if (connection.isUsable) return connection;
       connection.close();
-      if (!connection.isReused && connection.isFresh) throw new ConnectionError({ code: "ECONNRESET" });
+      if (!connection.isReused && connection.isFresh) {
+        throw new ConnectionError({ code: "ECONNRESET" });
+      }
     }
   }
 
@@ -90,13 +97,33 @@ export class Connections {
     options: { readonly session?: Buffer | undefined; readonly timeoutMs: number },
   ): Promise<Socket> {
     const { session, timeoutMs } = options;
-    const { proxy, extraCertificates } = this.settings;
-    // Made once: it reads some hundred certificates.
-    this.#trust ??= trusting(extraCertificates);
     const signal = AbortSignal.timeout(Math.max(0, Math.ceil(timeoutMs)));
-    const host = hostWithoutBrackets(url.hostname);
-    const port = Number(url.port || (url.protocol === "https:" ? 443 : 80));
-    const shared = {
+    const shared = this.#socketOptions(timeoutMs);
+    try {
+      const socket = await this.#connect(url, shared, signal);
+      if (url.protocol !== "https:") return socket;
+      const host = hostWithoutBrackets(url.hostname);
+      const servername = isIP(host) ? "" : host;
+      const secured = connectSecurely({
+        ...shared,
+        socket,
+        host,
+        servername,
+        ...(session && { session }),
+      });
+      return await untilReady(secured, "secureConnect", signal);
+    } catch (error) {
+      if (error instanceof ConnectionError) throw error;
+      throw new ConnectionError({
+        code: signal.aborted ? "ETIMEDOUT" : (error as NodeJS.ErrnoException).code,
+      });
+    }
+  }
+
+  #socketOptions(timeoutMs: number) {
+    // Made once: it reads some hundred certificates.
+    this.#trust ??= trusting(this.settings.extraCertificates);
+    return {
       // NODE_TLS_REJECT_UNAUTHORIZED=0, which pipelines set for other tools, must not apply here.
       rejectUnauthorized: true,
       ...this.#trust,
@@ -105,36 +132,21 @@ export class Connections {
       // A request would wait until the last message of the handshake is acknowledged.
       noDelay: true,
     };
-    let socket: Socket | undefined;
-    try {
-      if (proxy === undefined) {
-        socket = guarded(connect({ ...shared, host, port }));
-        await once(socket, "connect", { signal });
-      } else socket = guarded(await openTunnel(proxy, `${url.hostname}:${port}`, shared, signal));
-      if (url.protocol !== "https:") return socket;
-      const servername = isIP(host) ? "" : host;
-      socket = guarded(connectSecurely({ ...shared, socket, host, servername, ...(session && { session }) }));
-      await once(socket, "secureConnect", { signal });
-      return socket;
-    } catch (error) {
-      socket?.destroy();
-      if (error instanceof ConnectionError) throw error;
-      throw new ConnectionError({ code: signal.aborted ? "ETIMEDOUT" : (error as NodeJS.ErrnoException).code });
+  }
+
+  /** A TCP connection to the platform, or a tunnel through the proxy. */
+  async #connect(
+    { protocol, hostname, port }: URL,
+    shared: object,
+    signal: AbortSignal,
+  ): Promise<Socket> {
+    const { proxy } = this.settings;
+    const target = Number(port || (protocol === "https:" ? 443 : 80));
+    if (proxy !== undefined) {
+      return guarded(await openTunnel(proxy, `${hostname}:${target}`, shared, signal));
     }
-  }
-}
-
-/** Connections to databases and indexes. One without TLS is to this machine, and so not through a proxy. */
-export class ServerConnections {
-  readonly #secure: Connections;
-  readonly #plain = new Connections();
-
-  constructor(settings: ConnectionSettings = {}) {
-    this.#secure = new Connections(settings);
-  }
-
-  to({ protocol }: URL): Connections {
-    return protocol === "https:" ? this.#secure : this.#plain;
+    const socket = connect({ ...shared, host: hostWithoutBrackets(hostname), port: target });
+    return untilReady(socket, "connect", signal);
   }
 }
 
@@ -199,14 +211,23 @@ export class Connection {
   };
 
   /** Sends a request. This is what axios calls a transport. */
-  request(options: http.RequestOptions, onResponse: (response: http.IncomingMessage) => void): http.ClientRequest {
+  request(
+    options: http.RequestOptions,
+    onResponse: (response: http.IncomingMessage) => void,
+  ): http.ClientRequest {
     const { socket } = this;
     socket.off("data", this.close).off("close", this.#closed).ref();
     this.former = undefined;
     this.isSent = true;
     const defaultPort = options.protocol === "https:" ? 443 : 80;
     // TLS is a matter of the socket.
-    const plain = { ...options, protocol: "http:", defaultPort, agent: undefined, createConnection: () => socket };
+    const plain = {
+      ...options,
+      protocol: "http:",
+      defaultPort,
+      agent: undefined,
+      createConnection: () => socket,
+    };
     return http
       .request(plain, (response) => {
         this.#response = response;
@@ -245,15 +266,37 @@ async function allSeen(origin: Origin): Promise<void> {
   await nextTurn();
 }
 
+/** Waits until a socket can be used. One that cannot be used is closed. */
+async function untilReady(
+  socket: Socket,
+  event: "connect" | "secureConnect",
+  signal: AbortSignal,
+): Promise<Socket> {
+  try {
+    await once(guarded(socket), event, { signal });
+    return socket;
+  } catch (error) {
+    socket.destroy();
+    throw error;
+  }
+}
+
 /** A connection may fail while nothing waits for it: that must not end the process. */
 function guarded(socket: Socket): Socket {
   return socket.on("error", () => undefined);
 }
 
 /** @param target host and port to which the proxy opens a tunnel */
-async function openTunnel(proxy: string, target: string, shared: object, signal: AbortSignal): Promise<Socket> {
+async function openTunnel(
+  proxy: string,
+  target: string,
+  shared: object,
+  signal: AbortSignal,
+): Promise<Socket> {
   const { protocol, hostname, port, username, password } = new URL(proxy);
-  const credentials = Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`).toString("base64");
+  const credentials = Buffer.from(
+    `${decodeURIComponent(username)}:${decodeURIComponent(password)}`,
+  ).toString("base64");
   const request = (protocol === "https:" ? https : http).request({
     ...shared,
     host: hostWithoutBrackets(hostname),
@@ -283,7 +326,11 @@ async function openTunnel(proxy: string, target: string, shared: object, signal:
  */
 function trusting(certificates: string | undefined): { readonly secureContext?: SecureContext } {
   if (certificates === undefined) return {};
-  return { secureContext: createSecureContext({ ca: [...rootCertificates, ...namedToNode(), certificates] }) };
+  return {
+    secureContext: createSecureContext({
+      ca: [...rootCertificates, ...namedToNode(), certificates],
+    }),
+  };
 }
 
 /** Certificates in `NODE_EXTRA_CA_CERTS`, if any; if they cannot be read, Node printed a warning when it started. */

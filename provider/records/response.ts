@@ -10,7 +10,7 @@ import {
   type RecordTable,
   wireNamesOfCredentials,
 } from "./fields";
-import { isFaithful } from "./properties";
+import { isFaithful } from "../pulumi/values";
 
 /** Known fields that make an object a record if it has neither an id nor a credential. */
 const fewestFields = 5;
@@ -37,38 +37,32 @@ export interface SecretResponse {
  *
  * @see docs/interface.md#the-database-record
  */
-export function readSecretResponse(table: RecordTable, jsonText: string): SecretResponse | undefined {
-  const json = tryReadJson(jsonText);
-  if (!json || !isObject(json.value)) return undefined;
-  const { record, exactIntegers, problems, others } = readRecord(table.fields, json.value);
+export function readSecretResponse(
+  table: RecordTable,
+  jsonText: string,
+): SecretResponse | undefined {
+  const sent = tryReadJson(jsonText);
+  if (!isObject(sent)) return undefined;
+  const { record, exactIntegers, problems, others } = readRecord(table.fields, sent);
   const { credentials, credentialProblems, unclaimed } = takeCredentials(table, others);
   // Other objects, such as errors, may share a field or two with a record.
-  const isNamed = (table.id !== undefined && table.id in record) || Object.keys(credentials).length > 0;
+  const isNamed =
+    (table.id !== undefined && table.id in record) || Object.keys(credentials).length > 0;
   if (!isNamed && Object.keys(record).length < fewestFields) return undefined;
-  const otherFields = json.isInexact ? undefined : orUndefined(() => stringify(unclaimed));
+  const otherFields = orUndefined(() => stringify(unclaimed));
   return {
     record,
     credentials,
     exactIntegers,
     ...(otherFields !== undefined && otherFields !== "{}" && { otherFields }),
     problems: [
-      ...new Set(json.duplicates.map((name) => duplicateProblem(table, name))),
-      ...(otherFields === undefined ? ["something in the response: nested too deeply, and left out"] : []),
+      ...(otherFields === undefined
+        ? ["something in the response: nested too deeply, and left out"]
+        : []),
       ...credentialProblems,
       ...problems,
     ],
   };
-}
-
-/** Only known names are shown: any other text may be a secret. */
-function duplicateProblem({ fields, credentials }: RecordTable, wireName: string): string {
-  const name = camelCase(wireName);
-  const known = Object.hasOwn(fields, name) || Object.hasOwn(credentials, name);
-  return sentTwice(known ? name : "a field that Rekey does not know");
-}
-
-function sentTwice(name: string): string {
-  return `${name}: sent twice, the last value counts`;
 }
 
 /** A character with which platforms mask a credential. */
@@ -90,22 +84,20 @@ function takeCredentials(table: RecordTable, fields: Readonly<Record<string, unk
       unclaimed.push([wireName, sent]);
       continue;
     }
-    const value = textIn(sent);
+    const value = credentialText(sent);
     if (value === "" || value === null) continue;
     const problem = whyDropped(value);
     if (problem !== undefined) {
       credentialProblems.push(`${name}: ${problem}`);
       continue;
     }
-    // Sent under two spellings of its name.
-    if ((credentials[name] ?? value) !== value) credentialProblems.push(sentTwice(name));
     credentials[name] = value as string;
   }
   return { credentials, credentialProblems, unclaimed: Object.fromEntries(unclaimed) };
 }
 
 /** A credential as text: one of digits may be sent as a number, and a mask is an empty one. */
-function textIn(sent: unknown): unknown {
+function credentialText(sent: unknown): unknown {
   if (sent instanceof LosslessNumber) return sent.value;
   if (typeof sent === "number") return String(sent);
   return isText(sent) && wholeMask.test(sent) ? "" : sent;
@@ -122,7 +114,7 @@ function whyDropped(value: unknown): string | undefined {
 const nameOfCredential = new RegExp(`^${wireNamesOfCredentials}$`, "i");
 
 /** The credentials in a value, however deep: it may be nested too deeply for a recursive function. */
-export function credentialsIn(value: unknown): string[] {
+export function nestedCredentials(value: unknown): string[] {
   const found: string[] = [];
   const entries: [name: string, value: unknown][] = [["", value]];
   // It grows while it is read.
@@ -146,9 +138,7 @@ export function readRecord<F extends Fields>(fields: F, sent: Record<string, unk
   for (const [wireName, value] of Object.entries(sent)) {
     const name = camelCase(wireName);
     const field = Object.hasOwn(fields, name) ? fields[name] : undefined;
-    const problem = field && problemOf(field.kind, value);
-    // Sent under two spellings of its name.
-    if (field && (record[name] ?? value) !== value) problems.push(sentTwice(name));
+    const problem = field && fieldProblem(field.kind, value);
     if (field === undefined) others.push([wireName, value]);
     else if (problem !== undefined) problems.push(`${name}: ${problem}`);
     else if (value instanceof LosslessNumber) {
@@ -159,10 +149,7 @@ export function readRecord<F extends Fields>(fields: F, sent: Record<string, unk
       record[name] = inner.record;
       problems.push(...inner.problems.map((one) => `${name}.${one}`));
       if (Object.keys(inner.others).length > 0) others.push([name, inner.others]);
-    } else {
-      record[name] = value;
-      exactIntegers.delete(name);
-    }
+    } else record[name] = value;
   }
   return {
     record: record as RecordOf<F>,
@@ -174,11 +161,14 @@ export function readRecord<F extends Fields>(fields: F, sent: Record<string, unk
 
 const isText = (value: unknown): value is string => typeof value === "string";
 /** At most as long as the largest number. */
-const isLarge = (value: unknown) => value instanceof LosslessNumber && /^-?\d{1,308}$/.test(value.value);
+const isLarge = (value: unknown) =>
+  value instanceof LosslessNumber && /^-?\d{1,308}$/.test(value.value);
 const cannotBeSaved = "a value that Pulumi cannot save unchanged";
 
 /** The values of each kind. Not zod, for speed: a record has forty fields, and a fleet a thousand records. */
-const kinds: Readonly<Record<Kind, readonly [what: string, isOne: (value: unknown) => boolean]>> = {
+const fieldKinds: Readonly<
+  Record<Kind, readonly [what: string, isOne: (value: unknown) => boolean]>
+> = {
   integer: ["an integer", (value) => Number.isSafeInteger(value) || isLarge(value)],
   text: ["a string", isText],
   flag: ["true or false", (value) => typeof value === "boolean"],
@@ -190,45 +180,34 @@ function isJsonObject(value: unknown): value is Record<string, unknown> {
   return isObject(value) && !(value instanceof LosslessNumber);
 }
 
-function problemOf(kind: Kind, value: unknown): string | undefined {
-  const [what, isOne] = kinds[kind];
+function fieldProblem(kind: Kind, value: unknown): string | undefined {
+  const [what, isOne] = fieldKinds[kind];
   if (!isOne(value)) return `expected ${what}`;
   return [value].flat().every((one) => !isText(one) || isFaithful(one)) ? undefined : cannotBeSaved;
 }
 
-/** The value of a JSON text, and its anomalies. */
-export interface ReadJson {
-  /** A number that JavaScript cannot hold is a `LosslessNumber`. */
-  readonly value: unknown;
-  /** Names that appear twice in one object with different values; the last value counts. Each is listed once. */
-  readonly duplicates: readonly string[];
-  /** Whether numbers may have lost digits, because something is nested too deeply for the exact reader. */
-  readonly isInexact?: boolean;
-}
-
-/** @returns undefined for a text that is not JSON */
-export function tryReadJson(jsonText: string): ReadJson | undefined {
+/**
+ * The value of a JSON text, in which a number that JavaScript cannot hold is a `LosslessNumber`.
+ *
+ * @returns undefined for a text that is not JSON
+ */
+export function tryReadJson(jsonText: string): unknown {
+  const value = orUndefined((): unknown => JSON.parse(jsonText));
+  if (value === undefined || isReadExactly(value, jsonText)) return value;
+  // At some thousand levels, the exact reader overflows the stack.
   return (
-    orUndefined(() => readPlain(jsonText)) ??
-    orUndefined(() => readExactly(jsonText)) ??
-    // The stack overflows at some thousand levels. That of `JSON.parse` does not.
-    orUndefined(() => ({ value: JSON.parse(jsonText) as unknown, duplicates: [], isInexact: true }))
+    orUndefined(() => parse(jsonText, undefined, { parseNumber, onDuplicateKey: lastOf })) ?? value
   );
 }
 
-/** Reads a text of which `JSON.parse` loses nothing, as most are: several times as fast as the exact reader. */
-function readPlain(jsonText: string): ReadJson | undefined {
-  const value: unknown = /\d{16}/.test(jsonText) ? undefined : JSON.parse(jsonText);
-  return JSON.stringify(value) === jsonText ? { value, duplicates: [] } : undefined;
+/** Whether `JSON.parse`, which is several times as fast as the exact reader, lost nothing, as of most texts. */
+function isReadExactly(value: unknown, jsonText: string): boolean {
+  return !/\d{16}/.test(jsonText) && orUndefined(() => JSON.stringify(value)) === jsonText;
 }
 
-function readExactly(jsonText: string): ReadJson {
-  const duplicates = new Set<string>();
-  const onDuplicateKey = ({ key, newValue }: Readonly<{ key: string; newValue: unknown }>) => {
-    duplicates.add(key);
-    return newValue;
-  };
-  return { value: parse(jsonText, undefined, { parseNumber, onDuplicateKey }), duplicates: [...duplicates] };
+/** As `JSON.parse`, the exact reader takes the last value of a name. */
+function lastOf({ newValue }: { readonly newValue: unknown }): unknown {
+  return newValue;
 }
 
 function parseNumber(digits: string): number | LosslessNumber {
@@ -239,6 +218,6 @@ function parseNumber(digits: string): number | LosslessNumber {
 
 /** The object in a text; undefined if it has none. */
 export function tryReadObject(jsonText: string): Record<string, unknown> | undefined {
-  const value = tryReadJson(jsonText)?.value;
+  const value = tryReadJson(jsonText);
   return isJsonObject(value) ? value : undefined;
 }

@@ -1,12 +1,13 @@
-import { InternalError, RekeyError, RequestError } from "../platform/errors";
-import { secretOf } from "../platform/secretKind";
+import { InternalError, RekeyError, RequestError } from "../domain/errors";
+import { secretOf } from "../domain/secretKind";
 import { type CredentialName } from "../records/fields";
-import { jsonText } from "../records/properties";
+import { jsonText } from "../pulumi/values";
 import { type SecretResponse } from "../records/response";
 import { type Desired, savesNone } from "./desired";
-import { identityIn, tokenOnly } from "./evidence";
+import { type BeforeReset, identityIn, type Verdict } from "./evidence";
+import { tokenOnly } from "./comparison";
 import { marksOf, namesIn } from "./marks";
-import { credentialsIn, type Memory, picked, type State } from "./memory";
+import { credentialsIn, type Memory, picked, type State } from "./state";
 import { type Finding, type Learned, type Rotated } from "./findings";
 import { unknownFailure } from "./messages";
 import { maySettle, type Reset } from "./plan";
@@ -16,11 +17,8 @@ import { isShown, save } from "./save";
 import { type Session } from "./session";
 import { secondRollAt } from "./signingKeys";
 
-/** What is known before a reset, after a read if the platform can be read. */
-export interface Before extends Omit<Learned, "state"> {
-  /** Undefined for a new resource that is not adopted. */
-  readonly state: State | undefined;
-  readonly read: SecretResponse | undefined;
+/** What is known before a reset, and what to say of it. */
+export interface Before extends BeforeReset, Omit<Learned, "state"> {
   /** Whether it is saved even if the reset fails. */
   readonly isNews: boolean;
 }
@@ -31,10 +29,15 @@ export interface Before extends Omit<Learned, "state"> {
  *
  * @throws RekeyError if it was not made
  */
-export async function sendReset(before: Before, desired: Desired, due: Reset, session: Session): Promise<Rotated> {
+export async function sendReset(
+  before: Before,
+  desired: Desired,
+  due: Reset,
+  session: Session,
+): Promise<Rotated> {
   const { subject, run, context, evidence, replaced } = session;
   const { kind } = subject;
-  const unconfirmed = evidence.withPending(before.state, desired, due, before.read, context);
+  const unconfirmed = evidence.withPending(before, desired, due, context);
   const response = await responseToReset(before.read, session);
   try {
     replaced.push(credentialsIn(before.state), before.read?.credentials ?? {});
@@ -42,7 +45,8 @@ export async function sendReset(before: Before, desired: Desired, due: Reset, se
     const saved = await save(state, session);
     if (kind.authorizesQueue && !failure) run.platform.useQueueToken(subject.id, state.token);
     // A confirmed reset has replaced what someone else has changed before, so that is not told.
-    const earlier = before.isNews || failure ? before.findings.filter((one) => one.kind !== "adopted") : [];
+    const earlier =
+      before.isNews || failure ? before.findings.filter((one) => one.kind !== "adopted") : [];
     const after = failure ? [] : problemsOf(state, desired, session);
     return {
       state: saved.state,
@@ -94,19 +98,25 @@ async function afterReset(
 }
 
 /** A response confirms a reset if it shows another credential than before, or if it shows none and no read does. */
-async function afterResponse(unconfirmed: State, response: SecretResponse, session: Session): Promise<Rotated> {
-  const { context, evidence } = session;
+async function afterResponse(
+  unconfirmed: State,
+  response: SecretResponse,
+  session: Session,
+): Promise<Rotated> {
+  const { context } = session;
   const { memory } = unconfirmed;
-  const verdict = evidence.compare(memory, marksOf(memory, response.credentials), context);
+  const verdict = verdictOn(response, memory, session);
   if (verdict === "new") return complete(unconfirmed, response, session);
   const others = withoutKnown(response, memory);
   const last: LastRead = context.canRead ? await readUntilChanged(session, memory) : {};
   if (last.read && last.verdict === "new") {
     return confirm(unconfirmed, verdict === "hidden" ? [last.read, others] : [last.read], session);
   }
-  if (verdict === "hidden" && last.verdict !== "former") return confirm(unconfirmed, [others], session, last);
+  if (verdict === "hidden" && last.verdict !== "former") {
+    return confirm(unconfirmed, [others], session, last);
+  }
   const why = verdict === "hidden" ? "reads still show" : "its response contains";
-  const state = withDelivered(unconfirmed, others);
+  const state = verdict === "hidden" ? withDelivered(unconfirmed, others) : unconfirmed;
   return { state, failure: notConfirmed(`${why} the old one`, unconfirmed, session), findings: [] };
 }
 
@@ -116,15 +126,36 @@ function withDelivered(unconfirmed: State, { credentials }: SecretResponse): Sta
   return isNone ? unconfirmed : { ...unconfirmed, otherFields: jsonText(credentials) };
 }
 
+/**
+ * A response may show what identifies the secret better than what reads show: a password that they mask, while their
+ * token stays the same.
+ */
+function verdictOn(
+  { credentials }: SecretResponse,
+  memory: Memory,
+  { context, evidence }: Session,
+): Verdict {
+  const shown = marksOf(memory, credentials);
+  const identity = context.kind.identities.find(
+    (name) => name === memory.identity || shown[name] !== undefined,
+  );
+  return evidence.compare({ ...memory, identity }, shown, context);
+}
+
 /** A response that does not show the identity may repeat what was known before: that is not proven to be current. */
 function withoutKnown(response: SecretResponse, memory: Memory): SecretResponse {
   const marks = marksOf(memory, response.credentials);
-  const names = namesIn(marks).filter((name) => marks[name] !== memory.current[name]);
+  const known = [...memory.former, ...Object.values(memory.current)];
+  const names = namesIn(marks).filter((name) => !known.includes(marks[name] as string));
   return { ...response, credentials: picked(response.credentials, names) };
 }
 
 /** Reads what the response has not shown, or what may only leave the state if a read shows it. */
-async function complete(unconfirmed: State, response: SecretResponse, session: Session): Promise<Rotated> {
+async function complete(
+  unconfirmed: State,
+  response: SecretResponse,
+  session: Session,
+): Promise<Rotated> {
   const { context, evidence, reads } = session;
   const confirmed = confirm(unconfirmed, [response], session);
   const { memory } = confirmed.state;
@@ -133,8 +164,15 @@ async function complete(unconfirmed: State, response: SecretResponse, session: S
   if (!context.canRead || (!isHidden && confirmed.findings.length === 0)) return confirmed;
   const last = await readUntilChanged(session, memory);
   // A read that differs from what the response has delivered is late.
-  const isSame = last.read && evidence.compare(memory, marksOf(memory, last.read.credentials), context) === "current";
-  return confirm(unconfirmed, isSame && last.read ? [response, last.read] : [response], session, last);
+  const isSame =
+    last.read &&
+    evidence.compare(memory, marksOf(memory, last.read.credentials), context) === "current";
+  return confirm(
+    unconfirmed,
+    isSame && last.read ? [response, last.read] : [response],
+    session,
+    last,
+  );
 }
 
 /** The state after a reset that was applied. What no read could show is read by the next `up`. */
@@ -145,10 +183,18 @@ function confirm(
   last: LastRead = {},
 ): Rotated {
   const { lastSentAt = "" } = unconfirmed.memory.pending ?? {};
-  const state = evidence.confirmed(unconfirmed, responses, lastSentAt, context);
+  // What an earlier one has delivered is replaced, too.
+  const state = evidence.confirmed(
+    { ...unconfirmed, otherFields: undefined },
+    responses,
+    lastSentAt,
+    context,
+  );
   const values = credentialsIn(state);
   // What was known, or shown by a read before.
-  const expected = new Set([unconfirmed.memory.current, ...reads].flatMap((one) => Object.keys(one)));
+  const expected = new Set(
+    [unconfirmed.memory.current, ...reads].flatMap((one) => Object.keys(one)),
+  );
   const names = [...expected].filter((name) => !Object.hasOwn(values, name));
   const isIdentified = identityIn(subject.kind, values) !== undefined;
   if (names.length === 0 && (isIdentified || !context.canRead)) return { state, findings: [] };
@@ -158,7 +204,11 @@ function confirm(
 }
 
 /** The reset stays unconfirmed, unless a read shows its result. */
-async function afterLostResponse(unconfirmed: State, lost: RekeyError, session: Session): Promise<Rotated> {
+async function afterLostResponse(
+  unconfirmed: State,
+  lost: RekeyError,
+  session: Session,
+): Promise<Rotated> {
   const { subject, run, context, evidence } = session;
   const canSettle = maySettle(unconfirmed.memory, context);
   const last: LastRead = canSettle ? await readUntilChanged(session, unconfirmed.memory) : {};
@@ -178,7 +228,11 @@ async function afterLostResponse(unconfirmed: State, lost: RekeyError, session: 
  * A response without an id on a connection that has carried other requests may be another one's. What a read shows is
  * current; otherwise it is kept apart, and only a new version resets again.
  */
-async function afterUnattributed(unconfirmed: State, response: SecretResponse, session: Session): Promise<Rotated> {
+async function afterUnattributed(
+  unconfirmed: State,
+  response: SecretResponse,
+  session: Session,
+): Promise<Rotated> {
   const { subject } = session;
   const last = await readUntilChanged(session, unconfirmed.memory);
   if (last.read && last.verdict === "new") {
@@ -200,11 +254,20 @@ async function afterUnattributed(unconfirmed: State, response: SecretResponse, s
 function notConfirmed(why: string, { memory }: State, { subject, context }: Session): RekeyError {
   const text = `The platform confirmed the reset of the ${secretOf(subject)}, but ${why}. The ${subject.kind.word} may have been changed.`;
   const error = new RekeyError("REKEY_UNCONFIRMED", text, "maybe applied");
-  return unknownFailure(subject, error, maySettle(memory, context), memory.pending?.count === unconfirmedLimit);
+  return unknownFailure(
+    subject,
+    error,
+    maySettle(memory, context),
+    memory.pending?.count === unconfirmedLimit,
+  );
 }
 
 /** What a confirmed reset leaves to be said. */
-function problemsOf({ memory, problems = [] }: State, desired: Desired, { context }: Session): Finding[] {
+function problemsOf(
+  { memory, problems = [] }: State,
+  desired: Desired,
+  { context }: Session,
+): Finding[] {
   const unreadable: Finding[] = problems.length > 0 ? [{ kind: "problems", names: problems }] : [];
   const known = [...unreadable, ...tokenOnly(memory.identity)];
   if (!isOlder(memory, desired.rotatedSince, context.now)) return known;

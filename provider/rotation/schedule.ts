@@ -10,32 +10,51 @@ const units = { s: "seconds", m: "minutes", h: "hours", d: "days", w: "weeks" } 
  * Reads a time between rotations: an ISO 8601 duration (`P30D`, `PT12H`, `P1M`) or a number with `h`, `d` or `w`
  * (`30d`, `12h`). Months and years are the calendar's, in UTC.
  *
- * @param orShort also `s` and `m`, for durations that no one takes for months
  * @throws Error that names the expected form if it is not a duration, without the text, which may be secret
  */
-export function readInterval(written: string, { orZero = false, orShort = false } = {}): luxon.Duration {
-  const { DateTime, Duration } = calendar();
-  const [, count, unit] = short.exec(written) ?? [];
-  const isAllowed = unit && (orShort || "hdw".includes(unit) || (orZero && Number(count) === 0));
-  const duration = isAllowed
-    ? Duration.fromObject({ [units[unit as keyof typeof units]]: Number(count) })
-    : Duration.fromISO(written);
+export function readInterval(written: string, options: IntervalOptions = {}): luxon.Duration {
+  const duration = durationIn(written, options);
   if (!duration.isValid) {
+    const [, count, unit] = short.exec(written) ?? [];
     const which = unit === "m" ? `. Write P${count}M for months, or PT${count}M for minutes` : "";
     throw new Error(`must be a duration: ISO 8601 (P30D, PT12H), or 30d, 12h${which}`);
   }
-  const start = DateTime.utc(2000);
-  const end = start.plus(duration);
-  const hasSign = /[+-]/.test(written);
-  if (hasSign || !end.isValid || end < start || (end <= start && !orZero) || end.year > 9999) {
-    throw new Error(`must be a duration ${orZero ? "of zero or more" : "above zero"} that ends before the year 10000`);
+  if (/[+-]/.test(written) || !isDurationInRange(duration, options)) {
+    const size = options.orZero ? "of zero or more" : "above zero";
+    throw new Error(`must be a duration ${size} that ends before the year 10000`);
   }
   return duration;
 }
 
+/** What is a duration in addition to those above zero in hours, days, weeks and ISO 8601. */
+interface IntervalOptions {
+  readonly orZero?: boolean;
+  /** Also `s` and `m`, for durations that no one takes for months. */
+  readonly orShort?: boolean;
+}
+
+function durationIn(
+  written: string,
+  { orZero = false, orShort = false }: IntervalOptions,
+): luxon.Duration {
+  const { Duration } = calendar();
+  const [, count, unit] = short.exec(written) ?? [];
+  const isAllowed = orShort || (orZero && Number(count) === 0) || "hdw".includes(unit ?? "-");
+  if (unit === undefined || !isAllowed) return Duration.fromISO(written);
+  return Duration.fromObject({ [units[unit as keyof typeof units]]: Number(count) });
+}
+
+function isDurationInRange(duration: luxon.Duration, { orZero = false }: IntervalOptions): boolean {
+  const start = calendar().DateTime.utc(2000);
+  const end = start.plus(duration);
+  return end.isValid && (end > start || (orZero && +end === +start)) && end.year <= 9999;
+}
+
 /** No zone of the world is further than 14 hours from UTC. */
 const zone = /Z|[+-]((0\d|1[0-3])(:?[0-5]\d)?|14(:?00)?)/;
-const date = new RegExp(`^\\d{4}-\\d\\d-\\d\\d(T\\d\\d:\\d\\d(:\\d\\d([.,]\\d+)?)?(${zone.source}))?$`);
+const date = new RegExp(
+  `^\\d{4}-\\d\\d-\\d\\d(T\\d\\d:\\d\\d(:\\d\\d([.,]\\d+)?)?(${zone.source}))?$`,
+);
 
 /**
  * Reads a date, which means its midnight in UTC, or a date and time with a zone.
@@ -43,9 +62,13 @@ const date = new RegExp(`^\\d{4}-\\d\\d-\\d\\d(T\\d\\d:\\d\\d(:\\d\\d([.,]\\d+)?
  * @throws Error that names the expected form if it is neither, without the text, which may be secret
  */
 export function readDate(written: string): Date {
-  const read = date.test(written) ? calendar().DateTime.fromISO(written, { zone: "utc" }) : undefined;
+  const read = date.test(written)
+    ? calendar().DateTime.fromISO(written, { zone: "utc" })
+    : undefined;
   if (read?.isValid) return read.toJSDate();
-  throw new Error("must be a date (2026-04-19), or a date and time with a zone (2026-04-19T18:30:00Z), in ISO 8601");
+  throw new Error(
+    "must be a date (2026-04-19), or a date and time with a zone (2026-04-19T18:30:00Z), in ISO 8601",
+  );
 }
 
 /** The most by which a schedule is early. */
@@ -66,6 +89,11 @@ export const clockToleranceMs = 5 * 60_000;
 /** Whether a time is that of a clock that was ahead. */
 export function isFuture(time: string, now: Date): boolean {
   return Date.parse(time) > now.getTime() + clockToleranceMs;
+}
+
+/** A time, or now if it is that of a clock that was ahead. */
+export function pastTime(time: string, now: Date): string {
+  return isFuture(time, now) ? now.toISOString() : time;
 }
 
 /** The time that is `written` after the last rotation. */

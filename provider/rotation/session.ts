@@ -1,7 +1,8 @@
-import { secretOf, type SecretKind, type Subject } from "../platform/secretKind";
+import { secretOf, type SecretKind, type Subject } from "../domain/secretKind";
 import { type Credentials } from "../records/fields";
-import { type Run } from "../run";
-import { type Evidence, recordEvidence } from "./evidence";
+import { type Run } from "../run/run";
+import { type Evidence } from "./evidence";
+import { recordEvidence } from "./recordEvidence";
 import { type Context } from "./plan";
 import { keyEvidence } from "./signingKeys";
 
@@ -24,7 +25,7 @@ export function openSession(subject: Subject, run: Run): Session {
     subject,
     run,
     context: contextOf(kind, run),
-    evidence: kind.minInterval === undefined ? recordEvidence : keyEvidence,
+    evidence: kind.rolls ? keyEvidence : recordEvidence,
     reads: listIn(run.shared.reads, secret),
     replaced: listIn(run.shared.replaced, secret),
   };
@@ -40,7 +41,7 @@ export function contextOf(kind: SecretKind, { options }: Run): Context {
     canRead: settings.canRead(kind),
     isScheduleOn: settings.get("scheduledResets") === "on",
     ownToken: isOwn ? settings.find("queueToken")?.value : undefined,
-    account: kind.onlyId === undefined ? undefined : options.queueAccount(),
+    account: kind.hasId ? undefined : options.queueAccount(),
   };
 }
 

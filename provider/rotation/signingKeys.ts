@@ -1,16 +1,12 @@
 import { type SecretResponse } from "../records/response";
 import { type Desired, formOf } from "./desired";
+import { afterDrift, afterHidden, afterSame, lost, stale } from "./comparison";
 import {
-  afterDrift,
-  afterHidden,
-  afterSame,
+  type BeforeReset,
   confirmedMemory,
   countedReset,
-  earlier,
   type Evidence,
-  lost,
   pendingReset,
-  stale,
   valuesIn,
   type Verdict,
 } from "./evidence";
@@ -23,10 +19,10 @@ import {
   type State,
   withFormer,
   withRecord,
-} from "./memory";
+} from "./state";
 import { type Learned } from "./findings";
 import { type Context, type Plan, type Question, type Refusal, type Reset } from "./plan";
-import { dueAt, isFuture } from "./schedule";
+import { dueAt, isFuture, pastTime } from "./schedule";
 
 /**
  * Signing keys come in pairs. A roll makes the next key the current one and generates a new next key, so a read proves
@@ -45,7 +41,9 @@ const latestReadMs = 24 * 3_600_000;
 function compareKeys(memory: Memory, { currentKey, nextKey }: Marks, context: Context): Verdict {
   const { current, pending } = memory;
   if (currentKey === undefined) return "hidden";
-  if (memory.former.includes(currentKey) && (pending || mayBeLate(memory, context))) return "former";
+  if (memory.former.includes(currentKey) && (pending || mayBeLate(memory, context))) {
+    return "former";
+  }
   if (currentKey === current.currentKey) return pending ? "former" : "current";
   if (pending || current.nextKey === undefined || currentKey === current.nextKey) return "new";
   // Half of another pair is not enough: receivers need both.
@@ -59,18 +57,21 @@ function mayBeLate({ keys, scheduledFrom }: Memory, { now }: Context): boolean {
 }
 
 function withPendingRoll(
-  from: State | undefined,
+  { state, read }: BeforeReset,
   desired: Desired,
   due: Reset,
-  read: SecretResponse | undefined,
   context: Context,
 ): State {
-  const memory = from?.memory ?? emptyMemory(context.now);
+  const memory = state?.memory ?? emptyMemory(context.now);
   const shown = marksOf(memory, read?.credentials ?? {});
-  const isCurrentKnown = shown.currentKey !== undefined && !memory.former.includes(shown.currentKey);
-  const pending = pendingReset(memory, desired, due, context.now, isCurrentKnown);
+  const isCurrentKnown =
+    shown.currentKey !== undefined && !memory.former.includes(shown.currentKey);
+  const pending = pendingReset(memory, desired, due, {
+    now: context.now,
+    canSettle: isCurrentKnown,
+  });
   return {
-    ...(from ?? { rotationCount: 0 }),
+    ...(state ?? { rotationCount: 0 }),
     memory: {
       ...memory,
       applied: memory.applied ?? "",
@@ -94,10 +95,12 @@ function confirmedRoll(
   const values = valuesIn(responses);
   const shown = marksOf(memory, values);
   // The former next key is the current one, although nothing may show it, unless it was current before.
-  const isNextKnown = before.nextKey !== undefined && !memory.former.includes(before.nextKey);
+  const wasCurrent = [before.currentKey, ...memory.former].some((mark) => mark === before.nextKey);
+  const isNextKnown = before.nextKey !== undefined && !wasCurrent;
   const rolled: Marks = isNextKnown ? { currentKey: before.nextKey } : {};
   const current: Marks = { ...rolled, ...shown };
-  const currentKey = shown.currentKey === undefined && isNextKnown ? unconfirmed.nextKey : undefined;
+  const currentKey =
+    shown.currentKey === undefined && isNextKnown ? unconfirmed.nextKey : undefined;
   return {
     ...countedReset(unconfirmed, responses, rolledAt),
     ...(currentKey !== undefined && { currentKey }),
@@ -125,11 +128,15 @@ function afterKeyRead(saved: State, read: SecretResponse, context: Context): Lea
   const verdict = compareKeys(here.memory, shown, context);
   const { pending } = here.memory;
   if (pending) {
-    return verdict === "new" ? afterPending(here, pending, read, shown, context) : { state: here, findings: [] };
+    return verdict === "new"
+      ? afterPending(here, pending, read, context)
+      : { state: here, findings: [] };
   }
   if (verdict === "former") return stale(here);
   if (verdict === "hidden") return afterHidden(here, read, context);
-  return verdict === "current" ? afterSame(here, read, shown, context) : afterRollByOthers(here, read, shown, context);
+  return verdict === "current"
+    ? afterSame(here, read, shown, context)
+    : afterRollByOthers(here, read, shown, context);
 }
 
 /** The state in the account of the settings; undefined if that is another one, and the pair is not the known one. */
@@ -138,7 +145,9 @@ function inAccount(saved: State, shown: Marks, context: Context): State | undefi
   if (!isElsewhere(memory, context)) return saved;
   const known = [...memory.former, ...replacedKeys(memory.current)];
   const isKnown = replacedKeys(shown).some((mark) => known.includes(mark));
-  return isKnown ? { ...saved, memory: { ...memory, keys: { ...memory.keys, ...context.account } } } : undefined;
+  return isKnown
+    ? { ...saved, memory: { ...memory, keys: { ...memory.keys, ...context.account } } }
+    : undefined;
 }
 
 function notHere(saved: State): Learned {
@@ -151,15 +160,19 @@ function afterPending(
   saved: State,
   pending: PendingReset,
   read: SecretResponse,
-  shown: Marks,
   context: Context,
 ): Learned {
   const { memory } = saved;
+  const shown = marksOf(memory, read.credentials);
   const { nextKey } = memory.current;
   const isByOthers = nextKey !== undefined && shown.currentKey !== nextKey;
-  if (isByOthers) return { state: overtaken(saved, pending, read, shown, context), findings: [{ kind: "overtaken" }] };
+  if (isByOthers) {
+    // Half of another pair is not enough: receivers need both.
+    if (shown.nextKey === undefined) return { state: saved, findings: [] };
+    return { state: overtaken(saved, pending, read, context), findings: [{ kind: "overtaken" }] };
+  }
   if (!pending.canSettle) return { state: saved, findings: [] };
-  const rolledAt = earlier(pending.firstSentAt, context.now.toISOString());
+  const rolledAt = pastTime(pending.firstSentAt, context.now);
   const state = confirmedRoll(saved, [read], rolledAt, context);
   return { state, findings: [{ kind: "settled" }, ...lost(memory.current, state.memory.current)] };
 }
@@ -168,8 +181,14 @@ function afterPending(
  * Someone else has rolled both keys away since the pending roll was sent: what it was to do is done, and receivers need
  * time before another roll.
  */
-function overtaken(saved: State, pending: PendingReset, read: SecretResponse, shown: Marks, context: Context): State {
+function overtaken(
+  saved: State,
+  pending: PendingReset,
+  read: SecretResponse,
+  context: Context,
+): State {
   const { memory } = saved;
+  const shown = marksOf(memory, read.credentials);
   const now = context.now.toISOString();
   return {
     ...withRecord(saved, read),
@@ -186,13 +205,22 @@ function overtaken(saved: State, pending: PendingReset, read: SecretResponse, sh
 }
 
 /** Someone else has rolled the keys, or they were not known before. */
-function afterRollByOthers(saved: State, read: SecretResponse, shown: Marks, context: Context): Learned {
+function afterRollByOthers(
+  saved: State,
+  read: SecretResponse,
+  shown: Marks,
+  context: Context,
+): Learned {
   const { memory } = saved;
   const before = memory.current;
   const { state, findings } = afterDrift(saved, read, shown, context);
   if (before.currentKey === undefined) return { state, findings };
   const isOneRoll = shown.currentKey === before.nextKey;
-  const keys: KeyMemory = { ...memory.keys, rolledAt: context.now.toISOString(), nextGeneratedAt: undefined };
+  const keys: KeyMemory = {
+    ...memory.keys,
+    rolledAt: context.now.toISOString(),
+    nextGeneratedAt: undefined,
+  };
   const rolled: Memory = {
     ...state.memory,
     former: withFormer(memory, replacedKeys(before), shown),
@@ -216,18 +244,28 @@ export function claimed({ state, findings }: Learned, desired: Desired): Learned
     rotationReason: "trigger",
     memory: { ...memory, applied: triggerMark(memory, desired), scheduledFrom: rotatedAt },
   };
-  return { state: next, findings: [{ kind: "claimed" }, ...findings.filter(({ kind }) => kind === "unknown")] };
+  return {
+    state: next,
+    findings: [{ kind: "claimed" }, ...findings.filter(({ kind }) => kind === "unknown")],
+  };
 }
 
 /** Whether the settings are those of another account than the memory's. Only a read can show that both are the same. */
 export function isElsewhere({ keys }: Memory, { account: here }: Context): boolean {
-  return keys?.account !== undefined && here?.account !== undefined && keys.account !== here.account;
+  return (
+    keys?.account !== undefined && here?.account !== undefined && keys.account !== here.account
+  );
 }
 
 /** Keys of another account are not rolled. */
 export function otherAccount(_: Reset, { memory, context }: Question): Refusal | undefined {
   if (!memory || !isElsewhere(memory, context)) return undefined;
-  return { kind: "refuse", code: "REKEY_OTHER_ACCOUNT", why: whyElsewhere(memory, context), isUntilRead: true };
+  return {
+    kind: "refuse",
+    code: "REKEY_OTHER_ACCOUNT",
+    why: whyElsewhere(memory, context),
+    isUntilRead: true,
+  };
 }
 
 export function whyElsewhere({ keys }: Memory, { account }: Context): string {
@@ -239,11 +277,16 @@ export function whyElsewhere({ keys }: Memory, { account }: Context): string {
 }
 
 /** A second roll before receivers know the keys of the first one is an outage. */
-export function rolledRecently(due: Reset, { memory, desired, context }: Question): Plan | undefined {
+export function rolledRecently(
+  due: Reset,
+  { memory, desired, context }: Question,
+): Plan | undefined {
   const { minInterval: usual } = context.kind;
   const rolledAt = memory?.keys?.rolledAt;
   // A time in the future is that of a clock that was ahead: it locks nothing.
-  if (usual === undefined || rolledAt === undefined || isFuture(rolledAt, context.now)) return undefined;
+  if (usual === undefined || rolledAt === undefined || isFuture(rolledAt, context.now)) {
+    return undefined;
+  }
   const allowed = dueAt(rolledAt, desired.minInterval ?? usual);
   if (allowed.getTime() <= Math.max(context.now.getTime(), Date.parse(rolledAt))) return undefined;
   const why = `it was rolled, or may have been, at ${rolledAt}, and receivers that do not have its new keys yet would reject each message after a second roll. The first \`up\` after ${allowed.toISOString()} may roll it (minInterval)`;
@@ -253,7 +296,11 @@ export function rolledRecently(due: Reset, { memory, desired, context }: Questio
 }
 
 /** When the second of two rolls may be made, which an old pair needs. */
-export function secondRollAt({ keys }: Memory, { minInterval }: Desired, { kind, now }: Context): string {
+export function secondRollAt(
+  { keys }: Memory,
+  { minInterval }: Desired,
+  { kind, now }: Context,
+): string {
   const interval = minInterval ?? kind.minInterval;
   return (interval ? dueAt(keys?.rolledAt ?? now.toISOString(), interval) : now).toISOString();
 }

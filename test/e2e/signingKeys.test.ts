@@ -63,4 +63,14 @@ describe("A program with a SigningKeyRotation", () => {
     assert.deepEqual(await acceptAll(adopted, rolled, again), [false, true, true]);
     assert.equal(typeof valuesOf(again)["currentKeySince"], "string");
   });
+
+  it("shown by reads only are rolled without a line that sounds like an incident", async () => {
+    const hiding = await TestStack.start(() => ({ keys: new SigningKeyRotation("keys", { version: 1 }).currentKey }), {
+      credentials: "read",
+    });
+    const result = await succeeds(hiding.up());
+    assert.equal(valuesOf(result)["keys"], hiding.platform.signingKeys.current);
+    assert.doesNotMatch(result.printed, /not confirmed|was lost|does not know/);
+    assert.match(result.printed, /Rolls the pair of signing keys/);
+  });
 });

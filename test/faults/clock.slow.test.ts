@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { readMemory, writeMemory } from "../../provider/rotation/memory";
 import { rotation } from "../support/resources";
 import { limitedByDate, once, silent } from "../support/httpServer";
 import { describeFaults } from "./describeFaults";
@@ -35,11 +34,9 @@ for (const hours of [24, -24]) {
         title: [42, fault, "diff", "nothing but rotateEvery changes; 0 sent"],
         test: async ({ host }) => {
           const changes = async (days: number, more = {}) => {
-            const scheduledFrom = new Date(Date.now() - days * 86_400_000).toISOString();
-            const inputs = rotation("db", { version: "1", ...more });
-            const former = formerOutputs("db", host.adapter);
-            const memory = writeMemory({ ...readMemory(former["memory"]), scheduledFrom, declared: more });
-            return (await host.diff("db", { ...former, memory }, inputs)).changes;
+            const at = new Date(Date.now() - days * 86_400_000);
+            const former = await formerOutputs("db", host.adapter, { at, ...more });
+            return (await host.diff("db", former, rotation("db", { version: "1", ...more }))).changes;
           };
           assert.equal(await changes(100), false);
           assert.equal(await changes(29.5, { rotateEvery: "30d" }), hours > 0);

@@ -71,7 +71,7 @@ export function describeFaults(
       for (const { key, phase, fault, expected } of casesOf(faults)) {
         it(titled(fault.row, fault.fault, phase, inWords(expected), adapter), async () => {
           const observation = (await seen.get(`${adapter} ${key}`)) as Observation;
-          assertExpected(phase, key, adapter, observation, expected);
+          await assertExpected(phase, key, adapter, observation, expected);
           // A counter reset reads before it resets, and each has its own deadline.
           const deadlines = phase === "counter reset" ? 2 : 1;
           const limit = deadlines * fixture.deadlineSeconds * 1000 + slack;

@@ -4,22 +4,60 @@ import { realpathSync } from "node:fs";
 import { type Socket } from "node:net";
 import { join } from "node:path";
 import { Folder } from "../support/folder";
-import { projectRoot } from "../support/host";
-import { rotation } from "../support/resources";
+import { projectRoot, providerTexts } from "../support/host";
+import { databaseText } from "../support/platformBodies";
+import { databasePath, rotation } from "../support/resources";
 import { expectKind } from "../support/results";
-import { revealed } from "../support/wire";
+import { revealed, withoutSecrets } from "../support/wire";
 import { testRow, titled } from "./describeFaults";
 
-/** Breaks one of the host's own functions, after the platform has responded. */
-const broken = (code: string): string => `
+/** Loads the modules of the host's own process. */
+const requiring = `
 import { createRequire } from "node:module";
 const require = createRequire(${JSON.stringify(join(realpathSync(projectRoot), "package.json"))});
-const { SecretOperations } = require("./dist/provider/platform/secretOperations.js");
+const load = (name) => require("./dist/provider/" + name + ".js");`;
+
+/** Breaks one of the host's own functions, after the platform has responded. */
+const broken = (code: string): string => `${requiring}
+const { SecretOperations } = load("platform/secretOperations");
 const ordinary = SecretOperations.prototype.reset;
 SecretOperations.prototype.reset = async function (id) {
   const response = await ordinary.call(this, id);
   ${code}
 };`;
+
+/** The steps behind the response to a reset, and what breaks each of them. */
+const steps = {
+  "the evidence": 'load("rotation/evidence").recordEvidence.confirmed = broken;',
+  "the evidence of what the response proves": 'load("rotation/evidence").recordEvidence.compare = broken;',
+  "what a response leaves to be said": 'load("rotation/planRotation").isOlder = broken;',
+  saving: 'load("rotation/save").save = broken;',
+  "the output access": 'load("rotation/access").accessOf = broken;',
+  "the URLs": 'load("rotation/access").urlsOf = broken;',
+  "the notices": 'load("rotation/findings").told = broken;',
+};
+
+/** Breaks a step. What is thrown contains a credential. */
+const breaking = (step: string): string =>
+  `${requiring}
+const broken = () => { throw new TypeError("x of ${delivered}"); };
+${step}`;
+
+const delivered = "delivered-credential";
+
+/** A platform on which a reset delivers what reads show from then on. */
+const bodyOf = (method: string, path: string): string => {
+  const id = path.split("/").at(-1);
+  if (method === "POST") wasReset.add(path);
+  const current = wasReset.has(path.replace("redis/database", "keyvalue/reset-password")) ? delivered : "before";
+  if (path.includes("qstash")) return JSON.stringify({ id, token: method === "POST" ? delivered : "before" });
+  const wrong = method === "POST" && { port: "many" };
+  return databaseText({ database_id: id, password: current, rest_token: "stable", ...wrong });
+};
+const wasReset = new Set<string>();
+
+const userId = "00000000-0000-4000-8000-000000000001";
+const userInputs = { queueUserId: userId, __provider: providerTexts.queueTokenRotation };
 
 const rejected = "HTTP/1.1 400 No\r\ncontent-length: 2\r\n\r\n{}";
 
@@ -39,6 +77,59 @@ describe("faults: our own code", () => {
       assert.equal((record as { port: unknown }).port, "10");
     },
   );
+
+  for (const [what, step] of Object.entries(steps)) {
+    const title = [
+      36,
+      `it throws: ${what}`,
+      "create, next up",
+      "saved as delivered, may have been changed; 1 sent",
+    ] as const;
+    testRow(title, async (fixture) => {
+      const id = `db-${fixture.adapter}-${what.replaceAll(" ", "-")}`;
+      const { host, server } = await fixture.start({
+        preload: breaking(step),
+        server: { bodyOf },
+        settings: () => ({ databasePath }),
+      });
+      const inputs = rotation(id, { version: "1" });
+      const { outs, message } = expectKind("init error", await host.create(inputs));
+      assert.match(message, /failed unexpectedly \(TypeError.*The password may have been changed\..* run again\./s);
+      assert.equal(revealed(outs).password, delivered);
+      for (const text of [message, JSON.stringify(withoutSecrets(outs)), host.said]) {
+        assert.ok(!text.includes(delivered));
+      }
+      const next = await fixture.nextRun();
+      const settled = expectKind("done", await next.update(id, revealed(outs), inputs));
+      assert.deepEqual([revealed(settled.outs).password, settled.outs.outcome], [delivered, "reset"]);
+      assert.equal(server.count("POST", id), 1);
+    });
+  }
+
+  testRow(
+    [36, "it throws: the use of a new queue token", "create", "saved as delivered, may have been changed; 1 sent"],
+    async (fixture) => {
+      const { host, server } = await fixture.start({
+        preload: breaking('load("platformClient").PlatformClient.prototype.useQueueToken = broken;'),
+        server: { bodyOf },
+        settings: () => ({ queueToken: undefined, queueUserId: userId }),
+      });
+      const { outs, message } = expectKind("init error", await host.create(userInputs));
+      assert.match(message, /failed unexpectedly \(TypeError.*The token may have been changed/s);
+      assert.equal(revealed(outs).token, delivered);
+      assert.equal(server.count("POST", userId), 1);
+    },
+  );
+
+  for (const queueUserId of ["", "  ", ".."]) {
+    const fault = `rekey:queueUserId is ${JSON.stringify(queueUserId)}`;
+    testRow([54, fault, "create", "fails, naming it; 0 resets sent"], async (fixture) => {
+      const { host, server } = await fixture.start({ server: { bodyOf }, settings: () => ({ queueUserId }) });
+      const { message } = expectKind("failed", await host.create(userInputs));
+      assert.match(message, /rekey:queueUserId .*Nothing was sent, and nothing was changed/);
+      assert.equal(server.count("POST", userId), 0);
+    });
+  }
 
   const object = "{ id: 'db', properties: { x: undefined } }";
   for (const thrown of ["undefined", "null", "'text'", "new TypeError('x of undefined')", object]) {

@@ -1,6 +1,6 @@
 import { type Adapter, providerTexts, type Result } from "../support/host";
 import { counterReset, rotation } from "../support/resources";
-import { rotatedOutputs } from "../support/savedRotation";
+import { resetSecret } from "../support/rotatedSecret";
 import { type Properties } from "../support/wire";
 import { type Behaviour } from "../support/httpServer";
 import { type Fixture } from "./fixture";
@@ -16,10 +16,20 @@ export interface Observation {
   readonly milliseconds: number;
 }
 
-/** What the adapter left in the state of an earlier reset by version "1", secrets in plain. */
-export function formerOutputs(databaseId: string, adapter: Adapter): Properties {
+/**
+ * What the adapter left in the state of an earlier reset by version "1", secrets in plain.
+ *
+ * @param more inputs
+ */
+export async function formerOutputs(
+  databaseId: string,
+  adapter: Adapter,
+  { at, ...more }: Properties & { at?: Date } = {},
+): Promise<Properties> {
   const credentials = { password: "former-password", restToken: "former-token" };
-  return { ...rotatedOutputs(databaseId, "1", credentials), ...savedText(adapter) };
+  const record = { databaseId, databaseName: "former" };
+  const { outputs } = await resetSecret({ version: "1", ...more }, credentials, { id: databaseId, at, record });
+  return { ...outputs, ...savedText(adapter) };
 }
 
 /** The provider's text, which only the dynamic adapter saves. */
@@ -42,7 +52,7 @@ export async function act(phase: Phase, fixture: Fixture, key: string): Promise<
     case "create":
       return host.create(rotation(key, { version: "2" }));
     case "update":
-      return host.update(key, formerOutputs(key, host.adapter), rotation(key, { version: "2" }));
+      return host.update(key, await formerOutputs(key, host.adapter), rotation(key, { version: "2" }));
     case "counter reset":
       return host.create(counterReset(key, { version: "1" }));
     case "read":

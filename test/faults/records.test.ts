@@ -85,9 +85,9 @@ const faults: readonly Fault[] = [
     row: 34,
     fault: "integer beyond 2^53",
     platform: sendingText('"db_request_limit":9223372036854775808', '"rateMax":9223372036854775808'),
-    reset: succeedsWithProblems([/dbRequestLimit: sent twice/], (outs) =>
-      assert.equal((outs.exactIntegers as Properties).dbRequestLimit, "9223372036854775808"),
-    ),
+    reset: succeeds({
+      saved: (outs) => assert.equal((outs.exactIntegers as Properties).dbRequestLimit, "9223372036854775808"),
+    }),
     read: fails(1, /rateMax/),
   },
   {
@@ -108,14 +108,6 @@ const faults: readonly Fault[] = [
       },
     }),
     read: succeeds({ saved: (outs) => assert.equal(outs.polluted, undefined) }),
-  },
-  {
-    row: 35,
-    fault: "duplicate keys",
-    platform: sendingText('"port":1,"password":"the-last-one"', '"waitListSize":9'),
-    reset: succeedsWithProblems([/^port: sent twice/m, /^password: sent twice/m], (outs) =>
-      assert.equal(outs.password, "the-last-one"),
-    ),
   },
   {
     row: 35,
@@ -147,7 +139,7 @@ const faults: readonly Fault[] = [
     row: 35,
     fault: "10,000 levels in a known field",
     platform: replacing('"port":6379', `"port":${nested('{"a":', "}", "1")}`),
-    reset: succeedsWithProblems([/too deep/], keepsCredentials),
+    reset: succeedsWithProblems([/^port: /], keepsCredentials),
   },
 ];
 

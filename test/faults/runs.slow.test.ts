@@ -6,7 +6,7 @@ import { explicitProvider, type Properties, revealed, unknown } from "../support
 import { resetting, responding } from "../support/httpServer";
 import { testRow, type Titled } from "./describeFaults";
 import { formerOutputs } from "./phases";
-import { readMemory } from "../../provider/rotation/memory";
+import { readMemory } from "../../provider/rotation/state";
 import { type Fixture } from "./fixture";
 
 const id = "db";
@@ -47,11 +47,10 @@ describe("faults: what runs share and repeat", () => {
     { row: 46, fault: "init error, trigger already applied", more: {} },
   ]) {
     testRun([row, fault, "diff, update", "kept; 0 sent"], async ({ host, server }) => {
-      const former = formerOutputs(id, host.adapter);
+      const former = await formerOutputs(id, host.adapter);
       const olds = { ...former, ...more };
       assert.equal((await host.diff(id, olds, version1)).changes, false);
-      const { access, ...kept } = outsOf(await host.update(id, olds, version1));
-      assert.deepEqual(kept, former);
+      assert.deepEqual(outsOf(await host.update(id, olds, version1)), former);
       assertSent(server, 0);
     });
   }
@@ -115,7 +114,7 @@ describe("faults: what runs share and repeat", () => {
   })) {
     const result = "the call that needs them fails, naming them; 0 sent";
     testRow([54, `${what} settings`, "create, delete", result], async (fixture) => {
-      const [unset, former] = [await another(fixture, settings), formerOutputs(id, fixture.adapter)];
+      const [unset, former] = [await another(fixture, settings), await formerOutputs(id, fixture.adapter)];
       const failed = expectKind("failed", await unset.create(rotation(id)));
       assert.match(failed.message, /`pulumi config set rekey:baseUrl.*REKEY_BASE_URL/s);
       const counters = expectKind("failed", await unset.create(counterReset("orders")));

@@ -75,7 +75,7 @@ describe("faults: missing or saved settings", () => {
 
   testRow([...wrongLimit, "diff", saysOnce], async (fixture) => {
     const { host } = await fixture.start({ settings: () => ({ maxResetsPerRun: "x" }) });
-    const database = { ...formerOutputs("db", fixture.adapter), __provider };
+    const database = { ...(await formerOutputs("db", fixture.adapter)), __provider };
     const diff = () => host.diff("db", database, { databaseId: "db", version: "2", __provider });
     await assertSaidOnce(host, diff, "rekey:maxResetsPerRun must be a number");
   });
@@ -95,7 +95,7 @@ describe("faults: missing or saved settings", () => {
       server.behave("GET", "db", failing(401));
       server.behave("GET", "orders", failing(401));
       const { __provider } = inputsOfDatabase();
-      const database = { ...formerOutputs("db", fixture.adapter), __provider };
+      const database = { ...(await formerOutputs("db", fixture.adapter)), __provider };
       const limits = {
         flowControlKey: "orders",
         paused: false,

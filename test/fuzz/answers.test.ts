@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { providerTexts } from "../support/host";
-import { rotatedOutputs } from "../support/savedRotation";
+import { resetSecret } from "../support/rotatedSecret";
 import { isSecret, type Properties } from "../support/wire";
 import { type Answer, answer, databaseId } from "./answers";
 import {
@@ -16,11 +16,15 @@ import { fuzz, timeoutFor } from "./fuzz";
 
 const __provider = providerTexts.passwordRotation;
 const former = { password: "former-password", restToken: "former-token" };
-const formerState = rotatedOutputs(databaseId, "former", former);
 
 describe("fuzz: responses to a reset", () => {
   const platform = new InProcessAdapter();
   let run = 0;
+  let formerState: Properties;
+  before(async () => {
+    const { outputs } = await resetSecret({ version: "former" }, former, { id: databaseId });
+    formerState = outputs ?? assert.fail();
+  });
 
   /** Returns what the engine would save: the outputs, or the properties of an init error. */
   async function ask(sent: Answer, saved: Properties | undefined): Promise<{ outs: Properties; confirmed: boolean }> {

@@ -9,7 +9,7 @@ import { Folder } from "../support/folder";
 import { projectRoot } from "../support/host";
 import { skip } from "../support/skip";
 import { writePluginArchives } from "../e2e/pluginArchive";
-import { packageVersion } from "../../provider/platform/installedPackage";
+import { packageVersion } from "../../provider/domain/ownPackage";
 
 const maxBytes = 5 * 1024 * 1024;
 const systems = ["linux-amd64", "linux-arm64", "darwin-amd64", "darwin-arm64", "windows-amd64", "windows-arm64"];
@@ -54,9 +54,23 @@ describe("The plugin's archives", function () {
     assert.equal(status, 1);
     assert.match(
       stderr.trim(),
-      /^The plugin of Rekey needs Node 20\.19 or later, and there is no node on PATH\. Nothing was sent\. Install .*\.$/,
+      /^The plugin of Rekey needs Node 20\.19\+ or 22\.12\+, and there is no node on PATH\. Nothing was sent\. Install .*\.$/,
     );
   });
+
+  for (const [version, isSupported] of Object.entries({
+    ...{ "0.12.18": false, "18.20.8": false, "20.18.3": false, "21.7.3": false, "22.11.0": false },
+    ...{ "20.19.0": true, "22.12.0": true, "23.0.0": true, "24.0.0": true },
+  })) {
+    it(`${isSupported ? "run with" : "refuse"} Node ${version}`, () => {
+      const preload = `Object.defineProperty(process.versions, "node", { value: "${version}" })`;
+      const args = ["--require", folder.write("version.cjs", preload), folder.path("pulumi-resource-rekey")];
+      const { status, stderr } = spawnSync(process.execPath, args, { encoding: "utf8" });
+      const refused = `The plugin of Rekey needs Node 20.19+ or 22.12+, and the node on PATH is ${version}. Nothing was sent. `;
+      assert.equal(status, 1);
+      assert.equal(stderr.startsWith(refused), !isSupported, stderr);
+    });
+  }
 
   it("run through a symbolic link", function () {
     if (shell) skip(this, "Windows needs a privilege to create one");

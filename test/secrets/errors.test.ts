@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
-import { type RekeyError } from "../../provider/platform/errors";
-import { PlatformClient } from "../../provider/platformClient";
-import { databasePassword } from "../../provider/platform/secretKind";
-import { readBefore } from "../../provider/rotation/rotate";
-import { type Run } from "../../provider/run";
+import { type RekeyError } from "../../provider/domain/errors";
+import { PlatformClient } from "../../provider/run/platformClient";
+import { databasePassword } from "../../provider/domain/secretKind";
+import { readBefore } from "../../provider/rotation/reads";
+import { openSession } from "../../provider/rotation/session";
 import { Settings } from "../../provider/settings/settings";
+import { FakeRun } from "../support/fakeRun";
 import { allThatShows, leaksOf } from "../support/canaries";
 import { type Behaviour, type HttpServer, resetting, responding, silent, startServer } from "../support/httpServer";
 
@@ -70,8 +71,11 @@ describe("secrets: errors", () => {
       await assertOnlyWords("RequestError", () => databases.reset("db"));
       await assertOnlyWords("RequestError", () => platform.flowControl.get("orders"));
       await assertOnlyWords("RequestError", () => databases.read("db"));
-      const subject = { kind: databasePassword, id: "db" };
-      await assertOnlyWords("RequestError", () => readBefore(subject, "reset", { platform } as unknown as Run));
+      const session = openSession(
+        { kind: databasePassword, id: "db" },
+        new FakeRun().start({ operations: () => databases }),
+      );
+      await assertOnlyWords("RequestError", () => readBefore(session, "reset"));
     });
   }
 

@@ -1,6 +1,6 @@
 import { createServer, type Socket } from "node:net";
 import { createServer as createTlsServer, type TlsOptions } from "node:tls";
-import { firstCommand } from "../../local/platform/redisListener";
+import { firstCommand } from "../../local/platform/resp";
 import { SocketServer } from "./socketServer";
 
 /** The line with which a command is responded to, without its line break. Undefined leaves it silent. */

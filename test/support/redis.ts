@@ -1,14 +1,17 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { writeFileSync } from "node:fs";
 import { connect, createServer } from "node:net";
 import { text as textOf } from "node:stream/consumers";
+import { setTimeout as wait } from "node:timers/promises";
 import { Redis } from "ioredis";
 import { findOnPath } from "./processes";
 import { until } from "./results";
 import { SocketServer } from "./socketServer";
 
-/** `REKEY_REDIS` names another one, such as `valkey-server`. */
+/** The program of the server. */
 const program = process.env["REKEY_REDIS"] ?? "redis-server";
+
 export const hasRedis = findOnPath(program) !== undefined;
 
 /** Describes specs that need a real Redis server; skips them if there is none. */
@@ -17,30 +20,71 @@ export function withRedis(title: string, specs: (this: Mocha.Suite) => void): vo
   else it.skip(`${title} (skipped: there is no ${program} on PATH)`);
 }
 
+interface RedisServerOptions {
+  /** Path of a file from which it loads its users, and to which ACL SAVE writes them. It is created if necessary. */
+  readonly aclFile?: string;
+  /** A server that it copies. */
+  readonly replicaOf?: { readonly port: number };
+  /** Path of the file in which it remembers its cluster, of which it is a node. */
+  readonly clusterFile?: string;
+}
+
 /** A real Redis, and its URL with the administrator's password. */
 export type RedisServer = Awaited<ReturnType<typeof startRedisServer>>;
 
-/**
- * Starts the `redis-server` on PATH at a free port. It saves nothing, and ends with this process.
- *
- * @param more arguments of it
- */
-export async function startRedisServer(...more: readonly string[]) {
+/** Starts a real Redis at a free port. It saves no data, and ends with this process. */
+export async function startRedisServer({ aclFile, replicaOf, clusterFile }: RedisServerOptions = {}) {
   const port = await freePort();
-  const args = ["--bind", "127.0.0.1", "--port", String(port), "--requirepass", "admin", "--save", "", ...more];
+  const args = ["--bind", "127.0.0.1", "--port", String(port), "--requirepass", "admin", "--save", ""];
+  // Replicas are copied at once, and without a file.
+  args.push("--repl-diskless-sync-delay", "0", "--repl-diskless-load", "on-empty-db");
+  if (aclFile !== undefined) {
+    writeFileSync(aclFile, "", { flag: "a" });
+    args.push("--aclfile", aclFile);
+  }
+  if (replicaOf !== undefined) args.push("--replicaof", `127.0.0.1 ${replicaOf.port}`, "--masterauth", "admin");
+  if (clusterFile !== undefined) args.push("--cluster-enabled", "yes", "--cluster-config-file", clusterFile);
+  const url = `redis://:admin@127.0.0.1:${port}`;
+  /** Runs a command as the administrator, in a session of its own. */
+  const call = async (name: string, ...words: readonly string[]): Promise<unknown> => {
+    const client = await session(url);
+    return client.call(name, ...words).finally(() => client.disconnect());
+  };
+  const isReady = async (): Promise<boolean> =>
+    replicaOf === undefined || /^master_link_status:up/m.test(String(await call("INFO", "replication")));
+  const start = async (): Promise<() => Promise<void>> => {
+    const stop = await startProgram(args);
+    while (!(await isReady())) await wait(20);
+    return stop;
+  };
+  let stop = await start();
+  return {
+    url,
+    port,
+    call,
+    acl: (...words: readonly string[]) => call("ACL", ...words),
+    /** Kills it, and starts it at the same port: of its users, those in the ACL file are left. */
+    restart: async () => {
+      await stop();
+      stop = await start();
+    },
+    close: () => stop(),
+  };
+}
+
+/** Starts the program, and waits until it accepts connections. @returns kills it */
+async function startProgram(args: readonly string[]): Promise<() => Promise<void>> {
   const server = spawn(program, args, { stdio: ["ignore", "pipe", "inherit"] });
   const kill = (): void => void server.kill("SIGKILL");
   process.once("exit", kill);
   const ended = once(server, "close").then(() => process.off("exit", kill));
   let printed = "";
   server.stdout.on("data", (data: Buffer) => (printed += data.toString()));
-  await until(() => printed.includes("Ready to accept connections") || server.exitCode !== null);
-  if (server.exitCode !== null) throw new Error(`${program} ended: ${printed}`);
-  const close = async (): Promise<void> => {
+  await until(() => printed.includes("Ready to accept connections"));
+  return async () => {
     kill();
     await ended;
   };
-  return { url: `redis://:admin@127.0.0.1:${port}`, port, close };
 }
 
 /** A port at which nothing listens. */

@@ -20,7 +20,6 @@ def members(listed: rekey.GetDatabasesResult) -> dict[str, rekey.FleetMemberArgs
 databases = rekey.PasswordRotationFleet(
     "databases",
     databases=rekey.get_databases_output().apply(members),
-    include_records=True,
     **when,
 )
 vectors = rekey.VectorTokenRotation("vectors", index_id="idx-vectors", **when)

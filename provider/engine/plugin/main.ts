@@ -1,13 +1,13 @@
 #!/usr/bin/env node
-import { endWhenIdle, engineAddress, ignoreUnreadOutput } from "../liveness";
-import { servePlugin } from "./wire";
+import { howToInstallNode, unsupportedNode } from "../installedPackage";
+import type * as start from "./start";
 
-const address = engineAddress();
-if (address === undefined) {
-  console.error("pulumi-resource-rekey is a plugin: the pulumi CLI starts it, with its own address as the argument.");
+const problem = unsupportedNode();
+if (problem !== undefined) {
+  console.error(`${problem}. Nothing was sent. ${howToInstallNode}`);
   process.exitCode = 1;
 } else {
-  ignoreUnreadOutput();
-  // The engine reads the port from the first line.
-  void servePlugin(address, endWhenIdle).then(({ port }) => console.log(port));
+  // Loaded only now: an older Node cannot load it.
+  const { startPlugin } = require("./start") as typeof start;
+  startPlugin();
 }

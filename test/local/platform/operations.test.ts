@@ -19,6 +19,8 @@ const operations = `
   Basic   GET       /v2/qstash/users
   Basic   GET       /v2/qstash/user/{id}
   Basic   POST      /v2/qstash/rotate-token/{id}
+  Basic   POST      /v2/qstash/next-token/{id}
+  Basic   POST      /v2/qstash/roll-token/{id}
   Basic   POST      /local/faults
   Bearer  GET       /v2/keys
   Bearer  POST      /v2/keys/rotate

@@ -23,6 +23,7 @@ describe("Local platform: options", () => {
     [{ credentials: "sometimes" }, "credentials", /"always"\|"read"\|"once"\|"never"/],
     [{ databasePath: "/v2/redis/database" }, "databasePath", /\{id\}/],
     [{ databasePath: "/v2/redis/database-{id}" }, "databasePath", /segment/],
+    [{ nextToken: "no" }, "nextToken", /boolean/],
     [{ redis: "localhost:6379" }, "redis", /must be a URL/],
     [{ prot: 80 }, "options", /"prot"/],
   ];

@@ -167,7 +167,9 @@ describe("pulumi-rekey doctor", function () {
     {
       title: "finds an old Node before it loads what that cannot load",
       environment: { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(oldNode)}` },
-      prints: [/^error: Node 20\.18\.3 is too old: pulumi-rekey needs 20\.19 or later\. Nothing was checked\. Install/],
+      prints: [
+        /^error: Node 20\.18\.3 is too old: pulumi-rekey needs Node 20\.19\+ or 22\.12\+\. Nothing was checked\. Install/,
+      ],
       sent: [],
     },
     {

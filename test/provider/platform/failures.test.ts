@@ -15,7 +15,7 @@ const failed = (
     service = "management",
     method = "POST",
   }: { attempt?: number; service?: ServiceName; method?: string } = {},
-) => errorOf({ ...facts, method }, service, given, attempt, new KnownSecrets([password]));
+) => errorOf({ ...facts, method }, service, { ...given, attempt, remainingMs: 0 }, new KnownSecrets([password]));
 
 type Row = readonly [given: Omit<Failure, "delivery">, happened: string, advice: string];
 

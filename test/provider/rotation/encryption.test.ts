@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { encrypt, recipientsProblem } from "../../../provider/rotation/save";
+import { encrypt, recipientsProblem } from "../../../provider/rotation/ageFile";
 import { Team, whyNoAge } from "../../support/age";
 import { Folder } from "../../support/folder";
 

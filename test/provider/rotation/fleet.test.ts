@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
+import { type Access } from "../../../provider/rotation/access";
 import { passwordRotationFleet } from "../../../provider/rotation/fleet";
 import { type FleetOutputs } from "../../../provider/rotation/fleetOutputs";
-import { type Desired } from "../../../provider/rotation/plan";
-import { type Properties, unknownValue } from "../../../provider/records/properties";
+import { type Desired } from "../../../provider/rotation/desired";
+import { type Properties, unknownValue } from "../../../provider/pulumi/values";
 import { Team } from "../../support/age";
 import { asShown, FakeRun, passwordRotation, rejected, type SavedRotation, unconfirmed } from "../../support/fakeRun";
 import { assertFields } from "../../support/results";
@@ -74,7 +75,8 @@ describe("fleet: its progress", () => {
       fleet.fake.elapsedMs += 3_000;
       return id === "db-2" ? rejected() : answer(id);
     };
-    await fleet.up({ databases: many(5), concurrency: 1 });
+    fleet.fake.settings.maxConcurrency = "1";
+    await fleet.up({ databases: many(5) });
     assert.deepEqual(fleet.fake.said, [
       "PasswordRotationFleet: 2 of 5 databases are done, 0 of them failed.",
       "PasswordRotationFleet: 4 of 5 databases are done, 1 of them failed.",
@@ -97,35 +99,19 @@ describe("fleet: what is saved", () => {
         sessions: "rediss://default:p-a-1@a.example.com:6379",
         carts: "rediss://default:p-b-1@b.example.com:6379",
       },
-      records: {},
       encryptedCredentials: {},
       failed: [],
       lastRotated: rotatedAt,
       nextRotationAt: "2026-12-21T12:00:00.000Z",
     });
     assert.deepEqual(Object.keys(JSON.parse(memory) as object).sort(), ["a", "b"]);
-    const { sessions } = JSON.parse(access) as Record<string, object>;
-    assertFields(sessions, { id: "a", of: "database", count: 1, current: { name: "password", value: "p-a-1" } });
+    const { sessions } = JSON.parse(access) as Record<string, Access>;
+    assertFields(sessions, { id: "a", of: "database", count: 1 });
+    assertFields(sessions?.current, { name: "password", value: "p-a-1" });
     assert.equal(memory.includes("p-a-1"), false);
     // The engine sorts names; the texts stay the same.
     const refreshed = (await fleet.refresh()).outputs;
     assert.deepEqual([refreshed.access, refreshed.memory], [access, memory]);
-  });
-
-  it("has whole records only if the program asks for them, and keeps them at a refresh", async () => {
-    const fleet = fleetOf();
-    for (const [version, includeRecords, saved] of [
-      [1, null, undefined],
-      [2, true, "active"],
-      [3, false, undefined],
-    ] as const) {
-      await fleet.up({ databases: of("a"), version, includeRecords });
-      await fleet.refresh();
-      assert.equal(fleet.saved?.records["a"]?.record["state"], saved);
-    }
-    // That of the other one is known in part, until it is read or reset.
-    await fleet.up({ databases: of("a", "b"), version: 3, includeRecords: true });
-    assert.deepEqual(Object.keys(fleet.saved?.records ?? {}), ["b"]);
   });
 
   it("is refused if it is damaged, and a refresh keeps it", async () => {
@@ -139,7 +125,7 @@ describe("fleet: what is saved", () => {
       { memory: JSON.stringify({ ...(JSON.parse(whole.memory) as object), c: {} }) },
       { access: whole.access.slice(1) },
       { access: "null" },
-      ...(["states", "credentials", "records", "encryptedCredentials"] as const).flatMap((output) => [
+      ...(["states", "credentials", "encryptedCredentials"] as const).flatMap((output) => [
         { [output]: undefined },
         { [output]: null },
         { [output]: [] },
@@ -234,7 +220,7 @@ describe("fleet: a fleet of one", () => {
       const time = new Date(Date.UTC(2026, 10, 21 + days));
       for (const each of [fake, fleet.fake]) Object.assign(each, { answer, readDatabase, canRead: true, time });
       const inputs = { databaseId: "a", ...desired };
-      const all = { databases: of("a"), includeRecords: true, ...desired };
+      const all = { databases: of("a"), ...desired };
       if (desired && !fleet.saved?.failed.length) {
         const { changes, notice, warning } = single.plan(saved, inputs, fake.start());
         const planned = fleet.plan(all);
@@ -255,13 +241,12 @@ describe("fleet: a fleet of one", () => {
   });
 
   /** The outputs of the database, as a single rotation has them. */
-  function inFleet({ states, credentials, records, connectionUrls, encryptedCredentials, ...fleet }: FleetOutputs) {
+  function inFleet({ states, credentials, connectionUrls, encryptedCredentials, ...fleet }: FleetOutputs) {
     const access = JSON.parse(fleet.access) as Record<string, Properties>;
     return {
       ...states["a"],
       rotationCount: access["a"]?.["count"],
       ...credentials["a"],
-      ...records["a"],
       error: undefined,
       connectionUrl: connectionUrls["a"],
       encryptedCredentials: encryptedCredentials["a"],
@@ -272,7 +257,8 @@ describe("fleet: a fleet of one", () => {
   }
 
   /** What is compared of outputs: without random values, and what a fleet does not have. */
-  function viewOf({ restUrl, rotationReason, encryptedCredentials, problems = [], ...outputs }: Properties): unknown {
+  function viewOf(all: Properties): unknown {
+    const { restUrl, rotationReason, record, exactIntegers, encryptedCredentials, problems = [], ...outputs } = all;
     const known = { ...outputs, problems, isEncrypted: encryptedCredentials !== undefined };
     return JSON.parse(JSON.stringify(known).replace(/\\"[\w-]{16}([\w-]{20})?\\"/g, "random"));
   }
@@ -291,7 +277,7 @@ describe("fleet: what is sent", () => {
     "no version": [{ databases: of3 }, "", "same"],
     "one more, and one less": [{ databases: of("a", "c", "d"), version: 1 }, "d"],
     "another connection": [{ databases: of3, version: 1, connection: { port: 7 } }, ""],
-    limits: [{ databases: of3, version: 1, concurrency: 1, maxFailures: 1 }, "", "same"],
+    "another limit": [{ databases: of3, version: 1, maxFailures: 1 }, "", "same"],
   };
   for (const [what, [next, sent, same]] of Object.entries(rows)) {
     it(`${what}: ${sent || "nothing"}`, async () => {
@@ -376,8 +362,9 @@ describe("fleet: failures", () => {
       }
     };
     const databases = { ...many(40), z: "z" };
-    const result = await fleet.up({ databases, concurrency: 1, maxFailures: 25, rotateEvery: "30d" });
-    assert.equal(result.sent.length, 25, "within `concurrency`");
+    fleet.fake.settings.maxConcurrency = "1";
+    const result = await fleet.up({ databases, maxFailures: 25, rotateEvery: "30d" });
+    assert.equal(result.sent.length, 25);
     assert.match(
       result.message ?? "",
       /^25 of 41 databases failed:(\n {2}(db-\d+): \2: [^\n]*REJECTED\]){20}\n {2}and 20 more, which failed or were not attempted: see/,
@@ -389,9 +376,9 @@ describe("fleet: failures", () => {
     // Before a read, it is not known which of these are reset.
     const limited = fleetOf();
     Object.assign(limited.fake, { canRead: true, readDatabase: () => ({ credentials: { password: "old" } }) });
-    limited.fake.settings.maxResetsPerRun = "3";
+    Object.assign(limited.fake.settings, { maxResetsPerRun: "3", maxConcurrency: "1" });
     const leaked = { initialRotation: false, rotatedSince: "2026-11-21" };
-    const refused = await limited.up({ databases: many(5), concurrency: 1, maxFailures: 1, ...leaked });
+    const refused = await limited.up({ databases: many(5), maxFailures: 1, ...leaked });
     assert.deepEqual([refused.sent.length, refused.message?.match(/REKEY_RESET_LIMIT/g)?.length], [3, 2]);
   });
 
@@ -491,13 +478,13 @@ describe("fleet: rekey:maxResetsPerRun", () => {
       if (id === "db-0") other = single.apply(undefined, { databaseId: "other" }, run).catch((error: unknown) => error);
       return id === "db-2" ? rejected() : answer(id);
     };
-    const { outputs } = await fleet.up({ databases: many(3), concurrency: 1 }, run);
+    const { outputs } = await fleet.up({ databases: many(3) }, run);
     assert.deepEqual(outputs.failed, ["db-2"]);
     assert.match(String(await other), /REKEY_RESET_LIMIT/);
     // One that was not sent is free again, also for the fleet itself if the engine repeats the call.
     fleet.fake.answer = answer;
     fleet.saved = undefined;
-    assert.deepEqual((await fleet.up({ databases: many(3), concurrency: 1 }, run)).outputs.failed, []);
+    assert.deepEqual((await fleet.up({ databases: many(3) }, run)).outputs.failed, []);
     await assert.rejects(single.apply(undefined, { databaseId: "last" }, run), /REKEY_RESET_LIMIT/);
   });
 
@@ -586,7 +573,7 @@ describe("fleet: what is said", () => {
       fleet.plan({ databases }).notice,
       `Resets the p${each}, because the resource is new. To keep it, set \`initialRotation: false\`. If it was only renamed, use the option \`aliases\`. So far 12 in this run.`,
     );
-    const adopted = `${each}: is adopted, and not reset: that takes a new version.`;
+    const adopted = `P${each}: is adopted, and not reset: that takes a new version.`;
     assert.equal(fleet.plan({ databases, initialRotation: false }).notice, adopted);
     await fleet.up({ databases });
     const run = fleet.fake.start();
@@ -699,7 +686,7 @@ describe("fleet: what is refused", () => {
         /^connection has a hots that is not an input \(did you mean host\?\)/,
       ],
       [{ databases: of("a"), saveCredentials: false }, /^saveCredentials must not be false without/],
-      [{ databases: of("a"), concurrency: 0 }, /^concurrency must be a whole number, at least 1/],
+      [{ databases: of("a"), maxFailures: 0 }, /^maxFailures must be a whole number, at least 1/],
     ] as const) {
       const messages = check(inputs as Inputs).join("\n");
       assert.match(messages, says);

@@ -1,391 +1,455 @@
 import assert from "node:assert/strict";
+import { databasePassword, queueToken, type SecretKind, signingKeys } from "../../../provider/domain/secretKind";
 import { type Credentials } from "../../../provider/records/fields";
-import { unknownValue } from "../../../provider/records/properties";
-import { adopt } from "../../../provider/rotation/adoption";
-import { withPending } from "../../../provider/rotation/evidence";
-import { databasePassword, signingKeys, queueToken } from "../../../provider/platform/secretKind";
-import { type Memory, type State, type Declared, withoutValues } from "../../../provider/rotation/memory";
-import {
-  type Context,
-  type Desired,
-  planRotation,
-  contextOf,
-  declaredIn,
-  mayChange,
-  type Plan,
-  whyElsewhere,
-} from "../../../provider/rotation/plan";
+import { unknownValue } from "../../../provider/pulumi/values";
+import { type Desired, formOf, isFormChanged, programOf } from "../../../provider/rotation/desired";
+import { type Context, isReadFirst, type Plan } from "../../../provider/rotation/plan";
+import { planRotation } from "../../../provider/rotation/planRotation";
+import { contextOf } from "../../../provider/rotation/session";
 import { FakeRun } from "../../support/fakeRun";
-import { contextAt, stateAfterReset } from "../../support/savedRotation";
+import { isLost, resetSecret, RotatedSecret, timeAt } from "../../support/rotatedSecret";
 
-const hour = 3_600_000;
-const start = Date.UTC(2026, 0, 1);
+const p1 = { password: "p1" };
 const here = { account: "a", address: "https://a" };
-const context = (hours = 1, more: Partial<Context> = {}) => {
-  return contextAt(new Date(start + hours * hour), { place: here, ...more });
-};
-const password = { password: "p1" };
-const shown = { record: {}, credentials: password, exactIntegers: {}, problems: [] };
-const saved = (desired: Desired = { version: 1 }, more: Partial<Context> = {}): State =>
-  stateAfterReset(desired, password, context(0, more));
-const remembering = (memory: Partial<Memory>, state = saved()): State => ({
-  ...state,
-  memory: { ...state.memory, ...memory },
-});
-const lost = (desired: Desired, reason: "trigger" | "schedule" = "trigger", state = saved()): State =>
-  withPending(state, desired, reason, undefined, context(1));
+const elsewhere = { account: "b", address: "https://b" };
+const dayBefore = timeAt(-24).getTime() / 1000;
 
-interface Row {
-  readonly state: State | undefined;
+/** Secrets by what happened to them at hour 0 of 2026, unless it says something else. All have `version: 1`. */
+async function makeSecrets() {
+  const adopting = { version: 1, initialRotation: false };
+  const reset = await resetSecret({ version: 1 }, p1);
+  const weekly = await resetSecret({ version: 1, rotateEvery: "7d" }, p1);
+  const adopted = new RotatedSecret();
+  await adopted.up(adopting, { shows: p1, record: { creationTime: dayBefore } });
+  const ofUnknownAge = new RotatedSecret();
+  await ofUnknownAge.up(adopting, { shows: p1 });
+  const imported = new RotatedSecret();
+  await imported.import({ shows: p1 });
+  const importedBlindly = new RotatedSecret();
+  await importedBlindly.import({});
+  const notShown = new RotatedSecret();
+  await notShown.up({ version: 1 }, { shows: {}, showsAfter: "fails" });
+  const nowhere = new RotatedSecret();
+  await nowhere.up({ version: 1, saveCredentials: false }, { shows: { password: "p0" }, showsAfter: p1, responds: p1 });
+
+  const lost = reset.copy();
+  await lost.up({ version: 2 }, { responds: isLost });
+  const lostAfterRead = reset.copy();
+  await lostAfterRead.up({ version: 2 }, { shows: p1, responds: isLost });
+  const lostThrice = lost.copy();
+  for (let nth = 2; nth <= 3; nth++) await lostThrice.up({ version: 2 }, { responds: isLost });
+  const lostBySchedule = weekly.copy();
+  lostBySchedule.hours = 168;
+  await lostBySchedule.up({ version: 1, rotateEvery: "7d" }, { responds: isLost });
+
+  const keys = new RotatedSecret(signingKeys);
+  keys.fake.queueAccount = here;
+  await keys.up({ version: 1 }, { responds: { currentKey: "k1", nextKey: "k2" } });
+  const keysLost = keys.copy();
+  keysLost.hours = 2;
+  await keysLost.up({ version: 1, rotateEvery: "PT1H" }, { responds: isLost });
+  const ownToken = await resetSecret({ version: 1 }, { token: "own" }, { kind: queueToken });
+  const ownReadOnlyToken = await resetSecret(
+    { version: 1 },
+    { token: "t", readOnlyToken: "own" },
+    { kind: queueToken },
+  );
+  const otherToken = await resetSecret({ version: 1 }, { token: "other" }, { kind: queueToken });
+  const tokens = { ownToken, ownReadOnlyToken, otherToken };
+  const losses = { lost, lostAfterRead, lostThrice, lostBySchedule, keysLost };
+  const adoptions = { adopted, ofUnknownAge, imported, importedBlindly };
+  return { reset, weekly, notShown, nowhere, keys, ...adoptions, ...losses, ...tokens };
+}
+
+interface Case extends Partial<Pick<Context, "canRead" | "isScheduleOn" | "ownToken" | "account">> {
+  /** Default: a new resource. */
+  readonly of?: keyof Awaited<ReturnType<typeof makeSecrets>> | undefined;
+  /** Of a new resource. */
+  readonly kind?: SecretKind;
   readonly desired: Desired;
-  readonly context?: Context;
+  /** Default: 1. */
+  readonly hours?: number;
+  /** What the read before the reset has shown, and all reads of the run. Default: no read was made. */
+  readonly shown?: Credentials;
+  readonly shownInRun?: readonly Credentials[];
+  readonly isRolledOnce?: boolean;
+  /** `reset: trigger`, `keep, waits: schedule`, `refuse: REKEY_…` */
   readonly plan: string;
+  readonly why?: RegExp;
 }
 
-/** `reset: trigger`, `keep, waits: schedule`, `refuse: REKEY_…` */
-function planOf({ state, desired, context: given = context() }: Omit<Row, "plan">): string {
-  const plan = planRotation(state, desired, given);
-  if (plan.kind === "reset") return `reset${plan.isAgain ? " again" : ""}: ${plan.reason}`;
-  if ((plan.kind === "keep" || plan.kind === "read") && plan.waits) {
-    return `${plan.kind}, waits: ${plan.waits.reason}${plan.waits.isAgain ? " again" : ""}`;
+function textOf(plan: Plan): string {
+  switch (plan.kind) {
+    case "reset":
+      return `reset${plan.isAgain ? " again" : ""}: ${plan.reason}`;
+    case "refuse":
+      return `refuse: ${plan.code}`;
+    case "maybe":
+      return `maybe: ${plan.names.join()}`;
+    case "adopt":
+      return plan.mayReset ? "adopt or reset" : "adopt";
+    case "claim":
+      return "claim";
+    default:
+      return plan.kind + (plan.waits ? `, waits: ${plan.waits.reason}` : "");
   }
-  if (plan.kind === "refuse") return `refuse: ${plan.code}`;
-  if (plan.kind === "maybe") return `maybe: ${plan.names.join()}`;
-  return plan.kind;
 }
 
-/** After a reset whose values have left the state. */
-const hidden = (memory: Partial<Memory>, declared: Declared): State =>
-  withoutValues(remembering({ ...memory, declared: { ...declared, saveCredentials: false } }));
+const forTrigger = { version: 2 };
 
-const inState = () => saved({ version: 1, rotateEvery: "7d" });
-const elsewhere = context(1, { place: { account: "b" } });
+/** Cases that differ from a usual one. */
+interface Section {
+  readonly usually: Partial<Case>;
+  readonly cases: Readonly<Record<string, Partial<Case>>>;
+}
 
-/** Each row is made by its test: a state that is made while tests are loaded proves nothing of what made it. */
-const rows = (): Readonly<Record<string, Row>> => ({
-  "a new resource": { state: undefined, desired: {}, plan: "reset: created" },
-  "a new one that is adopted": { state: undefined, desired: { initialRotation: false }, plan: "adopt" },
-  "a new one, if that is not known": {
-    state: undefined,
-    desired: { initialRotation: unknownValue as never },
-    plan: "maybe: initialRotation",
-  },
-  "the same version, written as text": { state: saved(), desired: { version: "1" }, plan: "keep" },
-  "no version any more": { state: saved(), desired: {}, plan: "keep" },
-  "another version": { state: saved(), desired: { version: 2 }, plan: "reset: trigger" },
-  "a version that is not known yet": { state: saved(), desired: { version: unknownValue }, plan: "maybe: version" },
-  "after an import": {
-    state: remembering({ applied: undefined }, adopt({ saveCredentials: false }, undefined, context(0)).state),
-    desired: { version: 7, rotatedSince: "2026-01-01", rotateEvery: "1h" },
-    context: context(1000),
-    plan: "read",
-  },
-  "after an adoption, the same version": {
-    state: adopt({ version: 1 }, undefined, context(0)).state,
-    desired: { version: 1 },
-    plan: "keep",
-  },
-  "after an adoption of one that is younger than rotatedSince": {
-    state: adopt({ version: 1 }, { ...shown, record: { creationTime: start / 1000 } }, context(0)).state,
-    desired: { version: 1, rotatedSince: "2025-12-31" },
-    plan: "keep",
-  },
-  "older than rotatedSince": {
-    state: saved(),
-    desired: { version: 1, rotatedSince: "2026-01-02" },
-    context: context(48),
-    plan: "reset: rotatedSince",
-  },
-  "of unknown age": {
-    state: remembering({ made: [{}] }),
-    desired: { version: 1, rotatedSince: "2020-01-01" },
-    plan: "reset: rotatedSince",
-  },
-  "rotatedSince that was applied, whatever the clock": {
-    state: remembering({
-      made: [{ at: new Date(start + 999 * hour).toISOString(), since: "2026-01-02T00:00:00.000Z" }],
-    }),
-    desired: { version: 1, rotatedSince: "2026-01-02" },
-    plan: "keep",
-  },
-  "a week, 61 minutes before its time": {
-    state: inState(),
-    desired: { rotateEvery: "7d" },
-    context: context(167 - 1 / 60),
-    plan: "keep",
-  },
-  "a week, an hour before its time": {
-    state: inState(),
-    desired: { rotateEvery: "7d" },
-    context: context(167),
-    plan: "reset: schedule",
-  },
-  "a schedule while schedules are off": {
-    state: inState(),
-    desired: { rotateEvery: "7d" },
-    context: context(999, { isScheduleOn: false }),
-    plan: "keep, waits: schedule",
-  },
-  "a version while schedules are off": {
-    state: inState(),
-    desired: { rotateEvery: "7d", version: 2 },
-    context: context(999, { isScheduleOn: false }),
-    plan: "reset: trigger",
-  },
-  "a changed rotateEvery that is not due": { state: inState(), desired: { rotateEvery: "30d" }, plan: "rewrite" },
-  "a changed connection": {
-    state: saved(),
-    desired: { version: 1, connection: { port: 7000 } },
-    plan: "rewrite",
-  },
-  "a form that is not known yet": {
-    state: saved(),
-    desired: { version: 1, encryptFor: [unknownValue] },
-    plan: "read",
-  },
-  "values that a read must show before they leave": {
-    state: saved(),
-    desired: { version: 1, saveCredentials: false },
-    plan: "read",
-  },
-  "values that were nowhere else when they were to leave": {
-    state: remembering({ declared: { saveCredentials: false } }),
-    desired: { version: 1, saveCredentials: false },
-    plan: "read",
-  },
-  "a form of a secret that cannot be read": {
-    state: saved(),
-    desired: { version: 1, saveCredentials: false, encryptFor: ["age1"] },
-    context: context(1, { canRead: false }),
-    plan: "rewrite",
-  },
-  "a credential that is not known": {
-    state: remembering({ current: { password: "" } }),
-    desired: { version: 1 },
-    plan: "read",
-  },
-  "a lost reset": { state: lost({ version: 2 }), desired: { version: 2 }, plan: "reset again: trigger" },
-  "a lost reset whose version was removed": { state: lost({ version: 2 }), desired: {}, plan: "reset again: trigger" },
-  "a lost reset, then another version": {
-    state: lost({ version: 2 }),
-    desired: { version: 3 },
-    plan: "reset: trigger",
-  },
-  "three lost resets": {
-    state: lost({ version: 2 }, "trigger", lost({ version: 2 }, "trigger", lost({ version: 2 }))),
-    desired: { version: 2 },
-    plan: "refuse: REKEY_REPEATEDLY_UNCONFIRMED",
-  },
-  "a lost reset at another place": {
-    state: lost({ version: 2 }),
-    desired: { version: 2 },
-    context: elsewhere,
-    plan: "refuse: REKEY_OTHER_ACCOUNT",
-  },
-  "a lost scheduled reset while schedules are off": {
-    state: lost({ version: 1 }, "schedule"),
-    desired: { version: 1 },
-    context: context(2, { isScheduleOn: false }),
-    plan: "keep, waits: schedule again",
-  },
-  "the same, if a read may settle it": {
-    state: withPending(saved(), { version: 1 }, "schedule", shown, context(1)),
-    desired: { version: 1 },
-    context: context(2, { isScheduleOn: false }),
-    plan: "read, waits: schedule again",
-  },
-  "a new version at another place": {
-    state: saved(),
-    desired: { version: 2 },
-    context: elsewhere,
-    plan: "reset: trigger",
-  },
-  "after an import that was adopted with its values, of one that cannot be read": {
-    state: remembering({ applied: undefined }),
-    desired: { version: 1 },
-    context: context(1, { canRead: false }),
-    plan: "rewrite",
-  },
-  "values that have left": {
-    state: hidden({}, {}),
-    desired: { version: 1, saveCredentials: false },
-    plan: "keep",
-  },
-  "an age file that is no longer declared, because it was the only place": {
-    state: hidden({ file: { for: ["age1"], has: {}, mark: "m" } }, {}),
-    desired: { version: 1, saveCredentials: false },
-    plan: "read",
-  },
-  "an age file that is wanted": {
-    state: hidden({ file: { for: ["age1"], has: {}, mark: "m" } }, { encryptFor: ["age1"] }),
-    desired: { version: 1, saveCredentials: false, encryptFor: ["age1"] },
-    plan: "keep",
-  },
-  "of an age by a clock that was ahead": {
-    state: remembering({ made: [{ at: new Date(start + 99 * hour).toISOString() }] }),
-    desired: { version: 1, rotatedSince: "2026-01-01" },
-    plan: "reset: rotatedSince",
-  },
-  "an earlier rotatedSince than the one that was applied": {
-    state: remembering({ made: [{ since: "2026-01-02T00:00:00.000Z" }] }),
-    desired: { version: 1, rotatedSince: "2026-01-01" },
-    plan: "keep",
-  },
-  "a later rotatedSince than the one that was applied": {
-    state: remembering({ made: [{ since: "2026-01-02T00:00:00.000Z" }] }),
-    desired: { version: 1, rotatedSince: "2026-01-03" },
-    plan: "reset: rotatedSince",
-  },
-  "credentials that are not saved, which a read before the reset hides": {
-    state: saved(),
-    desired: { version: 2, saveCredentials: false },
-    context: context(1, { reads: [{}] }),
-    plan: "refuse: REKEY_NOT_ENCRYPTED",
-  },
-  "credentials that are not saved, which a read before the reset shows": {
-    state: saved(),
-    desired: { version: 2, saveCredentials: false },
-    context: context(1, { reads: [password] }),
-    plan: "reset: trigger",
-  },
-  "credentials that are not saved, of which a read shows another one": {
-    state: saved(),
-    desired: { version: 2, saveCredentials: false },
-    context: context(1, { reads: [{ restToken: "r1" }] }),
-    plan: "refuse: REKEY_NOT_ENCRYPTED",
-  },
-  "credentials that are not saved, before a read": {
-    state: saved(),
-    desired: { version: 2, saveCredentials: false },
-    plan: "reset: trigger",
-  },
-  "credentials that are encrypted and not saved, which a read hides": {
-    state: saved(),
-    desired: { version: 2, saveCredentials: false, encryptFor: ["age1"] },
-    context: context(1, { reads: [{}] }),
-    plan: "reset: trigger",
-  },
-});
+const weekly = { of: "weekly", desired: { version: 1, rotateEvery: "7d" } } as const;
+const unknowns = (...names: (keyof Desired)[]): Desired =>
+  Object.fromEntries(names.map((name) => [name, unknownValue]));
 
-describe("plan: what is due", () => {
-  for (const [what, { plan }] of Object.entries(rows())) {
-    it(`${what}: ${plan}`, () => assert.equal(planOf(rows()[what] ?? assert.fail()), plan));
-  }
+/** In the order of the reasons. */
+const due: Readonly<Record<string, Section>> = {
+  "a new resource": {
+    usually: {},
+    cases: {
+      "is reset": { desired: {}, plan: "reset: created" },
+      "is adopted with initialRotation false": { desired: { initialRotation: false }, plan: "adopt" },
+      "that is adopted may be older than rotatedSince": {
+        desired: { initialRotation: false, rotatedSince: "2025-01-01" },
+        plan: "adopt or reset",
+      },
+      "may be adopted": { desired: unknowns("initialRotation"), plan: "maybe: initialRotation" },
+    },
+  },
+  "inputs that are not known yet": {
+    usually: { of: "lost" },
+    cases: {
+      "are named, if they decide": {
+        desired: unknowns("triggers", "rotateEvery", "encryptFor"),
+        plan: "maybe: triggers,rotateEvery",
+      },
+      "are named, each of them": {
+        desired: unknowns("version", "rotatedSince", "minInterval"),
+        plan: "maybe: version,rotatedSince,minInterval",
+      },
+    },
+  },
+  "a lost reset": {
+    usually: { of: "lost", desired: { version: 2 } },
+    cases: {
+      "is made again": { plan: "reset again: trigger" },
+      "is made again although its version is gone": { desired: {}, plan: "reset again: trigger" },
+      "is made again, whatever else is due": {
+        desired: { version: 2, rotatedSince: "2026-01-02", rotateEvery: "1h" },
+        hours: 999,
+        plan: "reset again: trigger",
+      },
+      "is replaced by one for another version": { desired: { version: 3 }, plan: "reset: trigger" },
+      "is replaced by one for the version before it": { desired: { version: 1 }, plan: "reset: trigger" },
+      "is the last of three": {
+        of: "lostThrice",
+        plan: "refuse: REKEY_REPEATEDLY_UNCONFIRMED",
+        why: /has not confirmed its last resets.* set a new version/,
+      },
+      "is the last of three, and a new version makes one": {
+        of: "lostThrice",
+        desired: { version: 3 },
+        plan: "reset: trigger",
+      },
+    },
+  },
+  "the first `up` after an import": {
+    usually: { desired: { version: 7, rotatedSince: "2026-01-01", rotateEvery: "1h" }, hours: 1000 },
+    cases: {
+      "reads, whatever is due": { of: "imported", plan: "read" },
+      "only adopts what cannot be read": { of: "importedBlindly", canRead: false, plan: "rewrite" },
+    },
+  },
+  "a version": {
+    usually: { of: "reset" },
+    cases: {
+      "is the same if it is written as text": { desired: { version: "1" }, plan: "keep" },
+      "that is removed asks for nothing": { desired: {}, plan: "keep" },
+      "that is another one asks for a reset": { desired: { version: 2 }, plan: "reset: trigger" },
+      "that was adopted is the same": { of: "adopted", desired: { version: 1 }, plan: "keep" },
+      "comes before a date": { desired: { version: 2, rotatedSince: "2026-01-02" }, hours: 48, plan: "reset: trigger" },
+    },
+  },
+  rotatedSince: {
+    usually: { of: "reset" },
+    cases: {
+      "asks for a reset of what is older": {
+        desired: { rotatedSince: "2026-01-01T00:00:01Z" },
+        plan: "reset: rotatedSince",
+      },
+      "asks for nothing if it is as old": { desired: { rotatedSince: "2026-01-01" }, plan: "keep" },
+      "knows the age of a database": { of: "adopted", desired: { rotatedSince: "2025-12-31" }, plan: "keep" },
+      "asks for a reset of an older database": {
+        of: "adopted",
+        desired: { rotatedSince: "2025-12-31T00:00:01Z" },
+        plan: "reset: rotatedSince",
+      },
+      "asks for a reset if the age is not known": {
+        of: "ofUnknownAge",
+        desired: { rotatedSince: "2020-01-01" },
+        plan: "reset: rotatedSince",
+      },
+      "does not believe a clock that was ahead": {
+        desired: { rotatedSince: "2025-01-01" },
+        hours: -1,
+        plan: "reset: rotatedSince",
+      },
+      "comes before a schedule": {
+        of: "weekly",
+        desired: { rotateEvery: "7d", rotatedSince: "2026-01-02" },
+        hours: 999,
+        plan: "reset: rotatedSince",
+      },
+    },
+  },
+  "a schedule of a week": {
+    usually: weekly,
+    cases: {
+      "is not due 61 minutes before its time": { hours: 167 - 1 / 60, plan: "keep" },
+      "is due an hour before its time": { hours: 167, plan: "reset: schedule" },
+      "that is removed is saved": { desired: { version: 1 }, hours: 999, plan: "rewrite" },
+      "that is another one is saved, without a read": { desired: { rotateEvery: "30d" }, plan: "rewrite" },
+    },
+  },
+  "without a reset": {
+    usually: { of: "reset", desired: { version: 1, connection: { port: 7000 } } },
+    cases: {
+      "another connection is read for": { plan: "read" },
+      "another connection of what cannot be read is saved": { canRead: false, plan: "rewrite" },
+      "a connection that is not known yet is another one": {
+        desired: { connection: { host: unknownValue } },
+        plan: "read",
+      },
+      "a credential that the last reset did not show, and no read could, is read": {
+        of: "notShown",
+        desired: { version: 1 },
+        plan: "read",
+      },
+      "another form does nothing": { desired: { saveCredentials: false, encryptFor: ["age1"] }, plan: "keep" },
+      "values that are not saved are not missed": { of: "nowhere", desired: { version: 1 }, plan: "keep" },
+    },
+  },
+};
 
-  it("a refusal ends with a read only if that may settle it, or show that keys are the same by another address", () => {
-    const other: Plan = { kind: "refuse", code: "REKEY_OTHER_ACCOUNT", why: "" };
-    const open = withPending(saved(), { version: 2 }, "trigger", shown, context(1));
-    const ofKeys = (canRead: boolean) => context(1, { kind: signingKeys, canRead });
-    const reads: readonly [first: boolean, mayChange: boolean][] = [
-      [mayChange(saved(), other, ofKeys(true)), true],
-      [mayChange(saved(), other, ofKeys(false)), false],
-      [mayChange(saved(), other, context()), false],
-      [mayChange(saved(), { ...other, code: "REKEY_ROLLED_RECENTLY" }, ofKeys(true)), false],
-      [mayChange(open, { ...other, code: "REKEY_REPEATEDLY_UNCONFIRMED" }, context()), true],
-      [mayChange(open, { kind: "keep" }, context()), true],
-      [mayChange(open, { kind: "keep" }, context(1, { canRead: false })), false],
-    ];
-    for (const [seen, expected] of reads) assert.equal(seen, expected);
-  });
+/** Why a reset that is due is refused, or waits. */
+const gates: Readonly<Record<string, Section>> = {
+  "the account of signing keys": {
+    usually: { of: "keys", desired: forTrigger, hours: 50, account: elsewhere, plan: "refuse: REKEY_OTHER_ACCOUNT" },
+    cases: {
+      "refuses those of another address": { why: /belongs to https:\/\/a, but the settings are for https:\/\/b/ },
+      "refuses those of another user or token": {
+        account: { ...here, account: "b" },
+        why: /another rekey:queueUserId or rekey:queueToken/,
+      },
+      "refuses a schedule, too, even if schedules are off": {
+        desired: { version: 1, rotateEvery: "12h" },
+        isScheduleOn: false,
+      },
+      "does not matter if nothing is due": { desired: { version: 1 }, plan: "keep" },
+      "is not another one if settings are missing": { account: undefined, plan: "reset: trigger" },
+    },
+  },
+  "rekey:scheduledResets off": {
+    usually: { ...weekly, hours: 999, isScheduleOn: false },
+    cases: {
+      "lets a schedule wait": { plan: "keep, waits: schedule", why: /rekey:scheduledResets is off/ },
+      "saves another schedule meanwhile": {
+        desired: { version: 1, rotateEvery: "1d" },
+        plan: "rewrite, waits: schedule",
+      },
+      "does not concern a version": { desired: { version: 2, rotateEvery: "7d" }, plan: "reset: trigger" },
+      "fails for a lost scheduled reset, whose credentials are not known": {
+        of: "lostBySchedule",
+        plan: "refuse: REKEY_UNCONFIRMED",
+        why: /\(2026-01-08T00:00:00.000Z\) was not confirmed.* Run `up` once with rekey:scheduledResets on/,
+      },
+      "does not concern another lost reset": { of: "lost", desired: forTrigger, plan: "reset again: trigger" },
+    },
+  },
+  minInterval: {
+    usually: { of: "keys", desired: forTrigger, hours: 0.9 },
+    cases: {
+      "refuses a second roll within an hour": {
+        plan: "refuse: REKEY_ROLLED_RECENTLY",
+        why: /at 2026-01-01T00:00.* after 2026-01-01T01:00.*minInterval/,
+      },
+      "allows a second roll after an hour": { hours: 1, plan: "reset: trigger" },
+      "is that of the program": { desired: { version: 2, minInterval: "PT10M" }, plan: "reset: trigger" },
+      "lets a schedule wait": { desired: { rotateEvery: "PT30M" }, plan: "rewrite, waits: schedule" },
+      "lets a date wait": { desired: { rotatedSince: "2026-01-02" }, plan: "keep, waits: rotatedSince" },
+      "fails for a lost roll by a schedule": {
+        of: "keysLost",
+        desired: { rotateEvery: "PT1H" },
+        hours: 2.9,
+        plan: "refuse: REKEY_ROLLED_RECENTLY",
+      },
+      "allows every roll if it is 0s, by a clock that is a little behind, too": {
+        desired: { version: 2, minInterval: "0s" },
+        hours: -0.05,
+        plan: "reset: trigger",
+      },
+      "refuses a roll by a clock that is a little behind": { hours: -0.05, plan: "refuse: REKEY_ROLLED_RECENTLY" },
+      "does not believe a clock that was ahead": { hours: -24, plan: "reset: trigger" },
+      "does not concern passwords": { of: "reset", hours: 0, plan: "reset: trigger" },
+    },
+  },
+  "saveCredentials false": {
+    usually: { of: "reset", desired: { version: 2, saveCredentials: false } },
+    cases: {
+      "refuses what no read shows": {
+        shown: { restToken: "r1" },
+        plan: "refuse: REKEY_NOT_ENCRYPTED",
+        why: /does not show it, so the new one would be lost/,
+      },
+      "allows what a read shows": { shown: p1, plan: "reset: trigger" },
+      "reads first": { plan: "reset: trigger" },
+      "allows a new secret of which a read shows anything that identifies it": {
+        of: undefined,
+        shown: { restToken: "r1" },
+        plan: "reset: created",
+      },
+      "refuses a new secret of which no read shows anything": {
+        of: undefined,
+        shown: {},
+        plan: "refuse: REKEY_NOT_ENCRYPTED",
+      },
+      "refuses what cannot be read": { canRead: false, plan: "refuse: REKEY_NOT_ENCRYPTED" },
+      "allows what is encrypted": {
+        desired: { version: 2, saveCredentials: false, encryptFor: ["age1"] },
+        shown: {},
+        plan: "reset: trigger",
+      },
+    },
+  },
+  "the queue's own token": {
+    usually: {
+      of: "otherToken",
+      kind: queueToken,
+      desired: forTrigger,
+      ownToken: "own",
+      plan: "refuse: REKEY_QUEUE_TOKEN_IN_USE",
+    },
+    cases: {
+      "is not reset": { of: "ownToken", why: /^it is rekey:queueToken, which .* Set rekey:queueUserId/ },
+      "is not reset if it is the read-only token": { of: "ownReadOnlyToken" },
+      "is not that of another user": { shown: { token: "other" }, plan: "reset: trigger" },
+      "is not the known one of another user, which is hidden": { shown: {}, plan: "reset: trigger" },
+      "may have been shown by an earlier read of the run": {
+        shown: {},
+        shownInRun: [{ readOnlyToken: "own" }, {}],
+      },
+      "may be one that is not known, and not shown": {
+        of: undefined,
+        shown: {},
+        why: /^it is not shown, and may be rekey:queueToken/,
+      },
+      "may be one that cannot be read": { of: undefined, canRead: false },
+      "may be shown by the read before the reset": { of: undefined, plan: "reset: created" },
+      "is none without rekey:queueToken": { of: "ownToken", ownToken: undefined, plan: "reset: trigger" },
+    },
+  },
+};
 
-  it("a refusal at another place names the settings of its own kind", () => {
-    for (const [kind, settings] of [
-      [databasePassword, /rekey:baseUrl or rekey:username\. If the database of/],
-      [signingKeys, /^it belongs to https:\/\/a, .*rekey:queueUrl or rekey:queueUserId, or give/],
-    ] as const) {
-      assert.match(whyElsewhere(saved().memory, { ...elsewhere, kind }), settings);
-    }
-  });
+/** Of signing keys: a read shows exactly one roll of which nothing was known. */
+const claims: Section = {
+  usually: { of: "keys", hours: 50, isRolledOnce: true },
+  cases: {
+    "counts as that of a new version": { desired: forTrigger, plan: "claim" },
+    "does not count if there were two": { desired: forTrigger, isRolledOnce: false, shown: {}, plan: "reset: trigger" },
+    "does not count as that of a schedule": { desired: { rotateEvery: "12h" }, plan: "reset: schedule" },
+    "does not count as that of a date": { desired: { rotatedSince: "2026-01-02" }, plan: "reset: rotatedSince" },
+    "does not count as a lost one": { of: "keysLost", desired: { rotateEvery: "PT1H" }, plan: "reset again: schedule" },
+  },
+};
 
-  it("what the program says is remembered as it is written in any order, once, without what is not set", () => {
-    const given = { encryptFor: ["b", "a", "b"], connection: { host: "h", port: null }, rotateEvery: null };
-    assert.deepEqual(declaredIn(given), { encryptFor: ["a", "b"], connection: { host: "h" } });
-    assert.deepEqual(declaredIn({ saveCredentials: true, encryptFor: [], connection: {} }), {});
-  });
+describe("plan", () => {
+  let secrets: Awaited<ReturnType<typeof makeSecrets>>;
+  before(async () => void (secrets = await makeSecrets()));
 
-  it("no change of an unknown input can be missed, and none is decided by its marker", () => {
-    for (const name of ["version", "triggers", "rotateEvery", "rotatedSince", "minInterval"]) {
-      assert.equal(planOf({ state: saved(), desired: { [name]: unknownValue } }), `maybe: ${name}`);
-    }
-  });
-});
-
-describe("plan: signing keys", () => {
-  const ofKeys = (hours: number, more: Partial<Context> = {}) => context(hours, { kind: signingKeys, ...more });
-  const rolled = (desired: Desired = { version: 1 }): State =>
-    stateAfterReset(desired, { currentKey: "k1", nextKey: "k2" }, ofKeys(0));
-  const plan = (desired: Desired, given: Context, state = rolled(desired)) =>
-    planOf({ state, desired, context: given });
-  const version2 = (given: Context, more: Desired = {}) =>
-    planOf({ state: rolled(), desired: { version: 2, ...more }, context: given });
-
-  it("are not rolled twice within minInterval", () => {
-    assert.equal(version2(ofKeys(0.9)), "refuse: REKEY_ROLLED_RECENTLY");
-    assert.equal(version2(ofKeys(1)), "reset: trigger");
-    assert.equal(version2(ofKeys(0.9), { minInterval: "PT10M" }), "reset: trigger");
-    assert.equal(plan({ version: 1, rotateEvery: "PT30M" }, ofKeys(0.9)), "keep, waits: schedule");
-    const tooOld = { state: rolled(), desired: { version: 1, rotatedSince: "2026-01-02" }, context: ofKeys(0.9) };
-    assert.equal(planOf(tooOld), "keep, waits: rotatedSince");
-    const refused = planRotation(rolled(), { version: 2 }, ofKeys(0.9));
-    assert.match(
-      refused.kind === "refuse" ? refused.why : "",
-      /at 2026-01-01T00:00.* after 2026-01-01T01:00.*minInterval/,
+  const planOf = ({ of, kind = databasePassword, desired, hours = 1, plan: _, why: __, ...more }: Case): Plan => {
+    const { shown, shownInRun = [shown ?? {}], isRolledOnce = false, ...context } = more;
+    const secret = of ? secrets[of] : new RotatedSecret(kind);
+    const isRead = shown !== undefined || isRolledOnce;
+    const read = isRead ? { shown: shown ?? {}, shownInRun, isRolledOnce } : undefined;
+    return planRotation(
+      secret.outputs && secret.state,
+      desired,
+      secret.context({ now: timeAt(hours), read, ...context }),
     );
-  });
+  };
+  const test = ({ usually, cases }: Section): void => {
+    for (const [title, given] of Object.entries(cases)) {
+      const one: Case = { desired: {}, plan: "", ...usually, ...given };
+      it(title, () => {
+        const plan = planOf(one);
+        assert.equal(textOf(plan), one.plan);
+        const waits = "waits" in plan ? plan.waits : undefined;
+        if (one.why) assert.match(plan.kind === "refuse" ? plan.why : (waits?.why ?? ""), one.why);
+      });
+    }
+  };
 
-  it("minInterval 0s compares nothing, and a clock that was ahead locks nothing", () => {
-    assert.equal(version2(ofKeys(0), { minInterval: "0s" }), "reset: trigger");
-    assert.equal(version2(ofKeys(-0.05), { minInterval: "PT0S" }), "reset: trigger");
-    assert.equal(version2(ofKeys(-24)), "reset: trigger");
-    assert.equal(version2(ofKeys(-0.05)), "refuse: REKEY_ROLLED_RECENTLY");
-  });
+  for (const [what, section] of Object.entries({ ...due, ...gates })) describe(what, () => test(section));
+  describe("a roll that was noticed", () => test(claims));
 
-  it("at another address or account nothing is rolled, whatever asks for it, and nothing is due by itself", () => {
-    const there = { place: { account: "b", address: "https://b" } };
-    assert.equal(version2(ofKeys(50, there)), "refuse: REKEY_OTHER_ACCOUNT");
-    assert.equal(plan({ version: 1, rotateEvery: "12h" }, ofKeys(50, there)), "refuse: REKEY_OTHER_ACCOUNT");
-    assert.equal(plan({ version: 1, rotatedSince: "2026-01-02" }, ofKeys(50, there)), "refuse: REKEY_OTHER_ACCOUNT");
-    assert.equal(plan({ version: 1 }, ofKeys(50, there)), "keep");
-    const refused = planRotation(rolled(), { version: 2 }, ofKeys(50, there));
-    assert.match(refused.kind === "refuse" ? refused.why : "", /https:\/\/a.*https:\/\/b/);
-  });
-});
-
-describe("plan: the queue's own token", () => {
-  const ofToken = (more: Partial<Context> = {}) => context(1, { kind: queueToken, ownToken: "own", ...more });
-  const saves = (token: string) => stateAfterReset({ version: 1 }, { token }, ofToken());
-  const desired = { version: 2 };
-  const plan = (state: State | undefined, given: Context) => planOf({ state, desired, context: given });
-
-  it("is not reset while it is a setting of this run, nor if it is not known which one it is", () => {
-    assert.equal(plan(saves("own"), ofToken()), "refuse: REKEY_QUEUE_TOKEN_IN_USE");
-    const why = (state: State | undefined, given: Context) => {
-      const refused = planRotation(state, desired, given);
-      return refused.kind === "refuse" ? refused.why : "";
+  it("a reset says when the schedule began, the secret was generated, or the lost reset was sent", () => {
+    const lastAt = (one: Omit<Case, "plan">): string | undefined => {
+      const plan = planOf({ ...one, plan: "" });
+      return plan.kind === "reset" ? plan.lastAt : undefined;
     };
-    assert.match(why(saves("own"), ofToken()), /^it is rekey:queueToken, which .* Set rekey:queueUserId/);
-    assert.match(why(undefined, ofToken({ reads: [{}] })), /^it is not shown, and may be rekey:queueToken/);
-    assert.equal(plan(saves("other"), ofToken({ reads: [{ token: "other" }] })), "reset: trigger");
-    // Another run was killed after its reset, and a read has shown that before this one, which hides it.
-    assert.equal(plan(saves("other"), ofToken({ reads: [{ token: "own" }, {}] })), "refuse: REKEY_QUEUE_TOKEN_IN_USE");
-    assert.equal(plan(undefined, ofToken({ reads: [{}] })), "refuse: REKEY_QUEUE_TOKEN_IN_USE");
-    // In another account, the memory says nothing of it, and only the read shows it.
-    const elsewhere = (shown: Credentials) => ofToken({ reads: [shown], place: { account: "b" } });
-    assert.equal(plan(saves("other"), elsewhere({ token: "own" })), "refuse: REKEY_QUEUE_TOKEN_IN_USE");
-    assert.equal(plan(saves("other"), elsewhere({})), "refuse: REKEY_QUEUE_TOKEN_IN_USE");
-    assert.equal(plan(saves("own"), elsewhere({ token: "third" })), "reset: trigger");
-    assert.equal(plan(saves("own"), contextAt(new Date(start), { kind: databasePassword })), "reset: trigger");
+    const start = timeAt(0).toISOString();
+    assert.equal(lastAt({ of: "weekly", desired: { rotateEvery: "7d" }, hours: 999 }), start);
+    assert.equal(lastAt({ of: "reset", desired: { rotatedSince: "2026-01-02" }, hours: 48 }), start);
+    assert.equal(lastAt({ of: "lost", desired: {} }), start);
+    assert.equal(lastAt({ of: "reset", desired: forTrigger }), undefined);
   });
 
-  it("is known from the settings, unless each process reads it", () => {
-    const runWith = (settings: FakeRun["settings"]) => Object.assign(new FakeRun(), { settings }).start();
-    const own = runWith({ queueToken: "own", queueUserId: undefined });
-    const tokens = [
-      contextOf({ kind: queueToken }, own),
-      contextOf({ kind: databasePassword }, own),
-      contextOf({ kind: queueToken }, runWith({ queueToken: "own", queueUserId: "user" })),
-      contextOf({ kind: queueToken }, runWith({ queueUserId: undefined })),
-    ].map(({ ownToken }) => ownToken);
-    assert.deepEqual(tokens, ["own", undefined, undefined, undefined]);
+  it("a read may change a refusal that it may end, or settle a lost reset", () => {
+    const isFirst = (of: NonNullable<Case["of"]>, more: Partial<Case> = {}): boolean => {
+      const one = { desired: { version: 2 }, hours: 50, ...more, of, plan: "" };
+      const secret = secrets[of];
+      return isReadFirst(secret.state, planOf(one), secret.context({ canRead: one.canRead ?? true }));
+    };
+    assert.equal(isFirst("keys", { account: elsewhere }), true);
+    assert.equal(isFirst("keys", { account: elsewhere, canRead: false }), false);
+    assert.equal(isFirst("keys", { hours: 0.5 }), false, "minInterval");
+    assert.equal(isFirst("lostAfterRead"), true);
+    assert.equal(isFirst("lostAfterRead", { canRead: false }), false);
+    assert.equal(isFirst("lost"), false, "what it replaced was not shown before it");
+    assert.equal(isFirst("reset"), false);
+  });
+
+  it("Rekey's own token is known from the settings, unless each process reads it", () => {
+    const ownToken = (kind: SecretKind, settings: FakeRun["settings"]) =>
+      contextOf(kind, Object.assign(new FakeRun(), { settings }).start()).ownToken;
+    assert.equal(ownToken(queueToken, { queueToken: "own", queueUserId: undefined }), "own");
+    assert.equal(ownToken(queueToken, { queueToken: "own", queueUserId: "user" }), undefined);
+    assert.equal(ownToken(queueToken, { queueUserId: undefined }), undefined);
+    assert.equal(ownToken(databasePassword, { queueToken: "own", queueUserId: undefined }), undefined);
+  });
+
+  it("the form, the connection and the schedule are remembered without what is not set, recipients once", () => {
+    assert.deepEqual(formOf({ encryptFor: ["b", "a", "b"] }), { encryptFor: ["a", "b"] });
+    assert.deepEqual(formOf({ saveCredentials: true, encryptFor: [] }), {});
+    const connection = { host: "h", port: null };
+    assert.deepEqual(programOf({ connection, rotateEvery: null }), {
+      connection: { host: "h" },
+      rotateEvery: undefined,
+    });
+    assert.deepEqual(programOf({ connection: { host: null } }), { connection: undefined, rotateEvery: undefined });
+  });
+
+  it("a form is changed if it differs from that of the last reset, as far as both are known", () => {
+    const isChanged = (of: NonNullable<Case["of"]>, desired: Desired) => isFormChanged(desired, secrets[of].memory);
+    assert.equal(isChanged("reset", { saveCredentials: true }), false);
+    assert.equal(isChanged("reset", { saveCredentials: false }), true);
+    assert.equal(isChanged("reset", { encryptFor: ["age1"] }), true);
+    assert.equal(isChanged("reset", { encryptFor: [unknownValue] }), false);
+    assert.equal(isChanged("imported", { saveCredentials: false }), false);
   });
 });

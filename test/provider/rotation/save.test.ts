@@ -1,170 +1,199 @@
 import assert from "node:assert/strict";
+import { mock } from "node:test";
+import { Encrypter } from "age-encryption";
+import { signingKeys } from "../../../provider/domain/secretKind";
 import { type Credentials } from "../../../provider/records/fields";
-import { databasePassword } from "../../../provider/platform/secretKind";
-import { type Declared, type State, credentialsIn } from "../../../provider/rotation/memory";
-import { save, readsIn, isShown, tryRecipients } from "../../../provider/rotation/save";
-import { contextAt, stateAfterReset } from "../../support/savedRotation";
-import { FakeRun } from "../../support/fakeRun";
+import { type Desired } from "../../../provider/rotation/desired";
+import { planRotation } from "../../../provider/rotation/planRotation";
 import { Team } from "../../support/age";
+import { isLost, type PlatformDoes, resetSecret, RotatedSecret } from "../../support/rotatedSecret";
 
-const subject = { kind: databasePassword, id: "db" };
-const context = contextAt(new Date("2026-01-01T00:00:00.000Z"));
-const all: Credentials = { password: "p1", restToken: "r1" };
-const fresh = (): State => stateAfterReset({ version: 1 }, all, context);
+/** Credentials of generation n. */
+const all = (n: number): Credentials => ({ password: `p${n}`, restToken: `r${n}` });
+const hidden = { saveCredentials: false } as const;
 
-describe("save: where values leave a state", () => {
+describe("save", () => {
   let team: Team;
-  let other: Team;
-  before(async () => void ([team, other] = [await Team.create(), await Team.create()]));
+  let others: Team;
+  /** In which form credentials may be saved. */
+  let forms: Readonly<Record<"plain" | "hidden" | "encrypted" | "both" | "forOthers", Desired>>;
+  before(async () => {
+    [team, others] = [await Team.create(), await Team.create()];
+    const [encryptFor, forOthers] = [[team.recipient], [others.recipient]];
+    forms = {
+      plain: {},
+      hidden,
+      encrypted: { ...hidden, encryptFor },
+      both: { encryptFor },
+      forOthers: { ...hidden, encryptFor: forOthers },
+    };
+  });
+  afterEach(() => mock.restoreAll());
 
-  /** @param shown what a read of this run has shown */
-  const saved = async (state: State, declared: Declared, from?: State, shown: Credentials = {}) => {
-    const run = new FakeRun().start();
-    readsIn(subject, run).push(shown);
-    const { state: next, findings, failure } = await save(subject, from, { state, findings: [] }, declared, run);
-    return { next, values: credentialsIn(next), kinds: findings.map(({ kind }) => kind), failure };
+  type Form = keyof typeof forms;
+  /** A secret that is reset in a form from generation 1 to generation 2. */
+  const resetIn = async (form: Form, { showsAfter = all(2) }: PlatformDoes = {}): Promise<RotatedSecret> => {
+    const secret = await resetSecret({ version: 1 }, all(1));
+    await secret.up({ version: 2, ...forms[form] }, { shows: all(1), showsAfter, responds: all(2) });
+    return secret;
   };
+  const fileOf = (secret: RotatedSecret) => secret.outputs?.["encryptedCredentials"];
 
-  it("all are saved by default", async () => {
-    assert.deepEqual((await saved(fresh(), {})).values, all);
-  });
-
-  it("none leaves that no read has shown and no file has: it stays, with a warning", async () => {
-    const { values, kinds } = await saved(fresh(), { saveCredentials: false });
-    assert.deepEqual(values, all);
-    assert.deepEqual(kinds, ["kept"]);
-  });
-
-  it("those that a read of this run has shown leave", async () => {
-    const hidden = { saveCredentials: false } as const;
-    const { next, values, kinds } = await saved(fresh(), hidden, undefined, { password: "p1", restToken: "r0" });
-    assert.deepEqual(values, { restToken: "r1" });
-    assert.deepEqual(kinds, ["kept"]);
-    assert.deepEqual((await saved(fresh(), hidden, undefined, all)).values, {});
-    // Since then, the platform may have begun to hide them.
-    assert.deepEqual((await saved({ ...next, ...all }, hidden, next)).values, all);
-  });
-
-  it("those that are in the age file leave", async () => {
-    const { next, values } = await saved(fresh(), { saveCredentials: false, encryptFor: [team.recipient] });
-    assert.deepEqual(values, {});
-    assert.deepEqual(await team.decrypt(next.encryptedCredentials), {
-      databaseId: "db",
-      rotatedAt: next.rotatedAt,
-      ...all,
+  interface Case {
+    readonly form: Form;
+    /** Default: generation 2. */
+    readonly showsAfter?: Credentials;
+    readonly saved: Credentials;
+    readonly isEncrypted?: true;
+    readonly says?: RegExp;
+  }
+  const cases: Readonly<Record<string, Case>> = {
+    "all credentials are saved by default": { form: "plain", saved: all(2) },
+    "none is saved that a read of the run has shown": { form: "hidden", saved: {} },
+    "one that no read has shown stays, with a warning": {
+      form: "hidden",
+      showsAfter: { password: "p2" },
+      saved: { restToken: "r2" },
+      says: /is still in the state, as a secret, despite saveCredentials: false \(restToken\)/,
+    },
+    "all stay if no read has shown them": {
+      form: "hidden",
+      showsAfter: {},
+      saved: all(2),
+      says: /password, restToken/,
+    },
+    "those of a late read are not shown": { form: "hidden", showsAfter: all(1), saved: all(2), says: /password, rest/ },
+    "none is saved that is in the age file": { form: "encrypted", showsAfter: {}, saved: {}, isEncrypted: true },
+    "an age file may be added to what is saved": { form: "both", saved: all(2), isEncrypted: true },
+  };
+  for (const [title, { form, showsAfter = all(2), saved, isEncrypted, says }] of Object.entries(cases)) {
+    it(title, async () => {
+      const secret = await resetSecret({ version: 1 }, all(1));
+      const came = await secret.up({ version: 2, ...forms[form] }, { shows: all(1), showsAfter, responds: all(2) });
+      assert.deepEqual([came.code, secret.saved], [undefined, saved]);
+      if (says) assert.match(came.said, says);
+      else assert.equal(came.said, "");
+      const { rotatedAt } = secret.state;
+      const content = isEncrypted && { databaseId: "db", rotatedAt, ...all(2) };
+      assert.deepEqual(isEncrypted && (await team.decrypt(fileOf(secret))), content);
+      assert.equal(fileOf(secret) !== undefined, isEncrypted === true);
     });
+  }
+
+  it("a value that stayed leaves once a read shows it", async () => {
+    const secret = await resetIn("hidden", { showsAfter: {} });
+    await secret.refresh({ shows: { password: "p2" } });
+    assert.deepEqual(secret.saved, { restToken: "r2" });
+    await secret.refresh({ shows: all(2) });
+    assert.deepEqual(secret.saved, {});
   });
 
-  it("a file stays that is the only place that has them", async () => {
-    const encryptFor = [team.recipient];
-    const { next: before } = await saved(fresh(), { saveCredentials: false, encryptFor });
-    const { next } = await saved(before, { saveCredentials: false }, before);
-    assert.equal(next.encryptedCredentials, before.encryptedCredentials);
-    const { next: forOthers } = await saved(before, { saveCredentials: false, encryptFor: [other.recipient] }, before);
-    assert.equal(forOthers.encryptedCredentials, before.encryptedCredentials);
-    const { next: shown } = await saved({ ...before, ...all }, { saveCredentials: false }, before, all);
-    assert.deepEqual([shown.encryptedCredentials, shown.memory.file], [undefined, undefined]);
-    const { next: plain } = await saved({ ...before, ...all }, {}, before);
-    assert.deepEqual([plain.encryptedCredentials, credentialsIn(plain)], [undefined, all]);
-  });
-
-  it("a file stays that the program asks for, although a read of this run has shown what is in it", async () => {
-    const declared = { saveCredentials: false, encryptFor: [team.recipient] } as const;
-    const { next: before } = await saved(fresh(), declared);
-    const { next, kinds } = await saved(before, { ...declared, rotateEvery: "30d" }, before, all);
-    assert.equal(next.encryptedCredentials, before.encryptedCredentials);
-    assert.deepEqual([next.memory.file, kinds], [before.memory.file, []]);
-  });
-
-  it("a file stays that is the only place that has a next key which is the current one now", async () => {
-    const declared = { saveCredentials: false, encryptFor: [team.recipient] } as const;
-    const pair = stateAfterReset({ version: 1 }, { currentKey: "k1", nextKey: "k2" }, context);
-    const { next: before } = await saved(pair, declared);
-    const current = { currentKey: before.memory.current.nextKey ?? "", nextKey: "" };
-    const { next } = await saved({ ...before, memory: { ...before.memory, current } }, declared, before);
-    assert.equal(next.encryptedCredentials, before.encryptedCredentials);
-  });
-
-  it("what cannot be encrypted is saved, and what was declared before is tried again", async () => {
-    const others = { rotateEvery: "30d", connection: { port: 7 } };
-    const declared = { ...others, saveCredentials: false, encryptFor: ["age1damaged"] } as const;
-    const { next, values, failure } = await saved(fresh(), declared);
-    assert.equal(failure?.code, "REKEY_NOT_ENCRYPTED");
-    assert.deepEqual(values, all);
-    assert.deepEqual(next.memory.declared, others);
-  });
-
-  it("removing values from the state says so once", async () => {
-    const from = (await saved(fresh(), {})).next;
-    const { next, kinds } = await saved(from, { saveCredentials: false }, from, all);
-    assert.deepEqual(kinds, ["removed"]);
-    assert.deepEqual((await saved(next, { saveCredentials: false }, next)).kinds, []);
-  });
-
-  it("each change of the form is told by what it does", async () => {
-    const encryptFor = [team.recipient];
-    const hidden = { saveCredentials: false } as const;
-    const gone = (await saved(fresh(), hidden, undefined, all)).next;
-    const part = { ...gone, password: "p1" };
-    const { next: inFile } = await saved(fresh(), { ...hidden, encryptFor });
-    const other = stateAfterReset({ version: 2 }, { password: "p2", restToken: "r2" }, context);
-    const rows: readonly [
-      state: State,
-      declared: Declared,
-      from: State | undefined,
-      shown: Credentials,
-      kinds: string,
-    ][] = [
-      [gone, {}, gone, {}, "later"],
-      [gone, hidden, gone, {}, ""],
-      [gone, { ...hidden, encryptFor }, gone, {}, "later"],
-      [gone, { ...hidden, rotateEvery: "1d" }, gone, {}, ""],
-      [gone, {}, undefined, {}, ""],
-      [part, {}, gone, {}, "later"],
-      [inFile, { ...hidden, encryptFor, rotateEvery: "1d" }, inFile, {}, ""],
-      [inFile, hidden, inFile, {}, "kept"],
-      [fresh(), { rotateEvery: "1d" }, fresh(), {}, ""],
-      [other, hidden, { ...other, memory: fresh().memory }, { password: "p2", restToken: "r2" }, ""],
-    ];
-    for (const [index, [state, declared, from, shown, kinds]] of rows.entries()) {
-      const { next, kinds: told } = await saved(state, declared, from, shown);
-      assert.equal(told.join(), kinds, `row ${index}`);
-      assert.equal(next.encryptedCredentials === undefined, state.encryptedCredentials === undefined, `row ${index}`);
+  it("another form changes nothing until the next reset, and is announced until then", async () => {
+    for (const [from, to] of [
+      ["plain", "hidden"],
+      ["plain", "encrypted"],
+      ["encrypted", "plain"],
+      ["encrypted", "forOthers"],
+      ["hidden", "both"],
+    ] as const) {
+      const secret = await resetIn(from);
+      const before = secret.outputs;
+      const desired = { version: 2, ...forms[to] };
+      assert.equal(planRotation(secret.state, desired, secret.context()).kind, "keep");
+      assert.match(
+        secret.preview(desired),
+        /take effect with the next reset\. To remove what is saved now, set a new v/,
+      );
+      await secret.up(desired, { shows: all(2) });
+      assert.deepEqual(secret.outputs, before, `${from}, ${to}`);
+      await secret.up({ ...desired, version: 3 }, { shows: all(2), showsAfter: all(3), responds: all(3) });
+      assert.deepEqual(secret.saved, forms[to].saveCredentials === false ? {} : all(3));
+      assert.equal(fileOf(secret) !== undefined, forms[to].encryptFor !== undefined);
+      assert.equal(secret.preview({ ...desired, version: 3 }), "");
     }
   });
 
-  it("a file stays if one of two is nowhere else", async () => {
-    const { next: before } = await saved(fresh(), { saveCredentials: false, encryptFor: [team.recipient] });
-    const declared = { saveCredentials: false, encryptFor: [other.recipient] } as const;
-    const { next } = await saved({ ...before, password: "p1" }, declared, before);
-    assert.equal(next.encryptedCredentials, before.encryptedCredentials);
+  it("what someone else has changed is saved by a refresh in the form of the last reset", async () => {
+    for (const form of ["plain", "hidden", "encrypted"] as const) {
+      const secret = await resetIn(form);
+      await secret.refresh({ shows: all(7) });
+      assert.deepEqual(secret.saved, form === "plain" ? all(7) : {});
+      if (form !== "encrypted") assert.equal(fileOf(secret), undefined);
+      else assert.equal((await team.decrypt(fileOf(secret)))["password"], "p7");
+    }
   });
 
-  it("each read of a run counts, for its own secret", () => {
-    const run = new FakeRun().start();
-    assert.deepEqual(readsIn(subject, run), []);
-    readsIn(subject, run).push({}, all);
-    assert.deepEqual(readsIn({ ...subject, id: "other" }, run), []);
-    const { memory } = fresh();
-    assert.equal(isShown(memory, "password", readsIn(subject, run)), true);
+  it("an age file with the same credentials stays the same text", async () => {
+    const secret = await resetIn("encrypted");
+    const file = fileOf(secret);
+    await secret.refresh({ shows: all(2) });
+    await secret.up({ version: 2, ...forms.encrypted, rotateEvery: "30d" });
+    assert.equal(fileOf(secret), file);
   });
 
-  it("recipients are tried before anything is sent, each list of them once in a run", async () => {
-    const run = new FakeRun().start();
-    await tryRecipients(subject, {}, run);
-    await tryRecipients(subject, { encryptFor: [team.recipient] }, run);
-    await assert.rejects(
-      tryRecipients(subject, { encryptFor: ["age1damaged"] }, run),
-      /password of database "db" was not reset.*nothing can be encrypted for one of encryptFor.*REKEY_NOT_ENCRYPTED/s,
+  it("an age file stays as long as it is the only place", async () => {
+    for (const form of ["plain", "hidden", "forOthers"] as const) {
+      const secret = await resetIn("encrypted");
+      const file = fileOf(secret);
+      const desired = { version: 3, ...forms[form] };
+      await secret.copy().refresh({ shows: {} });
+      const part = secret.copy();
+      await part.up(desired, { shows: { password: "p2" }, responds: isLost });
+      assert.equal(fileOf(part), file, "a read has shown one of two");
+      await secret.up(desired, { shows: all(2), responds: isLost });
+      // A read has shown both, but what is encrypted already stays as it is until another reset is confirmed.
+      assert.equal(fileOf(secret), form === "forOthers" ? file : undefined);
+    }
+  });
+
+  it("an age file stays that is the only place of a next key which is the current one now", async () => {
+    const secret = new RotatedSecret(signingKeys);
+    await secret.up({ version: 1, ...forms.encrypted }, { responds: { currentKey: "k1", nextKey: "k2" } });
+    const file = fileOf(secret);
+    secret.hours = 5;
+    await secret.up({ version: 2, ...forms.encrypted }, { responds: { nextKey: "k3" } });
+    assert.deepEqual([fileOf(secret), secret.saved], [file, { nextKey: "k3" }]);
+  });
+
+  it("what cannot be encrypted after a reset is saved as secrets, until a new version", async () => {
+    const secret = await resetSecret({ version: 1 }, all(1));
+    mock.method(Encrypter.prototype, "encrypt", (text: unknown) =>
+      text === "" ? Promise.resolve(new Uint8Array()) : Promise.reject(new Error("broken")),
     );
+    const desired = { version: 2, ...forms.encrypted };
+    const { code, message = "" } = await secret.up(desired, { responds: all(2) });
+    assert.equal(code, "REKEY_NOT_ENCRYPTED");
+    assert.match(message, /could not be encrypted.* saved in the state, as secrets\..* set a new version/s);
+    mock.restoreAll();
+    const before = secret.outputs;
+    assert.deepEqual([secret.saved, fileOf(secret), before?.["outcome"]], [all(2), undefined, "reset"]);
+    assert.equal((await secret.up(desired)).code, undefined);
+    assert.deepEqual(secret.outputs, before);
+    assert.match(secret.preview(desired), /set a new version/);
+    await secret.up({ ...desired, version: 3 }, { responds: all(3) });
+    assert.deepEqual(secret.saved, {});
+    assert.equal((await team.decrypt(fileOf(secret)))["password"], "p3");
   });
 
-  it("if nothing is new that cannot be encrypted, the form that was declared before stays", async () => {
-    const from = (await saved(fresh(), { rotateEvery: "1d" })).next;
-    const { next, failure } = await saved(from, { encryptFor: ["age1damaged"] }, from);
-    assert.deepEqual(next.memory.declared, { rotateEvery: "1d" });
-    const { failure: ofNew } = await saved(fresh(), { encryptFor: ["age1damaged"] }, from);
-    assert.match(ofNew?.message ?? "", /password of database "db"/);
-    assert.notEqual(failure?.message, ofNew?.message);
+  it("recipients that cannot be used are refused before anything is sent", async () => {
+    const secret = new RotatedSecret();
+    const { code, message = "", sent } = await secret.up({ ...hidden, encryptFor: ["age1damaged"] });
+    assert.deepEqual([code, sent, secret.outputs], ["REKEY_NOT_ENCRYPTED", 0, undefined]);
+    assert.match(message, /password of database "db" was not reset.*nothing can be encrypted for one of encryptFor/s);
+  });
+
+  it("an import saves no value that a read can show, and the first `up` after it saves in the program's form", async () => {
+    for (const form of ["plain", "hidden", "encrypted"] as const) {
+      const secret = new RotatedSecret();
+      await secret.import({ shows: all(1) });
+      assert.deepEqual(secret.saved, {});
+      await secret.refresh({ shows: all(1) });
+      assert.deepEqual(secret.saved, {}, "nothing is known of the program yet");
+      const desired = { version: 1, initialRotation: false, ...forms[form] };
+      await secret.up(desired, { shows: all(2) });
+      assert.deepEqual(secret.saved, form === "plain" ? all(2) : {});
+      if (form === "encrypted") assert.equal((await team.decrypt(fileOf(secret)))["password"], "p2");
+      assert.equal(secret.preview(desired), "");
+    }
   });
 });

@@ -1,0 +1,289 @@
+import { createHash, randomBytes } from "node:crypto";
+import { adviceOn, type AclUser, serverIn, type ServerFacts, userIn } from "./aclReplies";
+import { ConnectionError } from "../platform/connections";
+import { addressOf, type ClientEndpoint } from "../domain/endpoint";
+import { RequestError, type RequestFacts } from "../domain/errors";
+import { whyNotSent } from "../platform/failures";
+import { notPermitted, type RequesterOptions, type RequestQueue } from "../platform/http";
+import { authenticate, type CredentialProbe, type ProbeResult } from "./probe";
+import { quote } from "../platform/quote";
+import {
+  connectToRedis,
+  ErrorReply,
+  NoReplyError,
+  type RedisConnection,
+  type Reply,
+} from "./redisConnection";
+import { type ServerConnections } from "./serverConnections";
+
+/** A user of a Redis who may change others, and where. */
+export interface RedisAdmin extends ClientEndpoint {
+  /** Default: the user `default`. */
+  readonly username?: string | undefined;
+  readonly password: string;
+}
+
+/** A password that was made for a user, and is not added yet. */
+export interface MadePassword {
+  readonly value: string;
+  /** Whether the server made it. Only such a server has a REST interface, in which it is a token. */
+  readonly isToken: boolean;
+}
+
+export interface AclUsersOptions extends Omit<RequesterOptions, "resetHeaders"> {
+  readonly connections: ServerConnections;
+  readonly queue: RequestQueue;
+  readonly probe: CredentialProbe;
+}
+
+interface Command {
+  /** With its subcommand: `ACL SETUSER` */
+  readonly name: string;
+  /** They may be secrets, which no error shows. */
+  readonly args?: readonly string[];
+  readonly purpose: string;
+  readonly consequences?: RequestFacts["consequences"];
+  /** Whether it is only sent in a call of the engine that may reset secrets, while the engine can save the result. */
+  readonly isChange?: boolean;
+  /** Errors that are a reply like any other one. */
+  readonly expected?: RegExp;
+}
+
+/**
+ * The users of a Redis server, as one of its administrators reads and changes them. Each command is sent once, on a
+ * connection of its own, within the time of a request. No command but `AUTH` has a password in it; a token of the
+ * vendor is also in `ACL SETUSER`.
+ *
+ * Its methods throw a RequestError: `not sent` if no connection could be made or the administrator is refused,
+ * `rejected` if the server replied with an error, and `maybe applied` without a reply that can be read.
+ *
+ * @example
+ * ```ts
+ * const made = await users.make("app");
+ * await users.add("app", made);
+ * const { kind } = await users.prove("app", made.value);
+ * ```
+ */
+export class AclUsers {
+  constructor(
+    private readonly admin: RedisAdmin,
+    private readonly options: AclUsersOptions,
+  ) {
+    options.secrets.add([admin.password]);
+  }
+
+  /** Undefined if there is no such user. */
+  async read(userName: string): Promise<AclUser | undefined> {
+    const command = {
+      name: "ACL GETUSER",
+      args: [userName],
+      purpose: `read ${this.#named(userName)}`,
+    };
+    const reply = await this.#send(command);
+    if (reply === undefined) return undefined;
+    const user = userIn(reply);
+    if (!user) throw this.#unreadable(command);
+    return user;
+  }
+
+  /** What its users depend on; `not permitted` if the administrator may not read it. */
+  async readServer(): Promise<ServerFacts | "not permitted"> {
+    const command: Command = {
+      name: "INFO",
+      purpose: "read the server's role",
+      expected: /^NOPERM\b/,
+    };
+    const reply = await this.#send(command);
+    if (reply instanceof ErrorReply) return "not permitted";
+    if (typeof reply !== "string") throw this.#unreadable(command);
+    return serverIn(reply);
+  }
+
+  /** Makes a password that is not valid until it is added. The server makes it if it can, which changes no user. */
+  async make(userName: string): Promise<MadePassword> {
+    const command: Command = {
+      name: "ACL GENTOKEN",
+      args: [userName],
+      purpose: `make a token for ${this.#named(userName)}`,
+      isChange: true,
+      expected: /^ERR unknown subcommand\b/i,
+    };
+    const reply = await this.#send(command);
+    const isToken = !(reply instanceof ErrorReply);
+    const value = isToken ? reply : randomBytes(32).toString("base64url");
+    if (typeof value !== "string" || value === "") throw this.#unreadable(command);
+    this.options.secrets.add([value]);
+    return { value, isToken };
+  }
+
+  /** Adds a password to those that a user has. The same one may be added again. */
+  async add(userName: string, { value, isToken }: MadePassword): Promise<void> {
+    this.options.secrets.add([value]);
+    await this.#change({
+      name: "ACL SETUSER",
+      args: [userName, isToken ? `>${value}` : `#${hashOf(value)}`],
+      purpose: `add a password to ${this.#named(userName)}`,
+      consequences: {
+        unchanged: "No password was added or removed.",
+        unknown: "It may have been added; no password was removed.",
+      },
+    });
+  }
+
+  /**
+   * Removes a password, or makes sure that it is not there. What the server lists afterwards decides, not its reply.
+   *
+   * @returns the user without it; undefined if there is no such user
+   */
+  async remove(userName: string, hash: string): Promise<AclUser | undefined> {
+    const removed = hash.toLowerCase();
+    const command: Command = {
+      name: "ACL SETUSER",
+      args: [userName, `!${removed}`],
+      purpose: `remove a password of ${this.#named(userName)}`,
+      consequences: { unchanged: "It was not removed.", unknown: "It may have been removed." },
+    };
+    const failure = await this.#change(command).then(
+      () => this.#unreadable(command, "but does not show that the password is gone"),
+      (error: unknown) => error,
+    );
+    if (!wasSent(failure)) throw failure;
+    const user = await this.read(userName).catch(() => {
+      throw failure;
+    });
+    if (user?.hashes.includes(removed)) throw failure;
+    return user;
+  }
+
+  /** Saves the users in the server's ACL file. Without one, a restart of the server undoes changes of users. */
+  async save(): Promise<"saved" | "no file" | "not permitted"> {
+    const unchanged = "The users were changed, but a restart of the server undoes that.";
+    const reply = await this.#change({
+      name: "ACL SAVE",
+      purpose: "save the server's users",
+      consequences: {
+        unchanged,
+        unknown: "The users were changed, but a restart of the server may undo that.",
+      },
+      expected: /^NOPERM\b|not configured to use an ACL file/i,
+    });
+    if (!(reply instanceof ErrorReply)) return "saved";
+    return reply.text.startsWith("NOPERM") ? "not permitted" : "no file";
+  }
+
+  /** Logs in as a user, on a connection of its own. */
+  prove(userName: string, value: string): Promise<ProbeResult> {
+    const { probe, deadlineMs } = this.options;
+    return probe.probe({
+      owner: this.#named(userName),
+      endpoint: this.admin,
+      credential: { name: "password", username: userName, value },
+      timeoutMs: deadlineMs,
+      unchanged: "No password was removed.",
+    });
+  }
+
+  async #change(command: Command): Promise<Reply> {
+    const reply = await this.#send({ ...command, isChange: true });
+    if (reply !== "OK" && !(reply instanceof ErrorReply)) throw this.#unreadable(command);
+    return reply;
+  }
+
+  /** @returns an error only if it is expected */
+  async #send(command: Command): Promise<Reply> {
+    const facts = this.#factsOf(command);
+    const { queue, permission, deadlineMs } = this.options;
+    if (command.isChange && permission !== "resets") throw notPermitted(facts);
+    return queue.run(async () => {
+      const connection = await this.#logIn(facts, deadlineMs);
+      try {
+        if (command.isChange) await this.#requireLiveness(connection, facts);
+        const reply = await connection.send(command.name, ...(command.args ?? []));
+        if (reply instanceof ErrorReply && !command.expected?.test(reply.text)) {
+          throw this.#rejected(reply, facts);
+        }
+        return reply;
+      } catch (error) {
+        if (!(error instanceof NoReplyError)) throw error;
+        throw new RequestError("maybe applied", facts, {
+          happened: error.message,
+          advice: checkServer,
+        });
+      } finally {
+        connection.close();
+      }
+    });
+  }
+
+  async #logIn(facts: RequestFacts, timeoutMs: number): Promise<RedisConnection> {
+    const { admin, options } = this;
+    const connection = await connectToRedis(options.connections, admin, timeoutMs).catch(
+      (error: unknown) => {
+        if (!(error instanceof ConnectionError)) throw error;
+        throw new RequestError("not sent", facts, whyNotSent("database", error));
+      },
+    );
+    const credential = { username: admin.username, value: admin.password };
+    const result = await authenticate(connection, credential, options.secrets);
+    if (result.kind === "accepted") return connection;
+    connection.close();
+    const problem =
+      result.kind === "refused"
+        ? {
+            happened: `the server refused the admin: ${result.words}`,
+            advice: "Check the admin's name and password.",
+          }
+        : { happened: `the admin could not log in: ${result.why}`, advice: checkServer };
+    throw new RequestError("not sent", facts, problem);
+  }
+
+  /** What changes something is not sent if the engine has ended, nor if the connection has meanwhile. */
+  async #requireLiveness(connection: RedisConnection, facts: RequestFacts): Promise<void> {
+    await this.options.beforeSend?.(facts);
+    if (connection.isOpen) return;
+    throw new RequestError("not sent", facts, {
+      happened: "the connection was lost",
+      advice: checkServer,
+    });
+  }
+
+  #rejected({ text }: ErrorReply, facts: RequestFacts): RequestError {
+    const words = quote(text, this.options.secrets);
+    const happened = `the server responded with an error: ${words}`;
+    return new RequestError("rejected", facts, {
+      happened,
+      words,
+      advice: adviceOn(text, facts.method),
+    });
+  }
+
+  #unreadable(command: Command, what = "but its reply cannot be read"): RequestError {
+    const happened = `the server responded, ${what}`;
+    const delivery = command.consequences?.unknown === undefined ? "responded" : "maybe applied";
+    return new RequestError(delivery, this.#factsOf(command), { happened, advice: checkServer });
+  }
+
+  #factsOf({
+    name,
+    purpose,
+    consequences = { unchanged: "Nothing was changed." },
+  }: Command): RequestFacts {
+    return { purpose, method: name, url: addressOf(this.admin), consequences };
+  }
+
+  #named(userName: string): string {
+    return `user ${JSON.stringify(this.options.secrets.redactName(userName))}`;
+  }
+}
+
+const checkServer = "Check that the server is running, and is a Redis, then run again.";
+
+/** By which a Redis knows a password. */
+export function hashOf(password: string): string {
+  return createHash("sha256").update(password).digest("hex");
+}
+
+/** Whether the password may be gone although its removal failed. */
+function wasSent(error: unknown): boolean {
+  return error instanceof RequestError && error.delivery !== "not sent";
+}

@@ -1,0 +1,106 @@
+import { type ErrorCode, type RekeyError } from "../domain/errors";
+import { type Properties } from "../pulumi/values";
+import { type Run } from "../run/run";
+import { type InputTable } from "./schema";
+
+/**
+ * A resource: its inputs and outputs, and how it is checked, planned and changed. Both adapters handle it by these
+ * members alone. Values are plain; in a preview, inputs may be unknown, or contain something that is.
+ */
+export interface Resource<Inputs, Outputs> {
+  /** The input and output that is the id. */
+  readonly idInput: string;
+  /** The id of every such resource; `idInput` is then an output only. Default: the input is the id. */
+  readonly onlyId?: string;
+  /** Whether two ids are the same, in another spelling. Default: only if they are equal. */
+  readonly isSameId?: (saved: string, given: string) => boolean;
+  readonly inputs: TableOf;
+  /** All outputs by name, and whether each is always secret. */
+  readonly outputs: Readonly<Record<string, "plain" | "secret">>;
+  /** What is wrong with inputs that the schema accepts. */
+  check?(inputs: Inputs, run: Run): InputProblem[];
+  /** What no other resource of the program may have. Only for inputs without problems. */
+  claims?(inputs: Inputs): readonly Claim[];
+  /** What `apply` would do. Without a saved state, the resource is new. It sends nothing. */
+  plan(saved: Outputs | undefined, inputs: Inputs, run: Run): Planned;
+  /**
+   * Creates if nothing is saved, else updates.
+   *
+   * @param run that of a Create or an Update that is not a preview: no other one may send a change
+   */
+  apply(saved: Outputs | undefined, inputs: Inputs, run: Run): Promise<Result<Outputs>>;
+  /** Reads what may have been changed elsewhere, and changes nothing. Default: there is nothing to read. */
+  refresh?(saved: Outputs, run: Run): Promise<Result<Outputs>>;
+  /** Removes what it has set at the platform. Default: it leaves everything unchanged. */
+  remove?(saved: Outputs, run: Run): Promise<readonly Notice[]>;
+  /** Reads what exists, and changes nothing. Default: it cannot be imported. */
+  import?(id: string, run: Run): Promise<Imported<Inputs, Outputs>>;
+}
+
+/** A resource as the adapters handle it. */
+export type AnyResource = Resource<object, object>;
+
+/** What input tables are made of. */
+export type Schemas = typeof import("./schema");
+
+export type TableOf = (schemas: Schemas) => InputTable;
+
+export interface Planned {
+  /** Whether it would do anything. */
+  readonly changes: boolean;
+  /** The outputs that it may change. Default: all but the id. */
+  readonly changing?: readonly string[] | undefined;
+  /** The reasons, and what may be wrong with the saved outputs. */
+  readonly notices: readonly Notice[];
+}
+
+export interface Result<Outputs> {
+  /** What to save, also after a failure. */
+  readonly outputs: Outputs;
+  /** Why not all of it was done. `delivery` is `maybe applied` if it is unknown whether the platform did it. */
+  readonly failure?: RekeyError | undefined;
+  /** Whether it is that of a part only: the SDK returns the outputs, for those that use the other parts. */
+  readonly isPartial?: boolean;
+  readonly notices: readonly Notice[];
+}
+
+/** What was imported: the inputs that describe it, and its outputs. */
+export interface Imported<Inputs, Outputs> extends Omit<Result<Outputs>, "failure"> {
+  readonly inputs: Inputs;
+}
+
+/** One line for the run's diagnostics. */
+export interface Notice {
+  readonly text: string;
+  readonly isWarning?: boolean | undefined;
+}
+
+/** What is wrong with an input: `must be a string, not a number`. */
+export interface InputProblem {
+  readonly property: string;
+  readonly problem: string;
+}
+
+/** What only one resource of a program may have. */
+export interface Claim {
+  /** `database "sessions"` */
+  readonly subject: string;
+  /** The error if another resource has it, and why that is one. */
+  readonly code: ErrorCode;
+  readonly why: string;
+}
+
+export function secretOutputsOf({ outputs }: AnyResource): string[] {
+  return Object.keys(outputs).filter((name) => outputs[name] === "secret");
+}
+
+const tables = new WeakMap<TableOf, InputTable>();
+
+/** What is wrong with inputs, by their schema alone. */
+export function schemaProblems(tableOf: TableOf, inputs: Properties): InputProblem[] {
+  // Loaded with the first check: loading zod takes about 50 ms, which no other call should wait for.
+  const schemas = require("./schema") as Schemas;
+  const table = tables.get(tableOf) ?? tableOf(schemas);
+  tables.set(tableOf, table);
+  return schemas.checkTable(table, inputs);
+}

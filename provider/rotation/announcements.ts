@@ -1,0 +1,202 @@
+import { canonical, secretOf, type Subject } from "../domain/secretKind";
+import { isUnknown } from "../pulumi/values";
+import { type Run } from "../run/run";
+import { type Desired, isFormChanged } from "./desired";
+import { resetOrRolled, type Said } from "./findings";
+import { type Memory, type State } from "./state";
+import {
+  type Context,
+  isReadFirst,
+  type Plan,
+  type Refusal,
+  type Reset,
+  type WaitingReset,
+} from "./plan";
+import { isFuture } from "./schedule";
+import { contextOf } from "./session";
+import { isElsewhere, whyElsewhere } from "./signingKeys";
+
+/** The secrets that this run has refreshed are in the state: a new resource for one is probably a renamed one. */
+export function noteRefresh(subject: Subject, run: Run): void {
+  run.shared.refreshed.add(secretOf(canonical(subject)));
+}
+
+/** A plan for one secret, and what it was made from. */
+export interface Announced {
+  readonly subject: Subject;
+  readonly plan: Plan;
+  readonly state?: State | undefined;
+  readonly desired: Desired;
+  /** Whether it is new in a fleet that has others. */
+  readonly isAdded?: boolean;
+}
+
+/** What is said of a plan before it is carried out, and what may be wrong with the saved memory. */
+export function saidOf(announced: Announced, run: Run): Said[] {
+  const { subject, plan, state, desired } = announced;
+  const context = contextOf(subject.kind, run);
+  const isTentative = state !== undefined && isReadFirst(state, plan, context);
+  const said = announcementOf(announced, isTentative) ?? [];
+  if (state) return [said, concerns(state.memory, plan, desired, context)].flat();
+  const isRenamed = plan.kind === "reset" && run.shared.refreshed.has(secretOf(canonical(subject)));
+  const renamed: Said = {
+    text: "is in the state already. Renamed? Then use the option `aliases`.",
+    isWarning: true,
+  };
+  return isRenamed ? [said, renamed].flat() : [said].flat();
+}
+
+/**
+ * An `up` shows it both before and after it does what it says, so it is true at either time.
+ *
+ * @param isTentative whether the read before the reset may change the plan
+ */
+function announcementOf(announced: Announced, isTentative: boolean): Said | undefined {
+  const { subject, plan } = announced;
+  const did = resetOrRolled(subject.kind);
+  switch (plan.kind) {
+    case "keep":
+    case "rewrite":
+    case "read":
+      if (plan.waits) return postponed(announced, plan.waits);
+      return plan.kind === "read" ? { text: "is read first; nothing is reset." } : undefined;
+    case "claim":
+      return undefined;
+    case "adopt":
+      return adoption(did, plan.mayReset);
+    case "maybe":
+      return { text: `may be ${did}: ${areNotKnown(plan.names)}.` };
+    case "refuse":
+      return refusal(did, plan, isTentative);
+    case "reset":
+      return resetAnnouncement(announced, plan, isTentative);
+  }
+}
+
+function postponed({ subject, ...announced }: Announced, waits: WaitingReset): Said {
+  const reset = subject.kind.rolls ? "roll" : "reset";
+  const why = reasonOf(waits, { subject, ...announced });
+  return {
+    text: `is due for a ${reset}, because ${why} It is postponed: ${waits.why}.`,
+    isWarning: true,
+  };
+}
+
+/** A replacement looks like a new resource: someone who wants a reset by `--replace` is told that there is none. */
+function adoption(did: string, mayReset: boolean): Said {
+  return mayReset
+    ? { text: `may be ${did}: \`up\` first reads its age, and compares it with rotatedSince.` }
+    : { text: `is adopted, and not ${did}: that takes a new version.` };
+}
+
+function refusal(did: string, { why }: Refusal, isTentative: boolean): Said {
+  if (!isTentative) return { text: `is not ${did}: ${why}.` };
+  return {
+    text: `is read first, and may then be ${did}. If that changes nothing, it is not ${did}: ${why}.`,
+  };
+}
+
+function areNotKnown(names: readonly string[]): string {
+  return `${names.join(" and ")} ${names.length > 1 ? "are" : "is"} not known yet`;
+}
+
+function resetAnnouncement(announced: Announced, due: Reset, isTentative: boolean): Said {
+  const { subject } = announced;
+  // Each secret whose id is not known yet is another one.
+  const secret = isUnknown(subject.id) ? Symbol() : secretOf(subject);
+  const first = isTentative
+    ? " It is read first: if that shows that the last one was applied, what was read is saved instead."
+    : "";
+  const does = subject.kind.rolls ? "Rolls" : "Resets";
+  return { does, text: `because ${reasonOf(due, announced)}${first}`, secrets: [secret] };
+}
+
+function reasonOf({ reason, isAgain, lastAt }: Reset, announced: Announced): string {
+  if (isAgain) {
+    return `the last reset (${lastAt}) was not confirmed, so the credentials are not known.`;
+  }
+  switch (reason) {
+    case "created":
+      return reasonOfNew(announced);
+    case "trigger":
+      return "version or triggers have changed.";
+    case "schedule":
+      return `it is due by rotateEvery, and was last reset or adopted at ${lastAt}.`;
+    case "rotatedSince":
+      return lastAt
+        ? `it is older than rotatedSince (from ${lastAt}).`
+        : "rotatedSince is set, and when it was generated is not known.";
+  }
+}
+
+function reasonOfNew({ subject, desired, isAdded }: Announced): string {
+  const { minInterval } = subject.kind;
+  const keep = ` To keep it, set \`initialRotation: false\`${desired.rotatedSince ? ", and remove rotatedSince" : ""}.`;
+  if (isAdded) return `it is new in the fleet.${keep}`;
+  const unknownAge = minInterval
+    ? ` When they were last rolled is not known: a second roll within ${minInterval} is an outage, because receivers know the new keys of neither.`
+    : "";
+  return `the resource is new.${unknownAge}${keep} If it was only renamed, use the option \`aliases\`.`;
+}
+
+/**
+ * Counts the resets that a text announces, and adds how many this run has announced so far: those above its limit are
+ * refused. Nothing is said of resets that were announced before: a replacement is announced once, by its diff.
+ */
+export function announce(said: Said, run: Run): Said[] {
+  const counts = said.secrets && run.announce(said.secrets);
+  if (!counts) return said.secrets ? [] : [said];
+  const { count, limit } = counts;
+  if (limit === undefined) return [{ ...said, text: `${said.text} So far ${count} in this run.` }];
+  if (count <= limit) {
+    return [{ ...said, text: `${said.text} So far ${count} of ${limit} in this run.` }];
+  }
+  const refused = `${planned(count)}, and rekey:maxResetsPerRun allows ${limit}: those above it are refused.`;
+  return [{ ...said, text: `${said.text} ${refused}`, isWarning: true }];
+}
+
+function planned(count: number): string {
+  return count === 1 ? "1 reset is planned" : `${count} resets are planned`;
+}
+
+/** Resets of a fleet that are more than the run's limit leaves. */
+export function tooMany({ count, left }: Readonly<{ count: number; left: number }>): string {
+  return `${planned(count)}, and rekey:maxResetsPerRun leaves ${left}`;
+}
+
+/** What may be wrong with the saved memory, or does not take effect yet. */
+function concerns(memory: Memory, plan: Plan, desired: Desired, context: Context): Said[] {
+  const all: Said[] = [];
+  if (memory.applied === undefined && (plan.kind === "read" || plan.kind === "rewrite")) {
+    all.push({ text: "was imported: its version and triggers are adopted, and nothing is reset." });
+  }
+  if (isElsewhere(memory, context) && plan.kind !== "refuse") {
+    all.push({
+      text: `may be another one, and is not compared: ${whyElsewhere(memory, context)}.`,
+      isWarning: true,
+    });
+  }
+  if (plan.kind !== "reset" && isFormChanged(desired, memory)) {
+    const text =
+      "is saved as before: saveCredentials and encryptFor take effect with the next reset. To remove what is saved now, set a new version.";
+    all.push({ text });
+  }
+  return [...all, ...futureTimes(memory, desired, context)];
+}
+
+/** The times of a clock that was ahead. */
+function futureTimes(memory: Memory, { rotateEvery }: Desired, { now }: Context): Said[] {
+  const compared = {
+    minInterval: memory.keys?.rolledAt,
+    rotateEvery: rotateEvery ? memory.scheduledFrom : undefined,
+  };
+  return Object.entries(compared).flatMap(([input, time]) => {
+    if (time === undefined || !isFuture(time, now)) return [];
+    const effect =
+      input === "rotateEvery"
+        ? "counts from then: a new version resets it now"
+        : "is not compared with it";
+    const text = `was last changed at ${time} by the saved state, which is later than the clock of this machine. Check the clocks. ${input} ${effect}.`;
+    return [{ text, isWarning: true }];
+  });
+}

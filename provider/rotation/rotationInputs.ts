@@ -1,0 +1,87 @@
+import { hostTemplateProblem, portProblem } from "../domain/endpoint";
+import { canonical, ownerOf, type SecretKind, type Subject } from "../domain/secretKind";
+import { isObject } from "../records/fields";
+import { isUnknown } from "../pulumi/values";
+import { type Claim, type InputProblem, type Schemas } from "../resource/resource";
+import { type Run } from "../run/run";
+import { plainTextProblem } from "./access";
+import { recipientsProblem } from "./ageFile";
+import { type Desired } from "./desired";
+import { type Connection } from "./state";
+import { isFuture, readDate, readInterval } from "./schedule";
+
+export function rotationInputs(schemas: Schemas) {
+  const { z, attempt, expected, trigger, flag, refuseIf } = schemas;
+  return {
+    ...trigger,
+    rotateEvery: intervalOf(schemas, false),
+    rotatedSince: z.string(expected("a date written as a string")).superRefine(attempt(readDate)),
+    initialRotation: flag,
+    saveCredentials: flag,
+    encryptFor: z
+      .array(z.unknown(), expected("a list of age recipients"))
+      .superRefine(refuseIf(recipientsProblem)),
+  };
+}
+
+/** The input of databases that says where clients connect. */
+export function connectionInput({ z, refuseIf, expected, flag, checkTable }: Schemas) {
+  const text = z.string(expected("a string"));
+  const host = text.superRefine(refuseIf(hostTemplateProblem));
+  const port = z.number(expected("a number")).superRefine(refuseIf(portProblem));
+  const schemas = { host, port, tls: flag, username: text } satisfies Record<
+    keyof Connection,
+    unknown
+  >;
+  const problemOf = (given: object) => {
+    const [wrong] = checkTable({ required: [], schemas }, { ...given });
+    return wrong && `has a ${wrong.property} that ${wrong.problem}`;
+  };
+  return {
+    connection: z.custom<object>(isObject, expected("an object")).superRefine(refuseIf(problemOf)),
+  };
+}
+
+export function intervalOf({ z, attempt, expected }: Schemas, orZero: boolean) {
+  const written = z.string(expected("a duration written as a string"));
+  return written.superRefine(attempt((interval: string) => readInterval(interval, { orZero })));
+}
+
+/** What is wrong with the inputs of a rotation that the schema accepts. */
+export function rotationProblems(
+  { rotatedSince, saveCredentials, encryptFor, connection }: Desired,
+  kind: SecretKind,
+  run: Run,
+): InputProblem[] {
+  const problems: InputProblem[] = [];
+  if (kind.connects) {
+    // A wrong setting is reported before anything is sent.
+    const setting = run.options.settings.databaseHost;
+    const problem = isUnknown(connection) ? undefined : plainTextProblem(connection ?? {}, setting);
+    if (problem !== undefined) {
+      problems.push({ property: "connection", problem: `has a tls that ${problem}` });
+    }
+  }
+  const now = run.options.clock.now();
+  if (
+    rotatedSince &&
+    !isUnknown(rotatedSince) &&
+    isFuture(readDate(rotatedSince).toISOString(), now)
+  ) {
+    const problem = `must not be more than five minutes in the future: by the clock of this machine, it is ${now.toISOString()}`;
+    problems.push({ property: "rotatedSince", problem });
+  }
+  if (saveCredentials === false && !encryptFor && !run.options.settings.canRead(kind)) {
+    const problem =
+      "must not be false without encryptFor, because this platform cannot be read (rekey:databasePath): new credentials would be lost";
+    problems.push({ property: "saveCredentials", problem });
+  }
+  return problems;
+}
+
+/** The claim of a resource for a secret. */
+export function claimOf(subject: Subject): Claim {
+  const { word } = subject.kind;
+  const why = `each reset by one invalidates the ${word} of the other. Remove one of them. If both have reset it, the saved ${word} of one is stale: set a new version on the one that stays.`;
+  return { subject: ownerOf(canonical(subject)), code: "REKEY_DUPLICATE_SECRET", why };
+}

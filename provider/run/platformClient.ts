@@ -1,0 +1,185 @@
+import { AclUsers, type RedisAdmin } from "../clients/aclUsers";
+import { listAccount, type ListedRecord, showsEmptyToken } from "../platform/accountList";
+import { ServerConnections } from "../clients/serverConnections";
+import { Connections } from "../platform/connections";
+import { FlowControl, type Queue } from "../platform/flowControl";
+import {
+  HttpRequester,
+  type Permission,
+  type Requester,
+  type RequesterOptions,
+  RequestQueue,
+  type Service,
+} from "../platform/http";
+import { CredentialProbe, type ProbeRequest, type ProbeResult } from "../clients/probe";
+import { type QueueUser, ReadTokenRequester } from "../platform/readToken";
+import { KnownSecrets } from "../platform/redact";
+import { queueToken, type SecretKind } from "../domain/secretKind";
+import { SecretOperations } from "../platform/secretOperations";
+import { isSameId } from "../records/fields";
+import { type Settings } from "../settings/settings";
+
+/** What all requests of a run share. What depends on settings is made when it is first needed. */
+interface Shared {
+  readonly secrets: KnownSecrets;
+  readonly queueUser: QueueUser;
+  requestQueue?: RequestQueue;
+  connections?: Connections;
+  serverConnections?: ServerConnections;
+  queue?: Queue;
+}
+
+/** What one call of the engine may send, and the longest time that a request of it may take. */
+export interface Call {
+  readonly permission?: Permission | undefined;
+  readonly limitMs?: number | undefined;
+}
+
+/** The `Platform` of a run, configured by the settings. Each setting is read when it is first needed. */
+export class PlatformClient {
+  readonly #operations = new Map<SecretKind, SecretOperations>();
+
+  /** @param beforeSend called before a reset or a credential is sent. @throws RequestError if it must not be sent */
+  constructor(
+    private readonly settings: Settings,
+    private readonly beforeSend?: RequesterOptions["beforeSend"],
+    private readonly call: Call = {},
+    private readonly shared: Shared = {
+      secrets: new KnownSecrets(settings.secrets),
+      queueUser: {},
+    },
+  ) {}
+
+  get secrets(): KnownSecrets {
+    return this.shared.secrets;
+  }
+
+  /** The same platform for one call, which is part of this one. */
+  during({ permission = this.call.permission, limitMs = Infinity }: Call): PlatformClient {
+    const call = { permission, limitMs: Math.min(limitMs, this.call.limitMs ?? Infinity) };
+    return new PlatformClient(this.settings, this.beforeSend, call, this.shared);
+  }
+
+  operations(kind: SecretKind): SecretOperations {
+    const { settings } = this;
+    const made = this.#operations.get(kind);
+    if (made) return made;
+    const requester = kind.service === "management" ? this.#toManagement : this.#toQueue;
+    const paths = kind.paths ?? {
+      reset: settings.get("resetPasswordPath"),
+      read: settings.get("databasePath"),
+    };
+    const operations = new SecretOperations(requester, kind, paths);
+    this.#operations.set(kind, operations);
+    return operations;
+  }
+
+  async list(kind: SecretKind): Promise<ListedRecord[]> {
+    return listAccount(this.#toManagement, kind, this.#listPathOf(kind));
+  }
+
+  /** Whether the API key seems to be read-only: the platform shows it no token of the queue's users. */
+  isReadOnly(): Promise<boolean> {
+    return showsEmptyToken(this.#toManagement, queueToken, this.#listPathOf(queueToken));
+  }
+
+  get flowControl(): FlowControl {
+    const { settings, shared } = this;
+    // Only with the preset does another action take its place: a value that is set is used as it is.
+    const isOfPreset = settings.find("flowControlResetAction")?.source === "preset";
+    const requester = this.#toQueue;
+    shared.queue ??= {
+      resetAction: settings.get("flowControlResetAction"),
+      otherAction: isOfPreset ? "resetRate" : undefined,
+    };
+    return new FlowControl(requester, shared.queue);
+  }
+
+  #listPathOf({ paths }: SecretKind): string {
+    return paths?.list ?? this.settings.require("databaseListPath");
+  }
+
+  get #toManagement(): HttpRequester {
+    const { settings } = this;
+    const baseUrl = settings.require("baseUrl");
+    const credentials = `${settings.require("username")}:${settings.require("password")}`;
+    const authorization = `Basic ${Buffer.from(credentials).toString("base64")}`;
+    return this.#requester({ name: "management", baseUrl, authorization });
+  }
+
+  /** With `rekey:queueUserId`, it reads its token. */
+  get #toQueue(): Requester {
+    const { settings, shared } = this;
+    const baseUrl = settings.require("queueUrl");
+    const requesterWith = (token: string) =>
+      this.#requester({ name: "queue", baseUrl, authorization: `Bearer ${token}` });
+    const userId = settings.get("queueUserId");
+    if (userId === undefined) return requesterWith(settings.require("queueToken"));
+    const sources = { userId, baseUrl, users: this.operations(queueToken), requesterWith };
+    return new ReadTokenRequester(shared.queueUser, sources, this.secrets);
+  }
+
+  useQueueToken(userId: string, token: string | undefined): void {
+    if (!isSameId(this.settings.get("queueUserId") ?? "", userId)) return;
+    this.shared.queueUser.current =
+      token === undefined ? undefined : Promise.resolve({ credentials: { token } });
+  }
+
+  /**
+   * A queue in front of the one that all requests share, for callers that decide late whether to send a request. Its
+   * concurrency is the same, so that nothing waits in both.
+   */
+  queueWithin(): RequestQueue {
+    return new RequestQueue(this.settings.get("maxConcurrency"));
+  }
+
+  probe(request: ProbeRequest): Promise<ProbeResult> {
+    return this.#probe.probe(request);
+  }
+
+  aclUsers(admin: RedisAdmin): AclUsers {
+    return new AclUsers(admin, {
+      ...this.#requestOptions,
+      connections: this.#serverConnections,
+      queue: this.#requestQueue,
+      probe: this.#probe,
+    });
+  }
+
+  get #probe(): CredentialProbe {
+    const { beforeSend, secrets } = this;
+    return new CredentialProbe({ connections: this.#serverConnections, secrets, beforeSend });
+  }
+
+  #requester(service: Service): HttpRequester {
+    const { settings, shared } = this;
+    const proxy = settings.proxyFor(service.baseUrl);
+    shared.connections ??= new Connections({ proxy, extraCertificates: settings.get("caFile") });
+    return new HttpRequester(service, shared.connections, this.#requestQueue, {
+      ...this.#requestOptions,
+      resetHeaders: settings.preset?.resetHeaders,
+    });
+  }
+
+  get #requestOptions(): RequesterOptions {
+    const { settings, beforeSend, secrets } = this;
+    const { permission, limitMs = Infinity } = this.call;
+    return { deadlineMs: Math.min(settings.deadlineMs, limitMs), secrets, permission, beforeSend };
+  }
+
+  get #requestQueue(): RequestQueue {
+    const { settings, shared } = this;
+    return (shared.requestQueue ??= new RequestQueue(
+      settings.get("maxConcurrency"),
+      settings.get("requestsPerSecond"),
+    ));
+  }
+
+  get #serverConnections(): ServerConnections {
+    const { settings, shared } = this;
+    return (shared.serverConnections ??= new ServerConnections({
+      proxy: settings.get("proxy"),
+      extraCertificates: settings.get("caFile"),
+    }));
+  }
+}

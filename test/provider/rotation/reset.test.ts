@@ -1,0 +1,299 @@
+import assert from "node:assert/strict";
+import { type SecretKind, signingKeys } from "../../../provider/domain/secretKind";
+import { type Credentials } from "../../../provider/records/fields";
+import { progressOf } from "../../../provider/rotation/state";
+import { rejected } from "../../support/fakeRun";
+import { isLost, type PlatformDoes, resetSecret, RotatedSecret } from "../../support/rotatedSecret";
+
+/** Credentials of generation n. */
+const all = (n: number): Credentials => ({ password: `p${n}`, restToken: `r${n}` });
+const pair = (n: number): Credentials => ({ currentKey: `k${n}`, nextKey: `k${n + 1}` });
+const unattributed = (credentials: Credentials) => () => ({ credentials, isUnattributed: true as const });
+
+/** What an `up` meets that resets a secret for version 2, and what comes of it. */
+interface Case extends PlatformDoes {
+  /** What was saved before. Default: generation 1; `nothing` for a new resource. */
+  readonly from?: Credentials | "nothing";
+  /** The code of its failure. Default: none. */
+  readonly code?: string;
+  /** Default: `unknown` if it fails, otherwise `reset`. */
+  readonly outcome?: string;
+  readonly saved: Credentials;
+  /** What it says, as a notice or in its failure. Default: nothing. */
+  readonly says?: RegExp;
+}
+
+const one = all(1);
+const both = { shows: one, showsAfter: all(2) };
+const stillFormer = { shows: one, showsAfter: one };
+const hides = { shows: one, showsAfter: {} };
+const unconfirmed = { code: "REKEY_UNCONFIRMED", saved: one } as const;
+const unknown = /does not know password, restToken/;
+
+const passwords: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
+  "a response with a new password": {
+    confirms: { ...both, responds: all(2), saved: all(2) },
+    "confirms on a platform that cannot be read": { responds: all(2), saved: all(2) },
+    "confirms, and a read shows the token that it lacks": { ...both, responds: { password: "p2" }, saved: all(2) },
+    "confirms, and the token is not known if only late reads show one": {
+      ...stillFormer,
+      responds: { password: "p2" },
+      saved: { password: "p2" },
+      says: /does not know restToken: the platform still shows the former one/,
+    },
+    "confirms, and the token is not known if it cannot be read": {
+      responds: { password: "p2" },
+      saved: { password: "p2" },
+      says: /does not know restToken/,
+    },
+    "confirms although the token is repeated": {
+      responds: { password: "p2", restToken: "r1" },
+      saved: { password: "p2", restToken: "r1" },
+    },
+  },
+  "a response with the former password": {
+    "confirms if a read shows a new one": { ...both, responds: one, saved: all(2) },
+    "does not confirm if reads still show it": { ...stillFormer, responds: one, ...unconfirmed, says: /the old one/ },
+    "does not confirm if reads hide it": { ...hides, responds: one, ...unconfirmed, says: /contains the old one/ },
+    "does not confirm on a platform that cannot be read": {
+      responds: one,
+      ...unconfirmed,
+      says: /contains the old one\. The password may have been changed\..* Run `up` again right away/s,
+    },
+  },
+  "a response without the password": {
+    "confirms if a read shows a new one": { ...both, saved: all(2) },
+    "confirms if no read shows one, which is then not known": { ...hides, saved: {}, says: unknown },
+    "confirms on a platform that cannot be read": { saved: {}, says: unknown },
+    "confirms, and what else it has is saved": {
+      ...hides,
+      responds: { restToken: "r2" },
+      saved: { restToken: "r2" },
+      says: /does not know password: the platform neither returned it nor shows it/,
+    },
+    "confirms, and what it repeats is not taken for current": {
+      responds: { restToken: "r1" },
+      saved: {},
+      says: unknown,
+    },
+    "does not confirm if reads still show the former one": { ...stillFormer, ...unconfirmed, says: /reads still show/ },
+  },
+  "a response that may be that of another request": {
+    "confirms if a read shows the same": { ...both, responds: unattributed(all(2)), saved: all(2) },
+    "confirms if a read shows another one, which is current": {
+      ...both,
+      responds: unattributed(all(3)),
+      saved: all(2),
+    },
+    "does not confirm otherwise": {
+      ...stillFormer,
+      responds: unattributed(all(2)),
+      ...unconfirmed,
+      says: /could not be attributed.* otherFields\..* sends no other reset without a new version/s,
+    },
+  },
+  "a lost response": {
+    "is settled by a read that shows a new password": {
+      ...both,
+      responds: isLost,
+      saved: all(2),
+      says: /^was reset\. The response to the last reset was lost \(it broke\), but/,
+    },
+    "leaves it open if reads show the former one": {
+      ...stillFormer,
+      responds: isLost,
+      ...unconfirmed,
+      says: /it reads the database first, and resets again only if/,
+    },
+    "leaves it open if reads hide it": { ...hides, responds: isLost, ...unconfirmed, says: /reads the database first/ },
+    "leaves it open on a platform that cannot be read": {
+      responds: isLost,
+      ...unconfirmed,
+      says: /Until an `up` succeeds.*: it resets again, which returns new credentials/s,
+    },
+    "leaves it open if the read before it has hidden the password": {
+      shows: { restToken: "r1" },
+      showsAfter: all(2),
+      responds: isLost,
+      ...unconfirmed,
+      says: /: it resets again/,
+    },
+    "of which Rekey itself is the cause is settled by a read, too": {
+      ...both,
+      responds: () => {
+        throw new TypeError("p2");
+      },
+      saved: all(2),
+      says: /was lost \(its result was lost\), but/,
+    },
+    "of which Rekey itself is the cause is one": {
+      responds: () => {
+        throw new TypeError("p2");
+      },
+      code: "REKEY_INTERNAL",
+      saved: one,
+      says: /failed unexpectedly \(TypeError.*The password may have been changed/s,
+    },
+  },
+  "a reset that is rejected": {
+    "changes nothing": { responds: rejected, code: "REKEY_REJECTED", outcome: "reset", saved: one, says: /it broke/ },
+    "changes nothing, and a new resource is not saved": {
+      from: "nothing",
+      responds: rejected,
+      code: "REKEY_REJECTED",
+      outcome: "nothing",
+      saved: {},
+      says: /it broke/,
+    },
+  },
+  "a password that only the response shows": {
+    "is saved by a new resource, although the token stays": {
+      from: "nothing",
+      shows: { restToken: "r1" },
+      responds: { password: "p2", restToken: "r1" },
+      saved: { password: "p2", restToken: "r1" },
+    },
+    "is saved by one whose token was known, although it stays": {
+      from: { restToken: "r1" },
+      shows: { restToken: "r1" },
+      responds: { password: "p2", restToken: "r1" },
+      saved: { password: "p2", restToken: "r1" },
+    },
+    "is saved on a platform that cannot be read, although the token stays": {
+      from: { restToken: "r1" },
+      responds: { password: "p2", restToken: "r1" },
+      saved: { password: "p2", restToken: "r1" },
+    },
+    "is saved if reads mask it, and it was known before": {
+      shows: { restToken: "r1" },
+      responds: { password: "p2", restToken: "r1" },
+      saved: { password: "p2", restToken: "r1" },
+    },
+  },
+};
+
+const rolled = { shows: pair(1), showsAfter: pair(2) };
+const keys: Readonly<Record<string, Case>> = {
+  "is confirmed by the next pair": { ...rolled, responds: pair(2), saved: pair(2) },
+  "is a normal one if only reads show keys": { ...rolled, saved: pair(2) },
+  "is confirmed by a read if the response repeats the former pair": { ...rolled, responds: pair(1), saved: pair(2) },
+  "is not confirmed if the response and all reads show the former pair": {
+    shows: pair(1),
+    responds: pair(1),
+    code: "REKEY_UNCONFIRMED",
+    saved: pair(1),
+    says: /contains the old one.* Run `up` again once minInterval has passed/s,
+  },
+  "makes the next key the current one, although nothing shows it": {
+    saved: { currentKey: "k2" },
+    says: /does not know nextKey/,
+  },
+  "makes the next key the current one, although the response has only another next one": {
+    responds: { nextKey: "k3" },
+    saved: pair(2),
+  },
+  "is saved as the response shows it, although that is not the known next key": { responds: pair(8), saved: pair(8) },
+};
+
+describe("reset: what follows from its response", () => {
+  const test = (title: string, known: Credentials, kind: SecretKind | undefined, given: Case): void => {
+    const { from = known, code, saved, says, outcome = code ? "unknown" : "reset", ...does } = given;
+    it(title, async () => {
+      const made = from === "nothing" ? new RotatedSecret(kind) : await resetSecret({ version: 1 }, from, { kind });
+      const secret = made.copy();
+      secret.hours = 5;
+      const came = await secret.up({ version: 2 }, does);
+      assert.equal(came.code, code, came.message);
+      assert.equal(secret.outputs ? progressOf(secret.state).outcome : "nothing", outcome);
+      assert.deepEqual(secret.saved, saved);
+      const said = [came.message, came.said].join("\n").trim();
+      if (says) assert.match(said, says);
+      else assert.equal(said, "");
+      assert.equal(came.sent, 1);
+      assert.doesNotMatch(said, /\b[pr][12]\b/, "no credential is in a text");
+    });
+  };
+  for (const [what, cases] of Object.entries(passwords)) {
+    describe(what, () => {
+      for (const [title, given] of Object.entries(cases)) test(title, one, undefined, given);
+    });
+  }
+  describe("a roll of signing keys", () => {
+    for (const [title, given] of Object.entries(keys)) test(title, pair(1), signingKeys, given);
+  });
+});
+
+describe("reset: what follows from one that was not confirmed", () => {
+  it("what could not be attributed is in otherFields, however credentials are saved, until a new version resets", async () => {
+    for (const form of [{}, { saveCredentials: false }]) {
+      const secret = await resetSecret({ version: 1 }, one);
+      const desired = { version: 2, ...form };
+      await secret.up(desired, { ...stillFormer, responds: unattributed(all(2)) });
+      assert.deepEqual(JSON.parse(String(secret.outputs?.["otherFields"])), all(2), JSON.stringify(form));
+      const refused = await secret.up(desired, stillFormer);
+      assert.deepEqual([refused.code, refused.sent], ["REKEY_REPEATEDLY_UNCONFIRMED", 0]);
+      const { sent } = await secret.copy().up({ ...desired, version: 3 }, { ...both, responds: all(2) });
+      assert.equal(sent, 1);
+      await secret.up(desired, { shows: all(2) });
+      assert.equal(progressOf(secret.state).outcome, "reset");
+      assert.equal(secret.outputs?.["otherFields"], undefined);
+    }
+  });
+
+  it("it is sent again until one is confirmed, or three in a row were not", async () => {
+    const secret = await resetSecret({ version: 1 }, one);
+    for (let nth = 1; nth <= 3; nth++) {
+      const { code } = await secret.up({ version: 2 }, { responds: one });
+      assert.equal(code, "REKEY_UNCONFIRMED");
+    }
+    const { sent, message = "" } = await secret.up({ version: 2 }, { responds: all(2) });
+    assert.equal(sent, 0);
+    assert.match(message, /has not confirmed its last resets.* set a new version to try again/);
+    await secret.up({ version: 3 }, { responds: all(2) });
+    assert.deepEqual(secret.saved, all(2));
+  });
+
+  it("neither its date nor its schedule counts", async () => {
+    const secret = await resetSecret({ version: 1 }, one);
+    secret.hours = 48;
+    const desired = { version: 1, rotatedSince: "2026-01-02", rotateEvery: "1d" };
+    await secret.up(desired, { ...stillFormer, responds: one });
+    const { memory, outputs } = secret;
+    const started = "2026-01-01T00:00:00.000Z";
+    assert.deepEqual([memory.generatedAt, memory.scheduledFrom, outputs?.["rotatedAt"]], [started, started, started]);
+    const { sent } = await secret.up(desired, { ...both, responds: all(2) });
+    assert.equal(sent, 1);
+    assert.equal((await secret.up(desired, { shows: all(2) })).sent, 0);
+  });
+
+  it("what someone else has changed before it is saved, and told", async () => {
+    const secret = await resetSecret({ version: 1 }, one);
+    const { said } = await secret.up({ version: 2 }, { shows: all(7), responds: isLost });
+    assert.match(said, /was changed outside of Rekey \(password, restToken\)/);
+    assert.deepEqual(secret.saved, all(7));
+    const later = await secret.refresh({ shows: all(8) });
+    assert.match(later.said, /a read shows new credentials/);
+  });
+
+  it("the next key of a lost roll may be the current one before the roll that repeats it", async () => {
+    const made = await resetSecret({ version: 1 }, pair(1), { kind: signingKeys });
+    const secret = made.copy();
+    secret.hours = 5;
+    await secret.up({ version: 2 }, { shows: {}, responds: isLost });
+    secret.hours = 10;
+    const { said } = await secret.up({ version: 2 }, { shows: { currentKey: "k2" }, showsAfter: {} });
+    assert.match(said, /does not know currentKey, nextKey/);
+    assert.deepEqual(secret.saved, {});
+  });
+
+  it("a lost roll may be overtaken by someone else's, which leaves nothing due", async () => {
+    const made = await resetSecret({ version: 1 }, pair(1), { kind: signingKeys });
+    const secret = made.copy();
+    secret.hours = 5;
+    const { said, code } = await secret.up({ version: 2 }, { shows: pair(1), showsAfter: pair(8), responds: isLost });
+    assert.match(said, /^was rolled by someone else\. The last roll was not confirmed \(it broke\)/);
+    assert.deepEqual([code, secret.saved], [undefined, pair(8)]);
+    assert.equal((await secret.up({ version: 2 }, { shows: pair(8) })).sent, 0);
+    assert.equal((await secret.up({ version: 3 }, { shows: pair(8) })).code, "REKEY_ROLLED_RECENTLY");
+  });
+});

@@ -1,0 +1,76 @@
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { StateError } from "../../../provider/domain/errors";
+import { marksOf, triggerMark } from "../../../provider/rotation/marks";
+import { emptyMemory, type Memory, readMemory, withFormer, writeMemory } from "../../../provider/rotation/state";
+import { resetSecret } from "../../support/rotatedSecret";
+
+describe("memory: its saved form", () => {
+  let text: string;
+  let memory: Memory;
+  before(async () => {
+    const secret = await resetSecret({ version: 1, rotateEvery: "30d" }, { password: "secret-1" });
+    text = String(secret.outputs?.["memory"]);
+    memory = secret.memory;
+  });
+
+  it("is read unchanged, and has no value of a credential", () => {
+    assert.equal(writeMemory(readMemory(text)), text);
+    assert.doesNotMatch(text, /secret-1/);
+  });
+
+  const others: Readonly<Record<string, () => unknown>> = {
+    nothing: () => undefined,
+    "another type": () => ({ memory }),
+    "a list": () => "[]",
+    "no seal": () => JSON.stringify(memory),
+  };
+  for (const [what, given] of Object.entries(others)) {
+    it(`refuses ${what}`, () =>
+      assert.throws(() => readMemory(given()), /Use the version of pulumi-rekey that wrote it/));
+  }
+
+  it("refuses any damage, instead of deciding from the rest: what is cut off, missing, changed or added", () => {
+    const parts = Object.entries(JSON.parse(text) as object);
+    const index = fc.nat({ max: text.length - 1 });
+    fc.assert(fc.property(index, (at) => void assert.throws(() => readMemory(text.slice(0, at)), StateError)));
+    for (const [name] of parts) {
+      const rest = Object.fromEntries(parts.filter(([other]) => other !== name));
+      for (const damaged of [rest, { ...rest, [name]: "" }, { ...rest, [name]: [1] }]) {
+        assert.throws(() => readMemory(JSON.stringify(damaged)), StateError, name);
+      }
+    }
+    const added = JSON.stringify({ ...Object.fromEntries(parts), later: true });
+    assert.throws(() => readMemory(added), StateError);
+    assert.throws(() => readMemory(text.replace(/"scheduledFrom":"\d{4}/, '"scheduledFrom":"2000')), StateError);
+  });
+});
+
+describe("memory: what is remembered of former credentials", () => {
+  it("is the newest twelve, each once, and none that is current", () => {
+    const marks = Array.from({ length: 15 }, (_, nth) => `mark-${nth}`);
+    const former = withFormer({ ...emptyMemory(new Date()), former: marks.slice(0, 8) }, marks.slice(6), {
+      password: "mark-14",
+    });
+    assert.deepEqual(former, marks.slice(2, 14));
+  });
+});
+
+describe("memory: marks", () => {
+  it("differ by salt, and tell credentials apart", () => {
+    const one = marksOf({ salt: "a".repeat(22) }, { password: "x", restToken: "x" });
+    assert.equal(one.password, one.restToken);
+    assert.notEqual(one.password, marksOf({ salt: "b".repeat(22) }, { password: "x" }).password);
+    assert.match(one.password ?? "", /^[\w-]{16}$/);
+  });
+
+  it("of triggers are the same if the triggers are, however they are written", () => {
+    const mark = (trigger: object) => triggerMark({ salt: "a" }, trigger);
+    assert.equal(mark({ version: 1, triggers: { a: true } }), mark({ version: "1", triggers: { a: "true", b: null } }));
+    assert.equal(mark({ triggers: { a: 1, b: 2 } }), mark({ triggers: { b: 2, a: 1 } }));
+    assert.equal(mark({ triggers: {} }), "");
+    fc.assert(
+      fc.property(fc.string(), fc.string(), (a, b) => (mark({ version: a }) === mark({ version: b })) === (a === b)),
+    );
+  });
+});

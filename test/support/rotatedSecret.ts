@@ -1,0 +1,161 @@
+import { databasePassword, type SecretKind } from "../../provider/domain/secretKind";
+import { type Credentials } from "../../provider/records/fields";
+import { type SecretResponse } from "../../provider/records/response";
+import { type Notice, type Resource, type Result } from "../../provider/resource/resource";
+import { type Desired } from "../../provider/rotation/desired";
+import { credentialsIn, type Memory, readMemory, type State, stateIn } from "../../provider/rotation/state";
+import { type Context } from "../../provider/rotation/plan";
+import { rotationOf } from "../../provider/rotation/rotation";
+import { contextOf } from "../../provider/rotation/session";
+import { type Run } from "../../provider/run/run";
+import { FakeRun, notSent, unconfirmed } from "./fakeRun";
+import { type Properties } from "./wire";
+
+/** What a platform does in one call of the engine. */
+export interface PlatformDoes {
+  /** What a read shows until a reset is sent. Default: this platform cannot be read. */
+  readonly shows?: Credentials;
+  /** What a read shows after that, or that it fails. Default: what `shows` says. */
+  readonly showsAfter?: Credentials | "fails";
+  /** What the response to a reset has, or what it fails with. Default: no credential. */
+  readonly responds?: Credentials | (() => Partial<SecretResponse>);
+  /** The record of each response. */
+  readonly record?: Readonly<Record<string, unknown>>;
+}
+
+/** The response to a reset is lost. */
+export const isLost = unconfirmed;
+
+/** What came of one call of the engine. */
+export interface Came {
+  /** The code of its failure, whether or not a state was saved. */
+  readonly code?: string | undefined;
+  /** The message of its failure. */
+  readonly message?: string | undefined;
+  /** The texts of its notices, without their subject, in lines. */
+  readonly said: string;
+  /** Resets that were sent. */
+  readonly sent: number;
+}
+
+/**
+ * A secret whose states are made by its resource itself, each in a run of its own: tests do not know what is saved.
+ * Its clock stands still, unless a test sets `hours`.
+ */
+export class RotatedSecret {
+  readonly fake = new FakeRun();
+  readonly #resource: Required<Resource<Desired, Properties>>;
+
+  constructor(
+    readonly kind: SecretKind = databasePassword,
+    /** The outputs as an engine saves them, with secrets in plain text. */
+    public outputs?: Properties,
+    readonly id = "db",
+  ) {
+    this.#resource = rotationOf(kind) as unknown as Required<Resource<Desired, Properties>>;
+    this.hours = 0;
+  }
+
+  /** Hours since the begin of 2026. */
+  set hours(hours: number) {
+    this.fake.time = timeAt(hours);
+  }
+
+  get state(): State {
+    return stateIn(this.outputs ?? {});
+  }
+
+  get memory(): Memory {
+    return readMemory(this.outputs?.["memory"]);
+  }
+
+  /** The credentials whose values are saved. */
+  get saved(): Credentials {
+    return credentialsIn(this.outputs);
+  }
+
+  /** The context of a plan, by default on a platform that can be read. */
+  context(more: Partial<Context> = {}): Context {
+    return { ...contextOf(this.kind, this.fake.start()), canRead: true, ...more };
+  }
+
+  /** Another secret with the same past. */
+  copy(): RotatedSecret {
+    const copy = new RotatedSecret(this.kind, this.outputs, this.id);
+    copy.fake.time = this.fake.time;
+    copy.fake.queueAccount = this.fake.queueAccount;
+    copy.fake.settings = this.fake.settings;
+    return copy;
+  }
+
+  /** An `up`. If it fails without a state, the former one stays. */
+  up(desired: Desired, does: PlatformDoes = {}): Promise<Came> {
+    return this.#call(does, (run) =>
+      this.#resource.apply(this.outputs, { ...desired, [this.kind.idInput]: this.id }, run),
+    );
+  }
+
+  /** The texts of a preview's notices, in lines. */
+  preview(desired: Desired): string {
+    const inputs = { ...desired, [this.kind.idInput]: this.id };
+    return textsOf(this.#resource.plan(this.outputs, inputs, this.fake.start()).notices);
+  }
+
+  refresh(does: PlatformDoes): Promise<Came> {
+    return this.#call(does, (run) => this.#resource.refresh(this.outputs ?? {}, run));
+  }
+
+  import(does: PlatformDoes): Promise<Came> {
+    return this.#call(does, (run) => this.#resource.import(this.id, run));
+  }
+
+  async #call(does: PlatformDoes, act: (run: Run) => Promise<Result<Properties>>): Promise<Came> {
+    const { fake } = this;
+    const before = fake.resets.length;
+    this.#meet(does);
+    const result = await act(fake.start()).catch((error: unknown) => error as Error & { code?: string });
+    const sent = fake.resets.length - before;
+    if (result instanceof Error) return { code: result.code ?? result.name, message: result.message, said: "", sent };
+    this.outputs = JSON.parse(JSON.stringify(result.outputs)) as Properties;
+    const { failure, notices = [] } = result;
+    return { code: failure?.code, message: failure?.message, said: textsOf(notices), sent };
+  }
+
+  #meet({ shows, showsAfter = shows, responds = {}, record = {} }: PlatformDoes): void {
+    const { fake } = this;
+    const before = fake.resets.length;
+    fake.canRead = shows !== undefined || showsAfter !== undefined;
+    fake.readDatabase = (_, resets) => {
+      const shown = resets > before ? showsAfter : shows;
+      return shown === "fails" ? notSent() : { record, credentials: shown ?? {} };
+    };
+    fake.answer = () => ({ record, ...(typeof responds === "function" ? responds() : { credentials: responds }) });
+  }
+}
+
+/** The texts of notices without their subject, in lines. */
+function textsOf(notices: readonly Notice[]): string {
+  return notices.map(({ text }) => text.replace(/^.*?: /, "")).join("\n");
+}
+
+/** Hours since the begin of 2026. */
+export function timeAt(hours: number): Date {
+  return new Date(Date.UTC(2026, 0, 1) + hours * 3_600_000);
+}
+
+/** A secret that an `up` has reset for these inputs, on a platform that cannot be read. */
+export async function resetSecret(
+  desired: Desired,
+  credentials: Credentials,
+  {
+    kind,
+    id,
+    at,
+    record = {},
+  }: { kind?: SecretKind | undefined; id?: string; at?: Date | undefined; record?: Properties } = {},
+): Promise<RotatedSecret> {
+  const secret = new RotatedSecret(kind, undefined, id);
+  if (at) secret.fake.time = at;
+  await secret.up(desired, { responds: credentials, record });
+  return secret;
+}
