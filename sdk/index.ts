@@ -20,6 +20,7 @@ export {
   type TriggerArgs,
 } from "./rotation";
 // These export only what is public.
+export * from "./aclUserRotation";
 export * from "./credentialVerification";
 export * from "./dataSources";
 export * from "./flowControl";

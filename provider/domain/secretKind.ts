@@ -1,12 +1,12 @@
 import { databaseTable } from "../records/database";
 import { canonicalId, type CredentialName, type RecordTable } from "../records/fields";
-import { indexTable, queueUserTable, signingKeyTable } from "../records/otherSecrets";
+import { aclUserTable, indexTable, queueUserTable, signingKeyTable } from "../records/otherSecrets";
 import { indexUrl } from "./endpoint";
 
 export interface SecretKind {
-  /** The service that has its operations. */
-  readonly service: "management" | "queue";
-  /** The paths of its operations; undefined if they are settings. */
+  /** The service that has its operations; undefined if a server itself has them, as for the users of a Redis. */
+  readonly service?: "management" | "queue";
+  /** The paths of its operations; undefined if they are settings, or if no service has them. */
   readonly paths?: SecretPaths;
   readonly table: RecordTable;
   /** The credentials by which a record is compared: the first one that it has shown counts. */
@@ -31,6 +31,8 @@ export interface SecretKind {
   readonly rolls?: true;
   /** Of a pair that is rolled: the default of the shortest time between two rolls. */
   readonly minInterval?: string;
+  /** Whether it belongs to a user of a server, which an administrator of the server changes. Default: it does not. */
+  readonly isOfServer?: true;
   /** Whether it authorizes requests to the queue, and so may be the token that Rekey uses. Default: it does not. */
   readonly authorizesQueue?: true;
   /**
@@ -62,16 +64,20 @@ export interface SecretPaths {
 export interface Subject {
   readonly kind: SecretKind;
   readonly id: string;
+  /** Of a user: its server, `database "sessions"` or `redis.example.com:6379`; undefined while that is not known. */
+  readonly server?: string | undefined;
 }
 
-/** What has the secret, in messages: `database "sessions"` */
-export function ownerOf({ kind: { noun, hasId }, id }: Subject): string {
-  return hasId ? `${noun} ${JSON.stringify(id)}` : `the ${noun}`;
+/** What has the secret, in messages: `database "sessions"`, or `user "app" of database "sessions"` */
+export function ownerOf({ kind: { noun, hasId }, id, server }: Subject): string {
+  if (!hasId) return `the ${noun}`;
+  const named = `${noun} ${JSON.stringify(id)}`;
+  return server === undefined ? named : `${named} of ${server}`;
 }
 
 /** A subject as it is compared with others: two spellings of a UUID are one. */
-export function canonical({ kind, id }: Subject): Subject {
-  return { kind, id: canonicalId(id) };
+export function canonical({ id, ...others }: Subject): Subject {
+  return { ...others, id: canonicalId(id) };
 }
 
 /** More than one of what has such a secret, in messages: `databases` */
@@ -161,6 +167,17 @@ export const signingKeys: SecretKind = {
   minInterval: "1h",
 };
 
+/** The password of a user of a Redis. It has a list of them, and each is valid. */
+export const aclUser: SecretKind = {
+  table: aclUserTable,
+  identities: ["password"],
+  idInput: "userName",
+  hasId: true,
+  word: "password",
+  noun: "user",
+  isOfServer: true,
+};
+
 /** Every kind of secret that can be rotated, by the name of the resource that rotates it. */
 export const kinds = {
   PasswordRotation: databasePassword,
@@ -168,6 +185,7 @@ export const kinds = {
   SearchTokenRotation: searchToken,
   QueueTokenRotation: queueToken,
   SigningKeyRotation: signingKeys,
+  AclUserRotation: aclUser,
 } satisfies Readonly<Record<string, SecretKind>>;
 
 /** The name of a resource that rotates one secret. */

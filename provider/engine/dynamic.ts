@@ -113,6 +113,7 @@ export const {
   searchTokenRotation,
   queueTokenRotation,
   signingKeyRotation,
+  aclUserRotation,
   passwordRotationFleet,
   credentialVerification,
   flowControlReset,

@@ -70,6 +70,12 @@ export const queueUserTable = {
   credentials: { token: "token", readOnlyToken: "readOnlyToken" },
 } as const satisfies RecordTable;
 
+/** The credentials of a user of a Redis: no response has them. */
+export const aclUserTable = {
+  fields: {},
+  credentials: { password: "password", rest_token: "restToken" },
+} as const satisfies RecordTable;
+
 /** The response with the keys that sign messages: it has nothing else. */
 export const signingKeyTable = {
   fields: {},

@@ -15,7 +15,7 @@ import { orUndefined } from "../records/fields";
 import { type Run } from "../run/run";
 import { type FoundSetting } from "../settings/table";
 import { knownCredential } from "./evidence";
-import { type Connection, type KnownCredential, type State } from "./state";
+import { type AdminInput, type Connection, type KnownCredential, type State } from "./state";
 
 /**
  * How one secret is verified: the output `access` of its rotation, as JSON text, and the input of a verification.
@@ -37,6 +37,8 @@ export interface Access {
   readonly connection?: Omit<Connection, "username"> | undefined;
   /** Where an index is. */
   readonly restUrl?: string | undefined;
+  /** Of a user: its administrator, in the form in which the program gives it. */
+  readonly admin?: AdminInput | undefined;
 }
 
 /** A credential that is known by its mark, with its value if the rotation saves it. */
@@ -53,7 +55,7 @@ export interface LocatedDatabase {
 /** Undefined for a secret that cannot be tried: of signing keys, a read is the proof. */
 export function accessOf(subject: Subject, state: State, run: Run): Access | undefined {
   const { kind, id } = subject;
-  if (!kind.connects && kind.probe === undefined) return undefined;
+  if (!kind.connects && !kind.isOfServer && kind.probe === undefined) return undefined;
   const { memory, rotationCount } = state;
   const access: Access = {
     id,
@@ -61,10 +63,12 @@ export function accessOf(subject: Subject, state: State, run: Run): Access | und
     count: rotationCount,
     salt: memory.salt,
     ...placeOf(subject, state, run),
+    admin: state.admin?.given,
   };
   // Those of an unconfirmed reset are the former ones, which may be invalid.
   if (memory.pending) return access;
-  const current = knownCredential(kind, memory.current, memory);
+  const user = kind.isOfServer ? { connection: { username: id } } : memory;
+  const current = knownCredential(kind, memory.current, user);
   return {
     ...access,
     current: current && { ...accessCredential(current, id), value: state[current.name] },
@@ -78,6 +82,7 @@ function placeOf(
   state: State,
   run: Run,
 ): Pick<Access, "record" | "connection" | "restUrl"> {
+  if (subject.kind.isOfServer) return { connection: state.admin?.endpoint };
   if (!subject.kind.connects) return { restUrl: urlsOf(subject, state, run).restUrl };
   const { memory, record } = state;
   const { endpoint, port, tls } = record ?? {};
@@ -106,12 +111,10 @@ function accessCredential(
  * The URLs with which the credentials of a state are used, as far as they are known. Those of a database are secret:
  * the one for clients of Redis, and that of the REST interface, which has the port of HTTPS.
  */
-export function urlsOf(
-  { kind, id }: Subject,
-  { record = {}, memory, password, restToken }: State,
-  { options }: Run,
-) {
+export function urlsOf({ kind, id }: Subject, state: State, { options }: Run) {
   const { settings } = options;
+  const { record = {}, memory, password, restToken } = state;
+  if (kind.isOfServer) return urlsOfUser(id, state);
   if (!kind.connects) {
     return {
       connectionUrl: undefined,
@@ -128,6 +131,14 @@ export function urlsOf(
       endpoint &&
       connectionUrl(endpoint, usernameFor({ databaseId: id }, connection), password ?? ""),
     restUrl: rest && `https://${hostInUrl(rest.host)}`,
+  };
+}
+
+function urlsOfUser(userName: string, { admin, password, restToken }: State) {
+  const { endpoint } = admin ?? {};
+  return {
+    connectionUrl: endpoint && password && connectionUrl(endpoint, userName, password),
+    restUrl: endpoint && restToken && `https://${hostInUrl(endpoint.host)}`,
   };
 }
 

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { isSet } from "../records/fields";
 import { isUnknown } from "../pulumi/values";
 import { type Trigger } from "./marks";
-import { type Connection, type Form, type Memory } from "./state";
+import { type AdminInput, type Connection, type Form, type Memory } from "./state";
 
 /** The inputs of a rotation, in addition to the id. In a preview, any may be unknown. */
 export interface Desired extends Trigger {
@@ -14,6 +14,7 @@ export interface Desired extends Trigger {
   readonly encryptFor?: readonly string[] | null | undefined;
   readonly connection?:
     { readonly [K in keyof Connection]: Connection[K] | null } | null | undefined;
+  readonly admin?: AdminInput | null | undefined;
 }
 
 /** What the program says of the clients and the schedule. */

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { isSet } from "../records/fields";
 import { isUnknown } from "../pulumi/values";
+import { isAdminChanged } from "./admin";
 import { type Desired, programOf } from "./desired";
 import { refusalOf } from "./gates";
 import { triggerMark } from "./marks";
@@ -86,7 +87,10 @@ function upkeepOf(
   const isToBeRead = isImported || memory.isUnread || isConnectionChanged;
   if (isToBeRead && context.canRead) return { kind: "read" };
   const isRewritten =
-    isImported || isConnectionChanged || isChanged("rotateEvery", desired, memory);
+    isImported ||
+    isConnectionChanged ||
+    isChanged("rotateEvery", desired, memory) ||
+    isAdminChanged(desired, memory);
   return { kind: isRewritten ? "rewrite" : "keep" };
 }
 

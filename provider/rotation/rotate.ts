@@ -2,6 +2,7 @@ import { RefusedError, RekeyError } from "../domain/errors";
 import { secretOf, type Subject } from "../domain/secretKind";
 import { valuesOf } from "../records/fields";
 import { type Run } from "../run/run";
+import { withAdmin } from "./admin";
 import { tryRecipients } from "./ageFile";
 import { type Desired, formOf, programOf } from "./desired";
 import { adopted } from "./comparison";
@@ -31,7 +32,8 @@ export async function rotate(
   const plan = planRotation(saved, desired, session.context);
   const rotated = await carryOut(plan, saved, desired, session);
   const { memory } = rotated.state;
-  return { ...rotated, state: { ...rotated.state, memory: { ...memory, ...programOf(desired) } } };
+  const state = { ...rotated.state, memory: { ...memory, ...programOf(desired) } };
+  return { ...rotated, state: withAdmin(state, desired, run) };
 }
 
 async function carryOut(

@@ -10,9 +10,10 @@ import {
   type Planned,
   type Resource,
   type Result,
-  type Schemas,
+  type TableOf,
 } from "../resource/resource";
 import { type Run } from "../run/run";
+import { withSavedAdmin } from "./admin";
 import { announce, noteRefresh, saidOf } from "./announcements";
 import { type Desired } from "./desired";
 import { type Rotated, told } from "./findings";
@@ -42,19 +43,19 @@ export function rotationOf(kind: SecretKind): Resource<Desired, RotationOutputs>
   return new SecretRotation(kind);
 }
 
-class SecretRotation implements Resource<Desired, RotationOutputs> {
+export class SecretRotation implements Resource<Desired, RotationOutputs> {
   readonly idInput: string;
   readonly onlyId?: string;
   readonly outputs: Resource<Desired, RotationOutputs>["outputs"];
-  readonly isSameId = isSameId;
+  readonly isSameId: (saved: string, given: string) => boolean = isSameId;
 
-  constructor(private readonly kind: SecretKind) {
+  constructor(protected readonly kind: SecretKind) {
     this.idInput = kind.idInput;
     if (kind.onlyId !== undefined) this.onlyId = kind.onlyId;
     this.outputs = outputTable(kind);
   }
 
-  readonly inputs = (schemas: Schemas) => {
+  readonly inputs: TableOf = (schemas) => {
     const { idInput, onlyId, kind } = this;
     const ofKind = {
       ...(kind.connects && connectionInput(schemas)),
@@ -74,13 +75,13 @@ class SecretRotation implements Resource<Desired, RotationOutputs> {
   }
 
   claims(inputs: Desired): Claim[] {
-    const subject = this.#subjectOf(inputs);
+    const subject = this.subjectOf(inputs);
     return isUnknown(subject.id) ? [] : [claimOf(subject)];
   }
 
   plan(saved: RotationOutputs | undefined, inputs: Desired, run: Run): Planned {
-    const subject = this.#subjectOf(inputs);
     const state = saved && stateIn(saved);
+    const subject = this.subjectOf(inputs, state, run);
     const plan = this.#planOf(state, subject, inputs, run);
     const said = saidOf({ subject, plan, state, desired: inputs }, run).flatMap((one) =>
       announce(one, run),
@@ -105,8 +106,9 @@ class SecretRotation implements Resource<Desired, RotationOutputs> {
     inputs: Desired,
     run: Run,
   ): Promise<Result<RotationOutputs>> {
-    const subject = this.#subjectOf(inputs);
-    const rotated = await rotate(subject, saved && stateIn(saved), inputs, run);
+    const state = saved && stateIn(saved);
+    const subject = this.subjectOf(inputs, state, run);
+    const rotated = await rotate(subject, state, inputs, run);
     try {
       return this.#resultOf(subject, rotated, run);
     } catch (error) {
@@ -115,10 +117,11 @@ class SecretRotation implements Resource<Desired, RotationOutputs> {
   }
 
   async refresh(saved: RotationOutputs, run: Run): Promise<Result<RotationOutputs>> {
-    const subject = this.#subjectOf(saved);
+    const state = withSavedAdmin(stateIn(saved), saved["access"], run);
+    const subject = this.subjectOf(saved, state, run);
     noteRefresh(subject, run);
     try {
-      return this.#resultOf(subject, await refresh(subject, stateIn(saved), run), run);
+      return this.#resultOf(subject, await refresh(subject, state, run), run);
     } catch (error) {
       if (!(error instanceof RekeyError)) throw error;
       return { outputs: saved, notices: [{ text: error.text, isWarning: true }] };
@@ -153,7 +156,8 @@ class SecretRotation implements Resource<Desired, RotationOutputs> {
     return id === onlyId ? undefined : `must be ${onlyId}`;
   }
 
-  #subjectOf(values: object): Subject {
+  /** @param _state and _run what the subject of some kinds depends on, too */
+  protected subjectOf(values: object, _state?: State, _run?: Run): Subject {
     const { [this.idInput]: id = "" } = values as Readonly<Record<string, string>>;
     return { kind: this.kind, id: this.onlyId ?? id };
   }

@@ -4,6 +4,7 @@ import { jsonText } from "../pulumi/values";
 import { type Resource, type Result } from "../resource/resource";
 import { type Run } from "../run/run";
 import { accessOf, urlsOf } from "./access";
+import { isAdminChanged } from "./admin";
 import { type Desired } from "./desired";
 import { progressOf, type State, writeMemory } from "./state";
 import { type Plan } from "./plan";
@@ -24,7 +25,7 @@ const outputsOfReset = [
 
 /** All outputs of a rotation, and which of them are secret. */
 export function outputTable(kind: SecretKind): Resource<never, never>["outputs"] {
-  const { idInput, table, restUrl, rolls, connects, probe } = kind;
+  const { idInput, table, restUrl, rolls, connects, probe, isOfServer } = kind;
   const plain = [
     idInput,
     ...(Object.keys(table.fields).length > 0 ? ["record", "exactIntegers"] : []),
@@ -37,8 +38,8 @@ export function outputTable(kind: SecretKind): Resource<never, never>["outputs"]
   const secrets = [
     ...Object.values(table.credentials),
     "otherFields",
-    ...(connects ? ["connectionUrl", "restUrl"] : []),
-    ...(connects || probe ? ["access"] : []),
+    ...(connects || isOfServer ? ["connectionUrl", "restUrl"] : []),
+    ...(connects || isOfServer || probe ? ["access"] : []),
     "memory",
   ];
   const names = [...plain, ...secrets];
@@ -80,7 +81,14 @@ export function plainResult(
   state: State,
   error: unknown,
 ): Result<RotationOutputs> {
-  const outputs = { ...state, [kind.idInput]: id, memory: writeMemory(state.memory) };
+  const { admin, ...others } = state;
+  const outputs = {
+    ...others,
+    [kind.idInput]: id,
+    // Its administrator is a secret as a part of it.
+    ...(admin && { access: jsonText({ admin: admin.given }) }),
+    memory: writeMemory(state.memory),
+  };
   return {
     outputs,
     failure: new InternalError({ secret: secretOf({ kind, id }), word: kind.word }, error),
@@ -101,6 +109,7 @@ export function changingOutputs(
   if (isChanged("connection", desired, memory)) {
     changing.push("connectionUrl", "connectionUrls", "restUrl", "access");
   }
+  if (isAdminChanged(desired, memory)) changing.push("access");
   if (isChanged("rotateEvery", desired, memory)) changing.push("nextRotationAt");
   return all.filter((name) => changing.includes(name));
 }

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import { type ClientEndpoint } from "../domain/endpoint";
 import { StateError } from "../domain/errors";
 import {
   type CredentialName,
@@ -58,6 +59,8 @@ export interface Memory {
   readonly file?: AgeFile | undefined;
   /** What is remembered of signing keys only. */
   readonly keys?: KeyMemory | undefined;
+  /** What is remembered of the user of a Redis only. */
+  readonly user?: UserMemory | undefined;
 }
 
 /** A reset that was sent and is not confirmed. */
@@ -116,6 +119,36 @@ export interface KeyMemory {
   /** A mark of the account that they belong to, and its address, which messages name. */
   readonly account?: string | undefined;
   readonly address?: string | undefined;
+}
+
+/** A user belongs to one server, on which an administrator changes it. */
+export interface UserMemory {
+  readonly server: Server;
+  /** A mark of the administrator as the program gives it. */
+  readonly admin: string;
+  /** By which the server knows the current password; undefined until Rekey has added one. */
+  readonly hash?: string | undefined;
+}
+
+/** A server of users, by whatever is known of it. */
+export interface Server {
+  /** The id of the database that it is. */
+  readonly id?: string | undefined;
+  /** Its host and port: `redis.example.com:6379` */
+  readonly address?: string | undefined;
+}
+
+/** An administrator as a program gives it: the output `access` of the rotation of its password, or its values. */
+export type AdminInput = string | AdminValues;
+
+export interface AdminValues {
+  readonly host: string;
+  readonly port: number;
+  /** Default: true. */
+  readonly tls?: boolean | null | undefined;
+  /** Default: the user `default`. */
+  readonly username?: string | null | undefined;
+  readonly password: string;
 }
 
 /** Former credentials that are remembered of one secret. */
@@ -187,6 +220,8 @@ export interface State extends Credentials {
   readonly otherFields?: string | undefined;
   readonly problems?: readonly string[] | undefined;
   readonly encryptedCredentials?: string | undefined;
+  /** Of a user. It is saved as a part of `access`. */
+  readonly admin?: { readonly given: AdminInput; readonly endpoint?: ClientEndpoint | undefined };
   readonly memory: Memory;
 }
 

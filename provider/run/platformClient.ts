@@ -64,6 +64,7 @@ export class PlatformClient {
     const { settings } = this;
     const made = this.#operations.get(kind);
     if (made) return made;
+    if (kind.service === undefined) throw new Error("the platform has no operations for it");
     const requester = kind.service === "management" ? this.#toManagement : this.#toQueue;
     const paths = kind.paths ?? {
       reset: settings.get("resetPasswordPath"),

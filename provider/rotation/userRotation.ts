@@ -1,0 +1,78 @@
+import { RekeyError } from "../domain/errors";
+import { ownerOf, type Subject } from "../domain/secretKind";
+import { isUnknown } from "../pulumi/values";
+import { type Claim, type Imported, type InputProblem, type TableOf } from "../resource/resource";
+import { type Run } from "../run/run";
+import { adminInput, isSameServer, plainAdminProblem, serverOf, shownServer } from "./admin";
+import { type Desired } from "./desired";
+import { SecretRotation } from "./rotation";
+import { rotationInputs, rotationProblems } from "./rotationInputs";
+import { type RotationOutputs } from "./rotationOutputs";
+import { readMemory, type State } from "./state";
+
+/** The resource that rotates the password of a user of a Redis: of the server that its `admin` names. */
+export class UserRotation extends SecretRotation {
+  readonly secretInputs = ["admin"];
+  override readonly isSameId = (saved: string, given: string): boolean => saved === given;
+
+  override readonly inputs: TableOf = (schemas) => {
+    const { text, refuseIf } = schemas;
+    return {
+      required: [this.idInput, "admin"],
+      schemas: {
+        [this.idInput]: text.superRefine(refuseIf(userNameProblem)),
+        admin: adminInput(schemas),
+        ...rotationInputs(schemas),
+      },
+    };
+  };
+
+  override check(inputs: Desired, run: Run): InputProblem[] {
+    const problem = plainAdminProblem(inputs.admin, run);
+    const problems = rotationProblems(inputs, this.kind, run);
+    return problem === undefined ? problems : [...problems, { property: "admin", problem }];
+  }
+
+  /** A user is known by the id of its database, and by its address, as far as those are known. */
+  override claims(inputs: Desired): Claim[] {
+    const subject = this.subjectOf(inputs);
+    if (isUnknown(subject.id)) return [];
+    const { id, address } = serverOf(inputs.admin, undefined);
+    const servers = [...(id ? [{ id }] : []), ...(address ? [{ address }] : [])];
+    return servers.map((server) => claimOf({ ...subject, server: shownServer(server) }));
+  }
+
+  replacing(saved: RotationOutputs, { admin }: Desired, { options }: Run): string[] {
+    const { user } = readMemory(saved["memory"]);
+    // In a preview, the saved server counts until another one is known.
+    if (user === undefined || isUnknown(admin)) return [];
+    const server = serverOf(admin, options.settings.databaseHost);
+    return isSameServer(user.server, server) ? [] : ["admin"];
+  }
+
+  override async import(): Promise<Imported<Desired, RotationOutputs>> {
+    const text =
+      "A user of a Redis cannot be imported, because an import does not know its admin. Nothing was sent. Remove the option `import`, and set `initialRotation: false`: it adopts the user, and adds no password.";
+    throw new RekeyError("REKEY_IMPORT_UNSUPPORTED", text, "not sent");
+  }
+
+  protected override subjectOf(values: Desired, state?: State, run?: Run): Subject {
+    const given = serverOf(values.admin, run?.options.settings.databaseHost);
+    const server = shownServer(given) ?? shownServer(state?.memory.user?.server ?? {});
+    return { ...super.subjectOf(values), server };
+  }
+}
+
+/** Why a text cannot be the name of a user whose passwords are changed, if it cannot. */
+function userNameProblem(name: string): string | undefined {
+  if (name === "") return "must not be empty";
+  if (/[\s\0]/.test(name)) return "must not contain white space or NUL, which no user's name has";
+  if (name !== "default") return undefined;
+  return "must not be default: Redis users other than this one are rotated here. For the password of a database, use PasswordRotation";
+}
+
+function claimOf(subject: Subject): Claim {
+  const why =
+    "each would retire the password that the other has added. Remove one of them. If both have rotated it, set a new version on the one that stays.";
+  return { subject: ownerOf(subject), code: "REKEY_DUPLICATE_SECRET", why };
+}

@@ -1,0 +1,87 @@
+import * as pulumi from "@pulumi/pulumi";
+import { Rotation, type RotationArgs } from "./rotation";
+
+/** A user who may change the users of a Redis, and where the server is. */
+export interface AclAdminArgs {
+  /** Host name or IP address of the server. */
+  host: pulumi.Input<string>;
+  /** Port of the server. */
+  port: pulumi.Input<number>;
+  /**
+   * Whether to use TLS. It can be switched off for loopback hosts only: a password never travels in plain text.
+   *
+   * @default true
+   */
+  tls?: pulumi.Input<boolean> | undefined;
+  /**
+   * Name of the administrator, who needs the commands `ACL GETUSER` and `ACL SETUSER`, and at a plain Redis also `INFO`
+   * and `ACL SAVE`.
+   *
+   * @default `default`
+   */
+  username?: pulumi.Input<string> | undefined;
+  /** Password of the administrator. */
+  password: pulumi.Input<string>;
+}
+
+/** The arguments of `AclUserRotation`. */
+export interface AclUserRotationArgs extends RotationArgs {
+  /**
+   * Who changes the user, and where: the output `access` of the `PasswordRotation` of the database, or the server and
+   * the password of an administrator. It is always a secret. Another server is another user, so it replaces the
+   * resource; another password, name or form for the same server changes nothing there.
+   */
+  admin: pulumi.Input<string | AclAdminArgs>;
+  /**
+   * Name of the user, which exists, and is not `default`. Changing it replaces the resource, and so rotates the other
+   * user.
+   */
+  userName: pulumi.Input<string>;
+}
+
+/**
+ * Rotates the password of a user of a Redis without an outage: a user has a list of passwords, and each of them is
+ * valid. A rotation adds a new one, proves that the server accepts it, and hands it over; the former one stays valid
+ * until it is retired. The first rotation takes all passwords that the user has for its former ones. The user itself
+ * and its rules are never changed. Previews, refresh and destroy never add or remove a password.
+ *
+ * @example
+ * ```ts
+ * const cache = new PasswordRotation("cache", {
+ *   databaseId: "96ad0856-03b1-4ee7-9666-e81abd0349e1",
+ *   initialRotation: false, // without this line, the first `pulumi up` resets the password
+ * });
+ * const app = new AclUserRotation("app", {
+ *   admin: cache.access,
+ *   userName: "app",
+ *   version: 1,
+ *   rotateEvery: "30d",
+ * });
+ * export const url = app.connectionUrl;
+ * ```
+ */
+export class AclUserRotation extends Rotation {
+  /** Name of the user. */
+  declare readonly userName: pulumi.Output<string>;
+  /** The password that the last rotation added; undefined before the first one. Secret. */
+  declare readonly password: pulumi.Output<string | undefined>;
+  /**
+   * The URL with which clients of Redis connect: `rediss://user:password@host:port`, or `redis://` without TLS.
+   * Undefined before the first rotation. Secret.
+   */
+  declare readonly connectionUrl: pulumi.Output<string | undefined>;
+  /** Token of the REST interface, which is the password; undefined at a server that makes no tokens. Secret. */
+  declare readonly restToken: pulumi.Output<string | undefined>;
+  /** The URL of the REST interface: `https://` and the host. Undefined without `restToken`. Secret. */
+  declare readonly restUrl: pulumi.Output<string | undefined>;
+  /**
+   * JSON text of what a `CredentialVerification` needs: the password, or its mark, and the administrator, who retires
+   * former passwords. Secret.
+   */
+  declare readonly access: pulumi.Output<string>;
+
+  constructor(name: string, args: AclUserRotationArgs, options?: pulumi.CustomResourceOptions) {
+    const secretArgs: AclUserRotationArgs = { ...args, admin: pulumi.secret(args.admin) };
+    super("AclUserRotation", name, secretArgs, options);
+  }
+}
