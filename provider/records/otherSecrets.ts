@@ -70,6 +70,12 @@ export const queueUserTable = {
   credentials: { token: "token", readOnlyToken: "readOnlyToken" },
 } as const satisfies RecordTable;
 
+/** The response with the next tokens of a user of the queue, which are valid beside its current ones. */
+export const nextTokenTable = {
+  fields: {},
+  credentials: { nextToken: "token", nextReadOnlyToken: "readOnlyToken" },
+} as const satisfies RecordTable;
+
 /** The response with the keys that sign messages: it has nothing else. */
 export const signingKeyTable = {
   fields: {},

@@ -15,7 +15,8 @@ import { orUndefined } from "../records/fields";
 import { type Run } from "../run/run";
 import { type FoundSetting } from "../settings/table";
 import { knownCredential } from "./evidence";
-import { type Connection, type KnownCredential, type State } from "./state";
+import { validUntil } from "./overlap/overlap";
+import { type Connection, type KnownCredential, type Overlap, type State } from "./state";
 
 /**
  * How one secret is verified: the output `access` of its rotation, as JSON text, and the input of a verification.
@@ -32,11 +33,20 @@ export interface Access {
   readonly current?: AccessCredential | undefined;
   /** What the last change has replaced: it must be refused by now. Its value is never saved. */
   readonly former?: AccessCredential | undefined;
+  /** What retires the former one, which is valid until then. */
+  readonly retire?: AccessRetirement | undefined;
   /** Where a database is: what is known from its record, and what the program sets. */
   readonly record?: LocatedDatabase["record"];
   readonly connection?: Omit<Connection, "username"> | undefined;
   /** Where an index is. */
   readonly restUrl?: string | undefined;
+}
+
+/** What a verification needs to retire the former secret. */
+export interface AccessRetirement extends Pick<Overlap, "since" | "hashes"> {
+  readonly until?: string | undefined;
+  /** Whether it must not wait: a date has asked for it, or its time is over. */
+  readonly isUrgent?: true | undefined;
 }
 
 /** A credential that is known by its mark, with its value if the rotation saves it. */
@@ -69,7 +79,14 @@ export function accessOf(subject: Subject, state: State, run: Run): Access | und
     ...access,
     current: current && { ...accessCredential(current, id), value: state[current.name] },
     former: memory.replaced && accessCredential(memory.replaced, id),
+    retire: memory.overlap && accessRetirement(memory.overlap),
   };
+}
+
+function accessRetirement(overlap: Overlap): AccessRetirement {
+  const { since, hashes, reason } = overlap;
+  const isUrgent = reason === "rotatedSince" || undefined;
+  return { since, hashes, until: validUntil(overlap), isUrgent };
 }
 
 /** Where the credentials of a secret are tried. */

@@ -25,6 +25,7 @@ import {
   claimOf,
   connectionInput,
   intervalOf,
+  overlapInput,
   rotationInputs,
   rotationProblems,
 } from "./rotationInputs";
@@ -59,6 +60,7 @@ class SecretRotation implements Resource<Desired, RotationOutputs> {
     const ofKind = {
       ...(kind.connects && connectionInput(schemas)),
       ...(kind.rolls && { minInterval: intervalOf(schemas, true) }),
+      ...(kind.overlaps && { overlap: overlapInput(schemas) }),
     };
     if (onlyId !== undefined) {
       return { required: [], schemas: { ...rotationInputs(schemas), ...ofKind } };

@@ -4,16 +4,16 @@ import { type Run } from "../run/run";
 import { type Evidence } from "./evidence";
 import { recordEvidence } from "./recordEvidence";
 import { type Context } from "./plan";
+import { overlapEvidence } from "./overlap/overlapEvidence";
+import { QueueSource } from "./overlap/queueSource";
+import { type OverlapSource, type SourceOf } from "./overlap/source";
 import { keyEvidence } from "./signingKeys";
 
 /** What one call of the engine does about one secret. */
-export interface Session {
-  readonly subject: Subject;
-  readonly run: Run;
-  readonly context: Context;
+export interface Session extends SourceOf {
   readonly evidence: Evidence;
-  /** What the reads of this run have shown of the secret, the last one last. */
-  readonly reads: Credentials[];
+  /** Of a kind that overlaps. */
+  readonly source?: OverlapSource | undefined;
   /** What the resets of this run have replaced, as far as it was known. */
   readonly replaced: Credentials[];
 }
@@ -21,14 +21,19 @@ export interface Session {
 export function openSession(subject: Subject, run: Run): Session {
   const secret = secretOf(subject);
   const { kind } = subject;
+  const reads = listIn(run.shared.reads, secret);
+  const of: SourceOf = { subject, run, context: contextOf(kind, run), reads };
   return {
-    subject,
-    run,
-    context: contextOf(kind, run),
-    evidence: kind.rolls ? keyEvidence : recordEvidence,
-    reads: listIn(run.shared.reads, secret),
+    ...of,
+    evidence: evidenceOf(kind),
+    source: kind.overlaps && new QueueSource(of),
     replaced: listIn(run.shared.replaced, secret),
   };
+}
+
+function evidenceOf({ rolls, overlaps }: SecretKind): Evidence {
+  if (rolls) return keyEvidence;
+  return overlaps ? overlapEvidence : recordEvidence;
 }
 
 /** What plans and evidence depend on in a run. */
