@@ -33,6 +33,11 @@ export interface SecretKind {
   readonly minInterval?: string;
   /** Whether it belongs to a user of a server, which an administrator of the server changes. Default: it does not. */
   readonly isOfServer?: true;
+  /**
+   * Whether another one can be made valid beside it, so that a rotation only adds, and the former one is retired later.
+   * Default: a reset replaces it.
+   */
+  readonly overlaps?: true;
   /** Whether it authorizes requests to the queue, and so may be the token that Rekey uses. Default: it does not. */
   readonly authorizesQueue?: true;
   /**
@@ -59,6 +64,9 @@ export interface SecretPaths {
   readonly read: string;
   /** Path, without `{id}`, of the list of all that an account has; undefined if there is only one. */
   readonly list?: string;
+  /** Of a kind that overlaps: makes another one valid, and makes that one the only one. */
+  readonly next?: string;
+  readonly roll?: string;
 }
 
 export interface Subject {
@@ -140,6 +148,8 @@ export const queueToken: SecretKind = {
     reset: "/v2/qstash/rotate-token/{id}",
     read: "/v2/qstash/user/{id}",
     list: "/v2/qstash/users",
+    next: "/v2/qstash/next-token/{id}",
+    roll: "/v2/qstash/roll-token/{id}",
   },
   table: queueUserTable,
   identities: ["token"],
@@ -147,6 +157,7 @@ export const queueToken: SecretKind = {
   hasId: true,
   word: "token",
   noun: "queue user",
+  overlaps: true,
   authorizesQueue: true,
   probe: { service: "queue", path: "/v2/globalParallelism" },
 };
@@ -175,6 +186,7 @@ export const aclUser: SecretKind = {
   hasId: true,
   word: "password",
   noun: "user",
+  overlaps: true,
   isOfServer: true,
 };
 

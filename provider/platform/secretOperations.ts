@@ -53,14 +53,18 @@ export class SecretOperations {
    * Reads what has the secret, and its credentials if the platform shows them. It may be repeated.
    *
    * @param options.hideCredentials whether the platform leaves out the credentials
+   * @param options.ownConnection whether it is sent on a new connection, as after one that may hold a late response
    * @see docs/interface.md#read-a-database
    */
-  async read(id: string, { hideCredentials = false } = {}): Promise<SecretResponse> {
+  async read(
+    id: string,
+    { hideCredentials = false, ownConnection = this.kind.table.id === undefined } = {},
+  ): Promise<SecretResponse> {
     const response = await this.requester.send({
       method: "GET",
       path: fillPath(this.paths.read, { id }),
       ...(hideCredentials && { query: { credentials: "hide" } }),
-      ownConnection: this.kind.table.id === undefined,
+      ownConnection,
       purpose: `read ${ownerOf({ kind: this.kind, id })}`,
       toCheck: this.#toCheck("rekey:databasePath (`none` switches reads off)"),
     });

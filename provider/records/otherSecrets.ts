@@ -76,6 +76,12 @@ export const aclUserTable = {
   credentials: { password: "password", rest_token: "restToken" },
 } as const satisfies RecordTable;
 
+/** The response with the next tokens of a user of the queue, which are valid beside its current ones. */
+export const nextTokenTable = {
+  fields: {},
+  credentials: { nextToken: "token", nextReadOnlyToken: "readOnlyToken" },
+} as const satisfies RecordTable;
+
 /** The response with the keys that sign messages: it has nothing else. */
 export const signingKeyTable = {
   fields: {},

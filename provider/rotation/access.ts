@@ -15,7 +15,14 @@ import { orUndefined } from "../records/fields";
 import { type Run } from "../run/run";
 import { type FoundSetting } from "../settings/table";
 import { knownCredential } from "./evidence";
-import { type AdminInput, type Connection, type KnownCredential, type State } from "./state";
+import { validUntil } from "./overlap/overlap";
+import {
+  type AdminInput,
+  type Connection,
+  type KnownCredential,
+  type Overlap,
+  type State,
+} from "./state";
 
 /**
  * How one secret is verified: the output `access` of its rotation, as JSON text, and the input of a verification.
@@ -23,6 +30,8 @@ import { type AdminInput, type Connection, type KnownCredential, type State } fr
  */
 export interface Access {
   readonly id: string;
+  /** Of a user: its server, in messages. */
+  readonly server?: string | undefined;
   /** `noun` of its kind. */
   readonly of: string;
   /** Confirmed resets so far. */
@@ -32,6 +41,8 @@ export interface Access {
   readonly current?: AccessCredential | undefined;
   /** What the last change has replaced: it must be refused by now. Its value is never saved. */
   readonly former?: AccessCredential | undefined;
+  /** What retires the former one, which is valid until then. */
+  readonly retire?: AccessRetirement | undefined;
   /** Where a database is: what is known from its record, and what the program sets. */
   readonly record?: LocatedDatabase["record"];
   readonly connection?: Omit<Connection, "username"> | undefined;
@@ -39,6 +50,13 @@ export interface Access {
   readonly restUrl?: string | undefined;
   /** Of a user: its administrator, in the form in which the program gives it. */
   readonly admin?: AdminInput | undefined;
+}
+
+/** What a verification needs to retire the former secret. */
+export interface AccessRetirement extends Pick<Overlap, "since" | "hashes"> {
+  readonly until?: string | undefined;
+  /** Whether it must not wait: a date has asked for it, or its time is over. */
+  readonly isUrgent?: true | undefined;
 }
 
 /** A credential that is known by its mark, with its value if the rotation saves it. */
@@ -59,6 +77,7 @@ export function accessOf(subject: Subject, state: State, run: Run): Access | und
   const { memory, rotationCount } = state;
   const access: Access = {
     id,
+    server: subject.server,
     of: kind.noun,
     count: rotationCount,
     salt: memory.salt,
@@ -73,7 +92,14 @@ export function accessOf(subject: Subject, state: State, run: Run): Access | und
     ...access,
     current: current && { ...accessCredential(current, id), value: state[current.name] },
     former: memory.replaced && accessCredential(memory.replaced, id),
+    retire: memory.overlap && accessRetirement(memory.overlap),
   };
+}
+
+function accessRetirement(overlap: Overlap): AccessRetirement {
+  const { since, hashes, reason } = overlap;
+  const isUrgent = reason === "rotatedSince" || undefined;
+  return { since, hashes, until: validUntil(overlap), isUrgent };
 }
 
 /** Where the credentials of a secret are tried. */

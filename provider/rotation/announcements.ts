@@ -10,6 +10,7 @@ import {
   type Plan,
   type Refusal,
   type Reset,
+  type Retirement,
   type WaitingReset,
 } from "./plan";
 import { isFuture } from "./schedule";
@@ -60,6 +61,8 @@ function announcementOf(announced: Announced, isTentative: boolean): Said | unde
     case "read":
       if (plan.waits) return postponed(announced, plan.waits);
       return plan.kind === "read" ? { text: "is read first; nothing is reset." } : undefined;
+    case "retire":
+      return retirement(announced, plan);
     case "claim":
       return undefined;
     case "adopt":
@@ -71,6 +74,18 @@ function announcementOf(announced: Announced, isTentative: boolean): Said | unde
     case "reset":
       return resetAnnouncement(announced, plan, isTentative);
   }
+}
+
+/** A read may show that it was retired before. */
+function retirement({ subject, state }: Announced, { why }: Retirement): Said {
+  const { since = "", lasts = "" } = state?.memory.overlap ?? {};
+  const because =
+    why === "date"
+      ? "because rotatedSince has asked for it"
+      : `because its time is over (overlap: ${JSON.stringify(lasts)})`;
+  return {
+    text: `the ${subject.kind.word} before the current one is retired, if it still is valid, ${because}. Two are valid since ${since}.`,
+  };
 }
 
 function postponed({ subject, ...announced }: Announced, waits: WaitingReset): Said {

@@ -12,6 +12,8 @@ export interface Desired extends Trigger {
   readonly minInterval?: string | null | undefined;
   readonly saveCredentials?: boolean | null | undefined;
   readonly encryptFor?: readonly string[] | null | undefined;
+  /** Of a kind that overlaps: `verified`, `none` or a duration. */
+  readonly overlap?: string | null | undefined;
   readonly connection?:
     { readonly [K in keyof Connection]: Connection[K] | null } | null | undefined;
   readonly admin?: AdminInput | null | undefined;

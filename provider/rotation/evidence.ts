@@ -96,7 +96,7 @@ export function pendingReset(
 }
 
 /** The time of a reset that is sent now. What is generated for a date is at least as young as the date. */
-function sentFor({ rotatedSince }: Desired, now: Date): string {
+export function sentFor({ rotatedSince }: Desired, now: Date): string {
   const date = rotatedSince ? readDate(rotatedSince) : now;
   return new Date(Math.max(date.getTime(), now.getTime())).toISOString();
 }

@@ -53,13 +53,25 @@ const texts = {
   /** The first of two rolls. */
   older: ({ why }: Details) =>
     `has a current key that is still older than rotatedSince. Give both keys to the receivers, then run \`up\` again after ${why}: it rolls the second time.`,
+  /** Of two that are valid. */
+  retired: ({ kind, why }: Details) =>
+    `the ${kind.word} before the current one was retired. It was valid beside it since ${why}.`,
+  twoValid: ({ kind, why }: Details) =>
+    `two are valid since ${why}, because no verification has retired the ${kind.word} before the current one. The rotation that is due by rotateEvery waits for that. Set retireFormer on a CredentialVerification, or set a new version, which retires it first.`,
+  unknownAge: ({ kind }: Details) =>
+    `a next ${kind.word} existed already, and when it was generated is not known. It is saved, because there is no other one without an outage. With rotatedSince, the next \`up\` retires the one before it and rotates once more.`,
+  prepared: ({ kind }: Details) =>
+    `someone has prepared a next ${kind.word}, which is valid beside the current one. The first rotation hands it out.`,
   /** Values that are nowhere else. */
   kept: ({ names }: Details) =>
     `is still in the state, as a secret, despite saveCredentials: false (${names || "in encryptedCredentials"}), because no read shows it and it would be lost. To encrypt it instead, set encryptFor and a new version.`,
   failed: ({ why }: Details) => `${why} The saved state stays.`,
+  /** Of a user and its server. */
+  note: ({ why }: Details) => why,
+  warning: ({ why }: Details) => why,
 };
 
-const ordinary: readonly Finding["kind"][] = ["settled", "drift", "tokenOnly"];
+const ordinary: readonly Finding["kind"][] = ["settled", "drift", "tokenOnly", "retired", "note"];
 
 export function told({ kind: finding, names = [], why = "" }: Finding, kind: SecretKind): Said {
   return {

@@ -1,8 +1,15 @@
-import { outputsAreFormer, RekeyError, RequestError, SettingsError } from "../domain/errors";
+import {
+  outputsAreFormer,
+  RefusedError,
+  RekeyError,
+  RequestError,
+  SettingsError,
+} from "../domain/errors";
 import { type SecretKind, secretOf, type Subject } from "../domain/secretKind";
 import { isUnknown } from "../pulumi/values";
 import { type Notice } from "../resource/resource";
 import { type Said } from "./findings";
+import { type Refusal } from "./plan";
 
 /** A notice about one secret. */
 export function noticeAbout(subject: Subject, said: Said): Notice {
@@ -46,6 +53,10 @@ function nextStep(noun: string, canSettle: boolean, isLast: boolean): string {
   const stop = "After three unconfirmed resets in a row it stops, and asks for a new version.";
   if (canSettle) return `${read}resets again only if the old credentials are still shown. ${stop}`;
   return `${read}resets again, which returns new credentials. ${stop}`;
+}
+
+export function refusalError(subject: Subject, { code, why }: Refusal): RekeyError {
+  return new RefusedError(code, { secret: secretOf(subject), why });
 }
 
 /** What a refresh or a destroy adds, after a space, to what a setting may have caused: the last `up` has saved it. */

@@ -40,6 +40,7 @@ export type Plan =
   /** `mayReset`: whether it is reset if a read shows that it is older than `rotatedSince`. */
   | { readonly kind: "adopt"; readonly mayReset: boolean }
   | Reset
+  | Retirement
   /** Of signing keys: counts a roll that a read has shown as that of the new version. */
   | { readonly kind: "claim" }
   /** Depends on inputs that are not known yet. */
@@ -53,6 +54,13 @@ export interface Reset {
   readonly isAgain?: true;
   /** When the reset that it repeats was sent, the schedule last began, or the secret was generated, if known. */
   readonly lastAt?: string | undefined;
+}
+
+/** Of a secret that overlaps: retires the former one, because its time is over, or a date has asked for it. */
+export interface Retirement {
+  readonly kind: "retire";
+  readonly why: "time" | "date";
+  readonly waits?: WaitingReset | undefined;
 }
 
 /** A reset that is due, and why it is not made yet. */

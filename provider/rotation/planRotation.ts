@@ -6,8 +6,9 @@ import { type Desired, programOf } from "./desired";
 import { refusalOf } from "./gates";
 import { triggerMark } from "./marks";
 import { type Memory, type ResetReason, type State } from "./state";
-import { type Context, type Plan, type Reset } from "./plan";
-import { dueFrom, isFuture, readDate } from "./schedule";
+import { isOver, isOverlapChanged, isUrgent } from "./overlap/overlap";
+import { type Context, type Plan, type Reset, type Retirement } from "./plan";
+import { dueFrom, isOlder } from "./schedule";
 
 /** Inputs whose change can cause a reset. */
 const decidingInputs = [
@@ -42,6 +43,7 @@ function dueOf(memory: Memory, desired: Desired, context: Context): Plan {
   const names = decidingInputs.filter((name) => isUnknown(desired[name]));
   if (names.length > 0) return { kind: "maybe", names };
   if (memory.pending) return dueOfPending(memory, memory.pending, desired);
+  if (memory.added) return resetFor(isTriggered(memory, desired) ? "trigger" : memory.added.reason);
   // The first `up` after an import adopts the program's trigger, and nothing else.
   if (memory.applied === undefined) return { kind: "keep" };
   const trigger = triggerMark(memory, desired);
@@ -76,12 +78,20 @@ function resetFor(reason: ResetReason, lastAt?: string): Reset {
   return { kind: "reset", reason, lastAt };
 }
 
+/** Whether the trigger is another one than that of the rotation that has begun. */
+function isTriggered(memory: Memory, desired: Desired): boolean {
+  const trigger = triggerMark(memory, desired);
+  return trigger !== "" && trigger !== memory.added?.trigger;
+}
+
 /** What is to be read or saved although no reset is due. */
 function upkeepOf(
   memory: Memory,
   desired: Desired,
   context: Context,
 ): Extract<Plan, { waits?: unknown }> {
+  const retirement = retirementOf(memory, desired, context);
+  if (retirement) return retirement;
   const isImported = memory.applied === undefined;
   const isConnectionChanged = isChanged("connection", desired, memory);
   const isToBeRead = isImported || memory.isUnread || isConnectionChanged;
@@ -90,8 +100,22 @@ function upkeepOf(
     isImported ||
     isConnectionChanged ||
     isChanged("rotateEvery", desired, memory) ||
-    isAdminChanged(desired, memory);
+    isAdminChanged(desired, memory) ||
+    isOverlapChanged(memory, desired);
   return { kind: isRewritten ? "rewrite" : "keep" };
+}
+
+/** Whether the former one of a secret that overlaps is to be retired. What is changed now counts from the next `up` on. */
+function retirementOf(
+  memory: Memory,
+  desired: Desired,
+  { now, isScheduleOn }: Context,
+): Retirement | undefined {
+  const { overlap } = memory;
+  if (overlap === undefined) return undefined;
+  if (isUrgent(overlap, desired, now)) return { kind: "retire", why: "date" };
+  if (!isScheduleOn || isOverlapChanged(memory, desired)) return undefined;
+  return isOver(overlap, now) ? { kind: "retire", why: "time" } : undefined;
 }
 
 /** Whether the program says something else of the clients or the schedule than is saved, or it is not known yet. */
@@ -101,15 +125,4 @@ export function isChanged(
   memory: Memory,
 ): boolean {
   return isUnknown(desired[name]) || !isDeepStrictEqual(programOf(desired)[name], memory[name]);
-}
-
-/** Whether a secret is older than a date, or of unknown age. A time in the future is that of a clock that was ahead. */
-export function isOlder(
-  { generatedAt }: Memory,
-  rotatedSince: Desired["rotatedSince"],
-  now: Date,
-): boolean {
-  if (!isSet(rotatedSince)) return false;
-  if (generatedAt === undefined || isFuture(generatedAt, now)) return true;
-  return new Date(generatedAt) < readDate(rotatedSince);
 }

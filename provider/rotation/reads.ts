@@ -18,13 +18,18 @@ async function readSecret({ subject, reads }: Session, run: Run): Promise<Secret
 }
 
 /** Reads a secret before it is reset or adopted. */
-export async function readBefore(
-  session: Session,
+export function readBefore(session: Session, intent: "reset" | "adopted"): Promise<SecretResponse> {
+  return readBeforeChange(session, intent, () => readSecret(session, session.run));
+}
+
+/** What a read before a reset or an adoption returns. Its failure says that nothing was changed. */
+export async function readBeforeChange<T>(
+  { subject }: Session,
   intent: "reset" | "adopted",
-): Promise<SecretResponse> {
-  const { subject, run } = session;
+  read: () => Promise<T>,
+): Promise<T> {
   try {
-    return await readSecret(session, run);
+    return await read();
   } catch (error) {
     if (!(error instanceof RequestError)) throw error;
     const { method, url, happened, advice } = error;
@@ -48,10 +53,11 @@ export async function readBefore(
  * @param isRefresh whether the configuration is that of the last `up`
  */
 export async function tryRead(session: Session, saved: State, isRefresh = false): Promise<Learned> {
-  const { subject, run, context, evidence } = session;
+  const { subject, run, context, evidence, source } = session;
   if (!context.canRead) return { state: saved, findings: [] };
   try {
     run.platform.secrets.add(valuesOf(credentialsIn(saved)));
+    if (source) return await source.read(saved, {});
     return evidence.afterRead(saved, await readSecret(session, run), context);
   } catch (error) {
     const advice = isRefresh ? savedKeyAdvice(subject.kind.service, error) : "";

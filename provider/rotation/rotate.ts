@@ -1,4 +1,4 @@
-import { RefusedError, RekeyError } from "../domain/errors";
+import { RekeyError } from "../domain/errors";
 import { secretOf, type Subject } from "../domain/secretKind";
 import { valuesOf } from "../records/fields";
 import { type Run } from "../run/run";
@@ -9,11 +9,14 @@ import { adopted } from "./comparison";
 import { canonicalTrigger, triggerMark } from "./marks";
 import { credentialsIn, type State } from "./state";
 import { type Learned, type Rotated } from "./findings";
-import { isReadFirst, type Plan, type Refusal } from "./plan";
+import { refusalError } from "./messages";
+import { isAddedBeside, withLasts } from "./overlap/overlap";
+import { type OverlapSession, rotateBeside } from "./overlap/rotateBeside";
+import { isReadFirst, type Plan } from "./plan";
 import { planRotation } from "./planRotation";
-import { readBefore, tryRead } from "./reads";
+import { readBefore, readBeforeChange, tryRead } from "./reads";
 import { type Before, sendReset } from "./reset";
-import { save } from "./save";
+import { saveLearned } from "./save";
 import { openSession, type Session } from "./session";
 import { claimed } from "./signingKeys";
 
@@ -28,10 +31,10 @@ export async function rotate(
   desired: Desired,
   run: Run,
 ): Promise<Rotated> {
-  const session = openSession(subject, run);
+  const session = openSession(subject, run, desired.admin);
   const plan = planRotation(saved, desired, session.context);
   const rotated = await carryOut(plan, saved, desired, session);
-  const { memory } = rotated.state;
+  const memory = withLasts(rotated.state.memory, desired);
   const state = { ...rotated.state, memory: { ...memory, ...programOf(desired) } };
   return { ...rotated, state: withAdmin(state, desired, run) };
 }
@@ -51,19 +54,29 @@ async function carryOut(
     throw refusalError(subject, plan);
   }
   await tryRecipients(subject, formOf(desired), run);
+  const isAdopted = plan.kind === "adopt" && !plan.mayReset;
+  if (addsBeside(session, desired) && !isAdopted) {
+    const act = () => rotateBeside(saved, desired, session);
+    // A retirement may be repeated.
+    return plan.kind === "retire" ? act() : once(session, desired, act);
+  }
   if (plan.kind !== "adopt") {
     return once(session, desired, () => resetIfStillDue(saved, desired, session));
   }
   // The result of an adoption must not stand in for a reset: a program may import a secret and rotate it in one run.
-  if (!plan.mayReset) return saveLearned(await adoptSecret(desired, session), session);
+  if (isAdopted) return saveLearned(await adoptSecret(desired, session), session);
   return once(session, desired, async () =>
     actOn(await adoptSecret(desired, session), desired, session),
   );
 }
 
+function addsBeside(session: Session, desired: Desired): session is OverlapSession {
+  return session.source !== undefined && isAddedBeside(session.subject.kind, desired);
+}
+
 /** Reads a secret for a refresh, and prepares what is saved. It resets nothing and never fails. */
 export async function refresh(subject: Subject, saved: State, run: Run): Promise<Rotated> {
-  const session = openSession(subject, run);
+  const session = openSession(subject, run, saved.admin?.given);
   const learned = await tryRead(session, saved, true);
   const { failure, ...next } = await saveLearned(learned, session);
   if (!failure) return next;
@@ -124,6 +137,14 @@ async function adoptSecret(
 ): Promise<Before & { readonly state: State }> {
   const { subject, run, context } = session;
   // Fails if a setting is missing, even for an adoption, which may send nothing.
+  const { source } = session;
+  if (source) {
+    source.requireSettings();
+    const learned = await readBeforeChange(session, "adopted", () =>
+      source.read(undefined, desired),
+    );
+    return { ...learned, read: undefined, isNews: true };
+  }
   run.platform.operations(subject.kind);
   const read = context.canRead ? await readBefore(session, "adopted") : undefined;
   return { ...adopted(desired, read, context), read, isNews: true };
@@ -182,13 +203,4 @@ function learnedIn({ state, findings, isNews }: Before, desired: Desired): Learn
     state: isNews ? { ...state, memory: { ...memory, form: formOf(desired) } } : state,
     findings,
   };
-}
-
-async function saveLearned({ state, findings }: Learned, session: Session): Promise<Rotated> {
-  const saved = await save(state, session);
-  return { ...saved, findings: [...findings, ...saved.findings] };
-}
-
-function refusalError(subject: Subject, { code, why }: Refusal): RekeyError {
-  return new RefusedError(code, { secret: secretOf(subject), why });
 }

@@ -26,6 +26,7 @@ import {
   claimOf,
   connectionInput,
   intervalOf,
+  overlapInput,
   rotationInputs,
   rotationProblems,
 } from "./rotationInputs";
@@ -60,6 +61,7 @@ export class SecretRotation implements Resource<Desired, RotationOutputs> {
     const ofKind = {
       ...(kind.connects && connectionInput(schemas)),
       ...(kind.rolls && { minInterval: intervalOf(schemas, true) }),
+      ...(kind.overlaps && { overlap: overlapInput(schemas) }),
     };
     if (onlyId !== undefined) {
       return { required: [], schemas: { ...rotationInputs(schemas), ...ofKind } };

@@ -8,7 +8,8 @@ import { plainTextProblem } from "./access";
 import { recipientsProblem } from "./ageFile";
 import { type Desired } from "./desired";
 import { type Connection } from "./state";
-import { isFuture, readDate, readInterval } from "./schedule";
+import { isAddedBeside, isDuration, readOverlap } from "./overlap/overlap";
+import { dueAt, isFuture, readDate, readInterval } from "./schedule";
 
 export function rotationInputs(schemas: Schemas) {
   const { z, attempt, expected, trigger, flag, refuseIf } = schemas;
@@ -47,13 +48,15 @@ export function intervalOf({ z, attempt, expected }: Schemas, orZero: boolean) {
   return written.superRefine(attempt((interval: string) => readInterval(interval, { orZero })));
 }
 
+export function overlapInput({ z, attempt, expected }: Schemas) {
+  const written = z.string(expected('"verified", "none" or a duration written as a string'));
+  return written.superRefine(attempt(readOverlap));
+}
+
 /** What is wrong with the inputs of a rotation that the schema accepts. */
-export function rotationProblems(
-  { rotatedSince, saveCredentials, encryptFor, connection }: Desired,
-  kind: SecretKind,
-  run: Run,
-): InputProblem[] {
-  const problems: InputProblem[] = [];
+export function rotationProblems(desired: Desired, kind: SecretKind, run: Run): InputProblem[] {
+  const { rotatedSince, saveCredentials, encryptFor, connection } = desired;
+  const problems: InputProblem[] = overlapProblems(desired, kind, run);
   if (kind.connects) {
     // A wrong setting is reported before anything is sent.
     const setting = run.options.settings.databaseHost;
@@ -74,6 +77,29 @@ export function rotationProblems(
   if (saveCredentials === false && !encryptFor && !run.options.settings.canRead(kind)) {
     const problem =
       "must not be false without encryptFor, because this platform cannot be read (rekey:databasePath): new credentials would be lost";
+    problems.push({ property: "saveCredentials", problem });
+  }
+  return problems;
+}
+
+/** What is wrong with the inputs of a secret that overlaps. */
+function overlapProblems(desired: Desired, kind: SecretKind, run: Run): InputProblem[] {
+  if (!kind.overlaps) return [];
+  const { overlap, rotateEvery, saveCredentials, encryptFor } = desired;
+  const problems: InputProblem[] = [];
+  if (overlap && rotateEvery && !isUnknown([overlap, rotateEvery]) && isDuration(overlap)) {
+    const now = run.options.clock.now().toISOString();
+    if (dueAt(now, overlap) >= dueAt(now, rotateEvery)) {
+      problems.push({ property: "overlap", problem: "must be shorter than rotateEvery" });
+    }
+  }
+  if (
+    saveCredentials === false &&
+    !encryptFor &&
+    !isUnknown(overlap) &&
+    isAddedBeside(kind, desired)
+  ) {
+    const problem = `must not be false without encryptFor, because nothing shows the new ${kind.word} before it is the only one: it would be lost${kind.paths ? '. Set encryptFor, or `overlap: "none"`' : ""}`;
     problems.push({ property: "saveCredentials", problem });
   }
   return problems;

@@ -57,6 +57,10 @@ export interface Memory {
   readonly rotateEvery?: string | undefined;
   /** The age file that is saved. */
   readonly file?: AgeFile | undefined;
+  /** Two are valid: the current one, and the one before it, until that is retired. */
+  readonly overlap?: Overlap | undefined;
+  /** What was made valid beside the current one, and could not be proven: it was never handed out. */
+  readonly added?: Addition | undefined;
   /** What is remembered of signing keys only. */
   readonly keys?: KeyMemory | undefined;
   /** What is remembered of the user of a Redis only. */
@@ -75,6 +79,31 @@ export interface PendingReset {
   readonly lastSentAt: string;
   /** Whether a read has shown what was current before the last one, so that another read can settle it. */
   readonly canSettle?: true | undefined;
+}
+
+/** A former secret that is valid beside the current one until it is retired. */
+export interface Overlap {
+  /** When the current one was saved as such (ISO 8601, UTC). */
+  readonly since: string;
+  /** For how long, as the program has it: `verified`, `none`, or a duration. */
+  readonly lasts: string;
+  /** What asked for the rotation. */
+  readonly reason: ResetReason;
+  /**
+   * By which the former one is retired, SHA-256 in hexadecimal digits: of a queue token, that of the current one, which
+   * a roll makes the only one; of a user, those of its former passwords.
+   */
+  readonly hashes: readonly string[];
+  /** When the former one was generated, as far as known (ISO 8601, UTC). */
+  readonly formerGeneratedAt?: string | undefined;
+}
+
+/** A rotation that has begun and is due again. */
+export interface Addition {
+  readonly reason: ResetReason;
+  readonly trigger: string;
+  /** Of a password, its SHA-256 in hexadecimal digits, by which it is removed. */
+  readonly hash?: string | undefined;
 }
 
 /** What asks for a reset. */
@@ -215,6 +244,8 @@ export interface State extends Credentials {
   /** Confirmed resets. */
   readonly rotationCount: number;
   readonly rotationReason?: ResetReason | undefined;
+  /** When the rotation itself has retired the secret before the current one (ISO 8601, UTC). */
+  readonly formerRetiredAt?: string | undefined;
   readonly record?: Readonly<Record<string, unknown>> | undefined;
   readonly exactIntegers?: Readonly<Record<string, string>> | undefined;
   readonly otherFields?: string | undefined;

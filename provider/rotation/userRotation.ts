@@ -6,7 +6,7 @@ import { type Run } from "../run/run";
 import { adminInput, isSameServer, plainAdminProblem, serverOf, shownServer } from "./admin";
 import { type Desired } from "./desired";
 import { SecretRotation } from "./rotation";
-import { rotationInputs, rotationProblems } from "./rotationInputs";
+import { overlapInput, rotationInputs, rotationProblems } from "./rotationInputs";
 import { type RotationOutputs } from "./rotationOutputs";
 import { readMemory, type State } from "./state";
 
@@ -23,6 +23,7 @@ export class UserRotation extends SecretRotation {
         [this.idInput]: text.superRefine(refuseIf(userNameProblem)),
         admin: adminInput(schemas),
         ...rotationInputs(schemas),
+        overlap: overlapInput(schemas),
       },
     };
   };

@@ -12,6 +12,7 @@ import {
   type Service,
 } from "../platform/http";
 import { CredentialProbe, type ProbeRequest, type ProbeResult } from "../clients/probe";
+import { NextTokens } from "../platform/nextTokens";
 import { type QueueUser, ReadTokenRequester } from "../platform/readToken";
 import { KnownSecrets } from "../platform/redact";
 import { queueToken, type SecretKind } from "../domain/secretKind";
@@ -73,6 +74,10 @@ export class PlatformClient {
     const operations = new SecretOperations(requester, kind, paths);
     this.#operations.set(kind, operations);
     return operations;
+  }
+
+  get nextTokens(): NextTokens {
+    return new NextTokens(this.#toManagement);
   }
 
   async list(kind: SecretKind): Promise<ListedRecord[]> {

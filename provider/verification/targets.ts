@@ -34,12 +34,12 @@ export function targetsIn(text: string, own: Connection = {}): Target[] {
 
 function targetOf(given: unknown, own: Connection): Target {
   const { of, ...access } = (isObject(given) ? given : {}) as unknown as Access;
-  const { id, count, current, former } = access;
+  const { id, server, count, current, former } = access;
   const kind = Object.values(kinds).find(({ noun }) => noun === of);
   if (!kind || typeof id !== "string" || typeof count !== "number") {
     throw new Error("it is of no secret");
   }
-  const subject = { kind, id };
+  const subject = { kind, id, server };
   return {
     ...access,
     of,

@@ -107,6 +107,7 @@ export class FakeRun {
     };
     const platform: Platform = {
       operations: () => operations as unknown as SecretOperations,
+      nextTokens: undefined as never,
       list: () => assert.fail("nothing is listed here"),
       isReadOnly: () => assert.fail("only the doctor asks"),
       flowControl: flowControl as unknown as FlowControl,

@@ -1,0 +1,43 @@
+import { type Evidence } from "../evidence";
+import { type Marks, marksOf } from "../marks";
+import { recordEvidence } from "../recordEvidence";
+import { type Memory, type State } from "../state";
+
+/**
+ * The evidence of a token of which two may be valid. The platform shows the former one until it is retired, so a read
+ * proves exactly whether it was: by whomever, and whether it is the current one or a third one that took its place.
+ */
+export const overlapEvidence: Evidence = {
+  ...recordEvidence,
+  withPending({ state, read }, desired, due, context) {
+    const pending = recordEvidence.withPending({ state, read }, desired, due, context);
+    const { memory } = pending;
+    const isFormer = isFormerShown(memory, marksOf(memory, read?.credentials ?? {})) === true;
+    if (!isFormer || !memory.pending) return pending;
+    // It is what the reset replaces, although it was replaced before as the one that clients use.
+    return { ...pending, memory: { ...memory, pending: { ...memory.pending, canSettle: true } } };
+  },
+  // A reset replaces both.
+  confirmed: (...of) => withoutOverlap(recordEvidence.confirmed(...of)),
+  afterRead(saved, read, context) {
+    const { memory } = saved;
+    const isFormer = isFormerShown(memory, marksOf(memory, read.credentials));
+    if (isFormer === true && !memory.pending) return { state: saved, findings: [] };
+    const known = isFormer === false ? withoutOverlap(saved) : saved;
+    return recordEvidence.afterRead(known, read, context);
+  },
+};
+
+/** Whether the former one is valid; undefined if the platform shows none, or if there is no overlap. */
+export function isFormerShown(
+  { overlap, replaced }: Memory,
+  { token }: Marks,
+): boolean | undefined {
+  if (overlap === undefined || token === undefined) return undefined;
+  return token === replaced?.mark;
+}
+
+/** The state after its former secret was retired. */
+export function withoutOverlap(state: State): State {
+  return { ...state, memory: { ...state.memory, overlap: undefined } };
+}

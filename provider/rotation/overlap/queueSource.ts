@@ -1,0 +1,154 @@
+import { createHash } from "node:crypto";
+import { type ProbeResult } from "../../clients/probe";
+import { RekeyError, RequestError } from "../../domain/errors";
+import { ownerOf, secretOf } from "../../domain/secretKind";
+import { type SecretResponse, tryReadObject } from "../../records/response";
+import { adopted } from "../comparison";
+import { type Desired } from "../desired";
+import { type Finding, type Learned } from "../findings";
+import { marksOf, saltedMark } from "../marks";
+import { type State } from "../state";
+import { overlapEvidence } from "./overlapEvidence";
+import {
+  type Added,
+  type OverlapSource,
+  type Retired,
+  type Retirement,
+  type SourceOf,
+} from "./source";
+
+/** Milliseconds of one attempt to use the new token. */
+const probeMs = 5_000;
+
+/**
+ * A user of the queue. The platform accepts the current and the next token; a roll makes the next one the current one.
+ * Clients are given the next one, so for Rekey the platform's current token is the former one until it is rolled.
+ */
+export class QueueSource implements OverlapSource {
+  #user: SecretResponse | undefined;
+
+  constructor(private readonly of: SourceOf) {}
+
+  requireSettings(): void {
+    const { run, subject } = this.of;
+    run.platform.operations(subject.kind);
+    const { settings } = run.options;
+    settings.require("queueUrl");
+    settings.get("queueUserId");
+  }
+
+  async read(saved: State | undefined, desired: Desired): Promise<Learned> {
+    const { context } = this.of;
+    const user = await this.#readUser();
+    if (saved) return overlapEvidence.afterRead(saved, user, context);
+    const { state, findings } = adopted(desired, user, context);
+    const prepared: Finding[] = hasNext(user) ? [{ kind: "prepared" }] : [];
+    return { state, findings: [...findings, ...prepared] };
+  }
+
+  async add({ memory }: State): Promise<Added> {
+    const user = this.#user ?? (await this.#readUser());
+    const credentials = await this.#prepare();
+    const marks = marksOf(memory, credentials);
+    const before = marksOf(memory, user.credentials);
+    if (marks.token === (before.token ?? memory.current.token)) throw this.#sameToken();
+    return {
+      credentials,
+      before: before.token === undefined ? memory.current : before,
+      hashes: [sha256(credentials.token ?? "")],
+      isOfUnknownAge: (hasNext(user) && memory.added === undefined) || undefined,
+    };
+  }
+
+  async prove({ credentials }: Added): Promise<ProbeResult> {
+    const { run, subject } = this.of;
+    const { probe } = subject.kind;
+    if (!probe) throw new Error("the kind has no probe");
+    return run.platform.probe({
+      owner: ownerOf(subject),
+      endpoint: { ...probe, baseUrl: run.options.settings.require("queueUrl") },
+      credential: { name: "token", value: credentials.token ?? "" },
+      timeoutMs: probeMs,
+    });
+  }
+
+  async retire(retirement: Retirement): Promise<Retired> {
+    const { run, subject } = this.of;
+    const user = this.#user ?? (await this.#readUser());
+    if (isRetired(user, retirement)) return this.#useNew("already");
+    this.#refuseOwn(user);
+    const [hash = ""] = retirement.hashes;
+    try {
+      await run.platform.nextTokens.roll(subject.id, hash);
+    } catch (error) {
+      // Also a 409: the platform has no such next token, perhaps because it was rolled before.
+      if (!(error instanceof RequestError) || error.delivery === "not sent") throw error;
+      const after = await this.#readUser().catch(() => undefined);
+      if (!after || !isRetired(after, retirement)) throw error;
+    }
+    return this.#useNew("now");
+  }
+
+  async #readUser(): Promise<SecretResponse> {
+    const { run, subject, reads } = this.of;
+    const operations = run.platform.operations(subject.kind);
+    const user = await operations.read(subject.id, { ownConnection: true });
+    reads.push(user.credentials);
+    return (this.#user = user);
+  }
+
+  /** What is not known to be made is not looked for: a next pair that exists is the same one. */
+  async #prepare(): Promise<SecretResponse["credentials"]> {
+    const { run, subject } = this.of;
+    try {
+      return await run.platform.nextTokens.prepare(subject.id);
+    } catch (error) {
+      if (error instanceof RequestError && [404, 405].includes(error.status ?? 0)) {
+        throw this.#hasNoNextTokens(error);
+      }
+      throw error;
+    }
+  }
+
+  /** The token of the platform has changed: it is read when it is needed. */
+  #useNew(retired: Retired): Retired {
+    const { run, subject } = this.of;
+    run.platform.useQueueToken(subject.id, undefined);
+    return retired;
+  }
+
+  /** Other processes use it, too, and would fail. */
+  #refuseOwn({ credentials }: SecretResponse): void {
+    const { context, subject } = this.of;
+    const { ownToken } = context;
+    const isOwn = [credentials.token, credentials.readOnlyToken].includes(ownToken);
+    if (ownToken === undefined || !isOwn) return;
+    const text = `The former ${secretOf(subject)} was not retired: it is rekey:queueToken, which this run and others use. Both tokens stay valid. Set rekey:queueToken to the new one (output token), or set rekey:queueUserId instead, then run again.`;
+    throw new RekeyError("REKEY_QUEUE_TOKEN_IN_USE", text, "not sent");
+  }
+
+  #hasNoNextTokens({ method, url, status }: RequestError): RekeyError {
+    const text = `The ${secretOf(this.of.subject)} was not rotated: the platform has no operation that prepares a next token (${status} for ${method} ${url}). Nothing was changed. Set \`overlap: "none"\`, which replaces the token at once: clients are refused until they have the new one.`;
+    return new RekeyError("REKEY_REJECTED", text, "rejected");
+  }
+
+  #sameToken(): RekeyError {
+    const text = `The ${secretOf(this.of.subject)} was not rotated: as its next token, the platform returned the current one. Nothing valid was removed. Run \`up\` again.`;
+    return new RekeyError("REKEY_UNCONFIRMED", text, "maybe applied");
+  }
+}
+
+/** It is no field of the record, because Rekey changes it itself. */
+function hasNext({ otherFields = "{}" }: SecretResponse): boolean {
+  return tryReadObject(otherFields)?.["has_next_token"] === true;
+}
+
+/** Whether a user shows another token than the former one. */
+function isRetired({ credentials }: SecretResponse, { salt, former }: Retirement): boolean {
+  const { token } = credentials;
+  return token !== undefined && saltedMark(salt, token) !== former;
+}
+
+function sha256(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
+}

@@ -1,0 +1,173 @@
+import { type AclUser, type ServerFacts } from "../../clients/aclReplies";
+import { type AclUsers, hashOf, type MadePassword } from "../../clients/aclUsers";
+import { type ProbeResult } from "../../clients/probe";
+import { RefusedError, RekeyError } from "../../domain/errors";
+import { ownerOf, secretOf } from "../../domain/secretKind";
+import { redisAdminOf, withAdmin } from "../admin";
+import { adopted } from "../comparison";
+import { type Desired } from "../desired";
+import { type Finding, type Learned } from "../findings";
+import { type State } from "../state";
+import { afterUserRead, formerHashes, hashInList } from "./userEvidence";
+import {
+  type Added,
+  type OverlapSource,
+  type Retired,
+  type Retirement,
+  type SourceOf,
+} from "./source";
+
+/** A user of a Redis: it has a list of passwords, each of which the server accepts, and shows as its hash. */
+export class UserSource implements OverlapSource {
+  #users: Promise<AclUsers> | undefined;
+  #user: AclUser | undefined;
+
+  constructor(private readonly of: SourceOf) {}
+
+  /** Those of the platform are needed only to read the password of the administrator, which fails without them. */
+  requireSettings(): void {}
+
+  async read(saved: State | undefined, desired: Desired): Promise<Learned> {
+    const { run, context } = this.of;
+    const user = await this.#readUser();
+    if (saved) {
+      return { ...afterUserRead(withAdmin(saved, desired, run), user, this.of.subject.id) };
+    }
+    const { state } = adopted(desired, undefined, context);
+    const why = "a Redis shows only hashes of passwords";
+    return { state: withAdmin(state, desired, run), findings: [{ kind: "adopted", why }] };
+  }
+
+  async add(state: State): Promise<Added> {
+    const { id } = this.of.subject;
+    const { memory } = state;
+    const users = await this.#connect();
+    const before = this.#user ?? (await this.#readUser());
+    const made = await users.make(id);
+    const warnings = made.isToken ? [] : this.#warningsOf(await users.readServer());
+    // What no rotation has handed out goes first.
+    if (memory.added?.hash !== undefined) await users.remove(id, memory.added.hash);
+    const lost = await this.#addOnce(users, made);
+    const hashes = formerHashes(state, before);
+    const saved = await this.#save(users);
+    return {
+      credentials: { password: made.value, ...(made.isToken && { restToken: made.value }) },
+      before: memory.current,
+      hashes,
+      hash: await this.#hashOf(made, before),
+      lost,
+      failure: saved.failure,
+      findings: [...firstFormers(state, hashes), ...warnings, ...saved.findings],
+    };
+  }
+
+  async prove({ credentials }: Added): Promise<ProbeResult> {
+    const users = await this.#connect();
+    return users.prove(this.of.subject.id, credentials.password ?? "");
+  }
+
+  async retire({ hashes }: Retirement): Promise<Retired> {
+    const { id } = this.of.subject;
+    const users = await this.#connect();
+    const user = await users.read(id);
+    const valid = hashes.filter((hash) => user?.hashes.includes(hash));
+    for (const hash of valid) await users.remove(id, hash);
+    const { failure } = await this.#save(users);
+    if (failure) throw failure;
+    return valid.length > 0 ? "now" : "already";
+  }
+
+  #connect(): Promise<AclUsers> {
+    const { admin, subject, run } = this.of;
+    return (this.#users ??= redisAdminOf(admin, subject, run).then((one) =>
+      run.platform.aclUsers(one),
+    ));
+  }
+
+  /** @throws RekeyError for a user to which no password can be added without harm */
+  async #readUser(): Promise<AclUser> {
+    const { id } = this.of.subject;
+    const user = await (await this.#connect()).read(id);
+    if (!user) {
+      return this.#refuse(
+        `${ownerOf(this.of.subject)} does not exist. Make it with its rules, such as \`ACL SETUSER ${id} on ~* +@read\``,
+      );
+    }
+    if (!user.isOn) {
+      return this.#refuse(
+        `the user is off, so no password is accepted. Switch it on: \`ACL SETUSER ${id} on\``,
+      );
+    }
+    if (user.hasNoPassword) {
+      return this.#refuse(
+        `the user needs no password (nopass), and would refuse all its clients once it has one. Give them a password first: \`ACL SETUSER ${id} ><password>\``,
+      );
+    }
+    return (this.#user = user);
+  }
+
+  #refuse(why: string): never {
+    throw new RefusedError("REKEY_REJECTED", { secret: secretOf(this.of.subject), why });
+  }
+
+  /** Users are neither replicated nor shared by the nodes of a cluster. */
+  #warningsOf(server: ServerFacts | "not permitted"): Finding[] {
+    if (server === "not permitted") {
+      const why =
+        "whether the server has replicas or is one, or is in a cluster, is not known: the admin may not use INFO. Users are not replicated.";
+      return [{ kind: "warning", why }];
+    }
+    const advice = "where each server has users of its own. Use a server that is not";
+    if (server.isCluster) this.#refuse(`the server is a node of a cluster, ${advice}`);
+    if (server.isReplica) this.#refuse(`the server is a replica, ${advice}`);
+    if (server.replicas === 0) return [];
+    const why = `the server has replicas (${server.replicas}). Users are not replicated, so they do not know the new password, nor does the server after a failover to one of them: set it there, too.`;
+    return [{ kind: "warning", why }];
+  }
+
+  /** @returns why it is unknown whether it was added: a proof shows it */
+  async #addOnce(users: AclUsers, made: MadePassword): Promise<RekeyError | undefined> {
+    try {
+      await users.add(this.of.subject.id, made);
+      return undefined;
+    } catch (error) {
+      if (error instanceof RekeyError && error.delivery === "maybe applied") return error;
+      throw error;
+    }
+  }
+
+  /** The hash by which the server knows a new password; undefined if that is not certain. */
+  async #hashOf({ value, isToken }: MadePassword, before: AclUser): Promise<string | undefined> {
+    const own = hashOf(value);
+    if (!isToken) return own;
+    const users = await this.#connect();
+    const user = await users.read(this.of.subject.id).catch(() => undefined);
+    return user && hashInList(own, before.hashes, user.hashes);
+  }
+
+  async #save(users: AclUsers): Promise<Pick<Added, "failure"> & { findings: Finding[] }> {
+    try {
+      const why = whyNotSaved[await users.save()];
+      return { findings: why === undefined ? [] : [{ kind: "warning", why }] };
+    } catch (error) {
+      if (!(error instanceof RekeyError)) throw error;
+      return { failure: error, findings: [] };
+    }
+  }
+}
+
+const whyNotSaved: Readonly<Record<Awaited<ReturnType<AclUsers["save"]>>, string | undefined>> = {
+  saved: undefined,
+  "no file":
+    "the server has no ACL file, so its restart undoes this change. Set `aclfile` in its configuration, or run `CONFIG REWRITE` after each rotation.",
+  "not permitted":
+    "the admin may not use ACL SAVE. If the server has an ACL file, its restart undoes this change: permit it (+acl|save), or run `ACL SAVE`.",
+};
+
+/** The first rotation says what it takes over. */
+function firstFormers({ rotationCount }: State, hashes: readonly string[]): Finding[] {
+  if (rotationCount > 0 || hashes.length === 0) return [];
+  const count = hashes.length === 1 ? "1 password" : `${hashes.length} passwords`;
+  const why = `the user had ${count} before its first rotation. They are its former ones: they stay valid beside the new one, and are retired together.`;
+  return [{ kind: "note", why }];
+}
