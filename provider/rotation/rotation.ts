@@ -39,6 +39,14 @@ import {
 } from "./rotationOutputs";
 import { contextOf } from "./session";
 
+/** What the secret of a resource is known from. */
+export interface SubjectSource {
+  /** Inputs, or saved outputs. */
+  readonly values: object;
+  readonly state?: State | undefined;
+  readonly run?: Run | undefined;
+}
+
 /** The resource that rotates the secrets of one kind. */
 export function rotationOf(kind: SecretKind): Resource<Desired, RotationOutputs> {
   return new SecretRotation(kind);
@@ -77,13 +85,13 @@ export class SecretRotation implements Resource<Desired, RotationOutputs> {
   }
 
   claims(inputs: Desired): Claim[] {
-    const subject = this.subjectOf(inputs);
+    const subject = this.subjectOf({ values: inputs });
     return isUnknown(subject.id) ? [] : [claimOf(subject)];
   }
 
   plan(saved: RotationOutputs | undefined, inputs: Desired, run: Run): Planned {
     const state = saved && stateIn(saved);
-    const subject = this.subjectOf(inputs, state, run);
+    const subject = this.subjectOf({ values: inputs, state, run });
     const plan = this.#planOf(state, subject, inputs, run);
     const said = saidOf({ subject, plan, state, desired: inputs }, run).flatMap((one) =>
       announce(one, run),
@@ -109,7 +117,7 @@ export class SecretRotation implements Resource<Desired, RotationOutputs> {
     run: Run,
   ): Promise<Result<RotationOutputs>> {
     const state = saved && stateIn(saved);
-    const subject = this.subjectOf(inputs, state, run);
+    const subject = this.subjectOf({ values: inputs, state, run });
     const rotated = await rotate(subject, state, inputs, run);
     try {
       return this.#resultOf(subject, rotated, run);
@@ -120,7 +128,7 @@ export class SecretRotation implements Resource<Desired, RotationOutputs> {
 
   async refresh(saved: RotationOutputs, run: Run): Promise<Result<RotationOutputs>> {
     const state = withSavedAdmin(stateIn(saved), saved["access"], run);
-    const subject = this.subjectOf(saved, state, run);
+    const subject = this.subjectOf({ values: saved, state, run });
     noteRefresh(subject, run);
     try {
       return this.#resultOf(subject, await refresh(subject, state, run), run);
@@ -158,8 +166,7 @@ export class SecretRotation implements Resource<Desired, RotationOutputs> {
     return id === onlyId ? undefined : `must be ${onlyId}`;
   }
 
-  /** @param _state and _run what the subject of some kinds depends on, too */
-  protected subjectOf(values: object, _state?: State, _run?: Run): Subject {
+  protected subjectOf({ values }: SubjectSource): Subject {
     const { [this.idInput]: id = "" } = values as Readonly<Record<string, string>>;
     return { kind: this.kind, id: this.onlyId ?? id };
   }

@@ -5,10 +5,10 @@ import { type Claim, type Imported, type InputProblem, type TableOf } from "../r
 import { type Run } from "../run/run";
 import { adminInput, isSameServer, plainAdminProblem, serverOf, shownServer } from "./admin";
 import { type Desired } from "./desired";
-import { SecretRotation } from "./rotation";
+import { SecretRotation, type SubjectSource } from "./rotation";
 import { overlapInput, rotationInputs, rotationProblems } from "./rotationInputs";
 import { type RotationOutputs } from "./rotationOutputs";
-import { readMemory, type State } from "./state";
+import { readMemory } from "./state";
 
 /** The resource that rotates the password of a user of a Redis: of the server that its `admin` names. */
 export class UserRotation extends SecretRotation {
@@ -36,7 +36,7 @@ export class UserRotation extends SecretRotation {
 
   /** A user is known by the id of its database, and by its address, as far as those are known. */
   override claims(inputs: Desired): Claim[] {
-    const subject = this.subjectOf(inputs);
+    const subject = this.subjectOf({ values: inputs });
     if (isUnknown(subject.id)) return [];
     const { id, address } = serverOf(inputs.admin, undefined);
     const servers = [...(id ? [{ id }] : []), ...(address ? [{ address }] : [])];
@@ -57,10 +57,11 @@ export class UserRotation extends SecretRotation {
     throw new RekeyError("REKEY_IMPORT_UNSUPPORTED", text, "not sent");
   }
 
-  protected override subjectOf(values: Desired, state?: State, run?: Run): Subject {
-    const given = serverOf(values.admin, run?.options.settings.databaseHost);
+  protected override subjectOf(source: SubjectSource): Subject {
+    const { values, state, run } = source;
+    const given = serverOf((values as Desired).admin, run?.options.settings.databaseHost);
     const server = shownServer(given) ?? shownServer(state?.memory.user?.server ?? {});
-    return { ...super.subjectOf(values), server };
+    return { ...super.subjectOf(source), server };
   }
 }
 

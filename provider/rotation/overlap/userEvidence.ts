@@ -40,7 +40,7 @@ function ofOthers(state: State, hashes: readonly string[], userName: string): Fi
   return [{ kind: "warning", why }];
 }
 
-/** The passwords that a rotation replaces: that of the rotation before it, or at the first one all that the user has. */
+/** The passwords that a rotation replaces: that of the last rotation, or at the first one all that the user has. */
 export function formerHashes({ memory, rotationCount }: State, { hashes }: AclUser): string[] {
   const { user, added } = memory;
   return hashes.filter((hash) => {
