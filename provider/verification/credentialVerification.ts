@@ -1,4 +1,4 @@
-import { credentialNoun } from "../domain/endpoint";
+import { type Credential, credentialNoun } from "../domain/endpoint";
 import { outputsAreFormer, RekeyError } from "../domain/errors";
 import { ownerOf } from "../domain/secretKind";
 import { isObject, isSet } from "../records/fields";
@@ -12,17 +12,28 @@ import {
 } from "../resource/resource";
 import { type AccessCredential, plainTextProblem } from "../rotation/access";
 import { type Desired } from "../rotation/desired";
+import { saltedMark } from "../rotation/marks";
 import { parsed } from "../rotation/state";
 import { connectionInput } from "../rotation/rotationInputs";
 import { type Run } from "../run/run";
 import { type Failure, type Tools, verify } from "./attempts";
 import { formersOf, isFormerRefused } from "./formers";
+import {
+  keptNotice,
+  type OverlappingTarget,
+  plannedRetirement,
+  retiredNotice,
+  retireFormerOf,
+  unknownRetirement,
+  waitingNotice,
+} from "./retirement";
 import { connectionIn, connectionsIn, type Target, targetsIn } from "./targets";
 
 export interface CredentialVerificationInputs extends Pick<Desired, "connection"> {
   /** JSON text of one `Access`, or of a map of names to them. */
   readonly access: string;
   readonly withinSeconds?: number | null | undefined;
+  readonly retireFormer?: boolean | null | undefined;
 }
 
 /** What a CredentialVerification saves. */
@@ -31,6 +42,7 @@ export interface CredentialVerificationOutputs {
   readonly verified: boolean;
   readonly verifiedAt?: string | undefined;
   readonly formerRefused?: true | undefined;
+  readonly formerRetiredAt?: string | undefined;
   /** JSON text of a map of secrets to what is remembered of them. */
   readonly memory: string;
 }
@@ -47,6 +59,10 @@ interface Entry {
    * after the next reset, it must be refused.
    */
   readonly accepted?: AccessCredential | undefined;
+  /** The former one that is valid until it is retired. It was not tried, as far as it is known, and must be then. */
+  readonly kept?: { readonly former?: AccessCredential | undefined } | undefined;
+  /** When this resource has retired the former one, or has found that it was. */
+  readonly retiredAt?: string | undefined;
 }
 
 type Entries = ReadonlyMap<string, Entry>;
@@ -55,6 +71,12 @@ type Entries = ReadonlyMap<string, Entry>;
 interface Verified {
   readonly target: Target;
   readonly entry: Entry;
+  readonly notices?: readonly Notice[];
+}
+
+/** What one call verifies with. */
+interface Verification extends Tools {
+  readonly retireFormer: boolean;
 }
 
 const defaultWithinSeconds = 30;
@@ -70,6 +92,7 @@ export const credentialVerification: Resource<
     verified: "plain",
     verifiedAt: "plain",
     formerRefused: "plain",
+    formerRetiredAt: "plain",
     memory: "secret",
   },
   inputs: (schemas) => {
@@ -78,7 +101,7 @@ export const credentialVerification: Resource<
     const withinSeconds = schemas.z.number(seconds).positive(seconds);
     return {
       required: ["access"],
-      schemas: { access, ...connectionInput(schemas), withinSeconds },
+      schemas: { access, ...connectionInput(schemas), withinSeconds, retireFormer: schemas.flag },
     };
   },
   check,
@@ -113,18 +136,29 @@ function accessProblem(given: unknown): string | undefined {
 
 function plan(
   saved: CredentialVerificationOutputs | undefined,
-  { access }: CredentialVerificationInputs,
+  { access, retireFormer }: CredentialVerificationInputs,
 ): Planned {
-  if (!saved || isUnknown(access)) return { changes: true, notices: [] };
+  const retires = retireFormer === true;
+  if (isUnknown(access)) return { changes: true, notices: retires ? [unknownRetirement] : [] };
   const before = entriesIn(saved);
   const targets = targetsIn(access);
-  const isAnyDue = targets.some((target) => isDue(target, before.get(ownerOf(target.subject))));
-  return { changes: targets.length !== before.size || isAnyDue, notices: [] };
+  const due = targets.filter((target) =>
+    isDue(target, before.get(ownerOf(target.subject)), retires),
+  );
+  const retired = retires ? due.filter(({ retire }) => retire !== undefined) : [];
+  return {
+    changes: !saved || targets.length !== before.size || due.length > 0,
+    notices: retired.map(plannedRetirement),
+  };
 }
 
-/** Whether a secret is to be verified, because it was changed or failed; or must be saved without its value. */
-function isDue(target: Target, entry: Entry | undefined): boolean {
+/**
+ * Whether a secret is to be verified, because it was changed or failed, or its former one is, or is to be, retired; or
+ * must be saved without its value.
+ */
+function isDue(target: Target, entry: Entry | undefined, retires: boolean): boolean {
   if (!entry || entry.failure || !isAbout(entry, target)) return true;
+  if (entry.kept && (retires || !target.retire)) return true;
   return withoutUnsaved(entry.accepted, target) !== entry.accepted;
 }
 
@@ -141,20 +175,18 @@ function withoutUnsaved(accepted: Entry["accepted"], { current }: Target): Entry
 
 async function apply(
   saved: CredentialVerificationOutputs | undefined,
-  { access, connection, withinSeconds }: CredentialVerificationInputs,
+  { access, connection, withinSeconds, retireFormer }: CredentialVerificationInputs,
   run: Run,
 ): Promise<Result<CredentialVerificationOutputs>> {
   const { clock } = run.options;
   const before = entriesIn(saved);
   const endsAtMs = clock.elapsedMs() + (withinSeconds ?? defaultWithinSeconds) * 1000;
-  const tools: Tools = { run, endsAtMs, queue: run.platform.queueWithin() };
+  const queue = run.platform.queueWithin();
+  const tools: Verification = { run, endsAtMs, queue, retireFormer: retireFormer === true };
   const results = await Promise.all(
-    targetsIn(access, connectionIn(connection)).map(async (target): Promise<Verified> => {
-      return {
-        target,
-        entry: await verifyTarget(target, before.get(ownerOf(target.subject)), tools),
-      };
-    }),
+    targetsIn(access, connectionIn(connection)).map((target) =>
+      verifyTarget(target, before.get(ownerOf(target.subject)), tools),
+    ),
   );
   const isNew = results.some(
     ({ target, entry }) => target.current && before.get(ownerOf(target.subject)) !== entry,
@@ -168,11 +200,20 @@ async function apply(
     verified,
     verifiedAt,
     formerRefused: verified ? areFormersRefused(results) : undefined,
+    formerRetiredAt: lastRetirement(results),
     memory: JSON.stringify(
       Object.fromEntries(results.map(({ target, entry }) => [ownerOf(target.subject), entry])),
     ),
   };
-  return { outputs, failure, notices: open.length > 0 ? [notVerified(open)] : [] };
+  const said = results.flatMap(({ notices = [] }) => notices);
+  return { outputs, failure, notices: [...said, ...(open.length > 0 ? [notVerified(open)] : [])] };
+}
+
+function lastRetirement(results: readonly Verified[]): string | undefined {
+  return results
+    .flatMap(({ entry }) => entry.retiredAt ?? [])
+    .toSorted()
+    .at(-1);
 }
 
 /** For example after a reset that was not confirmed. */
@@ -185,25 +226,87 @@ function notVerified(names: readonly string[]): Notice {
 async function verifyTarget(
   target: Target,
   entry: Entry | undefined,
-  tools: Tools,
-): Promise<Entry> {
-  if (entry && !isDue(target, entry)) return entry;
-  const { count, current } = target;
+  tools: Verification,
+): Promise<Verified> {
+  if (entry && !isDue(target, entry, tools.retireFormer)) return { target, entry };
+  const { count, current, retire } = target;
   const next: Entry = {
     count,
     mark: current?.mark,
     accepted: withoutUnsaved(entry?.accepted, target),
   };
-  if (!current) return next;
+  if (!current) return { target, entry: next };
   const lasting = lastingFailure(entry, target);
-  if (lasting) return { ...next, failure: lasting };
-  const formers = formersOf({ ...target, current }, entry ?? {}, tools.run);
+  if (lasting) return { target, entry: { ...next, failure: lasting } };
+  const before = beforeOf(entry, target);
+  const formers = formersOf({ ...target, current }, before ?? {}, tools.run);
+  if (retire) return verifyOverlap({ ...target, current, retire }, entry, formers, tools);
+  const failure = await failureIn(target, current, formers, tools);
+  if (failure) return { target, entry: { ...next, kept: keptIn(entry, target), failure } };
+  const formerRefused = isFormerRefused(target, before, formers) || undefined;
+  const retiredAt = entry && isAbout(entry, target) ? entry.retiredAt : undefined;
+  return {
+    target,
+    entry: { count, mark: current.mark, accepted: current, formerRefused, retiredAt },
+  };
+}
+
+/** Why a secret is not verified, without secrets. */
+async function failureIn(
+  target: Target,
+  current: AccessCredential,
+  formers: readonly Credential[],
+  tools: Tools,
+): Promise<Failure | undefined> {
   const failure = await verify(target, current, formers, tools);
-  if (failure) {
-    return { ...next, failure: { ...failure, reason: tools.run.redacted(failure.reason) } };
+  return failure && { ...failure, reason: tools.run.redacted(failure.reason) };
+}
+
+/** What the former one is compared with: that which is kept, or what was accepted before. */
+function beforeOf(entry: Entry | undefined, target: Target): Pick<Entry, "accepted"> | undefined {
+  const kept = keptIn(entry, target);
+  return kept ? { accepted: kept.former } : entry;
+}
+
+function keptIn(entry: Entry | undefined, target: Target): Entry["kept"] {
+  return entry && isAbout(entry, target) ? entry.kept : undefined;
+}
+
+/** Verifies a secret whose former one is valid, and then retires that, if it is asked for. */
+async function verifyOverlap(
+  target: OverlappingTarget,
+  entry: Entry | undefined,
+  formers: readonly Credential[],
+  tools: Verification,
+): Promise<Verified> {
+  const { count, current } = target;
+  const kept = keptIn(entry, target) ?? { former: formerToKeep(target, formers) };
+  const proven: Entry = { count, mark: current.mark, accepted: current, kept };
+  const refused = await failureIn(target, current, [], tools);
+  if (refused) {
+    return { target, entry: { ...proven, accepted: entry?.accepted, failure: refused } };
   }
-  const formerRefused = isFormerRefused(target, entry, formers) || undefined;
-  return { count, mark: current.mark, accepted: current, formerRefused };
+  if (!tools.retireFormer) return { target, entry: proven, notices: [keptNotice(target)] };
+  const result = await retireFormerOf(target, tools.run);
+  if (result && "waits" in result) {
+    return { target, entry: proven, notices: [waitingNotice(target, result.waits)] };
+  }
+  if (result) return { target, entry: { ...proven, failure: result } };
+  const retiredAt = tools.run.options.clock.now().toISOString();
+  const notices = [retiredNotice(target)];
+  const failure = await failureIn(target, current, formers, tools);
+  if (failure) return { target, entry: { ...proven, retiredAt, failure }, notices };
+  const formerRefused = isFormerRefused(target, { accepted: kept.former }, formers) || undefined;
+  return { target, entry: { ...proven, kept: undefined, formerRefused, retiredAt }, notices };
+}
+
+/** The former one, with its value if the rotation saves values: it must be refused once it is retired. */
+function formerToKeep(
+  { former, current, salt }: OverlappingTarget,
+  formers: readonly Credential[],
+): AccessCredential | undefined {
+  const known = formers.find(({ value }) => saltedMark(salt, value) === former?.mark);
+  return former && { ...former, value: current.value === undefined ? undefined : known?.value };
 }
 
 /** The last failure, if no later run can show that it has ended. */
@@ -244,7 +347,9 @@ function failureOf(results: readonly Verified[]): RekeyError | undefined {
   const isAll = failures.every(({ target, failure }) => isLasting(failure, target));
   const next = isAll ? "fails again" : "verifies again";
   const text = `Not verified:\n  ${lines.join("\n  ")}\nThe rotation itself is saved. ${outputsAreFormer} The next \`up\` ${next}, and resets nothing. ${advice}`;
-  return new RekeyError("REKEY_VERIFICATION_FAILED", text, "not sent");
+  const codes = new Set(failures.map(({ failure }) => failure.code));
+  const code = codes.size === 1 ? failures[0]?.failure.code : undefined;
+  return new RekeyError(code ?? "REKEY_VERIFICATION_FAILED", text, "not sent");
 }
 
 function adviceFor({
