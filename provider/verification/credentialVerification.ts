@@ -1,4 +1,4 @@
-import { type Credential, credentialNoun } from "../domain/endpoint";
+import { credentialNoun } from "../domain/endpoint";
 import { outputsAreFormer, RekeyError } from "../domain/errors";
 import { ownerOf } from "../domain/secretKind";
 import { isObject, isSet } from "../records/fields";
@@ -10,24 +10,22 @@ import {
   type Resource,
   type Result,
 } from "../resource/resource";
-import { type AccessCredential, plainTextProblem } from "../rotation/access";
+import { plainTextProblem } from "../rotation/access";
 import { type Desired } from "../rotation/desired";
-import { saltedMark } from "../rotation/marks";
 import { parsed } from "../rotation/state";
 import { connectionInput } from "../rotation/rotationInputs";
 import { type Run } from "../run/run";
-import { type Failure, type Tools, verify } from "./attempts";
-import { formersOf, isFormerRefused } from "./formers";
-import {
-  keptNotice,
-  type OverlappingTarget,
-  plannedRetirement,
-  retiredNotice,
-  retireFormerOf,
-  unknownRetirement,
-  waitingNotice,
-} from "./retirement";
+import { type Failure } from "./attempts";
+import { plannedRetirement, unknownRetirement } from "./retirement";
 import { connectionIn, connectionsIn, type Target, targetsIn } from "./targets";
+import {
+  type Entry,
+  isDue,
+  isLasting,
+  type Verification,
+  type Verified,
+  verifyTarget,
+} from "./verifyTarget";
 
 export interface CredentialVerificationInputs extends Pick<Desired, "connection"> {
   /** JSON text of one `Access`, or of a map of names to them. */
@@ -47,37 +45,7 @@ export interface CredentialVerificationOutputs {
   readonly memory: string;
 }
 
-/** What is saved of one secret: what was verified last, and the result. */
-interface Entry {
-  /** Confirmed resets, and the mark of the current credential; undefined if that was not known. */
-  readonly count: number;
-  readonly mark?: string | undefined;
-  readonly failure?: Failure | undefined;
-  readonly formerRefused?: true | undefined;
-  /**
-   * The credential that the last successful verification has accepted, with its value if the rotation saves values:
-   * after the next reset, it must be refused.
-   */
-  readonly accepted?: AccessCredential | undefined;
-  /** The former one that is valid until it is retired. It was not tried, as far as it is known, and must be then. */
-  readonly kept?: { readonly former?: AccessCredential | undefined } | undefined;
-  /** When this resource has retired the former one, or has found that it was. */
-  readonly retiredAt?: string | undefined;
-}
-
 type Entries = ReadonlyMap<string, Entry>;
-
-/** What was found for one secret. */
-interface Verified {
-  readonly target: Target;
-  readonly entry: Entry;
-  readonly notices?: readonly Notice[];
-}
-
-/** What one call verifies with. */
-interface Verification extends Tools {
-  readonly retireFormer: boolean;
-}
 
 const defaultWithinSeconds = 30;
 
@@ -152,27 +120,6 @@ function plan(
   };
 }
 
-/**
- * Whether a secret is to be verified, because it was changed or failed, or its former one is, or is to be, retired; or
- * must be saved without its value.
- */
-function isDue(target: Target, entry: Entry | undefined, retires: boolean): boolean {
-  if (!entry || entry.failure || !isAbout(entry, target)) return true;
-  if (entry.kept && (retires || !target.retire)) return true;
-  return withoutUnsaved(entry.accepted, target) !== entry.accepted;
-}
-
-/** Whether an entry is about the credential that is current now. */
-function isAbout({ count, mark }: Entry, target: Target): boolean {
-  return count === target.count && mark === target.current?.mark;
-}
-
-/** A credential without its value, if the rotation does not save values any more. */
-function withoutUnsaved(accepted: Entry["accepted"], { current }: Target): Entry["accepted"] {
-  if (accepted?.value === undefined || !current || current.value !== undefined) return accepted;
-  return { ...accepted, value: undefined };
-}
-
 async function apply(
   saved: CredentialVerificationOutputs | undefined,
   { access, connection, withinSeconds, retireFormer }: CredentialVerificationInputs,
@@ -220,104 +167,6 @@ function lastRetirement(results: readonly Verified[]): string | undefined {
 function notVerified(names: readonly string[]): Notice {
   const text = `Not verified, because no current credential is known: ${named(names).join(", ")}.`;
   return { text, isWarning: true };
-}
-
-/** Verifies one secret, if it is due, and returns what to save of it. */
-async function verifyTarget(
-  target: Target,
-  entry: Entry | undefined,
-  tools: Verification,
-): Promise<Verified> {
-  if (entry && !isDue(target, entry, tools.retireFormer)) return { target, entry };
-  const { count, current, retire } = target;
-  const next: Entry = {
-    count,
-    mark: current?.mark,
-    accepted: withoutUnsaved(entry?.accepted, target),
-  };
-  if (!current) return { target, entry: next };
-  const lasting = lastingFailure(entry, target);
-  if (lasting) return { target, entry: { ...next, failure: lasting } };
-  const before = beforeOf(entry, target);
-  const formers = formersOf({ ...target, current }, before ?? {}, tools.run);
-  if (retire) return verifyOverlap({ ...target, current, retire }, entry, formers, tools);
-  const failure = await failureIn(target, current, formers, tools);
-  if (failure) return { target, entry: { ...next, kept: keptIn(entry, target), failure } };
-  const formerRefused = isFormerRefused(target, before, formers) || undefined;
-  const retiredAt = entry && isAbout(entry, target) ? entry.retiredAt : undefined;
-  return {
-    target,
-    entry: { count, mark: current.mark, accepted: current, formerRefused, retiredAt },
-  };
-}
-
-/** Why a secret is not verified, without secrets. */
-async function failureIn(
-  target: Target,
-  current: AccessCredential,
-  formers: readonly Credential[],
-  tools: Tools,
-): Promise<Failure | undefined> {
-  const failure = await verify(target, current, formers, tools);
-  return failure && { ...failure, reason: tools.run.redacted(failure.reason) };
-}
-
-/** What the former one is compared with: that which is kept, or what was accepted before. */
-function beforeOf(entry: Entry | undefined, target: Target): Pick<Entry, "accepted"> | undefined {
-  const kept = keptIn(entry, target);
-  return kept ? { accepted: kept.former } : entry;
-}
-
-function keptIn(entry: Entry | undefined, target: Target): Entry["kept"] {
-  return entry && isAbout(entry, target) ? entry.kept : undefined;
-}
-
-/** Verifies a secret whose former one is valid, and then retires that, if it is asked for. */
-async function verifyOverlap(
-  target: OverlappingTarget,
-  entry: Entry | undefined,
-  formers: readonly Credential[],
-  tools: Verification,
-): Promise<Verified> {
-  const { count, current } = target;
-  const kept = keptIn(entry, target) ?? { former: formerToKeep(target, formers) };
-  const proven: Entry = { count, mark: current.mark, accepted: current, kept };
-  const refused = await failureIn(target, current, [], tools);
-  if (refused) {
-    return { target, entry: { ...proven, accepted: entry?.accepted, failure: refused } };
-  }
-  if (!tools.retireFormer) return { target, entry: proven, notices: [keptNotice(target)] };
-  const result = await retireFormerOf(target, tools.run);
-  if (result && "waits" in result) {
-    return { target, entry: proven, notices: [waitingNotice(target, result.waits)] };
-  }
-  if (result) return { target, entry: { ...proven, failure: result } };
-  const retiredAt = tools.run.options.clock.now().toISOString();
-  const notices = [retiredNotice(target)];
-  const failure = await failureIn(target, current, formers, tools);
-  if (failure) return { target, entry: { ...proven, retiredAt, failure }, notices };
-  const formerRefused = isFormerRefused(target, { accepted: kept.former }, formers) || undefined;
-  return { target, entry: { ...proven, kept: undefined, formerRefused, retiredAt }, notices };
-}
-
-/** The former one, with its value if the rotation saves values: it must be refused once it is retired. */
-function formerToKeep(
-  { former, current, salt }: OverlappingTarget,
-  formers: readonly Credential[],
-): AccessCredential | undefined {
-  const known = formers.find(({ value }) => saltedMark(salt, value) === former?.mark);
-  return former && { ...former, value: current.value === undefined ? undefined : known?.value };
-}
-
-/** The last failure, if no later run can show that it has ended. */
-function lastingFailure(entry: Entry | undefined, target: Target): Failure | undefined {
-  if (!entry?.failure || !isAbout(entry, target)) return undefined;
-  return isLasting(entry.failure, target) ? entry.failure : undefined;
-}
-
-/** Whether a failure stays one until the next reset: it is about a former credential that is not saved. */
-function isLasting({ isOfFormer }: Failure, { current }: Target): boolean {
-  return isOfFormer === true && current?.value === undefined;
 }
 
 /** Whether all credentials that resets have replaced were refused; undefined if one was not, or none was replaced. */
