@@ -20,6 +20,14 @@ export interface CredentialVerificationArgs {
    * @default 30
    */
   withinSeconds?: pulumi.Input<number> | undefined;
+  /**
+   * Whether to retire the former token or password of a rotation that leaves it valid, once the new one is accepted and
+   * a wrong one is refused; then the former one must be refused. Make the verification depend on what uses the secret:
+   * a failed hand-over then retires nothing. Without it, a former one that is valid is not tried.
+   *
+   * @default false
+   */
+  retireFormer?: pulumi.Input<boolean> | undefined;
 }
 
 /**
@@ -52,6 +60,8 @@ export class CredentialVerification extends DynamicResource {
    * tried, as after a rotation that was not verified.
    */
   declare readonly formerRefused: pulumi.Output<boolean | undefined>;
+  /** Time at which this resource has retired the former token or password (ISO 8601, UTC). */
+  declare readonly formerRetiredAt: pulumi.Output<string | undefined>;
   /**
    * JSON text of the last results, and of the credentials that were accepted, which must be refused after the next
    * reset. Those that the rotation does not save have only marks in it. Secret.

@@ -15,6 +15,7 @@ export { type FleetCredentials, type FleetDatabase } from "../provider/rotation/
 export { type ResetReason, type Outcome } from "../provider/rotation/state";
 export {
   type ConnectionArgs,
+  type OverlapArgs,
   type Rotation,
   type RotationArgs,
   type TriggerArgs,

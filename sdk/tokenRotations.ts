@@ -1,6 +1,6 @@
 import type * as pulumi from "@pulumi/pulumi";
 import { type IndexRecord, type QueueUserRecord } from "../provider/records/otherSecrets";
-import { type RotationArgs, RotationWithRecord } from "./rotation";
+import { type OverlapArgs, type RotationArgs, RotationWithRecord } from "./rotation";
 
 /** What the rotations of tokens have in common. */
 abstract class TokenRotation extends RotationWithRecord {
@@ -73,7 +73,7 @@ export class SearchTokenRotation extends IndexTokenRotation {
 }
 
 /** The arguments of `QueueTokenRotation`. */
-export interface QueueTokenRotationArgs extends RotationArgs {
+export interface QueueTokenRotationArgs extends RotationArgs, OverlapArgs {
   /**
    * Id of the queue user, a UUID; an account has one for each region. Changing it replaces the resource, and so resets
    * the tokens of the other user.
@@ -83,7 +83,7 @@ export interface QueueTokenRotationArgs extends RotationArgs {
 
 /**
  * Rotates the tokens of the message queue: when it is created, when its trigger changes, and when `rotateEvery` is due.
- * Previews, refresh, destroy and import never reset anything. If Rekey rolls the signing keys with this token in the
+ * The tokens before the current ones stay valid until they are retired (`overlap`). Previews, refresh, destroy and import never reset anything. If Rekey rolls the signing keys with this token in the
  * same program, make this resource depend on the keys: a roll with the former token is rejected.
  *
  * @example
@@ -102,6 +102,14 @@ export class QueueTokenRotation extends TokenRotation {
   declare readonly queueUserId: pulumi.Output<string>;
   /** The record as the platform returned it with the last reset or a later read; undefined before the first of them. */
   declare readonly record: pulumi.Output<QueueUserRecord | undefined>;
+  /** When the current token was generated (ISO 8601, UTC); undefined if it existed before it was handed out. */
+  declare readonly generatedAt: pulumi.Output<string | undefined>;
+  /** Since when the token before the current one is valid beside it (ISO 8601, UTC); undefined once it is retired. */
+  declare readonly formerValidSince: pulumi.Output<string | undefined>;
+  /** With a duration as `overlap`: until when it is valid (ISO 8601, UTC). The next `up` after that retires it. */
+  declare readonly formerValidUntil: pulumi.Output<string | undefined>;
+  /** When this resource itself has retired it (ISO 8601, UTC). */
+  declare readonly formerRetiredAt: pulumi.Output<string | undefined>;
 
   constructor(name: string, args: QueueTokenRotationArgs, options?: pulumi.CustomResourceOptions) {
     super("QueueTokenRotation", name, args, options);

@@ -1,8 +1,10 @@
-import { canonical, secretOf, type Subject } from "../domain/secretKind";
+import { canonical, secretOf, type SecretKind, type Subject } from "../domain/secretKind";
 import { isUnknown } from "../pulumi/values";
 import { type Run } from "../run/run";
 import { type Desired, isFormChanged } from "./desired";
 import { resetOrRolled, type Said } from "./findings";
+import { isAddedBeside } from "./overlap/overlap";
+import { overlapNote, plannedRetirement, postponedRetirement } from "./overlap/said";
 import { type Memory, type State } from "./state";
 import {
   type Context,
@@ -10,7 +12,6 @@ import {
   type Plan,
   type Refusal,
   type Reset,
-  type Retirement,
   type WaitingReset,
 } from "./plan";
 import { isFuture } from "./schedule";
@@ -53,7 +54,7 @@ export function saidOf(announced: Announced, run: Run): Said[] {
  * @param isTentative whether the read before the reset may change the plan
  */
 function announcementOf(announced: Announced, isTentative: boolean): Said | undefined {
-  const { subject, plan } = announced;
+  const { subject, plan, state } = announced;
   const did = resetOrRolled(subject.kind);
   switch (plan.kind) {
     case "keep":
@@ -62,7 +63,7 @@ function announcementOf(announced: Announced, isTentative: boolean): Said | unde
       if (plan.waits) return postponed(announced, plan.waits);
       return plan.kind === "read" ? { text: "is read first; nothing is reset." } : undefined;
     case "retire":
-      return retirement(announced, plan);
+      return state && plannedRetirement(subject.kind, state.memory, plan);
     case "claim":
       return undefined;
     case "adopt":
@@ -74,18 +75,6 @@ function announcementOf(announced: Announced, isTentative: boolean): Said | unde
     case "reset":
       return resetAnnouncement(announced, plan, isTentative);
   }
-}
-
-/** A read may show that it was retired before. */
-function retirement({ subject, state }: Announced, { why }: Retirement): Said {
-  const { since = "", lasts = "" } = state?.memory.overlap ?? {};
-  const because =
-    why === "date"
-      ? "because rotatedSince has asked for it"
-      : `because its time is over (overlap: ${JSON.stringify(lasts)})`;
-  return {
-    text: `the ${subject.kind.word} before the current one is retired, if it still is valid, ${because}. Two are valid since ${since}.`,
-  };
 }
 
 function postponed({ subject, ...announced }: Announced, waits: WaitingReset): Said {
@@ -122,8 +111,15 @@ function resetAnnouncement(announced: Announced, due: Reset, isTentative: boolea
   const first = isTentative
     ? " It is read first: if that shows that the last one was applied, what was read is saved instead."
     : "";
-  const does = subject.kind.rolls ? "Rolls" : "Resets";
-  return { does, text: `because ${reasonOf(due, announced)}${first}`, secrets: [secret] };
+  const { state, desired } = announced;
+  const note = overlapNote(subject.kind, state?.memory, desired, due);
+  const text = `because ${reasonOf(due, announced)}${first}${note}`;
+  return { does: doingOf(subject.kind, desired), text, secrets: [secret] };
+}
+
+function doingOf(kind: SecretKind, desired: Desired): string {
+  if (kind.rolls) return "Rolls";
+  return isAddedBeside(kind, desired) ? "Rotates" : "Resets";
 }
 
 function reasonOf({ reason, isAgain, lastAt }: Reset, announced: Announced): string {
@@ -196,7 +192,11 @@ function concerns(memory: Memory, plan: Plan, desired: Desired, context: Context
       "is saved as before: saveCredentials and encryptFor take effect with the next reset. To remove what is saved now, set a new version.";
     all.push({ text });
   }
-  return [...all, ...futureTimes(memory, desired, context)];
+  return [
+    ...all,
+    ...postponedRetirement(context.kind, memory, desired, context),
+    ...futureTimes(memory, desired, context),
+  ];
 }
 
 /** The times of a clock that was ahead. */

@@ -1,6 +1,6 @@
 import { InputError, RekeyError } from "../domain/errors";
 import { type SecretKind, type Subject } from "../domain/secretKind";
-import { idProblem, isSameId } from "../records/fields";
+import { idProblem, isSameId, orUndefined } from "../records/fields";
 import { isUnknown } from "../pulumi/values";
 import {
   type Claim,
@@ -19,6 +19,7 @@ import { type Desired } from "./desired";
 import { type Rotated, told } from "./findings";
 import { type State, stateIn } from "./state";
 import { noticeAbout } from "./messages";
+import { leftValid } from "./overlap/said";
 import { type Plan } from "./plan";
 import { planRotation } from "./planRotation";
 import { refresh, rotate } from "./rotate";
@@ -136,6 +137,13 @@ export class SecretRotation implements Resource<Desired, RotationOutputs> {
       if (!(error instanceof RekeyError)) throw error;
       return { outputs: saved, notices: [{ text: error.text, isWarning: true }] };
     }
+  }
+
+  /** A destroy changes nothing at the platform, and says if it leaves two valid ones. */
+  async remove(saved: RotationOutputs): Promise<Notice[]> {
+    const state = orUndefined(() => stateIn(saved));
+    const said = state ? leftValid(this.kind, state.memory) : [];
+    return said.map((one) => noticeAbout(this.#subjectOf(saved), one));
   }
 
   async import(id: string, run: Run): Promise<Imported<Desired, RotationOutputs>> {

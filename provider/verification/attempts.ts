@@ -5,7 +5,7 @@ import {
   type ProbeEndpoint,
   shownEndpoint,
 } from "../domain/endpoint";
-import { InputError, RequestError, SettingsError } from "../domain/errors";
+import { type ErrorCode, InputError, RequestError, SettingsError } from "../domain/errors";
 import { type RequestQueue } from "../platform/http";
 import { type ProbeRequest, type ProbeResult } from "../clients/probe";
 import { ownerOf, type Subject } from "../domain/secretKind";
@@ -21,6 +21,8 @@ export interface Failure {
   readonly advice: string;
   /** Whether it is about a former credential: the current one is accepted, and a wrong one refused. */
   readonly isOfFormer?: true | undefined;
+  /** Of the error, if it is another one than that of a failed verification. */
+  readonly code?: ErrorCode | undefined;
 }
 
 /** What a verification tries with. */

@@ -113,6 +113,7 @@ export class QueueSource implements OverlapSource {
   /** The token of the platform has changed: it is read when it is needed. */
   #useNew(retired: Retired): Retired {
     const { run, subject } = this.of;
+    this.#user = undefined;
     run.platform.useQueueToken(subject.id, undefined);
     return retired;
   }

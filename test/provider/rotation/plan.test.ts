@@ -48,13 +48,13 @@ async function makeSecrets() {
   const keysLost = keys.copy();
   keysLost.hours = 2;
   await keysLost.up({ version: 1, rotateEvery: "PT1H" }, { responds: isLost });
-  const ownToken = await resetSecret({ version: 1 }, { token: "own" }, { kind: queueToken });
+  const ownToken = await resetSecret({ version: 1, overlap: "none" }, { token: "own" }, { kind: queueToken });
   const ownReadOnlyToken = await resetSecret(
-    { version: 1 },
+    { version: 1, overlap: "none" },
     { token: "t", readOnlyToken: "own" },
     { kind: queueToken },
   );
-  const otherToken = await resetSecret({ version: 1 }, { token: "other" }, { kind: queueToken });
+  const otherToken = await resetSecret({ version: 1, overlap: "none" }, { token: "other" }, { kind: queueToken });
   const tokens = { ownToken, ownReadOnlyToken, otherToken };
   const losses = { lost, lostAfterRead, lostThrice, lostBySchedule, keysLost };
   const adoptions = { adopted, ofUnknownAge, imported, importedBlindly };
@@ -330,7 +330,7 @@ const gates: Readonly<Record<string, Section>> = {
     usually: {
       of: "otherToken",
       kind: queueToken,
-      desired: forTrigger,
+      desired: { ...forTrigger, overlap: "none" },
       ownToken: "own",
       plan: "refuse: REKEY_QUEUE_TOKEN_IN_USE",
     },
@@ -343,6 +343,7 @@ const gates: Readonly<Record<string, Section>> = {
         shown: {},
         shownInRun: [{ readOnlyToken: "own" }, {}],
       },
+      "stays valid if another one is added": { of: "ownToken", desired: forTrigger, plan: "reset: trigger" },
       "may be one that is not known, and not shown": {
         of: undefined,
         shown: {},

@@ -1,0 +1,87 @@
+import { type ErrorCode, RekeyError, RequestError } from "../domain/errors";
+import { credentialNoun } from "../domain/endpoint";
+import { type Notice } from "../resource/resource";
+import { type AccessRetirement } from "../rotation/access";
+import { noticeAbout } from "../rotation/messages";
+import { openSession } from "../rotation/session";
+import { type Run } from "../run/run";
+import { type KnownTarget } from "./formers";
+import { type Target } from "./targets";
+
+/** A target of which two secrets are valid. */
+export type OverlappingTarget = KnownTarget & { readonly retire: AccessRetirement };
+
+/** Why the former secret was not retired. */
+export interface NotRetired {
+  readonly reason: string;
+  readonly advice: string;
+  readonly code: ErrorCode | undefined;
+}
+
+/** What came of a retirement: nothing if it is done, a failure, or why it waits. */
+export type RetirementResult = NotRetired | { readonly waits: string } | undefined;
+
+/** Makes the former secret of a target invalid. The current one was accepted. */
+export async function retireFormerOf(
+  target: OverlappingTarget,
+  run: Run,
+): Promise<RetirementResult> {
+  const { subject, salt, former, retire } = target;
+  const { source } = openSession(subject, run);
+  if (!source) throw new Error(`nothing retires a ${subject.kind.word}`);
+  try {
+    await source.retire({ ...retire, salt, former: former?.mark });
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof RekeyError)) throw error;
+    const isWaiting = error.code === "REKEY_QUEUE_TOKEN_IN_USE" && !isUrgent(retire, run);
+    return isWaiting ? { waits: error.text } : notRetired(error, target);
+  }
+}
+
+/** A date has asked for it, or its time is over. */
+function isUrgent({ isUrgent: isAskedFor, until }: AccessRetirement, { options }: Run): boolean {
+  return isAskedFor === true || (until !== undefined && new Date(until) <= options.clock.now());
+}
+
+function notRetired(error: RekeyError, { current }: OverlappingTarget): NotRetired {
+  const name = credentialNoun(current);
+  const [why, advice] =
+    error instanceof RequestError ? [error.happened, error.advice] : [error.text, ""];
+  const code = error.code === "REKEY_QUEUE_TOKEN_IN_USE" ? error.code : undefined;
+  return {
+    reason: `the new ${name} is accepted, but the former one was not retired: ${why}`,
+    advice,
+    code,
+  };
+}
+
+/** What a preview says of a verification that retires. */
+export function plannedRetirement({ subject }: Target): Notice {
+  const { word } = subject.kind;
+  const text = `the ${word} before the current one is retired after the current one is accepted.`;
+  return noticeAbout(subject, { text });
+}
+
+/** As `plannedRetirement`, if it is not known yet what is verified. */
+export const unknownRetirement: Notice = {
+  text: "What a rotation replaces, and leaves valid, is retired after the new one is accepted.",
+};
+
+export function retiredNotice({ subject, retire }: OverlappingTarget): Notice {
+  const { word } = subject.kind;
+  const text = `the ${word} before the current one was retired. Both were valid since ${retire.since}.`;
+  return noticeAbout(subject, { text });
+}
+
+export function waitingNotice({ subject }: Target, text: string): Notice {
+  return noticeAbout(subject, { text, isWarning: true });
+}
+
+/** A former secret is not tried while it is valid. */
+export function keptNotice({ subject, retire }: OverlappingTarget): Notice {
+  const { word } = subject.kind;
+  const until = retire.until ?? "it is retired (retireFormer of a CredentialVerification)";
+  const text = `the ${word} before the current one was not tried: it is valid since ${retire.since} beside it, until ${until}.`;
+  return noticeAbout(subject, { text });
+}

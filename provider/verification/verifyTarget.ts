@@ -1,0 +1,163 @@
+import { type Credential } from "../domain/endpoint";
+import { type Notice } from "../resource/resource";
+import { type AccessCredential } from "../rotation/access";
+import { saltedMark } from "../rotation/marks";
+import { type Failure, type Tools, verify } from "./attempts";
+import { formersOf, isFormerRefused } from "./formers";
+import {
+  keptNotice,
+  type OverlappingTarget,
+  retiredNotice,
+  retireFormerOf,
+  waitingNotice,
+} from "./retirement";
+import { type Target } from "./targets";
+
+/** What is saved of one secret: what was verified last, and the result. */
+export interface Entry {
+  /** Confirmed resets, and the mark of the current credential; undefined if that was not known. */
+  readonly count: number;
+  readonly mark?: string | undefined;
+  readonly failure?: Failure | undefined;
+  readonly formerRefused?: true | undefined;
+  /**
+   * The credential that the last successful verification has accepted, with its value if the rotation saves values:
+   * after the next reset, it must be refused.
+   */
+  readonly accepted?: AccessCredential | undefined;
+  /** The former one that is valid until it is retired. It was not tried, as far as it is known, and must be then. */
+  readonly kept?: { readonly former?: AccessCredential | undefined } | undefined;
+  /** When this resource has retired the former one, or has found that it was. */
+  readonly retiredAt?: string | undefined;
+}
+
+/** What was found for one secret. */
+export interface Verified {
+  readonly target: Target;
+  readonly entry: Entry;
+  readonly notices?: readonly Notice[];
+}
+
+/** What one call verifies with. */
+export interface Verification extends Tools {
+  readonly retireFormer: boolean;
+}
+
+/**
+ * Whether a secret is to be verified, because it was changed or failed, or its former one is, or is to be, retired; or
+ * must be saved without its value.
+ */
+export function isDue(target: Target, entry: Entry | undefined, retires: boolean): boolean {
+  if (!entry || entry.failure || !isAbout(entry, target)) return true;
+  if (entry.kept && (retires || !target.retire)) return true;
+  return withoutUnsaved(entry.accepted, target) !== entry.accepted;
+}
+
+/** Whether an entry is about the credential that is current now. */
+function isAbout({ count, mark }: Entry, target: Target): boolean {
+  return count === target.count && mark === target.current?.mark;
+}
+
+/** A credential without its value, if the rotation does not save values any more. */
+function withoutUnsaved(accepted: Entry["accepted"], { current }: Target): Entry["accepted"] {
+  if (accepted?.value === undefined || !current || current.value !== undefined) return accepted;
+  return { ...accepted, value: undefined };
+}
+
+/** Verifies one secret, if it is due, and returns what to save of it. */
+export async function verifyTarget(
+  target: Target,
+  entry: Entry | undefined,
+  tools: Verification,
+): Promise<Verified> {
+  if (entry && !isDue(target, entry, tools.retireFormer)) return { target, entry };
+  const { count, current, retire } = target;
+  const next: Entry = {
+    count,
+    mark: current?.mark,
+    accepted: withoutUnsaved(entry?.accepted, target),
+  };
+  if (!current) return { target, entry: next };
+  const lasting = lastingFailure(entry, target);
+  if (lasting) return { target, entry: { ...next, failure: lasting } };
+  const before = beforeOf(entry, target);
+  const formers = formersOf({ ...target, current }, before ?? {}, tools.run);
+  if (retire) return verifyOverlap({ ...target, current, retire }, entry, formers, tools);
+  const failure = await failureIn(target, current, formers, tools);
+  if (failure) return { target, entry: { ...next, kept: keptIn(entry, target), failure } };
+  const formerRefused = isFormerRefused(target, before, formers) || undefined;
+  const retiredAt = entry && isAbout(entry, target) ? entry.retiredAt : undefined;
+  return {
+    target,
+    entry: { count, mark: current.mark, accepted: current, formerRefused, retiredAt },
+  };
+}
+
+/** Why a secret is not verified, without secrets. */
+async function failureIn(
+  target: Target,
+  current: AccessCredential,
+  formers: readonly Credential[],
+  tools: Tools,
+): Promise<Failure | undefined> {
+  const failure = await verify(target, current, formers, tools);
+  return failure && { ...failure, reason: tools.run.redacted(failure.reason) };
+}
+
+/** What the former one is compared with: that which is kept, or what was accepted before. */
+function beforeOf(entry: Entry | undefined, target: Target): Pick<Entry, "accepted"> | undefined {
+  const kept = keptIn(entry, target);
+  return kept ? { accepted: kept.former } : entry;
+}
+
+function keptIn(entry: Entry | undefined, target: Target): Entry["kept"] {
+  return entry && isAbout(entry, target) ? entry.kept : undefined;
+}
+
+/** Verifies a secret whose former one is valid, and then retires that, if it is asked for. */
+async function verifyOverlap(
+  target: OverlappingTarget,
+  entry: Entry | undefined,
+  formers: readonly Credential[],
+  tools: Verification,
+): Promise<Verified> {
+  const { count, current } = target;
+  const kept = keptIn(entry, target) ?? { former: formerToKeep(target, formers) };
+  const proven: Entry = { count, mark: current.mark, accepted: current, kept };
+  const refused = await failureIn(target, current, [], tools);
+  if (refused) {
+    return { target, entry: { ...proven, accepted: entry?.accepted, failure: refused } };
+  }
+  if (!tools.retireFormer) return { target, entry: proven, notices: [keptNotice(target)] };
+  const result = await retireFormerOf(target, tools.run);
+  if (result && "waits" in result) {
+    return { target, entry: proven, notices: [waitingNotice(target, result.waits)] };
+  }
+  if (result) return { target, entry: { ...proven, failure: result } };
+  const retiredAt = tools.run.options.clock.now().toISOString();
+  const notices = [retiredNotice(target)];
+  const failure = await failureIn(target, current, formers, tools);
+  if (failure) return { target, entry: { ...proven, retiredAt, failure }, notices };
+  const formerRefused = isFormerRefused(target, { accepted: kept.former }, formers) || undefined;
+  return { target, entry: { ...proven, kept: undefined, formerRefused, retiredAt }, notices };
+}
+
+/** The former one, with its value if the rotation saves values: it must be refused once it is retired. */
+function formerToKeep(
+  { former, current, salt }: OverlappingTarget,
+  formers: readonly Credential[],
+): AccessCredential | undefined {
+  const known = formers.find(({ value }) => saltedMark(salt, value) === former?.mark);
+  return former && { ...former, value: current.value === undefined ? undefined : known?.value };
+}
+
+/** The last failure, if no later run can show that it has ended. */
+function lastingFailure(entry: Entry | undefined, target: Target): Failure | undefined {
+  if (!entry?.failure || !isAbout(entry, target)) return undefined;
+  return isLasting(entry.failure, target) ? entry.failure : undefined;
+}
+
+/** Whether a failure stays one until the next reset: it is about a former credential that is not saved. */
+export function isLasting({ isOfFormer }: Failure, { current }: Target): boolean {
+  return isOfFormer === true && current?.value === undefined;
+}
