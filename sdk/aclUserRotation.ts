@@ -1,5 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
-import { Rotation, type RotationArgs } from "./rotation";
+import { type OverlapArgs, Rotation, type RotationArgs } from "./rotation";
 
 /** A user who may change the users of a Redis, and where the server is. */
 export interface AclAdminArgs {
@@ -25,7 +25,7 @@ export interface AclAdminArgs {
 }
 
 /** The arguments of `AclUserRotation`. */
-export interface AclUserRotationArgs extends RotationArgs {
+export interface AclUserRotationArgs extends RotationArgs, OverlapArgs {
   /**
    * Who changes the user, and where: the output `access` of the `PasswordRotation` of the database, or the server and
    * the password of an administrator. It is always a secret. Another server is another user, so it replaces the
@@ -79,6 +79,15 @@ export class AclUserRotation extends Rotation {
    * former passwords. Secret.
    */
   declare readonly access: pulumi.Output<string>;
+
+  /** When the current password was added (ISO 8601, UTC). */
+  declare readonly generatedAt: pulumi.Output<string | undefined>;
+  /** Since when the former passwords are valid beside the current one (ISO 8601, UTC); undefined once they are retired. */
+  declare readonly formerValidSince: pulumi.Output<string | undefined>;
+  /** With a duration as `overlap`: until when they are valid (ISO 8601, UTC). The next `up` after that retires them. */
+  declare readonly formerValidUntil: pulumi.Output<string | undefined>;
+  /** When this resource itself has retired them (ISO 8601, UTC). */
+  declare readonly formerRetiredAt: pulumi.Output<string | undefined>;
 
   constructor(name: string, args: AclUserRotationArgs, options?: pulumi.CustomResourceOptions) {
     const secretArgs: AclUserRotationArgs = { ...args, admin: pulumi.secret(args.admin) };

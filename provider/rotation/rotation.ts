@@ -143,7 +143,7 @@ export class SecretRotation implements Resource<Desired, RotationOutputs> {
   async remove(saved: RotationOutputs): Promise<Notice[]> {
     const state = orUndefined(() => stateIn(saved));
     const said = state ? leftValid(this.kind, state.memory) : [];
-    return said.map((one) => noticeAbout(this.#subjectOf(saved), one));
+    return said.map((one) => noticeAbout(this.subjectOf({ values: saved, state }), one));
   }
 
   async import(id: string, run: Run): Promise<Imported<Desired, RotationOutputs>> {
