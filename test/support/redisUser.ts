@@ -3,7 +3,8 @@ import { ResourceHandler, type Saved } from "../../provider/engine/adapter";
 import { resources, type ResourceType } from "../../provider/engine/resources";
 import { type Properties } from "../../provider/pulumi/values";
 import { type Notice } from "../../provider/resource/resource";
-import { type Run, startRun } from "../../provider/run/run";
+import { type PlatformClient } from "../../provider/run/platformClient";
+import { type Platform, Run, startRun } from "../../provider/run/run";
 import { Settings } from "../../provider/settings/settings";
 
 /** What came of one call of the engine. */
@@ -29,8 +30,15 @@ export class RealResource {
     return this.saved?.outputs ?? {};
   }
 
-  start(): Run {
-    return startRun(new Settings((name) => this.settings[name]), { log: () => undefined });
+  /** @param parts of the platform in place of the real ones */
+  start(parts?: Partial<Platform>): Run {
+    const run = startRun(new Settings((name) => this.settings[name]), { log: () => undefined });
+    if (!parts) return run;
+    const { platform } = run;
+    const all = Object.assign(Object.create(platform) as Platform, parts, {
+      during: () => all as unknown as PlatformClient,
+    });
+    return new Run({ ...run.options, platform: () => all });
   }
 
   check(inputs: Properties): string {
@@ -38,8 +46,8 @@ export class RealResource {
   }
 
   preview(inputs: Properties) {
-    const { notices, ...planned } = this.#handler().plan(this.saved, inputs);
-    return { ...planned, said: textsOf(notices) };
+    const { notices, changing = [], ...planned } = this.#handler().plan(this.saved, inputs);
+    return { ...planned, changing: [...changing].sort(), said: textsOf(notices) };
   }
 
   async up(inputs: Properties, run = this.start()): Promise<Came> {

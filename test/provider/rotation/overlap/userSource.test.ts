@@ -1,0 +1,198 @@
+import assert from "node:assert/strict";
+import { type AclUsers, hashOf } from "../../../../provider/clients/aclUsers";
+import { RequestError } from "../../../../provider/domain/errors";
+import { readMemory } from "../../../../provider/rotation/state";
+import { FakeAclUsers } from "../../../support/fakeAclUsers";
+import { RealResource } from "../../../support/redisUser";
+
+const facts = {
+  purpose: "do it",
+  method: "ACL SETUSER",
+  url: "redis://x:1",
+  consequences: { unchanged: "No password was added or removed.", unknown: "It may have been added." },
+};
+const fails = (delivery: "not sent" | "rejected" | "maybe applied") => (): never => {
+  throw new RequestError(delivery, facts, { happened: "it broke", advice: "Fix it." });
+};
+const lost = fails("maybe applied");
+
+describe("rotation: the passwords of a user", () => {
+  let users: FakeAclUsers;
+  let user: RealResource;
+  beforeEach(() => {
+    users = new FakeAclUsers(["first"]);
+    user = new RealResource("AclUserRotation", { deadlineSeconds: "0.1" });
+  });
+  const up = (more: object = {}) => {
+    const admin = { host: "redis.example.com", port: 6379, password: "admin" };
+    const run = user.start({ aclUsers: () => users as unknown as AclUsers });
+    return user.up({ userName: "app", admin, version: 1, ...more }, run);
+  };
+  const memory = () => readMemory(user.outputs["memory"]);
+  const first = hashOf("first");
+  const current = (): string => String(user.outputs["password"]);
+
+  /** What happens to one command, and what is valid after this `up` and after the next one. */
+  interface Row {
+    readonly command: keyof AclUsers;
+    readonly when: "instead" | "after";
+    readonly does: () => never;
+    readonly says: RegExp | undefined;
+    /** The passwords that are valid afterwards. */
+    readonly valid: readonly string[];
+    readonly then: readonly string[];
+  }
+  const rows: Readonly<Record<string, Row>> = {
+    "GETUSER fails": {
+      command: "read",
+      when: "instead",
+      does: lost,
+      says: /REKEY_NOT_READ/,
+      valid: ["first"],
+      then: ["first", "made-1"],
+    },
+    "GENTOKEN fails": {
+      command: "make",
+      when: "instead",
+      does: lost,
+      says: /it broke/,
+      valid: ["first"],
+      then: ["first", "made-1"],
+    },
+    "INFO fails": {
+      command: "readServer",
+      when: "instead",
+      does: lost,
+      says: /it broke/,
+      valid: ["first"],
+      then: ["first", "made-2"],
+    },
+    "SETUSER is not sent": {
+      command: "add",
+      when: "instead",
+      does: fails("not sent"),
+      says: /REKEY_NOT_SENT/,
+      valid: ["first"],
+      then: ["first", "made-2"],
+    },
+    "SETUSER is rejected": {
+      command: "add",
+      when: "instead",
+      does: fails("rejected"),
+      says: /REKEY_REJECTED/,
+      valid: ["first"],
+      then: ["first", "made-2"],
+    },
+    "SETUSER is lost before it was applied": {
+      command: "add",
+      when: "instead",
+      does: lost,
+      says: /may have been added.*REKEY_UNCONFIRMED/,
+      valid: ["first"],
+      then: ["first", "made-2"],
+    },
+    "the reply to SETUSER is lost": {
+      command: "add",
+      when: "after",
+      does: lost,
+      says: undefined,
+      valid: ["first", "made-1"],
+      then: ["first", "made-1"],
+    },
+    "the proof is not possible": {
+      command: "prove",
+      when: "instead",
+      does: fails("not sent"),
+      says: /REKEY_NOT_SENT/,
+      valid: ["first", "made-1"],
+      then: ["first", "made-2"],
+    },
+    "SAVE fails": {
+      command: "save",
+      when: "instead",
+      does: lost,
+      says: /it broke/,
+      valid: ["first", "made-1"],
+      then: ["first", "made-1"],
+    },
+  };
+  for (const [what, { command, when, does, says, valid, then }] of Object.entries(rows)) {
+    it(`are known if ${what}`, async () => {
+      users[when] = { [command]: does };
+      const { failure = "" } = await up();
+      assert.match(failure, says ?? /^$/);
+      assert.deepEqual(users.hashes, valid.map(hashOf));
+      users.instead = users.after = {};
+      assert.equal((await up()).failure, undefined);
+      assert.deepEqual(users.hashes, then.map(hashOf));
+      assert.equal(current(), then.at(-1));
+      assert.deepEqual(memory().overlap?.hashes, [first]);
+    });
+  }
+
+  it("are not handed out if the new one is refused, and the next run removes it first", async () => {
+    users.instead = { prove: () => ({ kind: "refused", words: "WRONGPASS no" }) };
+    const { failure = "" } = await up();
+    assert.match(
+      failure,
+      /made valid, but not proven: it is refused: WRONGPASS no.*Check admin.*REKEY_VERIFICATION_FAILED/,
+    );
+    assert.equal(user.outputs["password"], undefined);
+    assert.equal(memory().added?.hash, hashOf("made-1"));
+    users.instead = {};
+    await up();
+    assert.deepEqual(users.hashes, ["first", "made-2"].map(hashOf));
+    assert.equal(memory().added, undefined);
+  });
+
+  describe("at a server that makes tokens", () => {
+    beforeEach(() => (users.makesTokens = true));
+
+    it("are tokens of the REST interface, too", async () => {
+      await up();
+      const { restToken, restUrl } = user.outputs;
+      assert.deepEqual([restToken, restUrl], ["made-1", "https://redis.example.com"]);
+      assert.ok(!users.commands.includes("readServer"), "the server replicates its users itself");
+    });
+
+    it("are known by another hash, if it is the only one that is new", async () => {
+      users.hashOfToken = (token) => hashOf(`other ${token}`);
+      await up();
+      assert.equal(memory().user?.hash, hashOf("other made-1"));
+    });
+
+    it("are not known if two hashes are new, and none is retired for it", async () => {
+      users.hashOfToken = (token) => hashOf(`other ${token}`);
+      users.after = { add: () => void users.hashes.push(hashOf("someone else's")) };
+      await up();
+      assert.equal(memory().user?.hash, undefined);
+      users.after = {};
+      await up({ version: 2 });
+      assert.ok(["other made-1", "someone else's"].every((one) => users.hashes.includes(hashOf(one))));
+    });
+  });
+
+  it("are none before the first rotation of a user without one", async () => {
+    users.hashes = [];
+    await up();
+    assert.equal(memory().overlap, undefined);
+    await up({ version: 2 });
+    assert.deepEqual(memory().overlap?.hashes, [hashOf("made-1")]);
+  });
+
+  it("of others are never retired", async () => {
+    await up();
+    users.hashes.push(hashOf("someone else's"));
+    await up({ version: 2 });
+    await up({ version: 3, overlap: "none" });
+    assert.deepEqual(users.hashes, [hashOf("someone else's"), hashOf(current())]);
+  });
+
+  it("that were retired by someone else are not retired again", async () => {
+    await up();
+    users.hashes = users.hashes.filter((hash) => hash !== first);
+    users.commands.length = 0;
+    await up({ version: 2 });
+    assert.ok(!users.commands.includes("remove"));
+  });
+});
