@@ -82,7 +82,7 @@ export class AclUserRotation extends Rotation {
 
   /** When the current password was added (ISO 8601, UTC). */
   declare readonly generatedAt: pulumi.Output<string | undefined>;
-  /** Since when the former passwords are valid beside the current one (ISO 8601, UTC); undefined once they are retired. */
+  /** Since when the former passwords are valid, too (ISO 8601, UTC); undefined once they are retired. */
   declare readonly formerValidSince: pulumi.Output<string | undefined>;
   /** With a duration as `overlap`: until when they are valid (ISO 8601, UTC). The next `up` after that retires them. */
   declare readonly formerValidUntil: pulumi.Output<string | undefined>;
@@ -90,7 +90,9 @@ export class AclUserRotation extends Rotation {
   declare readonly formerRetiredAt: pulumi.Output<string | undefined>;
 
   constructor(name: string, args: AclUserRotationArgs, options?: pulumi.CustomResourceOptions) {
-    const secretArgs: AclUserRotationArgs = { ...args, admin: pulumi.secret(args.admin) };
-    super("AclUserRotation", name, secretArgs, options);
+    // A program without types may leave it out, which the provider reports.
+    const { admin } = args as Partial<AclUserRotationArgs>;
+    const marked: RotationArgs = { ...args, ...(admin && { admin: pulumi.secret(admin) }) };
+    super("AclUserRotation", name, marked, options);
   }
 }

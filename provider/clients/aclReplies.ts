@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { type Reply } from "./redisConnection";
 
 /** What a Redis knows of one of its users. */
@@ -8,6 +9,11 @@ export interface AclUser {
   readonly hasNoPassword: boolean;
   /** The SHA-256 of each password that is accepted, in lower-case hex. */
   readonly hashes: readonly string[];
+}
+
+/** By which a Redis knows a password. */
+export function hashOf(password: string): string {
+  return createHash("sha256").update(password).digest("hex");
 }
 
 /** What the users of a server depend on. */

@@ -1,5 +1,5 @@
-import { createHash, randomBytes } from "node:crypto";
-import { adviceOn, type AclUser, serverIn, type ServerFacts, userIn } from "./aclReplies";
+import { randomBytes } from "node:crypto";
+import { adviceOn, type AclUser, hashOf, serverIn, type ServerFacts, userIn } from "./aclReplies";
 import { ConnectionError } from "../platform/connections";
 import { addressOf, type ClientEndpoint } from "../domain/endpoint";
 import { RequestError, type RequestFacts } from "../domain/errors";
@@ -277,11 +277,6 @@ export class AclUsers {
 }
 
 const checkServer = "Check that the server is running, and is a Redis, then run again.";
-
-/** By which a Redis knows a password. */
-export function hashOf(password: string): string {
-  return createHash("sha256").update(password).digest("hex");
-}
 
 /** Whether the password may be gone although its removal failed. */
 function wasSent(error: unknown): boolean {

@@ -1,5 +1,5 @@
-import { type AclUser, type ServerFacts } from "../../provider/clients/aclReplies";
-import { type AclUsers, hashOf, type MadePassword } from "../../provider/clients/aclUsers";
+import { type AclUser, hashOf, type ServerFacts } from "../../provider/clients/aclReplies";
+import { type AclUsers, type MadePassword } from "../../provider/clients/aclUsers";
 import { type ProbeResult } from "../../provider/clients/probe";
 
 type Reply<K extends keyof AclUsers> = () => Awaited<ReturnType<AclUsers[K]>>;

@@ -1,5 +1,5 @@
-import { type AclUser, type ServerFacts } from "../../clients/aclReplies";
-import { type AclUsers, hashOf, type MadePassword } from "../../clients/aclUsers";
+import { type AclUser, hashOf, type ServerFacts } from "../../clients/aclReplies";
+import { type AclUsers, type MadePassword } from "../../clients/aclUsers";
 import { type ProbeResult } from "../../clients/probe";
 import { RefusedError, RekeyError } from "../../domain/errors";
 import { ownerOf, secretOf } from "../../domain/secretKind";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type Socket } from "node:net";
-import { type AclUser } from "../../../provider/clients/aclReplies";
-import { type AclUsers, hashOf, type RedisAdmin } from "../../../provider/clients/aclUsers";
+import { type AclUser, hashOf } from "../../../provider/clients/aclReplies";
+import { type AclUsers, type RedisAdmin } from "../../../provider/clients/aclUsers";
 import { RequestError } from "../../../provider/domain/errors";
 import { type Permission, type RequesterOptions } from "../../../provider/platform/http";
 import { certificate, caFile } from "../../faults/certificates";

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { unknownValue } from "../../../provider/pulumi/values";
-import { type AclUsers, hashOf, type RedisAdmin } from "../../../provider/clients/aclUsers";
+import { hashOf } from "../../../provider/clients/aclReplies";
+import { type AclUsers, type RedisAdmin } from "../../../provider/clients/aclUsers";
 import { resources } from "../../../provider/engine/resources";
 import { plainResult } from "../../../provider/rotation/rotationOutputs";
 import { stateIn } from "../../../provider/rotation/state";

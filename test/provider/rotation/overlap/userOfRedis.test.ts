@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { hashOf } from "../../../../provider/clients/aclUsers";
+import { hashOf } from "../../../../provider/clients/aclReplies";
+
 import { Folder } from "../../../support/folder";
 import { type RedisServer, session, startRedisServer, withRedis } from "../../../support/redis";
 import { RealResource } from "../../../support/redisUser";
