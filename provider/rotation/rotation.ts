@@ -128,10 +128,11 @@ export class SecretRotation implements Resource<Desired, RotationOutputs> {
   }
 
   async refresh(saved: RotationOutputs, run: Run): Promise<Result<RotationOutputs>> {
-    const state = withSavedAdmin(stateIn(saved), saved["access"], run);
-    const subject = this.subjectOf({ values: saved, state, run });
+    const known = orUndefined(() => stateIn(saved));
+    const subject = this.subjectOf({ values: saved, state: known, run });
     noteRefresh(subject, run);
     try {
+      const state = withSavedAdmin(stateIn(saved), saved["access"], run);
       return this.#resultOf(subject, await refresh(subject, state, run), run);
     } catch (error) {
       if (!(error instanceof RekeyError)) throw error;
