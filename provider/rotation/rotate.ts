@@ -55,7 +55,7 @@ async function carryOut(
   }
   await tryRecipients(subject, formOf(desired), run);
   const isAdopted = plan.kind === "adopt" && !plan.mayReset;
-  if (addsBeside(session, desired) && !isAdopted) {
+  if (hasStory(session, plan, desired) && !isAdopted) {
     const act = () => rotateBeside(saved, desired, session);
     // A retirement may be repeated.
     return plan.kind === "retire" ? act() : once(session, desired, act);
@@ -70,8 +70,10 @@ async function carryOut(
   );
 }
 
-function addsBeside(session: Session, desired: Desired): session is OverlapSession {
-  return session.source !== undefined && isAddedBeside(session.subject.kind, desired);
+/** Whether the story of secrets that overlap is that of a plan. A token that is replaced at once may have a former one. */
+function hasStory(session: Session, { kind }: Plan, desired: Desired): session is OverlapSession {
+  if (session.source === undefined) return false;
+  return kind === "retire" || isAddedBeside(session.subject.kind, desired);
 }
 
 /** Reads a secret for a refresh, and prepares what is saved. It resets nothing and never fails. */

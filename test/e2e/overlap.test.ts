@@ -58,13 +58,291 @@ describe("A program with two valid queue tokens", () => {
     await succeeds(stack.up());
     assert.deepEqual(await accepts(stack.platform, second, third), [false, true]);
     assertFields(stack.saved("proof"), { verified: true, formerRefused: true });
-    assert.deepEqual(stack.posts.map((path) => path.split("/")[3]), [
-      "next-token",
-      "roll-token",
-      "next-token",
-      "roll-token",
-    ]);
+    assert.deepEqual(
+      stack.posts.map((path) => path.split("/")[3]),
+      ["next-token", "roll-token", "next-token", "roll-token"],
+    );
     const { printed: quiet, changes } = await succeeds(stack.up());
     assert.deepEqual(changes, { same: 4 }, quiet);
+  });
+
+  /** How the tokens that were handed out are accepted. */
+  const validity = (stack: TestStack, ...tokens: unknown[]) => accepts(stack.platform, ...tokens);
+
+  it("previews what it adds and retires, and what the consumers are told", async () => {
+    const stack = await start();
+    const created = await succeeds(stack.preview());
+    assert.match(
+      created.printed,
+      /^Rotates the token .* The current token stays valid until a verification retires it/m,
+    );
+    assert.match(created.printed, /is retired after the new one is accepted/);
+    await succeeds(stack.up());
+    args["version"] = 2;
+    const { printed } = await succeeds(stack.preview());
+    assert.match(printed, /The token before the current one is retired first, if it still is valid\./);
+    assert.deepEqual(stack.posts.length, 2);
+  });
+
+  it("keeps the former token without a retirement, does not try it, and retires it for a new version", async () => {
+    const stack = await start();
+    proof = {};
+    const first = stack.platform.queueToken;
+    const { printed } = await succeeds(stack.up());
+    assert.match(printed, /the token before the current one was not tried: it is valid since/);
+    const second = tokenOf(stack);
+    assertFields(stack.saved("proof"), { verified: true, formerRefused: undefined });
+    await succeeds(stack.up());
+    assert.deepEqual(await validity(stack, first, second), [true, true]);
+    args["version"] = 2;
+    const { printed: said } = await succeeds(stack.up());
+    assert.match(said, /the token before the current one was retired\. It was valid beside it since/);
+    assert.deepEqual(await validity(stack, first, second, tokenOf(stack)), [false, true, true]);
+    proof = { retireFormer: true };
+    await succeeds(stack.up());
+    assert.deepEqual(await validity(stack, second, tokenOf(stack)), [false, true]);
+    assertFields(stack.saved("proof"), { verified: true, formerRefused: true });
+    const destroyed = await succeeds(stack.destroy());
+    assert.match(destroyed.printed, /If it still is valid, both stay valid/);
+  });
+
+  it("retires once its time is over, in the first run with the schedule on, and changes no consumer", async () => {
+    const stack = await start();
+    args = { version: 1, overlap: "PT0.4S" };
+    proof = {};
+    const first = stack.platform.queueToken;
+    await succeeds(stack.up());
+    const { token, formerValidUntil } = stack.saved("queue") ?? {};
+    assert.ok(new Date(String(formerValidUntil)).getTime() <= Date.now() + 400);
+    await new Promise((resolve) => setTimeout(resolve, 450));
+    stack.config["rekey:scheduledResets"] = "off";
+    const postponed = await succeeds(stack.up());
+    assert.match(postponed.printed, /due to be retired \(overlap: PT0.4S\).* postponed: rekey:scheduledResets is off/);
+    assert.deepEqual(await validity(stack, first, token), [true, true]);
+    delete stack.config["rekey:scheduledResets"];
+    assert.match(
+      (await succeeds(stack.preview())).printed,
+      /is retired, if it still is valid, because its time is over/,
+    );
+    const { changes } = await succeeds(stack.up());
+    assert.deepEqual(changes, { same: 2, update: 2 });
+    assert.deepEqual(await validity(stack, first, token), [false, true]);
+    assert.ok(stack.saved("queue")?.["formerRetiredAt"]);
+    assertFields(stack.saved("queue"), { formerValidUntil: undefined, formerValidSince: undefined });
+    // It is tried now.
+    assertFields(stack.saved("proof"), { verified: true, formerRefused: true });
+  });
+
+  it("changes what retires it without a request", async () => {
+    const stack = await start();
+    proof = {};
+    await succeeds(stack.up());
+    const before = stack.platform.requests.length;
+    args["overlap"] = "24h";
+    await succeeds(stack.up());
+    assert.ok(stack.saved("queue")?.["formerValidUntil"]);
+    args["overlap"] = "none";
+    await succeeds(stack.up());
+    assert.equal(stack.platform.requests.length, before);
+    await succeeds(stack.up());
+    assert.deepEqual(stack.posts.at(-1), `/v2/qstash/roll-token/${queueUserId}`);
+  });
+
+  it("waits for a schedule until it is retired, and says since when two are valid", async () => {
+    const stack = await start();
+    args = { rotateEvery: "PT0.2S", initialRotation: false };
+    proof = {};
+    await succeeds(stack.up());
+    const rotateLater = async () => {
+      await new Promise((resolve) => setTimeout(resolve, 250));
+      return succeeds(stack.up());
+    };
+    await rotateLater();
+    const { token, formerValidSince } = stack.saved("queue") ?? {};
+    const { printed } = await rotateLater();
+    assert.match(printed, new RegExp(`two are valid since ${String(formerValidSince)}, because no verification`));
+    assert.match(printed, /still is valid, it waits until that is retired/);
+    assertFields(stack.saved("queue"), { token, rotationCount: 1 });
+    proof = { retireFormer: true };
+    await rotateLater();
+    await rotateLater();
+    assertFields(stack.saved("queue"), { rotationCount: 2 });
+  });
+
+  it("retires by the next `up` what a date has asked for, also if the date was removed", async () => {
+    const stack = await start();
+    args = { rotatedSince: "2026-01-01", initialRotation: false };
+    proof = {};
+    await succeeds(stack.up());
+    const [former, token] = [stack.platform.queueToken, tokenOf(stack)];
+    assert.deepEqual(await validity(stack, former, token), [true, true]);
+    args = { initialRotation: false };
+    const { printed } = await succeeds(stack.up());
+    assert.match(printed, /is retired, if it still is valid, because rotatedSince has asked for it/);
+    assert.deepEqual(await validity(stack, former, token), [false, true]);
+    assert.equal(tokenOf(stack), token);
+  });
+
+  it("retires what is older than a date that was set after the rotation", async () => {
+    const stack = await start();
+    args = { initialRotation: false };
+    proof = {};
+    await succeeds(stack.up());
+    args = { version: 2 };
+    await succeeds(stack.up());
+    const former = stack.platform.queueToken;
+    args = { version: 2, rotatedSince: String(stack.saved("queue")?.["rotatedAt"]) };
+    await succeeds(stack.up());
+    assert.deepEqual(await validity(stack, former, tokenOf(stack)), [false, true]);
+    assertFields(stack.saved("queue"), { rotationCount: 1 });
+  });
+
+  describe("a pair that exists already", () => {
+    const prepared = async (stack: TestStack): Promise<string> => {
+      const { url, username, password } = stack.platform;
+      const authorization = `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`;
+      const response = await fetch(`${url}/v2/qstash/next-token/${queueUserId}`, {
+        method: "POST",
+        headers: { authorization },
+      });
+      return ((await response.json()) as { next_token: string }).next_token;
+    };
+
+    it("is adopted with a warning, handed over, and replaced by the next `up` after a leak", async () => {
+      const stack = await start();
+      const token = await prepared(stack);
+      args = { initialRotation: false };
+      proof = {};
+      const { printed } = await succeeds(stack.up());
+      assert.match(printed, /someone has prepared a next token/);
+      assert.equal(tokenOf(stack), stack.platform.queueToken);
+      assert.equal(stack.posts.length, 1);
+      args = { rotatedSince: "2026-01-01" };
+      const handedOver = await succeeds(stack.up());
+      assert.match(handedOver.printed, /a next token existed already, and when it was generated is not known/);
+      assert.equal(tokenOf(stack), token);
+      const again = await succeeds(stack.preview());
+      assert.match(again.printed, /rotatedSince is set, and when it was generated is not known.*is retired first/);
+      await succeeds(stack.up());
+      assert.notEqual(tokenOf(stack), token);
+      await succeeds(stack.up());
+      assert.deepEqual(await validity(stack, token, tokenOf(stack)), [false, true]);
+      assertFields(stack.saved("queue"), { rotationCount: 2 });
+    });
+  });
+
+  describe("a change by someone else", () => {
+    const changes = {
+      "a roll retires the former one: nothing is said, and nothing waits": {
+        act: async (stack: TestStack) => {
+          const { createHash } = await import("node:crypto");
+          const { url, username, password } = stack.platform;
+          const authorization = `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`;
+          const next_token_hash = createHash("sha256")
+            .update(String(tokenOf(stack)))
+            .digest("hex");
+          await fetch(`${url}/v2/qstash/roll-token/${queueUserId}`, {
+            method: "POST",
+            headers: { authorization },
+            body: JSON.stringify({ next_token_hash }),
+          });
+        },
+        says: undefined,
+      },
+      "a reset replaces both: that is drift": {
+        act: async ({ platform }: TestStack) => void (await platform.changeQueueUserTokens(queueUserId)),
+        says: /was changed outside of Rekey/,
+      },
+    };
+    for (const [title, { act, says }] of Object.entries(changes)) {
+      it(title, async () => {
+        const stack = await start();
+        proof = {};
+        await succeeds(stack.up());
+        const quiet = await succeeds(stack.refresh());
+        assert.doesNotMatch(quiet.printed, /warning|former|outside/);
+        assert.ok(stack.saved("queue")?.["formerValidSince"]);
+        await act(stack);
+        const { printed } = await succeeds(stack.refresh());
+        if (says) assert.match(printed, says);
+        else assert.doesNotMatch(printed, /warning|former|outside/);
+        assertFields(stack.saved("queue"), {
+          token: stack.platform.queueToken,
+          formerValidSince: undefined,
+          formerRetiredAt: undefined,
+        });
+      });
+    }
+  });
+
+  describe("rekey:queueToken", () => {
+    const startOwn = () => TestStack.start(program, { credentials: "read" });
+
+    it("can be rotated, and is retired once the new one is set", async () => {
+      const stack = await startOwn();
+      const own = stack.platform.queueToken;
+      const { printed } = await succeeds(stack.up());
+      assert.match(printed, /was not retired: it is rekey:queueToken.*Set rekey:queueToken to the new one/);
+      assert.deepEqual(await validity(stack, own, tokenOf(stack)), [true, true]);
+      stack.config["rekey:queueToken"] = String(tokenOf(stack));
+      await succeeds(stack.up());
+      assert.deepEqual(await validity(stack, own, tokenOf(stack)), [false, true]);
+    });
+
+    it("is not retired by a version, a date or a time: that fails, and what was proven is saved", async () => {
+      const stack = await startOwn();
+      proof = {};
+      await succeeds(stack.up());
+      const token = tokenOf(stack);
+      args = { version: 2 };
+      await fails(stack.up(), /REKEY_QUEUE_TOKEN_IN_USE/);
+      assertFields(stack.saved("queue"), { token, rotationCount: 1 });
+      args = { version: 1, rotatedSince: "2026-01-01" };
+      proof = { retireFormer: true };
+      await fails(stack.up(), /REKEY_QUEUE_TOKEN_IN_USE/);
+      assert.deepEqual(await validity(stack, stack.platform.queueToken, token), [true, true]);
+    });
+
+    it("fails the verification of a rotation for a date, which has proven the new one", async () => {
+      const stack = await startOwn();
+      args = { rotatedSince: "2026-01-01", initialRotation: false };
+      await fails(
+        stack.up(),
+        /the new token is accepted, but the former one was not retired.*REKEY_QUEUE_TOKEN_IN_USE/s,
+      );
+      stack.config["rekey:queueToken"] = String(tokenOf(stack));
+      await succeeds(stack.up());
+      assertFields(stack.saved("proof"), { verified: true });
+    });
+  });
+
+  it("names `none` at a platform without next tokens, which replaces the token at once", async () => {
+    const stack = await start({ nextToken: false });
+    await fails(stack.up(), /no operation that prepares a next token.*Nothing was changed.*overlap: "none"/s);
+    args["overlap"] = "none";
+    const preview = await succeeds(stack.preview());
+    assert.match(
+      preview.printed,
+      /Resets the token.*replaced at once: clients are refused until they have the new one/,
+    );
+    const first = stack.platform.queueToken;
+    await succeeds(stack.up());
+    assert.deepEqual(await validity(stack, first, tokenOf(stack)), [false, true]);
+    assertFields(stack.saved("queue"), { formerValidSince: undefined });
+  });
+
+  it("refuses what cannot be", async () => {
+    const stack = await start();
+    const refused: readonly (readonly [Record<string, unknown>, RegExp])[] = [
+      [{ overlap: "24h", rotateEvery: "24h" }, /overlap must be shorter than rotateEvery/],
+      [{ overlap: "0s" }, /overlap must be a duration/],
+      [{ overlap: "soon" }, /overlap must be a duration/],
+      [{ saveCredentials: false }, /saveCredentials must not be false without encryptFor.*overlap: "none"/],
+    ];
+    for (const [given, message] of refused) {
+      args = given;
+      await fails(stack.preview(), message);
+    }
+    assert.deepEqual(stack.platform.requests, []);
   });
 });

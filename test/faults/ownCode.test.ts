@@ -28,8 +28,8 @@ SecretOperations.prototype.reset = async function (id) {
 
 /** The steps behind the response to a reset, and what breaks each of them. */
 const steps = {
-  "the evidence": 'load("rotation/evidence").recordEvidence.confirmed = broken;',
-  "the evidence of what the response proves": 'load("rotation/evidence").recordEvidence.compare = broken;',
+  "the evidence": 'load("rotation/recordEvidence").recordEvidence.confirmed = broken;',
+  "the evidence of what the response proves": 'load("rotation/recordEvidence").recordEvidence.compare = broken;',
   "what a response leaves to be said": 'load("rotation/schedule").isOlder = broken;',
   saving: 'load("rotation/save").save = broken;',
   "the output access": 'load("rotation/access").accessOf = broken;',
@@ -57,7 +57,7 @@ const bodyOf = (method: string, path: string): string => {
 const wasReset = new Set<string>();
 
 const userId = "00000000-0000-4000-8000-000000000001";
-const userInputs = { queueUserId: userId, __provider: providerTexts.queueTokenRotation };
+const userInputs = { queueUserId: userId, overlap: "none", __provider: providerTexts.queueTokenRotation };
 
 const rejected = "HTTP/1.1 400 No\r\ncontent-length: 2\r\n\r\n{}";
 
@@ -110,7 +110,7 @@ describe("faults: our own code", () => {
     [36, "it throws: the use of a new queue token", "create", "saved as delivered, may have been changed; 1 sent"],
     async (fixture) => {
       const { host, server } = await fixture.start({
-        preload: breaking('load("platformClient").PlatformClient.prototype.useQueueToken = broken;'),
+        preload: breaking('load("run/platformClient").PlatformClient.prototype.useQueueToken = broken;'),
         server: { bodyOf },
         settings: () => ({ queueToken: undefined, queueUserId: userId }),
       });

@@ -197,6 +197,8 @@ export class Walk {
     return {
       ...(idInput !== undefined && { [idInput]: this.#isFleet ? databases : ids[0] }),
       ...Object.fromEntries(Object.entries(others).filter(([, value]) => value !== undefined)),
+      // The rules of the walk are those of a secret that a reset replaces.
+      ...(this.kindName === "QueueTokenRotation" && { overlap: "none" }),
       ...(minInterval && this.kindName === "SigningKeyRotation" && { minInterval }),
       ...(version > 0 && { version: isText ? String(version) : version }),
       ...(isHidden && { saveCredentials: false }),

@@ -10,6 +10,7 @@ import { type Delivery } from "../../provider/domain/errors";
 import { type FlowControl } from "../../provider/platform/flowControl";
 import { KnownSecrets } from "../../provider/platform/redact";
 import { RequestQueue } from "../../provider/platform/http";
+import { type NextTokens } from "../../provider/platform/nextTokens";
 import { type SecretOperations } from "../../provider/platform/secretOperations";
 import { type PlatformClient } from "../../provider/run/platformClient";
 import { type FlowControlKey } from "../../provider/records/flowControl";
@@ -107,7 +108,10 @@ export class FakeRun {
     };
     const platform: Platform = {
       operations: () => operations as unknown as SecretOperations,
-      nextTokens: undefined as never,
+      nextTokens: {
+        prepare: () => assert.fail("no next token is made here"),
+        roll: () => assert.fail("no next token is rolled here"),
+      } as unknown as NextTokens,
       list: () => assert.fail("nothing is listed here"),
       isReadOnly: () => assert.fail("only the doctor asks"),
       flowControl: flowControl as unknown as FlowControl,

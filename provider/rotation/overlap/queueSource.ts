@@ -2,12 +2,13 @@ import { createHash } from "node:crypto";
 import { type ProbeResult } from "../../clients/probe";
 import { RekeyError, RequestError } from "../../domain/errors";
 import { ownerOf, secretOf } from "../../domain/secretKind";
-import { type SecretResponse, tryReadObject } from "../../records/response";
+import { type Credentials, isObject } from "../../records/fields";
+import { type SecretResponse } from "../../records/response";
 import { adopted } from "../comparison";
 import { type Desired } from "../desired";
 import { type Finding, type Learned } from "../findings";
 import { marksOf, saltedMark } from "../marks";
-import { type State } from "../state";
+import { parsed, type State } from "../state";
 import { overlapEvidence } from "./overlapEvidence";
 import {
   type Added,
@@ -48,6 +49,7 @@ export class QueueSource implements OverlapSource {
 
   async add({ memory }: State): Promise<Added> {
     const user = this.#user ?? (await this.#readUser());
+    const isPrepared = hasNext(user) && memory.added === undefined;
     const credentials = await this.#prepare();
     const marks = marksOf(memory, credentials);
     const before = marksOf(memory, user.credentials);
@@ -56,7 +58,7 @@ export class QueueSource implements OverlapSource {
       credentials,
       before: before.token === undefined ? memory.current : before,
       hashes: [sha256(credentials.token ?? "")],
-      isOfUnknownAge: (hasNext(user) && memory.added === undefined) || undefined,
+      isOfUnknownAge: isPrepared || undefined,
     };
   }
 
@@ -97,17 +99,26 @@ export class QueueSource implements OverlapSource {
     return (this.#user = user);
   }
 
-  /** What is not known to be made is not looked for: a next pair that exists is the same one. */
-  async #prepare(): Promise<SecretResponse["credentials"]> {
+  async #prepare(): Promise<Credentials> {
     const { run, subject } = this.of;
     try {
       return await run.platform.nextTokens.prepare(subject.id);
     } catch (error) {
-      if (error instanceof RequestError && [404, 405].includes(error.status ?? 0)) {
-        throw this.#hasNoNextTokens(error);
-      }
-      throw error;
+      if (!(error instanceof RequestError)) throw error;
+      if ([404, 405].includes(error.status ?? 0)) throw this.#hasNoNextTokens(error);
+      if (error.delivery !== "maybe applied") throw error;
+      return this.#prepareAgain(error);
     }
+  }
+
+  /** The response was lost. If a read shows that the pair was made, it is asked for once more: it is the same one. */
+  async #prepareAgain(lost: RequestError): Promise<Credentials> {
+    const { run, subject } = this.of;
+    const user = await this.#readUser().catch(() => undefined);
+    if (!user) throw lost;
+    if (hasNext(user)) return run.platform.nextTokens.prepare(subject.id);
+    const text = `The ${secretOf(subject)} was not rotated: ${lost.happened}, and a read shows that no next token was made. Nothing was changed. Run \`up\` again.`;
+    throw new RekeyError("REKEY_UNCONFIRMED", text, "rejected");
   }
 
   /** The token of the platform has changed: it is read when it is needed. */
@@ -141,7 +152,8 @@ export class QueueSource implements OverlapSource {
 
 /** It is no field of the record, because Rekey changes it itself. */
 function hasNext({ otherFields = "{}" }: SecretResponse): boolean {
-  return tryReadObject(otherFields)?.["has_next_token"] === true;
+  const others = parsed(otherFields);
+  return isObject(others) && others["has_next_token"] === true;
 }
 
 /** Whether a user shows another token than the former one. */

@@ -1,0 +1,299 @@
+import assert from "node:assert/strict";
+import { type Fault, type Platform, type PlatformOptions, startPlatform } from "../../local/platform/index";
+import { type EngineCalls, Stack } from "../support/stack";
+import { type Properties } from "../support/wire";
+import { settingsFor } from "../support/resources";
+import { startRun } from "../../provider/run/run";
+import { Settings } from "../../provider/settings/settings";
+import { type Adapter, adapters } from "../support/host";
+import { itInPairs } from "../support/suite";
+import { dynamicCalls, pluginCalls } from "../model/adapterCalls";
+import { titled, type Titled } from "./describeFaults";
+
+const id = "00000000-0000-4000-8000-000000000001";
+const nextPath = `/v2/qstash/next-token/${id}`;
+const rollPath = `/v2/qstash/roll-token/${id}`;
+const probePath = "/v2/globalParallelism";
+
+/** Tests a row with each adapter, in this process. */
+function testRow(title: Titled, test: (adapter: Adapter) => Promise<void>): void {
+  itInPairs(adapters, (adapter) => titled(...title, adapter), test);
+}
+
+const platforms = new Set<Platform>();
+
+async function startedPlatform(options: PlatformOptions = {}): Promise<Platform> {
+  const platform = await startPlatform(options);
+  platforms.add(platform);
+  return platform;
+}
+
+/** A rotation of a queue token and its verification, in several runs. */
+class Queue {
+  readonly #given: string[];
+  readonly rotation = new Stack(undefined as never);
+  readonly verification = new Stack(undefined as never);
+  readonly said: string[] = [];
+  settings: Properties = {};
+
+  private constructor(
+    readonly adapter: Adapter,
+    readonly platform: Platform,
+  ) {
+    this.#given = [platform.queueToken];
+  }
+
+  static async start(adapter: Adapter, options: PlatformOptions = {}): Promise<Queue> {
+    const platform = await startedPlatform({ credentials: "read", queueUsers: [id], ...options });
+    const queue = new Queue(adapter, platform);
+    queue.settings = settingsFor(platform, { queueUserId: id, queueToken: undefined, deadlineSeconds: 3 });
+    queue.nextRun();
+    return queue;
+  }
+
+  nextRun(): void {
+    const values = this.settings as Readonly<Record<string, string | number | undefined>>;
+    const settings = new Settings((name) => values[name]?.toString());
+    const run = startRun(settings, { log: (line) => void this.said.push(line) });
+    const callsOf = (type: "QueueTokenRotation" | "CredentialVerification"): EngineCalls =>
+      this.adapter === "dynamic" ? dynamicCalls(type, run) : pluginCalls(type, run, this.said);
+    this.rotation.calls = callsOf("QueueTokenRotation");
+    this.verification.calls = callsOf("CredentialVerification");
+  }
+
+  /** Creates or updates the rotation in a new run. @returns its failure */
+  async rotate(inputs: Properties): Promise<string> {
+    this.nextRun();
+    const failure = await failureOf(this.rotation.up({ queueUserId: id, ...inputs }));
+    this.#remember();
+    return failure;
+  }
+
+  /** Creates or updates the verification in the same run. */
+  verify(inputs: Properties = { retireFormer: true }): Promise<string> {
+    const { access } = this.rotation.plain;
+    return failureOf(this.verification.up({ access, withinSeconds: 1, ...inputs }));
+  }
+
+  /** How the tokens in the order in which they became current, for the program, are accepted now. */
+  async valid(): Promise<boolean[]> {
+    const statuses = this.#given.map(async (token) => {
+      const headers = { authorization: `Bearer ${token}` };
+      return (await fetch(`${this.platform.url}${probePath}`, { headers })).ok;
+    });
+    return Promise.all(statuses);
+  }
+
+  get token(): unknown {
+    return this.rotation.plain["token"];
+  }
+
+  sent(path: string): number {
+    return this.platform.requests.filter((one) => one.path === path).length;
+  }
+
+  #remember(): void {
+    const { token } = this;
+    if (typeof token === "string" && !this.#given.includes(token)) this.#given.push(token);
+  }
+}
+
+async function failureOf(change: Promise<unknown>): Promise<string> {
+  return change.then(
+    () => "",
+    ({ message }: Error) => message,
+  );
+}
+
+interface Row {
+  readonly fault?: Fault;
+  /** Where the queue is during the fault. Default: at the platform. */
+  readonly queueUrl?: "of another account" | "of another path";
+  /** What the `up` fails with. Default: it does not. */
+  readonly fails?: RegExp;
+  /** Whether the tokens before and after the rotation are valid after that `up`. Without a second one, it was not saved. */
+  readonly valid: readonly boolean[];
+}
+
+async function urlOf(where: NonNullable<Row["queueUrl"]>, { platform }: Queue): Promise<string> {
+  if (where === "of another path") return `${platform.url}/elsewhere`;
+  return (await startedPlatform()).url;
+}
+
+describe("faults: two valid queue tokens", () => {
+  after(async () => {
+    for (const platform of platforms) await platform.close();
+  });
+
+  const additions: Readonly<Record<string, Row>> = {
+    "next-token is lost once, before it is applied": {
+      fault: { path: nextPath, dropConnection: "before-apply" },
+      valid: [true, true],
+    },
+    "next-token is lost once, after it was applied": {
+      fault: { path: nextPath, dropConnection: "after-apply" },
+      valid: [true, true],
+    },
+    "next-token is lost each time, before it is applied": {
+      fault: { path: nextPath, dropConnection: "before-apply", times: 3 },
+      fails: /a read shows that no next token was made. Nothing was changed.*REKEY_UNCONFIRMED/s,
+      valid: [true],
+    },
+    "next-token is lost each time, after it was applied": {
+      fault: { path: nextPath, dropConnection: "after-apply", times: 3 },
+      valid: [true, true],
+    },
+    "next-token is lost, and also when it is asked for again": {
+      fault: { path: nextPath, dropConnection: "after-apply", times: 6 },
+      fails: /A next token may have been made. The current one was not changed.*REKEY_UNCONFIRMED/s,
+      valid: [true],
+    },
+    "next-token does not show the token": {
+      fault: { path: nextPath, body: {}, times: 2 },
+      fails: /does not show the next token.*REKEY_UNCONFIRMED/s,
+      valid: [true],
+    },
+    "next-token does not show the token once": {
+      fault: { path: nextPath, body: {} },
+      valid: [true, true],
+    },
+    "next-token returns the current token": {
+      fault: { path: nextPath, body: { token: "t0ken" }, times: 1 },
+      fails: /returned the current one. Nothing valid was removed.*REKEY_UNCONFIRMED/s,
+      valid: [true],
+    },
+    "next-token is not permitted": {
+      fault: { path: nextPath, status: 403 },
+      fails: /No next token was made, and the current token was not changed.*REKEY_REJECTED/s,
+      valid: [true],
+    },
+    "next-token does not exist (405)": {
+      fault: { path: nextPath, status: 405 },
+      fails: /Nothing was changed\. Set `overlap: "none"`/,
+      valid: [true],
+    },
+    "the new token is refused": {
+      queueUrl: "of another account",
+      fails: /made valid, but not proven: it is refused.*not handed out.*stays valid.*REKEY_VERIFICATION_FAILED/s,
+      valid: [true],
+    },
+    "the new token is refused at first": {
+      fault: { path: probePath, status: 401, times: 2 },
+      valid: [true, true],
+    },
+    "the new token cannot be tried": {
+      queueUrl: "of another path",
+      fails: /made valid, but not proven: it could not be tried.*rekey:queueUrl/s,
+      valid: [true],
+    },
+  };
+  for (const [fault, row] of Object.entries(additions)) {
+    const result = row.fails ? "fails, nothing valid is removed; the next `up` completes it" : "passes, two are valid";
+    testRow([109, fault, "create, update, next up", result], async (adapter) => {
+      for (const isNew of [true, false]) {
+        const queue = await Queue.start(adapter, { queueToken: "t0ken" });
+        const inputs: Properties = { version: 1, ...(isNew ? {} : { initialRotation: false }) };
+        if (!isNew) await queue.rotate(inputs);
+        const next = isNew ? inputs : { ...inputs, version: 2 };
+        if (row.fault) queue.platform.failNext(row.fault);
+        const { settings } = queue;
+        if (row.queueUrl) queue.settings = { ...settings, queueUrl: await urlOf(row.queueUrl, queue) };
+        assert.match(await queue.rotate(next), row.fails ?? /^$/);
+        queue.settings = settings;
+        assert.deepEqual(await queue.valid(), row.valid);
+        assert.equal(await queue.rotate(next), "");
+        assert.deepEqual(await queue.valid(), [true, true]);
+        assert.ok(queue.rotation.plain["generatedAt"], "it was made for this rotation");
+        assert.equal(queue.rotation.plain["rotationCount"], 1);
+        assert.equal(await queue.verify(), "");
+        assert.deepEqual(await queue.valid(), [false, true]);
+      }
+    });
+  }
+
+  const rolls: Readonly<Record<string, Row & { readonly isRepeated?: true }>> = {
+    "roll-token is lost once, before it is applied": {
+      fault: { path: rollPath, dropConnection: "before-apply" },
+      valid: [false, true],
+    },
+    "roll-token is lost once, after it was applied": {
+      fault: { path: rollPath, dropConnection: "after-apply" },
+      valid: [false, true],
+    },
+    "roll-token is lost each time, after it was applied": {
+      fault: { path: rollPath, dropConnection: "after-apply", times: 3 },
+      valid: [false, true],
+    },
+    "roll-token is lost each time, before it is applied": {
+      fault: { path: rollPath, dropConnection: "before-apply", times: 3 },
+      fails: /the new token is accepted, but the former one was not retired/,
+      valid: [true, true],
+    },
+    "roll-token responds with 409, although the pair is the next one": {
+      fault: { path: rollPath, status: 409 },
+      fails: /was not retired: the platform responded with 409/,
+      valid: [true, true],
+    },
+    "roll-token is not permitted": {
+      fault: { path: rollPath, status: 403 },
+      fails: /was not retired: the platform responded with 403/,
+      valid: [true, true],
+    },
+    "roll-token is confirmed, and keeps the former pair": {
+      fault: { path: rollPath, keepFormerPassword: true },
+      fails: /a former token is still accepted/,
+      valid: [true, true],
+      isRepeated: true,
+    },
+  };
+  for (const [fault, { fault: given, fails = /^$/, valid, isRepeated }] of Object.entries(rolls)) {
+    const result = isRepeated
+      ? "fails, and again until it is refused"
+      : fails.test("")
+        ? "passes, the former one is retired"
+        : "fails, two are valid; the next `up` retires";
+    testRow([110, fault, "verification, next up", result], async (adapter) => {
+      const queue = await Queue.start(adapter);
+      assert.equal(await queue.rotate({ version: 1 }), "");
+      if (given) queue.platform.failNext(given);
+      assert.match(await queue.verify(), fails);
+      assert.deepEqual(await queue.valid(), valid);
+      if (isRepeated) return assert.match(await queue.verify(), fails);
+      assert.equal(await queue.verify(), "");
+      assert.deepEqual(await queue.valid(), [false, true]);
+      assert.equal(queue.verification.plain["formerRefused"], true);
+    });
+  }
+
+  testRow(
+    [
+      111,
+      "the former one cannot be retired first (roll-token 500)",
+      "update",
+      "fails, nothing is added; two are valid",
+    ],
+    async (adapter) => {
+      const queue = await Queue.start(adapter);
+      await queue.rotate({ version: 1 });
+      queue.platform.failNext({ path: rollPath, status: 500, times: 3 });
+      assert.match(await queue.rotate({ version: 2 }), /former token may still be valid.*REKEY_UNCONFIRMED/s);
+      assert.deepEqual([await queue.valid(), queue.sent(nextPath)], [[true, true], 1]);
+      assert.equal(await queue.rotate({ version: 2 }), "");
+      assert.deepEqual(await queue.valid(), [false, true, true]);
+    },
+  );
+
+  testRow(
+    [111, "a run is killed between next-token and saving", "update, next up", "passes, the pair is of unknown age"],
+    async (adapter) => {
+      const queue = await Queue.start(adapter);
+      await queue.rotate({ version: 1, initialRotation: false });
+      const { saved } = queue.rotation;
+      await queue.rotate({ version: 2 });
+      queue.rotation.saved = saved;
+      assert.equal(await queue.rotate({ version: 2 }), "");
+      assert.deepEqual(await queue.valid(), [true, true]);
+      assert.equal(queue.rotation.plain["generatedAt"], undefined);
+    },
+  );
+});
