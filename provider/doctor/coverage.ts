@@ -75,9 +75,9 @@ export async function cover(
   since?: string,
 ): Promise<Coverage> {
   const client = new PlatformClient(settings);
-  const account = await Promise.all(
-    Object.values<SecretKind>(kinds).map((kind) => listKind(client, kind)),
-  );
+  // No list has the users of a Redis.
+  const listed = Object.values<SecretKind>(kinds).filter(({ isOfServer }) => !isOfServer);
+  const account = await Promise.all(listed.map((kind) => listKind(client, kind)));
   // Names come from elsewhere.
   const shown = (_: string, value: unknown) =>
     typeof value === "string" ? client.secrets.redactName(value) : value;
@@ -134,8 +134,15 @@ export function coverageOf(
   const subjects = [...unseen(here, unlisted), ...account.filter((one) => "id" in one)];
   const from = since === undefined ? undefined : readDate(since);
   const of = (secret: ListedSecret) => here.filter((one) => isSameSecret(one, secret));
-  const secrets = subjects.map((secret) => covered(secret, of(secret), from));
-  const missing = here.filter((one) => !subjects.some((secret) => isSameSecret(one, secret)));
+  // A state does not show of which server a user is, so each is taken for another one.
+  const users = here.filter(({ kind }) => kind.isOfServer);
+  const secrets = [
+    ...subjects.map((secret) => covered(secret, of(secret), from)),
+    ...users.map((one) => covered({ kind: one.kind, id: one.id }, [one], from)),
+  ];
+  const missing = here.filter(
+    (one) => !users.includes(one) && !subjects.some((secret) => isSameSecret(one, secret)),
+  );
   const named = (one: Rotated) => `${labelOf(one, read.length)} (${ownerOf(one)})`;
   return {
     since,
@@ -151,7 +158,7 @@ export function coverageOf(
       ...elsewhere.map((one) => `In another account, and not compared: ${named(one)}.`),
       ...unknown.map((one) => `Not compared: ${named(one)}, because ${whyUnknown}`),
       ...unlisted.map(({ kind, why }) => `Not listed: ${pluralOf(kind)}, because ${why}`),
-      "Not seen: other stacks, signing keys of other regions, passwords of ACL users, management keys, and databases of a hosting platform's integration.",
+      "Not seen: other stacks, signing keys of other regions, Redis users that no stack rotates, management keys, and databases of a hosting platform's integration.",
     ],
   };
 }
@@ -200,6 +207,7 @@ const whyUnknown =
   "its state does not show that the account is the listed one. Set rekey:queueUserId, or name its stack first.";
 
 function accountOf({ kind, settings: saved }: RotatedSecret, settings: Settings): Owner {
+  if (kind.isOfServer) return "listed";
   if (kind.onlyId !== undefined) return queueOf(saved, settings);
   return isSameSetting("baseUrl", saved, settings) === false ||
     isSameSetting("username", saved, settings) === false

@@ -127,6 +127,19 @@ describe("pulumi-rekey doctor --coverage", () => {
     ]);
   });
 
+  it("has each user of a Redis as one of its own: a state does not show its server", () => {
+    const user = (name: string, rotatedAt: string) => rotation(name, "app", { rotatedAt }, "AclUserRotation");
+    const { secrets, covered } = cover([], [user("one", after), user("two", before)], since);
+    assert.deepEqual(
+      secrets.map(({ kind, id, age }) => [kind, id, age]),
+      [
+        ["user", "app", "newer"],
+        ["user", "app", "older"],
+      ],
+    );
+    assert.equal(covered, false);
+  });
+
   describe("compares signing keys, which each account has under the same id, only if they are known to be its own:", () => {
     const users = { queueUserId: "96AD0856-03B1-4EE7-9666-E81ABD0349E1" };
     const rows: readonly (readonly [title: string, age: string, state: StackState, user?: string])[] = [
@@ -286,7 +299,7 @@ describe("pulumi-rekey doctor --coverage", () => {
         "Compared with the state of dev.",
         'Not in the account: PasswordRotation "gone" (database "old").',
         "Not listed: vector indexes, because it broke. Fix it.",
-        "Not seen: other stacks, signing keys of other regions, passwords of ACL users, management keys, and databases of a hosting platform's integration.",
+        "Not seen: other stacks, signing keys of other regions, Redis users that no stack rotates, management keys, and databases of a hosting platform's integration.",
         "",
         "4 secrets: 2 older than 2024-04-19, 0 of unknown age. There may be others, because not everything could be listed.",
         "",
