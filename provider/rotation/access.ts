@@ -86,12 +86,12 @@ export function accessOf(subject: Subject, state: State, run: Run): Access | und
   };
   // Those of an unconfirmed reset are the former ones, which may be invalid.
   if (memory.pending) return access;
-  const user = kind.isOfServer ? { connection: { username: id } } : memory;
-  const current = knownCredential(kind, memory.current, user);
+  const ofUser = kind.isOfServer && { username: id };
+  const current = knownCredential(kind, memory.current, ofUser ? { connection: ofUser } : memory);
   return {
     ...access,
     current: current && { ...accessCredential(current, id), value: state[current.name] },
-    former: memory.replaced && accessCredential(memory.replaced, id),
+    former: memory.replaced && accessCredential({ ...memory.replaced, ...ofUser }, id),
     retire: memory.overlap && accessRetirement(memory.overlap),
   };
 }

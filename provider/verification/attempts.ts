@@ -54,10 +54,7 @@ export async function verify(
   const { clock } = run.options;
   const endpoint = endpointFor(target, run);
   if ("reason" in endpoint) return endpoint;
-  if (!canBeKnown(target, current, run)) {
-    const advice = "Set rekey:databasePath, or remove saveCredentials or this verification.";
-    return notKnown(current, "this platform cannot be read", advice);
-  }
+  if (!canBeKnown(target, current, run)) return neverKnown(target, current);
   let known = withValue(current, current.value);
   const attempt = async (): Promise<Failure | undefined> => {
     const timeoutMs = clock.elapsedMs() < endsAtMs ? requestMs : lateRequestMs;
@@ -103,6 +100,13 @@ function endpointFailure(error: unknown): Failure {
 
 function canBeKnown({ subject }: Target, { value }: AccessCredential, { options }: Run): boolean {
   return value !== undefined || options.settings.canRead(subject.kind);
+}
+
+function neverKnown({ subject }: Target, current: AccessCredential): Failure {
+  const [why, advice] = subject.kind.isOfServer
+    ? ["a Redis shows only hashes", "Set overlap to a duration and remove this verification"]
+    : ["this platform cannot be read", "Set rekey:databasePath, or remove this verification"];
+  return notKnown(current, why, `${advice}, or remove saveCredentials.`);
 }
 
 function notKnown(current: AccessCredential, why: string, advice: string): Failure {
@@ -196,6 +200,7 @@ async function firstFailure(
 /** The source of the address at which a credential is tried. */
 const addresses = {
   database: "connection and rekey:databaseHost",
+  server: "admin of its rotation",
   index: "the endpoint in its record",
   queue: "rekey:queueUrl (the address of its region)",
 } as const;
@@ -207,7 +212,8 @@ function failureOfTry(
   { endpoint }: Pick<ProbeRequest, "endpoint">,
 ): Failure {
   const at = `(${shownEndpoint(endpoint, credential)})`;
-  const address = addresses[subject.kind.probe?.service ?? "database"];
+  const { probe, isOfServer } = subject.kind;
+  const address = addresses[probe?.service ?? (isOfServer ? "server" : "database")];
   const moreTime = "Raise withinSeconds if the platform needs longer.";
   if (result.kind === "unknown") {
     const advice = `Check ${address}, rekey:proxy and rekey:caFile, and whether the ${serverOf(subject)} is active. ${moreTime}`;

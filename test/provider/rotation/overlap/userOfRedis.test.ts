@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { mock } from "node:test";
 import { hashOf } from "../../../../provider/clients/aclReplies";
 
 import { Folder } from "../../../support/folder";
@@ -67,6 +68,8 @@ withRedis("the rotation of a user of a real Redis", () => {
     const next = await app.up(inputsOf({ version: 2 }));
     assert.equal(next.failure, undefined);
     assert.deepEqual(await hashes(), [hashOf(String(password)), hashOf(String(app.outputs["password"]))]);
+    const { former } = JSON.parse(String(app.outputs["access"])) as { former: { username: string } };
+    assert.equal(former.username, "app", "another user would refuse it in any case");
     const later = await verification.up({ access: app.outputs["access"], retireFormer: true });
     assert.equal(later.failure, undefined);
     assert.equal(verification.outputs["formerRefused"], true);
@@ -156,6 +159,28 @@ withRedis("the rotation of a user of a real Redis", () => {
     assert.doesNotMatch(said, /restart/);
     await server.restart();
     assert.ok(await accepts(app.outputs["password"], server));
+  });
+
+  it("is not verified without its password, and retires the former one when its time is over", async () => {
+    const encryptFor = ["age1xmp5wfwz62pu6l8jz6ws5p3vcp8a0fd9srve2d2x76y4revu8c3qexh4vv"];
+    const app = user();
+    const inputs = inputsOf({ saveCredentials: false, encryptFor, overlap: "24h" });
+    assert.equal((await app.up(inputs)).failure, undefined);
+    assert.equal(app.outputs["password"], undefined);
+    const { access } = app.outputs;
+    const verification = new RealResource("CredentialVerification", settings);
+    const { failure = "" } = await verification.up({ access, retireFormer: true });
+    assert.match(failure, /is not saved, and a Redis shows only hashes.*Set overlap to a duration/s);
+    assert.equal((await hashes()).length, 3);
+    mock.timers.enable({ apis: ["Date"], now: Date.now() + 24 * 3_600_000 });
+    try {
+      assert.match(app.preview(inputs).said, /retired, if it still is valid, because its time is over/);
+      assert.equal((await app.up(inputs)).failure, undefined);
+    } finally {
+      mock.timers.reset();
+    }
+    assert.equal((await hashes()).length, 1);
+    assert.ok(app.outputs["formerRetiredAt"]);
   });
 
   it("needs the admin's permissions, and warns of those that are not necessary", async () => {
