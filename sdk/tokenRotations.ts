@@ -83,8 +83,9 @@ export interface QueueTokenRotationArgs extends RotationArgs, OverlapArgs {
 
 /**
  * Rotates the tokens of the message queue: when it is created, when its trigger changes, and when `rotateEvery` is due.
- * The tokens before the current ones stay valid until they are retired (`overlap`). Previews, refresh, destroy and import never reset anything. If Rekey rolls the signing keys with this token in the
- * same program, make this resource depend on the keys: a roll with the former token is rejected.
+ * The tokens before the current ones stay valid until they are retired (`overlap`). Previews, refresh, destroy and
+ * import never change anything. If Rekey rolls the signing keys with this token in the same program, make this resource
+ * depend on the keys: a roll with a token that was replaced at once is rejected.
  *
  * @example
  * ```ts

@@ -12,6 +12,7 @@ import { isSameId, orUndefined } from "../records/fields";
 import { clockToleranceMs, readDate } from "../rotation/schedule";
 import { type Settings } from "../settings/settings";
 import { type SettingName } from "../settings/table";
+import { formerNote, isTooLong, type ValidFormer } from "./overlaps";
 import { type RotatedSecret, type SavedValue, type StackState } from "./stackState";
 
 /** A resource that rotates a secret. */
@@ -36,6 +37,10 @@ interface CoveredSecret {
   readonly createdAt?: string | undefined;
   /** With a date: whether it is younger. */
   readonly age?: "newer" | "older" | "unknown" | undefined;
+  /** Since when the one before it is valid, too. */
+  readonly formerValidSince?: string | undefined;
+  /** Without a date: whether that is longer than the program has it. */
+  readonly isFormerValidTooLong?: true | undefined;
 }
 
 /** The secrets of an account, and what the states know of them. */
@@ -147,12 +152,15 @@ export function coverageOf(
   return {
     since,
     states: read.map(({ name }) => name),
-    covered: unlisted.length === 0 && secrets.every(({ age = "newer" }) => age === "newer"),
+    covered: unlisted.length === 0 && secrets.every(isCovered),
     isComplete: unlisted.length === 0,
     secrets,
     notes: [
       ...states.map(({ name, rotated }) =>
         typeof rotated === "string" ? rotated : `Compared with the state of ${name}.`,
+      ),
+      ...here.flatMap((one) =>
+        one.former ? formerNote(labelOf(one, read.length), one.former) : [],
       ),
       ...missing.map((one) => `Not in the account: ${named(one)}.`),
       ...elsewhere.map((one) => `In another account, and not compared: ${named(one)}.`),
@@ -161,6 +169,10 @@ export function coverageOf(
       "Not seen: other stacks, signing keys of other regions, Redis users that no stack rotates, management keys, and databases of a hosting platform's integration.",
     ],
   };
+}
+
+function isCovered({ age = "newer", isFormerValidTooLong }: CoveredSecret): boolean {
+  return age === "newer" && !isFormerValidTooLong;
 }
 
 /** What states know of kinds that could not be listed, each once. */
@@ -189,6 +201,7 @@ function covered(
     time === undefined ? time : new Date(time).toISOString().replace(/\.\d+/, "");
   const resets = rotated.map(({ rotatedAt }) => rotatedAt);
   const at = newest(...resets, createdAt);
+  const [former] = rotated.flatMap((one) => one.former ?? []);
   return {
     kind: kind.onlyId === undefined ? kind.noun : pluralOf(kind),
     id,
@@ -196,8 +209,20 @@ function covered(
     rotatedBy: rotated.map(({ resource, state, value }) => ({ resource, state, value })),
     rotatedAt: shown(newest(...resets)),
     createdAt: shown(newest(createdAt)),
-    age: since && (at === undefined ? "unknown" : at < since.getTime() ? "older" : "newer"),
+    age: since && ageOf(at, former, since),
+    formerValidSince: former?.since,
+    isFormerValidTooLong: (former && !since && isTooLong(former, new Date())) || undefined,
   };
+}
+
+/** What was valid before the date must be retired. */
+function ageOf(
+  at: number | undefined,
+  former: ValidFormer | undefined,
+  since: Date,
+): CoveredSecret["age"] {
+  if (at === undefined) return "unknown";
+  return former || at < since.getTime() ? "older" : "newer";
 }
 
 /** Whose secret a resource rotates: that of the account that is listed, or of another one. */

@@ -40,7 +40,7 @@ function scheduleIsOff(due: Reset, { context }: Question): Plan | undefined {
   return { kind: "refuse", code: "REKEY_UNCONFIRMED", why };
 }
 
-/** A schedule waits until the former one is retired. Only a read shows that it is not: a verification may have done it. */
+/** A schedule waits until the former one is retired. Only a read shows whether a verification has done that. */
 function formerIsValid(due: Reset, { memory, context }: Question): Plan | undefined {
   if (due.reason !== "schedule" || !memory?.overlap || !context.read) return undefined;
   const why = `two are valid since ${memory.overlap.since}, and no verification has retired the former one`;

@@ -105,7 +105,7 @@ function upkeepOf(
   return { kind: isRewritten ? "rewrite" : "keep" };
 }
 
-/** Whether the former one of a secret that overlaps is to be retired. What is changed now counts from the next `up` on. */
+/** Whether a former one is to be retired. An `overlap` that is changed now counts from the next `up` on. */
 function retirementOf(
   memory: Memory,
   desired: Desired,

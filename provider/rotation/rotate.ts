@@ -70,7 +70,7 @@ async function carryOut(
   );
 }
 
-/** Whether the story of secrets that overlap is that of a plan. A token that is replaced at once may have a former one. */
+/** Whether a plan is carried out beside the current one. A token that is replaced at once may have a former one. */
 function hasStory(session: Session, { kind }: Plan, desired: Desired): session is OverlapSession {
   if (session.source === undefined) return false;
   return kind === "retire" || isAddedBeside(session.subject.kind, desired);

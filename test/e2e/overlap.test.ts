@@ -250,7 +250,7 @@ describe("A program with two valid queue tokens", () => {
         says: undefined,
       },
       "a reset replaces both: that is drift": {
-        act: async ({ platform }: TestStack) => void (await platform.changeQueueUserTokens(queueUserId)),
+        act: async ({ platform }: TestStack) => void platform.changeQueueUserTokens(queueUserId),
         says: /was changed outside of Rekey/,
       },
     };

@@ -111,7 +111,7 @@ interface Row {
   readonly queueUrl?: "of another account" | "of another path";
   /** What the `up` fails with. Default: it does not. */
   readonly fails?: RegExp;
-  /** Whether the tokens before and after the rotation are valid after that `up`. Without a second one, it was not saved. */
+  /** Whether the tokens before and after the rotation are valid then. Without a second one, none was saved. */
   readonly valid: readonly boolean[];
 }
 

@@ -10,8 +10,8 @@ import { type Context } from "../plan";
 import { type AdminInput, type Overlap, type State } from "../state";
 
 /**
- * Where a secret is, of which two may be valid at once. It settles a lost response by reads in the same run. Its methods
- * throw a RekeyError.
+ * Where a secret is of which two may be valid at once. It settles a lost response by reads in the same run. Its
+ * methods throw a RekeyError.
  */
 export interface OverlapSource {
   /** Settings that are missing or cannot be used are found before anything is sent. */

@@ -37,7 +37,7 @@ const programs: Readonly<Partial<Record<ResourceType, readonly [first: Propertie
 async function walk(adapter: Adapter, platform: Platform): Promise<unknown[]> {
   const settings = settingsFor(platform, { databasePath, queueUserId, queueToken: undefined });
   // Without a next pair of another walk, whose age would not be known.
-  await platform.changeQueueUserTokens(queueUserId);
+  platform.changeQueueUserTokens(queueUserId);
   const host = await Host.start({ adapter, settings });
   const changes = () => platform.requests.filter(({ method }) => method !== "GET").length;
   const seen: unknown[] = [];
