@@ -74,12 +74,16 @@ export function rotationProblems(desired: Desired, kind: SecretKind, run: Run): 
     const problem = `must not be more than five minutes in the future: by the clock of this machine, it is ${now.toISOString()}`;
     problems.push({ property: "rotatedSince", problem });
   }
-  if (saveCredentials === false && !encryptFor && !run.options.settings.canRead(kind)) {
-    const problem =
-      "must not be false without encryptFor, because this platform cannot be read (rekey:databasePath): new credentials would be lost";
-    problems.push({ property: "saveCredentials", problem });
-  }
+  if (saveCredentials === false && !encryptFor) problems.push(...unreadableProblems(kind, run));
   return problems;
+}
+
+/** Why the credentials of a platform must be saved. A user is of no platform. */
+function unreadableProblems(kind: SecretKind, { options }: Run): InputProblem[] {
+  if (kind.isOfServer || options.settings.canRead(kind)) return [];
+  const problem =
+    "must not be false without encryptFor, because this platform cannot be read (rekey:databasePath): new credentials would be lost";
+  return [{ property: "saveCredentials", problem }];
 }
 
 /** What is wrong with the inputs of a secret that overlaps. */

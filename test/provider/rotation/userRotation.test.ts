@@ -80,7 +80,7 @@ describe("rotation: the inputs of a user", () => {
     },
     "a password that is saved nowhere": {
       inputs: { saveCredentials: false, overlap: "none" },
-      says: /^saveCredentials must not be false without encryptFor/,
+      says: /^saveCredentials must not be false without encryptFor, because nothing shows the new password[^\n]*$/,
     },
     "a connection": { inputs: { connection: { host: "x" } }, says: /^connection is not an input/ },
   };
