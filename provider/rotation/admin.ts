@@ -33,7 +33,7 @@ export function adminInput({ z, refuseIf, checkTable, expected, flag }: Schemas)
     password: filled,
   } satisfies Record<keyof AdminValues, unknown>;
   const problemOf = (given: unknown): string | undefined => {
-    if (typeof given === "string") return accessProblem(given);
+    if (typeof given === "string") return adminAccessProblem(given);
     if (!isObject(given)) return `must be ${whatAdminIs}`;
     const [wrong] = checkTable({ required: ["host", "port", "password"], schemas }, given);
     return wrong && `has a ${wrong.property} that ${wrong.problem}`;
@@ -44,7 +44,7 @@ export function adminInput({ z, refuseIf, checkTable, expected, flag }: Schemas)
 const whatAdminIs =
   "the output `access` of a PasswordRotation, or an object with host, port and password";
 
-function accessProblem(text: string): string | undefined {
+function adminAccessProblem(text: string): string | undefined {
   const access = accessIn(text);
   if (access === undefined) return `must be ${whatAdminIs}`;
   return access.current === undefined || access.current.name === "password"
@@ -103,7 +103,7 @@ function requireEndpoint(
 }
 
 /** The server of an administrator, by whatever is known of it. */
-export function serverOf(
+export function adminServer(
   given: AdminInput | null | undefined,
   setting: FoundSetting | undefined,
 ): Server {
@@ -132,7 +132,7 @@ export function withAdmin(state: State, { admin }: Desired, { options }: Run): S
   if (!admin) return state;
   const setting = options.settings.databaseHost;
   // What is known of the server stays known: the next program may name it in the other way.
-  const server = { ...memory.user?.server, ...serverOf(admin, setting) };
+  const server = { ...memory.user?.server, ...adminServer(admin, setting) };
   const user = { ...memory.user, server, admin: adminMark(memory.salt, admin) };
   return {
     ...state,

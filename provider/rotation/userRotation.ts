@@ -3,7 +3,7 @@ import { ownerOf, type Subject } from "../domain/secretKind";
 import { isUnknown } from "../pulumi/values";
 import { type Claim, type Imported, type InputProblem, type TableOf } from "../resource/resource";
 import { type Run } from "../run/run";
-import { adminInput, isSameServer, plainAdminProblem, serverOf, shownServer } from "./admin";
+import { adminInput, isSameServer, plainAdminProblem, adminServer, shownServer } from "./admin";
 import { type Desired } from "./desired";
 import { SecretRotation, type SubjectSource } from "./rotation";
 import { overlapInput, rotationInputs, rotationProblems } from "./rotationInputs";
@@ -38,16 +38,16 @@ export class UserRotation extends SecretRotation {
   override claims(inputs: Desired): Claim[] {
     const subject = this.subjectOf({ values: inputs });
     if (isUnknown(subject.id)) return [];
-    const { id, address } = serverOf(inputs.admin, undefined);
+    const { id, address } = adminServer(inputs.admin, undefined);
     const servers = [...(id ? [{ id }] : []), ...(address ? [{ address }] : [])];
-    return servers.map((server) => claimOf({ ...subject, server: shownServer(server) }));
+    return servers.map((server) => userClaim({ ...subject, server: shownServer(server) }));
   }
 
   replacing(saved: RotationOutputs, { admin }: Desired, { options }: Run): string[] {
     const { user } = readMemory(saved["memory"]);
     // In a preview, the saved server counts until another one is known.
     if (user === undefined || isUnknown(admin)) return [];
-    const server = serverOf(admin, options.settings.databaseHost);
+    const server = adminServer(admin, options.settings.databaseHost);
     return isSameServer(user.server, server) ? [] : ["admin"];
   }
 
@@ -59,7 +59,7 @@ export class UserRotation extends SecretRotation {
 
   protected override subjectOf(source: SubjectSource): Subject {
     const { values, state, run } = source;
-    const given = serverOf((values as Desired).admin, run?.options.settings.databaseHost);
+    const given = adminServer((values as Desired).admin, run?.options.settings.databaseHost);
     const server = shownServer(given) ?? shownServer(state?.memory.user?.server ?? {});
     return { ...super.subjectOf(source), server };
   }
@@ -73,7 +73,7 @@ function userNameProblem(name: string): string | undefined {
   return "must not be default: Redis users other than this one are rotated here. For the password of a database, use PasswordRotation";
 }
 
-function claimOf(subject: Subject): Claim {
+function userClaim(subject: Subject): Claim {
   const why =
     "each would retire the password that the other has added. Remove one of them. If both have rotated it, set a new version on the one that stays.";
   return { subject: ownerOf(subject), code: "REKEY_DUPLICATE_SECRET", why };
