@@ -15,8 +15,8 @@ import { type Properties } from "./wire";
 export interface PlatformDoes {
   /** What a read shows until a reset is sent. Default: this platform cannot be read. */
   readonly shows?: Credentials;
-  /** What a read shows after that. Default: what `shows` says. */
-  readonly showsAfter?: Credentials;
+  /** What a read shows after that, or what it fails with. Default: what `shows` says. */
+  readonly showsAfter?: Credentials | (() => never);
   /** What the response to a reset has, or what it fails with. Default: no credential. */
   readonly responds?: Credentials | (() => Partial<SecretResponse>);
   /** The record of each response. */
@@ -125,7 +125,10 @@ export class RotatedSecret {
     const { fake } = this;
     const before = fake.resets.length;
     fake.canRead = shows !== undefined || showsAfter !== undefined;
-    fake.readDatabase = (_, resets) => ({ record, credentials: (resets > before ? showsAfter : shows) ?? {} });
+    fake.readDatabase = (_, resets) => {
+      const shown = resets > before ? showsAfter : shows;
+      return { record, credentials: (typeof shown === "function" ? shown() : shown) ?? {} };
+    };
     fake.answer = () => ({ record, ...(typeof responds === "function" ? responds() : { credentials: responds }) });
   }
 }

@@ -156,12 +156,16 @@ describe("save", () => {
     assert.deepEqual([fileOf(secret), secret.saved], [file, { nextKey: "k3" }]);
   });
 
-  it("an age file that was damaged or removed is no copy", async () => {
+  it("an age file that was damaged or removed is no copy, and is made again by the next reset", async () => {
     for (const damaged of [undefined, "-----BEGIN AGE ENCRYPTED FILE-----"]) {
       const secret = await resetIn("encrypted");
       secret.outputs = JSON.parse(JSON.stringify({ ...secret.outputs, encryptedCredentials: damaged })) as Properties;
+      const desired = { version: 2, ...forms.encrypted };
+      assert.match(secret.preview(desired), /set a new version/);
       await secret.refresh({ shows: all(2) });
-      assert.equal((await team.decrypt(fileOf(secret)))["password"], "p2");
+      assert.deepEqual([fileOf(secret), secret.saved], [undefined, {}]);
+      await secret.up({ ...desired, version: 3 }, { responds: all(3) });
+      assert.equal((await team.decrypt(fileOf(secret)))["password"], "p3");
     }
   });
 
