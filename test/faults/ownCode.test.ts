@@ -96,8 +96,9 @@ describe("faults: our own code", () => {
       const { outs, message } = expectKind("init error", await host.create(inputs));
       assert.match(message, /failed unexpectedly \(TypeError.*The password may have been changed\..* run again\./s);
       assert.equal(revealed(outs).password, delivered);
-      for (const text of [message, JSON.stringify(withoutSecrets(outs)), host.said])
+      for (const text of [message, JSON.stringify(withoutSecrets(outs)), host.said]) {
         assert.ok(!text.includes(delivered));
+      }
       const next = await fixture.nextRun();
       const settled = expectKind("done", await next.update(id, revealed(outs), inputs));
       assert.deepEqual([revealed(settled.outs).password, settled.outs.outcome], [delivered, "reset"]);
