@@ -1,5 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
-import { DynamicResource, nameOf, refuseProgram } from "./dynamicResource";
+import { DynamicResource, resourceTitle, refuseProgram } from "./dynamicResource";
 import { type ConnectionArgs } from "./rotation";
 
 /** The arguments of `CredentialVerification`. */
@@ -48,17 +48,21 @@ export class CredentialVerification extends DynamicResource {
   /** Time of the last verification (ISO 8601, UTC). */
   declare readonly verifiedAt: pulumi.Output<string | undefined>;
   /**
-   * `true` if the former password or token was refused, of a fleet each one; undefined if there is none, or one is not
-   * known, as after a rotation that was not verified.
+   * `true` if the former password or token was refused, of a fleet each one; undefined if there is none, or one was not
+   * tried, as after a rotation that was not verified.
    */
   declare readonly formerRefused: pulumi.Output<boolean | undefined>;
   /**
-   * JSON text of the credentials that were accepted, by which the next verification knows the former ones. Those that
-   * the rotation does not save have only marks in it. Secret.
+   * JSON text of the last results, and of the credentials that were accepted, which must be refused after the next
+   * reset. Those that the rotation does not save have only marks in it. Secret.
    */
   declare readonly memory: pulumi.Output<string>;
 
-  constructor(name: string, args: CredentialVerificationArgs, options?: pulumi.CustomResourceOptions) {
+  constructor(
+    name: string,
+    args: CredentialVerificationArgs,
+    options?: pulumi.CustomResourceOptions,
+  ) {
     requireOutput(name, args.access);
     super("CredentialVerification", name, args, options);
   }
@@ -67,7 +71,7 @@ export class CredentialVerification extends DynamicResource {
 /** @throws RekeyError for a whole resource, which JavaScript lets pass: the provider would refuse it after the reset */
 function requireOutput(name: string, access: unknown): void {
   if (!pulumi.Resource.isInstance(access)) return;
-  const of = nameOf("CredentialVerification", name);
+  const of = resourceTitle("CredentialVerification", name);
   const text = `${of}: access is a resource, and must be its output: write \`rotation.access\` in place of \`rotation\`. Nothing was sent.`;
   refuseProgram("REKEY_INPUT_INVALID", text);
 }

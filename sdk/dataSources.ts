@@ -1,10 +1,10 @@
 import * as pulumi from "@pulumi/pulumi";
 import { callFunction } from "../provider/engine/functions";
-import { InputError, RekeyError } from "../provider/platform/errors";
-import { type PlatformClient } from "../provider/platformClient";
+import { InputError, RekeyError } from "../provider/domain/errors";
+import { type PlatformClient } from "../provider/run/platformClient";
 import { type ListedDatabase } from "../provider/records/database";
 import { type FlowControlKey, type GlobalParallelism } from "../provider/records/flowControl";
-import { type Properties } from "../provider/records/properties";
+import { type Properties } from "../provider/pulumi/values";
 import { ending, perRun, settingsOfProgram, warnOfSettings } from "./program";
 
 /** The arguments of a data source's Output form. */
@@ -18,7 +18,8 @@ export interface DataSourceOptions {
    *
    * @default none
    */
-  dependsOn?: pulumi.Input<pulumi.Input<pulumi.Resource>[]> | pulumi.Input<pulumi.Resource> | undefined;
+  dependsOn?:
+    pulumi.Input<pulumi.Input<pulumi.Resource>[]> | pulumi.Input<pulumi.Resource> | undefined;
 }
 
 /** The arguments of `getFlowControlKey`. */
@@ -39,7 +40,7 @@ export interface GetFlowControlKeyArgs {
  * ```
  */
 export function getFlowControlKey(args: GetFlowControlKeyArgs): Promise<FlowControlKey> {
-  return read("getFlowControlKey", args);
+  return readNow("getFlowControlKey", args);
 }
 
 /**
@@ -83,8 +84,10 @@ export interface GetFlowControlKeysResult {
  * const { keys } = await getFlowControlKeys({ search: "orders" });
  * ```
  */
-export function getFlowControlKeys(args: GetFlowControlKeysArgs = {}): Promise<GetFlowControlKeysResult> {
-  return read("getFlowControlKeys", args);
+export function getFlowControlKeys(
+  args: GetFlowControlKeysArgs = {},
+): Promise<GetFlowControlKeysResult> {
+  return readNow("getFlowControlKeys", args);
 }
 
 /**
@@ -113,7 +116,7 @@ export function getFlowControlKeysOutput(
  * ```
  */
 export function getGlobalParallelism(): Promise<GlobalParallelism> {
-  return read("getGlobalParallelism", {});
+  return readNow("getGlobalParallelism", {});
 }
 
 /**
@@ -124,7 +127,9 @@ export function getGlobalParallelism(): Promise<GlobalParallelism> {
  * const parallelism = getGlobalParallelismOutput({ dependsOn: reset });
  * ```
  */
-export function getGlobalParallelismOutput(options?: DataSourceOptions): pulumi.Output<GlobalParallelism> {
+export function getGlobalParallelismOutput(
+  options?: DataSourceOptions,
+): pulumi.Output<GlobalParallelism> {
   return readAfter("getGlobalParallelism", {}, options);
 }
 
@@ -147,7 +152,7 @@ export interface GetDatabasesResult {
  * ```
  */
 export function getDatabases(): Promise<GetDatabasesResult> {
-  return read("getDatabases", {});
+  return readNow("getDatabases", {});
 }
 
 /**
@@ -165,7 +170,8 @@ export function getDatabasesOutput(options?: DataSourceOptions): pulumi.Output<G
 const platformOfRun = perRun((): PlatformClient => {
   warnOfSettings();
   // Loaded on first use: axios and zod would slow down every import of this package.
-  const { PlatformClient } = require("../provider/platformClient") as typeof import("../provider/platformClient");
+  const { PlatformClient } =
+    require("../provider/run/platformClient") as typeof import("../provider/run/platformClient");
   return new PlatformClient(settingsOfProgram());
 });
 
@@ -174,31 +180,45 @@ const platformOfRun = perRun((): PlatformClient => {
  *
  * @throws RekeyError that ends the program, unless the program catches it
  */
-async function read<Result>(name: string, args: object): Promise<Result> {
+async function readNow<Result>(name: string, args: object): Promise<Result> {
   try {
     const monitor: object | undefined = pulumi.runtime.getMonitor();
     // Also that of another copy of @pulumi/pulumi.
     const isMocked = monitor !== undefined && Object.hasOwn(monitor, "mocks");
-    if (isMocked) return (await pulumi.runtime.invoke(`rekey:index:${name}`, { ...args })) as Result;
+    if (isMocked) {
+      return (await pulumi.runtime.invoke(`rekey:index:${name}`, { ...args })) as Result;
+    }
     return (await callFunction(name, platformOfRun(), args as Properties)) as Result;
   } catch (error) {
     if (!(error instanceof RekeyError)) throw error;
     const isInput = error instanceof InputError;
-    throw ending(isInput ? new InputError(error.property, error.reason, { of: name, afterReset: true }) : error);
+    throw ending(
+      isInput
+        ? new InputError(error.property, error.reason, { of: name, afterReset: true })
+        : error,
+    );
   }
 }
 
 /** Reads when the arguments are known and the resources are done; not while one is unknown, as in a preview. */
-function readAfter<Result>(name: string, args: object, { dependsOn }: DataSourceOptions = {}): pulumi.Output<Result> {
+function readAfter<Result>(
+  name: string,
+  args: object,
+  { dependsOn }: DataSourceOptions = {},
+): pulumi.Output<Result> {
   const done = pulumi.output(dependsOn).apply(allDone);
-  return pulumi.all([pulumi.output<object>(args), done]).apply(([known]) => read<Result>(name, known));
+  return pulumi
+    .all([pulumi.output<object>(args), done])
+    .apply(([known]) => readNow<Result>(name, known));
 }
 
 /**
  * Resolves when resources are done, including the children of components. In a preview it is unknown if one is unknown.
  * `pulumi.output(resource)` does not wait for resources.
  */
-function allDone(resources: pulumi.Unwrap<pulumi.Resource[]> | pulumi.Resource = []): pulumi.Output<unknown> {
+function allDone(
+  resources: pulumi.Unwrap<pulumi.Resource[]> | pulumi.Resource = [],
+): pulumi.Output<unknown> {
   return pulumi.all((Array.isArray(resources) ? resources : [resources]).map(done));
 }
 
@@ -209,7 +229,9 @@ function done(resource: pulumi.Resource): pulumi.Output<unknown> {
     return pulumi.all([resource.urn, resource.id, resetCount]);
   }
   const component = resource as Component;
-  return pulumi.all([component.urn, component.__data]).apply(() => allDone([...(component.__childResources ?? [])]));
+  return pulumi
+    .all([component.urn, component.__data])
+    .apply(() => allDone([...(component.__childResources ?? [])]));
 }
 
 /** What Pulumi's types do not declare of a component. */

@@ -1,10 +1,11 @@
 import { setImmediate as endOfTurn } from "node:timers/promises";
 import * as pulumi from "@pulumi/pulumi";
-import { howToInstall, installedFrom, manifestIn, packageVersion } from "../provider/platform/installedPackage";
+import { packageVersion } from "../provider/domain/ownPackage";
+import { howToInstall, installedFrom, manifestIn } from "../provider/engine/installedPackage";
 import { resourceOf } from "../provider/engine/resources";
-import { type ErrorCode, resetsAreSaved, withCode } from "../provider/platform/errors";
+import { type ErrorCode, resetsAreSaved, withCode } from "../provider/domain/errors";
 import { isSet } from "../provider/records/fields";
-import { secretOutputsOf } from "../provider/resource";
+import { secretOutputsOf } from "../provider/resource/resource";
 import { perRun, runError, warnOfSettings } from "./program";
 
 /**
@@ -19,16 +20,27 @@ export abstract class DynamicResource extends pulumi.CustomResource {
    * @param type names the resource, and in camelCase its provider in `pulumi-rekey/provider`. It never changes: that
    * would change every such resource of every stack
    */
-  protected constructor(type: string, name: string, args: object, options: pulumi.CustomResourceOptions | undefined) {
+  protected constructor(
+    type: string,
+    name: string,
+    args: object,
+    options: pulumi.CustomResourceOptions | undefined,
+  ) {
     requirePackageForHost();
     warnOfSettings();
     // Pulumi's host cannot import, and a read with `id` would save a resource without a record or credentials.
     const why =
       "a dynamic resource cannot be imported. A rotation with `initialRotation: false` adopts its secret without a reset, and a FlowControlLimits sends only what differs from the platform";
-    refuseOptions(nameOf(type, name), options, { names: ["import", "id"], code: "REKEY_IMPORT_UNSUPPORTED", why });
+    refuseOptions(resourceTitle(type, name), options, {
+      names: ["import", "id"],
+      code: "REKEY_IMPORT_UNSUPPORTED",
+      why,
+    });
     const resource = resourceOf(type);
     // Pulumi creates only outputs whose names are among the inputs, even undefined.
-    const outputs = Object.fromEntries(Object.keys(resource.outputs).map((output) => [output, undefined]));
+    const outputs = Object.fromEntries(
+      Object.keys(resource.outputs).map((output) => [output, undefined]),
+    );
     const inputs: pulumi.Inputs = { ...outputs, ...args };
     super(
       `pulumi-nodejs:dynamic/rekey:${type}`,
@@ -36,7 +48,10 @@ export abstract class DynamicResource extends pulumi.CustomResource {
       { ...inputs, __provider: providerText(type, name, inputs) },
       {
         ...options,
-        additionalSecretOutputs: [...secretOutputsOf(resource), ...(options?.additionalSecretOutputs ?? [])],
+        additionalSecretOutputs: [
+          ...secretOutputsOf(resource),
+          ...(options?.additionalSecretOutputs ?? []),
+        ],
         // With true, the engine does not need the provider for a removal, so the package can be removed together with
         // its resources.
         retainOnDelete: options?.retainOnDelete ?? resource.remove === undefined,
@@ -63,7 +78,10 @@ interface Registry {
 
 /** One for all copies of this package that a program loads, of any version. */
 const shared = globalThis as { [key: symbol]: WeakMap<object, Registry> | undefined };
-const registries = (shared[Symbol.for("pulumi-rekey.registries")] ??= new WeakMap<object, Registry>());
+const registries = (shared[Symbol.for("pulumi-rekey.registries")] ??= new WeakMap<
+  object,
+  Registry
+>());
 const registryOfRun = perRun((): Registry => ({ owners: new Map() }), registries);
 
 /**
@@ -80,12 +98,18 @@ export function refuseProgram(code: ErrorCode, text: string): never {
  * it is a provider that refuses each resource: one that is never registered would have outputs that never resolve, for
  * which a program of the Automation API would wait permanently.
  */
-async function providerText(type: string, name: string, inputs: Readonly<Record<string, unknown>>): Promise<string> {
+async function providerText(
+  type: string,
+  name: string,
+  inputs: Readonly<Record<string, unknown>>,
+): Promise<string> {
   const resource = resourceOf(type);
   const { idInput, onlyId } = resource;
-  const of = nameOf(type, name);
+  const of = resourceTitle(type, name);
   const registry = registryOfRun();
-  const owned = await valueOf(pulumi.output({ [idInput]: inputs[idInput], databases: inputs["databases"] }));
+  const owned = await valueOf(
+    pulumi.output({ [idInput]: inputs[idInput], databases: inputs["databases"] }),
+  );
   // The provider reports an id that is missing. One that is unknown in a preview is compared in the `up`.
   const isComparable = owned && (onlyId !== undefined || isSet(owned[idInput]));
   const claims = isComparable ? resource.claims?.(owned) : [];
@@ -93,7 +117,10 @@ async function providerText(type: string, name: string, inputs: Readonly<Record<
     const owner = registry.owners.get(subject);
     registry.owners.set(subject, owner ?? of);
     if (owner === undefined) continue;
-    registry.conflict ??= withCode(`${of}: ${subject} already belongs to ${owner}: ${why} ${resetsAreSaved}`, code);
+    registry.conflict ??= withCode(
+      `${of}: ${subject} already belongs to ${owner}: ${why} ${resetsAreSaved}`,
+      code,
+    );
   }
   // The program constructs all resources of its first turn before one of them is registered.
   await endOfTurn();
@@ -112,7 +139,7 @@ async function valueOf<T>(output: pulumi.Output<T>): Promise<T | undefined> {
 }
 
 /** A resource of a program, in messages: `PasswordRotation "sessions"` */
-export function nameOf(type: string, name: string): string {
+export function resourceTitle(type: string, name: string): string {
   return `${type} ${JSON.stringify(name)}`;
 }
 
@@ -149,7 +176,8 @@ const requirePackageForHost = perRun((): void => {
   if (found === undefined) {
     throw runError(
       "REKEY_NOT_INSTALLED",
-      `Pulumi's provider host cannot find pulumi-rekey from ${directory}. Nothing was sent.\n` + howToInstall(),
+      `Pulumi's provider host cannot find pulumi-rekey from ${directory}. Nothing was sent.\n` +
+        howToInstall(),
     );
   }
   const { version: hosts } = manifestIn(found);

@@ -6,14 +6,19 @@ export {
   RequestError,
   type RequestFacts,
   SettingsError,
-} from "../provider/platform/errors";
-export { type Delivery } from "../provider/platform/retry";
+} from "../provider/domain/errors";
+export { type Delivery } from "../provider/domain/errors";
 export { type DatabaseRecord, type ListedDatabase } from "../provider/records/database";
 export { type FlowControlKey, type GlobalParallelism } from "../provider/records/flowControl";
 export { type IndexRecord, type QueueUserRecord } from "../provider/records/otherSecrets";
 export { type FleetCredentials, type FleetDatabase } from "../provider/rotation/fleetOutputs";
-export { type ResetReason, type Outcome } from "../provider/rotation/memory";
-export { type ConnectionArgs, type Rotation, type RotationArgs, type TriggerArgs } from "./rotation";
+export { type ResetReason, type Outcome } from "../provider/rotation/state";
+export {
+  type ConnectionArgs,
+  type Rotation,
+  type RotationArgs,
+  type TriggerArgs,
+} from "./rotation";
 // These export only what is public.
 export * from "./credentialVerification";
 export * from "./dataSources";

@@ -4,7 +4,9 @@ import { type Fields, type FieldValue } from "../provider/records/fields";
 import { type ConnectionArgs, type RotationArgs, RotationWithRecord } from "./rotation";
 
 /** Each field of a record as an output. */
-export type OutputsOf<F extends Fields> = { readonly [K in keyof F]: pulumi.Output<FieldValue<F[K]> | undefined> };
+export type OutputsOf<F extends Fields> = {
+  readonly [K in keyof F]: pulumi.Output<FieldValue<F[K]> | undefined>;
+};
 
 /** The arguments of `PasswordRotation`. */
 export interface PasswordRotationArgs extends RotationArgs {

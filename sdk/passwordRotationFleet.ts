@@ -1,9 +1,13 @@
 import * as pulumi from "@pulumi/pulumi";
-import { type FleetCredentials, type FleetDatabase, fleetFailure } from "../provider/rotation/fleetOutputs";
-import { InputError } from "../provider/platform/errors";
+import {
+  type FleetCredentials,
+  type FleetDatabase,
+  fleetFailure,
+} from "../provider/rotation/fleetOutputs";
+import { InputError } from "../provider/domain/errors";
 import { isObject } from "../provider/records/fields";
 import { nameProblem } from "../provider/rotation/fleetPlan";
-import { DynamicResource, nameOf, refuseOptions } from "./dynamicResource";
+import { DynamicResource, resourceTitle, refuseOptions } from "./dynamicResource";
 import { ending, runError } from "./program";
 import { type ConnectionArgs, guard, type RotationArgs, type TriggerArgs } from "./rotation";
 
@@ -15,7 +19,8 @@ export interface FleetMemberArgs extends TriggerArgs {
 
 /** The databases of a fleet: a list of ids, or a map from names of your choice. Changing a name resets nothing. */
 export type FleetDatabases =
-  readonly pulumi.Input<string>[] | Readonly<Record<string, pulumi.Input<string | FleetMemberArgs>>>;
+  | readonly pulumi.Input<string>[]
+  | Readonly<Record<string, pulumi.Input<string | FleetMemberArgs>>>;
 
 /** The arguments of `PasswordRotationFleet`. */
 export interface PasswordRotationFleetArgs extends RotationArgs {
@@ -89,13 +94,25 @@ export class PasswordRotationFleet extends DynamicResource {
   /** JSON text of all that Rekey remembers of the passwords: marks, and never the value of a credential. Secret. */
   declare readonly memory: pulumi.Output<string>;
 
-  constructor(name: string, args: PasswordRotationFleetArgs, options: pulumi.CustomResourceOptions = {}) {
-    const of = nameOf("PasswordRotationFleet", name);
+  constructor(
+    name: string,
+    args: PasswordRotationFleetArgs,
+    options: pulumi.CustomResourceOptions = {},
+  ) {
+    const of = resourceTitle("PasswordRotationFleet", name);
     const why = "a replacement resets all passwords. To reset them all, change version";
     const names = ["replaceOnChanges", "replaceWith", "replacementTrigger"] as const;
     refuseOptions(of, options, { names, code: "REKEY_INPUT_INVALID", why });
-    super("PasswordRotationFleet", name, { ...args, databases: byName(args.databases, of) }, options);
-    guard(this, of, { names: ["credentials", "connectionUrls"], saveCredentials: args.saveCredentials });
+    super(
+      "PasswordRotationFleet",
+      name,
+      { ...args, databases: byName(args.databases, of) },
+      options,
+    );
+    guard(this, of, {
+      names: ["credentials", "connectionUrls"],
+      saveCredentials: args.saveCredentials,
+    });
     if (pulumi.runtime.isDryRun()) return;
     // The provider does not fail: the databases that did not fail have consumers.
     this.states.apply((states: Record<string, FleetDatabase> | undefined) => {

@@ -1,7 +1,13 @@
 import * as pulumi from "@pulumi/pulumi";
-import { type ErrorCode, RekeyError } from "../provider/platform/errors";
+import { type ErrorCode, RekeyError } from "../provider/domain/errors";
 import { Settings } from "../provider/settings/settings";
-import { isCredential, nameOf, settingNames, plainText, unknownSettings } from "../provider/settings/table";
+import {
+  isCredential,
+  settingKey,
+  settingNames,
+  plainText,
+  unknownSettings,
+} from "../provider/settings/table";
 
 /**
  * Keeps one value for each run of a Pulumi program. With the Automation API's inline programs and in tests, several
@@ -31,11 +37,13 @@ export function settingsOfProgram(): Settings {
  */
 export const warnOfSettings = perRun((): void => {
   const settings = settingsOfProgram();
-  const { isConfigSecret } = pulumi.runtime as unknown as { isConfigSecret: (key: string) => boolean };
+  const { isConfigSecret } = pulumi.runtime as unknown as {
+    isConfigSecret: (key: string) => boolean;
+  };
   const plain = settingNames.filter((name) => {
     const found = settings.find(name);
     const isStored = found?.source === "configuration" && isCredential(name, found.value);
-    return isStored && !isConfigSecret(nameOf(name));
+    return isStored && !isConfigSecret(settingKey(name));
   });
   const unknown = unknownSettings(Object.keys(pulumi.runtime.allConfig()), process.env);
   const inPlainText = plain.map((name) => plainText(name).join(" "));
@@ -55,7 +63,9 @@ export function runError(code: ErrorCode, text: string): RekeyError {
  */
 export function ending<E extends Error>(error: E): E {
   error.stack = "";
-  if (!process.listeners("rejectionHandled").includes(expected)) process.on("rejectionHandled", expected);
+  if (!process.listeners("rejectionHandled").includes(expected)) {
+    process.on("rejectionHandled", expected);
+  }
   return Object.defineProperty(error, "__pulumiRunError", { value: true });
 }
 

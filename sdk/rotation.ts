@@ -1,9 +1,9 @@
 import * as pulumi from "@pulumi/pulumi";
 import { resourceOf } from "../provider/engine/resources";
-import { outputsAreFormer } from "../provider/platform/errors";
-import { secretOutputsOf } from "../provider/resource";
-import { type Outcome, type ResetReason } from "../provider/rotation/memory";
-import { DynamicResource, nameOf } from "./dynamicResource";
+import { outputsAreFormer } from "../provider/domain/errors";
+import { secretOutputsOf } from "../provider/resource/resource";
+import { type Outcome, type ResetReason } from "../provider/rotation/state";
+import { DynamicResource, resourceTitle } from "./dynamicResource";
 import { runError } from "./program";
 
 /** What causes a reset when it changes. */
@@ -149,7 +149,7 @@ export abstract class Rotation extends DynamicResource {
     options: pulumi.CustomResourceOptions | undefined,
   ) {
     super(type, name, args, options);
-    const of = nameOf(type, name);
+    const of = resourceTitle(type, name);
     // An unconfirmed reset fails, but with `--continue-on-error` or `--target` the engine still gives the program what
     // it has saved: the former credentials, which nothing may use.
     const current = this.outcome.apply((outcome) => {
@@ -159,7 +159,9 @@ export abstract class Rotation extends DynamicResource {
         `${of}: the last reset was not confirmed. The secret may have been changed, and the credentials in this stack are the former ones. ${outputsAreFormer} Run \`up\` again: it settles the reset, or says what to do.`,
       );
     });
-    const names = secretOutputsOf(resourceOf(type)).filter((output) => output !== "memory" && output !== "access");
+    const names = secretOutputsOf(resourceOf(type)).filter(
+      (output) => output !== "memory" && output !== "access",
+    );
     guard(this, of, { names, saveCredentials: args.saveCredentials, current });
   }
 }

@@ -40,7 +40,11 @@ export class SigningKeyRotation extends Rotation {
   /** Time at which the current key was generated (ISO 8601, UTC); undefined if Rekey did not see it. */
   declare readonly currentKeySince: pulumi.Output<string | undefined>;
 
-  constructor(name: string, args: SigningKeyRotationArgs = {}, options?: pulumi.CustomResourceOptions) {
+  constructor(
+    name: string,
+    args: SigningKeyRotationArgs = {},
+    options?: pulumi.CustomResourceOptions,
+  ) {
     super("SigningKeyRotation", name, args, options);
   }
 }

@@ -1,16 +1,22 @@
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { Connections, ConnectionError } from "../platform/connections";
-import { RequestError, SettingsError } from "../platform/errors";
+import { RequestError, SettingsError } from "../domain/errors";
 import { ignoredProxy, whyNotSent } from "../platform/failures";
-import { installedFrom, manifestIn, oldestPulumi, howToInstall, isOlderVersion } from "../platform/installedPackage";
-import { PlatformClient } from "../platformClient";
-import { databasePassword } from "../platform/secretKind";
+import {
+  installedFrom,
+  manifestIn,
+  oldestPulumi,
+  howToInstall,
+  isOlderVersion,
+} from "../engine/installedPackage";
+import { PlatformClient } from "../run/platformClient";
+import { databasePassword } from "../domain/secretKind";
 import { accounts, type Settings } from "../settings/settings";
 import {
   type FoundSetting,
   isCredential,
-  nameOf,
+  settingKey,
   type SettingName,
   settingNames,
   settingOf,
@@ -29,11 +35,21 @@ export interface Check {
 
 const ok = (message: string): Check => ({ state: "ok", message });
 const unchecked = (message: string): Check => ({ state: "unchecked", message });
-const wrong = (message: string, fix?: string): Check => ({ state: "wrong", message, ...(fix && { fix }) });
+const wrong = (message: string, fix?: string): Check => ({
+  state: "wrong",
+  message,
+  ...(fix && { fix }),
+});
 
 /** Checks everything but the version of Node. The only requests that are sent are reads. */
-export async function checkAll(project: Project, stack: Stack, databaseId?: string): Promise<Check[]> {
-  const unset = settingNames.filter((name) => !stack.settings.find(name) && settingOf(name).default === undefined);
+export async function checkAll(
+  project: Project,
+  stack: Stack,
+  databaseId?: string,
+): Promise<Check[]> {
+  const unset = settingNames.filter(
+    (name) => !stack.settings.find(name) && settingOf(name).default === undefined,
+  );
   return [
     ok(`Node is ${process.versions.node}.`),
     ok(`The project is ${project.name}, and the stack is ${stack.name}.`),
@@ -42,7 +58,7 @@ export async function checkAll(project: Project, stack: Stack, databaseId?: stri
     ...settingNames.flatMap((name) => checkSetting(name, stack)),
     ...stack.settings.warnings.map(unchecked),
     ...(stack.settings.find("proxy") ? [] : ignoredProxy().map(unchecked)),
-    ok(`Not set: ${unset.map(nameOf).join(", ")}.`),
+    ok(`Not set: ${unset.map(settingKey).join(", ")}.`),
     ...checkMissing(stack),
     ...unknownSettings([...stack.stored.keys()], process.env).map((message) => wrong(message)),
     ...(await checkServices(stack.settings, databaseId)),
@@ -64,7 +80,9 @@ function checkSdk(program: string): Check {
   const fix = `Install version 3 of ${name}.`;
   let manifest: ReturnType<typeof manifestIn>;
   try {
-    manifest = createRequire(join(program, "package.json"))(`${name}/package.json`) as typeof manifest;
+    manifest = createRequire(join(program, "package.json"))(
+      `${name}/package.json`,
+    ) as typeof manifest;
   } catch {
     return wrong(`${name} is not installed for the program in ${program}.`, fix);
   }
@@ -90,11 +108,15 @@ function checkSetting(name: SettingName, stack: Stack): Check[] {
   const found = stack.settings.find(name);
   const { default: value } = settingOf(name);
   if (found) return [checkValue(name, found, stack) ?? checkSecrecy(name, found, stack)];
-  return value === undefined ? [] : [ok(`${nameOf(name)} is ${value} (default).`)];
+  return value === undefined ? [] : [ok(`${settingKey(name)} is ${value} (default).`)];
 }
 
 /** What is wrong with a setting, if its value cannot be used. */
-function checkValue(name: SettingName, found: FoundSetting, { settings }: Stack): Check | undefined {
+function checkValue(
+  name: SettingName,
+  found: FoundSetting,
+  { settings }: Stack,
+): Check | undefined {
   try {
     settings.get(name);
     return undefined;
@@ -110,7 +132,7 @@ function sourceOf({ source, variable = "the preset" }: FoundSetting): string {
 
 /** Whether a setting is stored as a secret if it is one; otherwise its value. */
 function checkSecrecy(name: SettingName, found: FoundSetting, { stored }: Stack): Check {
-  const key = nameOf(name);
+  const key = settingKey(name);
   const isStored = found.source === "configuration";
   const isEncrypted = isStored && stored.get(key)?.secret === true;
   const hides = isCredential(name, found.value);
@@ -122,7 +144,10 @@ function checkSecrecy(name: SettingName, found: FoundSetting, { stored }: Stack)
 function checkMissing({ settings, unread }: Stack): Check[] {
   const isSet = (name: SettingName) => !["preset", undefined].includes(settings.find(name)?.source);
   // A project without flow control may have the address of the queue, too.
-  const isUsed = { management: accounts.management.some(isSet), queue: isSet("queueToken") || isSet("queueUserId") };
+  const isUsed = {
+    management: accounts.management.some(isSet),
+    queue: isSet("queueToken") || isSet("queueUserId"),
+  };
   const users = { management: "rotations", queue: "flow control and signing keys" };
   return (["management", "queue"] as const).flatMap((service) => {
     const error = settings.errorFor(service);
@@ -155,7 +180,10 @@ async function checkManagement(
   if (read === undefined) {
     const untried =
       "rekey:username and rekey:password were not tried: that needs rekey:databaseListPath, or rekey:databasePath and --database <id>.";
-    return [await checkRequest("A connection to rekey:baseUrl", () => connect(settings)), unchecked(untried)];
+    return [
+      await checkRequest("A connection to rekey:baseUrl", () => connect(settings)),
+      unchecked(untried),
+    ];
   }
   const tried = await checkRequest(`A read of ${read.what}`, async () => {
     return `The platform accepted rekey:username and rekey:password, and ${await read.send()}.`;
@@ -164,7 +192,11 @@ async function checkManagement(
 }
 
 /** The read that tries the management credentials; undefined if no setting has the path of one. */
-function managementRead(settings: Settings, client: PlatformClient, databaseId: string | undefined) {
+function managementRead(
+  settings: Settings,
+  client: PlatformClient,
+  databaseId: string | undefined,
+) {
   const isSet = (name: "databasePath" | "databaseListPath") =>
     !["none", undefined].includes(settings.find(name)?.value);
   if (databaseId !== undefined && isSet("databasePath")) {
@@ -191,8 +223,11 @@ async function checkReadOnly(client: PlatformClient): Promise<Check[]> {
     if (!(error instanceof RequestError)) throw error;
     return [unchecked(`Whether rekey:password can only read was not checked: ${error.happened}.`)];
   }
-  const seen = "rekey:password seems to be a read-only API key: the platform shows an empty token of a queue user.";
-  return [wrong(seen, "The platform refuses resets with it (403): use an API key that is not read-only.")];
+  const seen =
+    "rekey:password seems to be a read-only API key: the platform shows an empty token of a queue user.";
+  return [
+    wrong(seen, "The platform refuses resets with it (403): use an API key that is not read-only."),
+  ];
 }
 
 async function connect(settings: Settings): Promise<string> {
@@ -207,9 +242,12 @@ async function checkRequest(what: string, act: () => Promise<string>): Promise<C
   try {
     return ok(await act());
   } catch (error) {
-    if (error instanceof SettingsError) return wrong(`${what} was not tried: ${error.problem}.`, error.advice);
+    if (error instanceof SettingsError) {
+      return wrong(`${what} was not tried: ${error.problem}.`, error.advice);
+    }
     if (!(error instanceof RequestError || error instanceof ConnectionError)) throw error;
-    const { happened, advice } = error instanceof ConnectionError ? whyNotSent("management", error) : error;
+    const { happened, advice } =
+      error instanceof ConnectionError ? whyNotSent("management", error) : error;
     return wrong(`${what} failed: ${happened}.`, advice);
   }
 }

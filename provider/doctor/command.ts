@@ -3,7 +3,14 @@ import { idProblem, orUndefined } from "../records/fields";
 import { isFuture, readDate } from "../rotation/schedule";
 import { type Check, checkAll } from "./checks";
 import { cover, coverageText } from "./coverage";
-import { environmentOnly, findProject, noProject, type Project, readStack, selectedStack } from "./project";
+import {
+  environmentOnly,
+  findProject,
+  noProject,
+  type Project,
+  readStack,
+  selectedStack,
+} from "./project";
 import { readStackState, readStateFile } from "./stackState";
 
 const help = `Usage: pulumi-rekey doctor [options]
@@ -47,13 +54,17 @@ export async function run(): Promise<void> {
   try {
     const { values, positionals } = parseArgs({ options, allowPositionals: true });
     if (values.help) return void process.stdout.write(help);
-    if (positionals.join(" ") !== "doctor") throw new Error("the only command is `pulumi-rekey doctor`");
+    if (positionals.join(" ") !== "doctor") {
+      throw new Error("the only command is `pulumi-rekey doctor`");
+    }
     const { report, text, isGood } = await runDoctor(values);
     process.stdout.write(values.json ? `${JSON.stringify(report, undefined, 2)}\n` : text);
     process.exitCode = isGood ? 0 : 1;
   } catch (error) {
     // The message alone: a stack trace does not help a user, and an error object may contain more than its message.
-    process.stderr.write(`error: ${error instanceof Error ? error.message : String(error)}\n${help}`);
+    process.stderr.write(
+      `error: ${error instanceof Error ? error.message : String(error)}\n${help}`,
+    );
     process.exitCode = 1;
   }
 }
@@ -85,7 +96,9 @@ function checkProblem({ stack = [], state = [], database, since }: Values): stri
 function coverageProblem({ database, since }: Values): string | undefined {
   if (database !== undefined) return "--database cannot be used with --coverage";
   const date = since === undefined ? new Date(0) : orUndefined(() => readDate(since));
-  if (!date) return "--since must be a date (2026-04-19), or a time with a zone (2026-04-19T18:30:00Z)";
+  if (!date) {
+    return "--since must be a date (2026-04-19), or a time with a zone (2026-04-19T18:30:00Z)";
+  }
   const now = new Date();
   if (!isFuture(date.toISOString(), now)) return undefined;
   return `--since must not be more than five minutes in the future: by the clock of this machine, it is ${now.toISOString()}`;
@@ -104,19 +117,29 @@ async function coverAccount(cwd: string, project: Project | undefined, values: V
   const names = named.length === 0 && project ? [selectedStack(project)] : named;
   const [first] = names;
   const own = first === undefined ? environmentOnly(cwd) : readStack(directory, first);
-  const stacks = names.map((name) => readStackState(directory, name, name === first ? own : undefined));
+  const stacks = names.map((name) =>
+    readStackState(directory, name, name === first ? own : undefined),
+  );
   const coverage = await cover(own.settings, [...stacks, ...files], values.since);
-  const report = { ...coverage, notes: [...(own.unread ? [own.unread.message] : []), ...coverage.notes] };
+  const report = {
+    ...coverage,
+    notes: [...(own.unread ? [own.unread.message] : []), ...coverage.notes],
+  };
   return { report, text: coverageText(report), isGood: report.covered };
 }
 
-const marks: Record<Check["state"], string> = { ok: "ok     ", unchecked: "-      ", wrong: "WRONG  " };
+const marks: Record<Check["state"], string> = {
+  ok: "ok     ",
+  unchecked: "-      ",
+  wrong: "WRONG  ",
+};
 
 function asText(checks: readonly Check[]): string {
   const lines = checks.flatMap(({ state, message, fix }) => {
     return [`${marks[state]}${message}`, ...(fix === undefined ? [] : [`       ${fix}`])];
   });
   const count = checks.filter(({ state }) => state === "wrong").length;
-  const summary = count === 0 ? "No problem was found." : `${count} of ${checks.length} checks found a problem.`;
+  const summary =
+    count === 0 ? "No problem was found." : `${count} of ${checks.length} checks found a problem.`;
   return `${[...lines, "", summary].join("\n")}\n`;
 }

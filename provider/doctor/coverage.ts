@@ -1,6 +1,13 @@
-import { RequestError, SettingsError } from "../platform/errors";
-import { queueToken, ownerOf, pluralOf, type SecretKind, type Subject, kinds } from "../platform/secretKind";
-import { PlatformClient } from "../platformClient";
+import { RequestError, SettingsError } from "../domain/errors";
+import {
+  queueToken,
+  ownerOf,
+  pluralOf,
+  type SecretKind,
+  type Subject,
+  kinds,
+} from "../domain/secretKind";
+import { PlatformClient } from "../run/platformClient";
 import { isSameId, orUndefined } from "../records/fields";
 import { clockToleranceMs, readDate } from "../rotation/schedule";
 import { type Settings } from "../settings/settings";
@@ -62,17 +69,31 @@ export interface Unlisted {
 }
 
 /** Compares what the account lists with what stacks rotate. Only reads are sent. */
-export async function cover(settings: Settings, states: readonly StackState[], since?: string): Promise<Coverage> {
+export async function cover(
+  settings: Settings,
+  states: readonly StackState[],
+  since?: string,
+): Promise<Coverage> {
   const client = new PlatformClient(settings);
-  const account = await Promise.all(Object.values<SecretKind>(kinds).map((kind) => listKind(client, kind)));
+  const account = await Promise.all(
+    Object.values<SecretKind>(kinds).map((kind) => listKind(client, kind)),
+  );
   // Names come from elsewhere.
-  const shown = (_: string, value: unknown) => (typeof value === "string" ? client.secrets.redactName(value) : value);
-  return JSON.parse(JSON.stringify(coverageOf(account.flat(), settings, states, since), shown)) as Coverage;
+  const shown = (_: string, value: unknown) =>
+    typeof value === "string" ? client.secrets.redactName(value) : value;
+  return JSON.parse(
+    JSON.stringify(coverageOf(account.flat(), settings, states, since), shown),
+  ) as Coverage;
 }
 
-async function listKind(client: PlatformClient, kind: SecretKind): Promise<ListedSecret[] | Unlisted> {
+async function listKind(
+  client: PlatformClient,
+  kind: SecretKind,
+): Promise<ListedSecret[] | Unlisted> {
   try {
-    if (kind.onlyId === undefined) return (await client.list(kind)).map((record) => secretIn(kind, record));
+    if (kind.onlyId === undefined) {
+      return (await client.list(kind)).map((record) => secretIn(kind, record));
+    }
     await client.operations(kind).read(kind.onlyId);
     return [{ kind, id: kind.onlyId }];
   } catch (error) {
@@ -101,7 +122,9 @@ export function coverageOf(
   states: readonly StackState[],
   since?: string,
 ): Coverage {
-  const read = states.flatMap(({ name, rotated }) => (typeof rotated === "string" ? [] : [{ name, rotated }]));
+  const read = states.flatMap(({ name, rotated }) =>
+    typeof rotated === "string" ? [] : [{ name, rotated }],
+  );
   const all = read.flatMap(({ name, rotated }) =>
     rotated.map((one) => ({ ...one, state: name, account: accountOf(one, settings) })),
   );
@@ -136,7 +159,9 @@ export function coverageOf(
 /** What states know of kinds that could not be listed, each once. */
 function unseen(rotated: readonly Rotated[], unlisted: readonly Unlisted[]): ListedSecret[] {
   const those = rotated.filter(({ kind }) => unlisted.some((one) => one.kind === kind));
-  const firsts = those.filter((one, index) => those.findIndex((other) => isSameSecret(one, other)) === index);
+  const firsts = those.filter(
+    (one, index) => those.findIndex((other) => isSameSecret(one, other)) === index,
+  );
   return firsts.map(({ kind, id }) => ({ kind, id }));
 }
 
@@ -153,7 +178,8 @@ function covered(
   const latest = Date.now() + clockToleranceMs;
   const newest = (...times: readonly (number | undefined)[]) =>
     Math.max(0, ...times.map((time = 0) => (time > latest ? 0 : time))) || undefined;
-  const shown = (time?: number) => (time === undefined ? time : new Date(time).toISOString().replace(/\.\d+/, ""));
+  const shown = (time?: number) =>
+    time === undefined ? time : new Date(time).toISOString().replace(/\.\d+/, "");
   const resets = rotated.map(({ rotatedAt }) => rotatedAt);
   const at = newest(...resets, createdAt);
   return {
@@ -175,15 +201,16 @@ const whyUnknown =
 
 function accountOf({ kind, settings: saved }: RotatedSecret, settings: Settings): Owner {
   if (kind.onlyId !== undefined) return queueOf(saved, settings);
-  return isSameSetting("baseUrl", saved, settings) === false || isSameSetting("username", saved, settings) === false
+  return isSameSetting("baseUrl", saved, settings) === false ||
+    isSameSetting("username", saved, settings) === false
     ? "other"
     : "listed";
 }
 
 /** As `accountOf`, of what every account has under the same id: its queue shows which one it is. */
 function queueOf(saved: Settings, settings: Settings): Owner {
-  const [isUser, isAddress, isToken] = (["queueUserId", "queueUrl", "queueToken"] as const).map((name) =>
-    isSameSetting(name, saved, settings),
+  const [isUser, isAddress, isToken] = (["queueUserId", "queueUrl", "queueToken"] as const).map(
+    (name) => isSameSetting(name, saved, settings),
   );
   if (isUser !== undefined) return isUser ? "listed" : "other";
   if (isAddress === false) return "other";
@@ -192,9 +219,14 @@ function queueOf(saved: Settings, settings: Settings): Owner {
 }
 
 /** Whether a setting is the same; undefined if it is not known. */
-function isSameSetting(name: SettingName, ...settings: readonly [Settings, Settings]): boolean | undefined {
+function isSameSetting(
+  name: SettingName,
+  ...settings: readonly [Settings, Settings]
+): boolean | undefined {
   const [one, other] = settings.map((from) => orUndefined(() => from.get(name)));
-  return one === undefined || other === undefined ? undefined : isSameId(String(one), String(other));
+  return one === undefined || other === undefined
+    ? undefined
+    : isSameId(String(one), String(other));
 }
 
 /** The coverage as a table, with the notes below it. */
@@ -209,31 +241,49 @@ function tableOf({ secrets, since, states }: Coverage): string[] {
     SECRET: ({ kind }) => kind,
     ID: ({ id }) => id,
     NAME: ({ name = "-" }) => name,
-    "LAST ROTATED": ({ rotatedAt, createdAt }) => rotatedAt ?? (createdAt ? `created ${createdAt}` : "unknown"),
-    ...(since !== undefined && { [`SINCE ${since}`]: ({ age = "unknown" }: CoveredSecret) => ages[age] }),
+    "LAST ROTATED": ({ rotatedAt, createdAt }) =>
+      rotatedAt ?? (createdAt ? `created ${createdAt}` : "unknown"),
+    ...(since !== undefined && {
+      [`SINCE ${since}`]: ({ age = "unknown" }: CoveredSecret) => ages[age],
+    }),
     ...(states.length > 0 && {
-      "ROTATED BY": ({ rotatedBy }: CoveredSecret) => listOf(rotatedBy.map((one) => labelOf(one, states.length))),
-      VALUE: ({ rotatedBy }: CoveredSecret) => listOf(rotatedBy.map(({ value }) => value)),
+      "ROTATED BY": ({ rotatedBy }: CoveredSecret) =>
+        uniqueList(rotatedBy.map((one) => labelOf(one, states.length))),
+      VALUE: ({ rotatedBy }: CoveredSecret) => uniqueList(rotatedBy.map(({ value }) => value)),
     }),
   };
-  const rows = [Object.keys(columns), ...secrets.map((secret) => Object.values(columns).map((cell) => cell(secret)))];
-  const widths = Object.keys(columns).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-  const lineOf = (row: string[]) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  ");
+  const rows = [
+    Object.keys(columns),
+    ...secrets.map((secret) => Object.values(columns).map((cell) => cell(secret))),
+  ];
+  const widths = Object.keys(columns).map((_, column) =>
+    Math.max(...rows.map((row) => row[column]?.length ?? 0)),
+  );
+  const lineOf = (row: string[]) =>
+    row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  ");
   return rows.map((row) => lineOf(row).trimEnd());
 }
 
 /** The name of a resource, with that of its stack if there are several. */
-function labelOf({ resource, state }: Pick<RotatedBy, "resource" | "state">, states: number): string {
+function labelOf(
+  { resource, state }: Pick<RotatedBy, "resource" | "state">,
+  states: number,
+): string {
   return states > 1 ? `${resource} in ${state}` : resource;
 }
 
-function listOf(names: readonly string[]): string {
+function uniqueList(names: readonly string[]): string {
   return [...new Set(names)].join(", ") || "-";
 }
 
 function summaryOf({ secrets, isComplete, since }: Coverage): string {
-  const [older, unknown] = ["older", "unknown"].map((age) => secrets.filter((one) => one.age === age).length);
-  const ofAge = since === undefined ? "" : `: ${older} older than ${since}, ${unknown} of unknown age`;
-  const incomplete = isComplete ? "" : " There may be others, because not everything could be listed.";
+  const [older, unknown] = ["older", "unknown"].map(
+    (age) => secrets.filter((one) => one.age === age).length,
+  );
+  const ofAge =
+    since === undefined ? "" : `: ${older} older than ${since}, ${unknown} of unknown age`;
+  const incomplete = isComplete
+    ? ""
+    : " There may be others, because not everything could be listed.";
   return `${secrets.length} secret${secrets.length === 1 ? "" : "s"}${ofAge}.${incomplete}`;
 }

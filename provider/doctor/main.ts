@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { howToInstallNode, unsupportedNode } from "../platform/installedPackage";
+import { howToInstallNode, unsupportedNode } from "../engine/installedPackage";
 import type * as command from "./command";
 
 const problem = unsupportedNode();

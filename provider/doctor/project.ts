@@ -4,7 +4,7 @@ import { dirname, join, resolve } from "node:path";
 import type * as yaml from "yaml";
 import { isObject, orUndefined } from "../records/fields";
 import { Settings } from "../settings/settings";
-import { nameOf } from "../settings/table";
+import { settingKey } from "../settings/table";
 
 /** A Pulumi project, from its `Pulumi.yaml`. */
 export interface Project {
@@ -25,7 +25,9 @@ export interface Project {
  */
 export function findProject(cwd: string): Project | undefined {
   for (let directory = resolve(cwd); ; directory = dirname(directory)) {
-    const path = ["Pulumi.yaml", "Pulumi.yml"].map((name) => join(directory, name)).find((file) => existsSync(file));
+    const path = ["Pulumi.yaml", "Pulumi.yml"]
+      .map((name) => join(directory, name))
+      .find((file) => existsSync(file));
     if (path !== undefined) return readProject(directory, path);
     if (directory === dirname(directory)) return undefined;
   }
@@ -57,7 +59,10 @@ function textOr(byDefault: string, value: unknown): string {
 function readYaml(path: string): Readonly<Record<string, unknown>> {
   const { parse, YAMLError } = require("yaml") as typeof yaml;
   try {
-    const value: unknown = parse(readFileSync(path, "utf8"), { schema: "failsafe", logLevel: "error" });
+    const value: unknown = parse(readFileSync(path, "utf8"), {
+      schema: "failsafe",
+      logLevel: "error",
+    });
     return isObject(value) ? value : {};
   } catch (error) {
     if (!(error instanceof YAMLError)) throw error;
@@ -77,7 +82,11 @@ export interface Stack {
   /** What `pulumi config` prints of its `rekey:` settings, by full name. */
   readonly stored: ReadonlyMap<string, Stored>;
   /** Why that was not read, if it was not. Without a CLI, this is not an error: the environment may have everything. */
-  readonly unread?: { readonly state: "unchecked" | "wrong"; readonly message: string; readonly fix?: string };
+  readonly unread?: {
+    readonly state: "unchecked" | "wrong";
+    readonly message: string;
+    readonly fix?: string;
+  };
   /** The settings as the provider would read them. */
   readonly settings: Settings;
 }
@@ -85,9 +94,12 @@ export interface Stack {
 /** Reads the settings of a stack. Secrets stay in this process. @param directory where Pulumi looks for its project */
 export function readStack(directory: string, name: string): Stack {
   const printed = runPulumi(directory, "config", "--json", "--show-secrets", "--stack", name);
-  const read = "text" in printed ? orUndefined(() => JSON.parse(printed.text) as Record<string, Stored>) : undefined;
+  const read =
+    "text" in printed
+      ? orUndefined(() => JSON.parse(printed.text) as Record<string, Stored>)
+      : undefined;
   const stored = new Map(Object.entries(read ?? {}).filter(([key]) => key.startsWith("rekey:")));
-  const settings = new Settings((setting) => stored.get(nameOf(setting))?.value, process.env);
+  const settings = new Settings((setting) => stored.get(settingKey(setting))?.value, process.env);
   if (read !== undefined) return { name, stored, settings };
   const why = "error" in printed ? printed.error : "the pulumi CLI printed no JSON";
   const message = `The stack's configuration was not read: ${why}. Only the environment was read.`;
@@ -127,7 +139,9 @@ export function runPulumi(
     // The state of a large stack has megabytes.
     maxBuffer: Infinity,
   });
-  if (error) return { error: (error as NodeJS.ErrnoException).code === "ENOENT" ? noCli : error.message };
+  if (error) {
+    return { error: (error as NodeJS.ErrnoException).code === "ENOENT" ? noCli : error.message };
+  }
   if (status === 0) return { text: stdout };
   // Only the first line: the lines after it may show parts of the settings file, and so a secret in plain text.
   return { error: /^error: (.*?)[.:]?$/m.exec(stderr)?.[1] ?? `it ended with exit code ${status}` };

@@ -1,10 +1,16 @@
 import { readFileSync } from "node:fs";
 import { isDefaultProvider } from "../engine/plugin/config";
-import { type SecretKind, type Subject, databasePassword, kinds, type RotationType } from "../platform/secretKind";
+import {
+  type SecretKind,
+  type Subject,
+  databasePassword,
+  kinds,
+  type RotationType,
+} from "../domain/secretKind";
 import { isObject, orUndefined } from "../records/fields";
-import { isSecret } from "../records/properties";
+import { isSecret } from "../pulumi/values";
 import { environmentOfProvider, type Lookup, Settings } from "../settings/settings";
-import { nameOf } from "../settings/table";
+import { settingKey } from "../settings/table";
 import { runPulumi, type Stack } from "./project";
 
 type Values = Readonly<Record<string, unknown>>;
@@ -38,9 +44,14 @@ export interface StackState {
  */
 export function readStackState(directory: string, name: string, own?: Stack): StackState {
   const printed = runPulumi(directory, "stack", "export", "--stack", name);
-  if ("error" in printed) return { name, rotated: `The state of ${name} was not read: ${printed.error}.` };
+  if ("error" in printed) {
+    return { name, rotated: `The state of ${name} was not read: ${printed.error}.` };
+  }
   const rotated = rotatedIn(printed.text, own);
-  return { name, rotated: rotated ?? `The state of ${name} was not read: the pulumi CLI printed no state.` };
+  return {
+    name,
+    rotated: rotated ?? `The state of ${name} was not read: the pulumi CLI printed no state.`,
+  };
 }
 
 /** Reads a file that `pulumi stack export` has written. @throws Error if it is none, without showing a part of it */
@@ -53,7 +64,9 @@ export function readStateFile(file: string): StackState {
   }
   const rotated = rotatedIn(text);
   if (rotated === undefined) {
-    throw new Error(`--state ${file} is not an exported state: \`pulumi stack export --file ${file}\` writes one`);
+    throw new Error(
+      `--state ${file} is not an exported state: \`pulumi stack export --file ${file}\` writes one`,
+    );
   }
   return { name: file, rotated };
 }
@@ -93,7 +106,12 @@ function secretsOf(saved: Values, settings: Settings): RotatedSecret[] {
   const [, type = ""] = typeName.exec(String(saved["type"])) ?? [];
   const name = String(saved["urn"]).split("::").slice(3).join("::");
   const outputs = objectOf(saved["outputs"]);
-  const secretOf = (kind: SecretKind, id: unknown, state: Values, value: SavedValue): RotatedSecret => ({
+  const secretOf = (
+    kind: SecretKind,
+    id: unknown,
+    state: Values,
+    value: SavedValue,
+  ): RotatedSecret => ({
     kind,
     id: String(id),
     resource: `${type} ${JSON.stringify(name)}`,
@@ -107,13 +125,22 @@ function secretsOf(saved: Values, settings: Settings): RotatedSecret[] {
     const isSaved = objectOf(saved["inputs"])["saveCredentials"] !== false;
     return Object.entries(objectOf(outputs["states"])).map(([database, state]) => {
       const { databaseId, ...values } = objectOf(state);
-      return secretOf(databasePassword, databaseId, values, `${savedValue(isSaved, files[database])} (declared)`);
+      return secretOf(
+        databasePassword,
+        databaseId,
+        values,
+        `${savedValue(isSaved, files[database])} (declared)`,
+      );
     });
   }
   if (!Object.hasOwn(kinds, type)) return [];
   const kind = kinds[type as RotationType];
-  const isSaved = Object.values(kind.table.credentials).some((credential) => (outputs[credential] ?? null) !== null);
-  return [secretOf(kind, saved["id"], outputs, savedValue(isSaved, outputs["encryptedCredentials"]))];
+  const isSaved = Object.values(kind.table.credentials).some(
+    (credential) => (outputs[credential] ?? null) !== null,
+  );
+  return [
+    secretOf(kind, saved["id"], outputs, savedValue(isSaved, outputs["encryptedCredentials"])),
+  ];
 }
 
 function savedValue(isSaved: boolean, file: unknown) {
@@ -125,18 +152,24 @@ function savedValue(isSaved: boolean, file: unknown) {
 function settingsIn({ urn, type, inputs }: Values, own: Stack | undefined): Settings {
   const args = objectOf(inputs);
   const saved = (name: string) => args[`rekey:${name}`] ?? args[name];
-  const plain: Lookup = (name) => textIn(saved(name));
+  const plain: Lookup = (name) => stringIn(saved(name));
   if (own === undefined) return new Settings(plain);
-  if (type === "pulumi:providers:pulumi-nodejs" || isDefaultProvider(String(urn), args["version"])) {
+  if (
+    type === "pulumi:providers:pulumi-nodejs" ||
+    isDefaultProvider(String(urn), args["version"])
+  ) {
     // What is secret, or comes from the environment, is taken to be the same as now.
-    return new Settings((name) => plain(name) ?? own.stored.get(nameOf(name))?.value, process.env);
+    return new Settings(
+      (name) => plain(name) ?? own.stored.get(settingKey(name))?.value,
+      process.env,
+    );
   }
   // A secret one is set, too.
   const written: Lookup = (name) => plain(name) ?? (saved(name) === undefined ? undefined : "");
   return new Settings(plain, environmentOfProvider(written, process.env));
 }
 
-function textIn(value: unknown): string | undefined {
+function stringIn(value: unknown): string | undefined {
   return typeof value === "string" ? value : undefined;
 }
 

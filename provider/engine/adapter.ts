@@ -1,5 +1,5 @@
-import { RekeyError, StateError, withCode } from "../platform/errors";
-import { engineMessage, type Properties } from "../records/properties";
+import { RekeyError, StateError, withCode } from "../domain/errors";
+import { engineMessage, type Properties } from "../pulumi/values";
 import {
   type AnyResource,
   type Imported,
@@ -8,8 +8,8 @@ import {
   type Planned,
   type Result,
   schemaProblems,
-} from "../resource";
-import { type Run } from "../run";
+} from "../resource/resource";
+import { type Run } from "../run/run";
 
 /** What the engine saved of a resource. */
 export interface Saved {
@@ -55,7 +55,10 @@ export class ResourceHandler {
       const owner = owners.get(subject) ?? urn;
       owners.set(subject, owner);
       if (owner === urn) return [];
-      return withCode(`${subject} already belongs to ${owner}: ${why} Nothing was sent for it.`, code);
+      return withCode(
+        `${subject} already belongs to ${owner}: ${why} Nothing was sent for it.`,
+        code,
+      );
     });
   }
 
@@ -72,7 +75,10 @@ export class ResourceHandler {
   }
 
   /** Creates if nothing is saved, else updates. No error has secrets that became known since it was made. */
-  async apply(saved: Saved | undefined, inputs: Properties): Promise<Result<Properties> & { readonly id: string }> {
+  async apply(
+    saved: Saved | undefined,
+    inputs: Properties,
+  ): Promise<Result<Properties> & { readonly id: string }> {
     const { resource, run } = this;
     try {
       const before = this.#outputsOf(saved);
@@ -90,7 +96,10 @@ export class ResourceHandler {
   /** Reads what may have been changed elsewhere. */
   async refresh(saved: Saved): Promise<Result<Properties>> {
     const outputs = this.#outputsOf(saved) ?? {};
-    return ((await this.resource.refresh?.(outputs, this.run)) ?? { outputs, notices: [] }) as Result<Properties>;
+    return ((await this.resource.refresh?.(outputs, this.run)) ?? {
+      outputs,
+      notices: [],
+    }) as Result<Properties>;
   }
 
   /** Removes what the resource has set at the platform. */
@@ -101,7 +110,9 @@ export class ResourceHandler {
   /** What an import saves. */
   async import(id: string): Promise<Imported<Properties, Properties>> {
     const { resource, run } = this;
-    if (resource.import) return (await resource.import(id, run)) as Imported<Properties, Properties>;
+    if (resource.import) {
+      return (await resource.import(id, run)) as Imported<Properties, Properties>;
+    }
     const text =
       "The resource cannot be imported or read: the platform has nothing to import. Nothing was sent. Remove the option `import` or `id`, then run again.";
     throw new RekeyError("REKEY_IMPORT_UNSUPPORTED", text, "not sent");
@@ -111,7 +122,8 @@ export class ResourceHandler {
   #inSavedSpelling(saved: Saved | undefined, inputs: Properties): Properties {
     const { idInput, isSameId } = this.resource;
     const given = inputs[idInput];
-    const isSame = saved !== undefined && typeof given === "string" && isSameId?.(saved.id, given) === true;
+    const isSame =
+      saved !== undefined && typeof given === "string" && isSameId?.(saved.id, given) === true;
     return isSame ? { ...inputs, [idInput]: saved.id } : inputs;
   }
 
@@ -157,7 +169,9 @@ export function fitsInError(outputs: Properties): boolean {
 }
 
 /** A call of which any failure reaches the engine as an error that it can show. */
-export function reporting<A extends unknown[], T>(call: (...args: A) => T | Promise<T>): (...args: A) => Promise<T> {
+export function reporting<A extends unknown[], T>(
+  call: (...args: A) => T | Promise<T>,
+): (...args: A) => Promise<T> {
   return async (...args) => {
     try {
       return await call(...args);
@@ -171,5 +185,8 @@ export function reporting<A extends unknown[], T>(call: (...args: A) => T | Prom
 }
 
 function internalError(message: string): string {
-  return withCode(`pulumi-rekey failed unexpectedly: ${message}. This is a bug: please report it.`, "REKEY_INTERNAL");
+  return withCode(
+    `pulumi-rekey failed unexpectedly: ${message}. This is a bug: please report it.`,
+    "REKEY_INTERNAL",
+  );
 }

@@ -1,12 +1,12 @@
 import "./requireNode";
 import type * as dynamic from "@pulumi/pulumi/dynamic";
-import { RekeyError } from "../platform/errors";
-import { oldestPulumi } from "../platform/installedPackage";
-import { type Properties, wrap } from "../records/properties";
-import { type AnyResource, type Notice, secretOutputsOf } from "../resource";
-import { type Run, startRun } from "../run";
+import { RekeyError } from "../domain/errors";
+import { oldestPulumi } from "./installedPackage";
+import { type Properties, wrap } from "../pulumi/values";
+import { type AnyResource, type Notice, secretOutputsOf } from "../resource/resource";
+import { type Run, startRun } from "../run/run";
 import { Settings } from "../settings/settings";
-import { nameOf } from "../settings/table";
+import { settingKey } from "../settings/table";
 import { InitError, reporting, ResourceHandler, type Saved } from "./adapter";
 import { endWhenIdle, engineAddress, EngineWatch, ignoreUnreadOutput } from "./liveness";
 import { type ResourceType, resources } from "./resources";
@@ -16,7 +16,9 @@ type Provider = Required<dynamic.ResourceProvider<Properties, Properties>>;
 type ProviderName = Uncapitalize<ResourceType>;
 
 /** The providers of all dynamic resources, by type. They share one run, which the first call of `configure` starts. */
-export function createProviders(start: (settings: Settings) => Run): Record<ProviderName, Provider> {
+export function createProviders(
+  start: (settings: Settings) => Run,
+): Record<ProviderName, Provider> {
   let run: Run | undefined;
 
   function started(): Run {
@@ -27,7 +29,9 @@ export function createProviders(start: (settings: Settings) => Run): Record<Prov
   }
 
   function show(notices: readonly Notice[]): void {
-    for (const { text, isWarning } of notices) started().options.log(isWarning ? `warning: ${text}` : text);
+    for (const { text, isWarning } of notices) {
+      started().options.log(isWarning ? `warning: ${text}` : text);
+    }
   }
 
   function providerOf(resource: AnyResource): Provider {
@@ -47,7 +51,7 @@ export function createProviders(start: (settings: Settings) => Run): Record<Prov
     return {
       // Takes effect synchronously: another call may arrive before this one is awaited.
       configure: reportingOnce(({ config }) => {
-        run ??= start(new Settings((name) => config.get(nameOf(name)), process.env));
+        run ??= start(new Settings((name) => config.get(settingKey(name)), process.env));
       }),
       check: reportingOnce((olds, news) => {
         const { __provider, ...inputs } = news;
@@ -85,7 +89,9 @@ export function createProviders(start: (settings: Settings) => Run): Record<Prov
  * A call as `reporting`. The engine shows its error; Pulumi's host prints it, too, as `${error}: ${error.stack}`. Of an
  * error for the user, only a pointer is left there.
  */
-function reportingOnce<A extends unknown[], T>(call: (...args: A) => T | Promise<T>): (...args: A) => Promise<T> {
+function reportingOnce<A extends unknown[], T>(
+  call: (...args: A) => T | Promise<T>,
+): (...args: A) => Promise<T> {
   const reported = reporting(call);
   return async (...args) => {
     try {
@@ -120,5 +126,8 @@ export const {
     endWhenIdle();
   };
   const watch = address === undefined ? undefined : new EngineWatch(address, onGone);
-  return startRun(settings, { requireEngine: watch && ((facts) => watch.requireEngine(facts)), end: runEnd.signal });
+  return startRun(settings, {
+    requireEngine: watch && ((facts) => watch.requireEngine(facts)),
+    end: runEnd.signal,
+  });
 });

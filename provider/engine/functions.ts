@@ -1,10 +1,10 @@
 import { SharedReads } from "../flowControl/sharedReads";
-import { InputError } from "../platform/errors";
-import { databasePassword } from "../platform/secretKind";
+import { InputError } from "../domain/errors";
+import { databasePassword } from "../domain/secretKind";
 import { isObject, kindOf } from "../records/fields";
-import { type Properties } from "../records/properties";
-import { schemaProblems, type TableOf } from "../resource";
-import { type Platform } from "../run";
+import { type Properties } from "../pulumi/values";
+import { schemaProblems, type TableOf } from "../resource/resource";
+import { type Platform } from "../run/run";
 
 type Reads = Pick<Platform, "list" | "flowControl">;
 
@@ -23,7 +23,10 @@ export const functions: Readonly<Record<string, ReadingFunction>> = {
     read: async (platform) => ({ databases: await platform.list(databasePassword) }),
   },
   getFlowControlKey: {
-    inputs: ({ pathPart }) => ({ required: ["flowControlKey"], schemas: { flowControlKey: pathPart } }),
+    inputs: ({ pathPart }) => ({
+      required: ["flowControlKey"],
+      schemas: { flowControlKey: pathPart },
+    }),
     read: (platform, { flowControlKey }) => readsOf(platform).get(flowControlKey as string),
   },
   getFlowControlKeys: {
@@ -32,7 +35,10 @@ export const functions: Readonly<Record<string, ReadingFunction>> = {
       keys: await readsOf(platform).list((search as string | null) ?? undefined),
     }),
   },
-  getGlobalParallelism: { inputs: noInputs, read: (platform) => readsOf(platform).globalParallelism() },
+  getGlobalParallelism: {
+    inputs: noInputs,
+    read: (platform) => readsOf(platform).globalParallelism(),
+  },
 };
 
 /** The reads that functions share their requests with. */
@@ -45,11 +51,19 @@ function readsOf(platform: Reads): SharedReads {
 }
 
 /** @throws InputError for a function or an argument that does not exist or cannot be used */
-export async function callFunction(name: string, platform: Reads, args: Properties): Promise<object> {
+export async function callFunction(
+  name: string,
+  platform: Reads,
+  args: Properties,
+): Promise<object> {
   const found = Object.hasOwn(functions, name) ? functions[name] : undefined;
-  if (found === undefined) throw new InputError(name, "is not a function of this version of pulumi-rekey");
+  if (found === undefined) {
+    throw new InputError(name, "is not a function of this version of pulumi-rekey");
+  }
   // A program in JavaScript may call it with anything.
-  if (!isObject(args)) throw new InputError("its arguments", `must be an object, not ${kindOf(args)}`);
+  if (!isObject(args)) {
+    throw new InputError("its arguments", `must be an object, not ${kindOf(args)}`);
+  }
   const [wrong] = schemaProblems(found.inputs, args);
   if (wrong) throw new InputError(wrong.property, wrong.problem);
   return found.read(platform, args);

@@ -1,7 +1,7 @@
 import { type ClientHttp2Session, connect } from "node:http2";
 import { Server } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { RequestError, type RequestFacts } from "../platform/errors";
+import { RequestError, type RequestFacts } from "../domain/errors";
 
 /** Milliseconds to wait for the engine's response: it runs on this machine. */
 const timeoutMs = 5_000;
@@ -44,7 +44,7 @@ export class EngineWatch {
 
   /** @param onGone called once the engine has closed its connection and does not respond on a new one */
   constructor(address: string, onGone: () => void) {
-    this.#session = openSession(address);
+    this.#session = connectToEngine(address);
     void untilGone(address, this.#session).then(onGone);
   }
 
@@ -75,7 +75,7 @@ export class EngineWatch {
   }
 }
 
-function openSession(address: string): ClientHttp2Session {
+function connectToEngine(address: string): ClientHttp2Session {
   // The next call sees whether the session failed.
   const session = connect(`http://${address}`).on("error", () => undefined);
   session.unref();
@@ -88,7 +88,7 @@ async function untilGone(address: string, session: ClientHttp2Session): Promise<
   do {
     await closed;
     await sleep(reconnectMs);
-    session = openSession(address);
+    session = connectToEngine(address);
     closed = closeOf(session);
   } while (await isGrpcServer(session));
   session.destroy();
@@ -134,12 +134,16 @@ export function endWhenIdle(): void {
  */
 export function ignoreUnreadOutput(): void {
   // Once, although a process may have many runs.
-  for (const stream of [process.stdout, process.stderr]) stream.off("error", ignore).on("error", ignore);
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.off("error", ignore).on("error", ignore);
+  }
 }
 
 const ignore = (): void => undefined;
 
 /** The engine's address, the last argument of the host process, after switches for logs; undefined outside a host. */
 export function engineAddress(): string | undefined {
-  return process.argv.slice(-1).find((argument) => /^(\[[0-9a-fA-F:]+\]|[\w.-]+):\d+$/.test(argument));
+  return process.argv
+    .slice(-1)
+    .find((argument) => /^(\[[0-9a-fA-F:]+\]|[\w.-]+):\d+$/.test(argument));
 }

@@ -1,10 +1,14 @@
-import { RekeyError } from "../platform/errors";
-import { howToInstallNode, unsupportedNode } from "../platform/installedPackage";
+import { RekeyError } from "../domain/errors";
+import { howToInstallNode, unsupportedNode } from "./installedPackage";
 
 // Entries import this file before any other: an older Node cannot load or run the rest.
 const problem = unsupportedNode();
 if (problem !== undefined) {
-  const error = new RekeyError("REKEY_NODE_TOO_OLD", `${problem}. Nothing was sent. ${howToInstallNode}`, "not sent");
+  const error = new RekeyError(
+    "REKEY_NODE_TOO_OLD",
+    `${problem}. Nothing was sent. ${howToInstallNode}`,
+    "not sent",
+  );
   // Pulumi ends the program with the message alone.
   throw Object.defineProperty(error, "__pulumiRunError", { value: true });
 }

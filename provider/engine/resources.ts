@@ -1,15 +1,15 @@
 import { flowControlLimits } from "../flowControl/flowControlLimits";
 import { flowControlReset } from "../flowControl/flowControlReset";
-import { InputError } from "../platform/errors";
-import { type AnyResource } from "../resource";
+import { InputError } from "../domain/errors";
+import { type AnyResource } from "../resource/resource";
 import { passwordRotationFleet } from "../rotation/fleet";
-import { kinds, type RotationType } from "../platform/secretKind";
+import { kinds, type RotationType } from "../domain/secretKind";
 import { rotationOf } from "../rotation/rotation";
 import { credentialVerification } from "../verification/credentialVerification";
 
-const rotations = Object.fromEntries(Object.entries(kinds).map(([type, kind]) => [type, rotationOf(kind)])) as Readonly<
-  Record<RotationType, AnyResource>
->;
+const rotations = Object.fromEntries(
+  Object.entries(kinds).map(([type, kind]) => [type, rotationOf(kind)]),
+) as Readonly<Record<RotationType, AnyResource>>;
 
 /** Every resource, by the name of its type. */
 export const resources = {
@@ -25,6 +25,8 @@ export type ResourceType = keyof typeof resources;
 export function resourceOf(type: string): AnyResource {
   const all: Readonly<Record<string, AnyResource>> = resources;
   const resource = Object.hasOwn(all, type) ? all[type] : undefined;
-  if (resource === undefined) throw new InputError(type, "is not a resource of this version of pulumi-rekey");
+  if (resource === undefined) {
+    throw new InputError(type, "is not a resource of this version of pulumi-rekey");
+  }
   return resource;
 }

@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
-import { NotShownError, RekeyError, RequestError } from "../platform/errors";
+import { NotShownError, RekeyError, RequestError } from "../domain/errors";
 import { type KeyOperation } from "../platform/flowControl";
-import { poll, type Run } from "../run";
+import { poll } from "../run/poll";
+import { type Run } from "../run/run";
 import {
   type Imported,
   type InputProblem,
@@ -10,13 +11,21 @@ import {
   type Resource,
   type Result,
   type Schemas,
-} from "../resource";
+} from "../resource/resource";
 import { isSet } from "../records/fields";
-import { isUnknown } from "../records/properties";
+import { isUnknown } from "../pulumi/values";
 import { savedKeyAdvice } from "../rotation/messages";
 import { readInterval } from "../rotation/schedule";
-import { keyProblems, nameOf } from "./flowControlReset";
-import { after, consequencesOf, describe, type Limits, operationsFor, type Shown, shownBy } from "./limitOperations";
+import { keyProblems, keyTitle } from "./flowControlReset";
+import {
+  after,
+  consequencesOf,
+  describe,
+  type Limits,
+  operationsFor,
+  type Shown,
+  shownBy,
+} from "./limitOperations";
 
 /** What a FlowControlLimits saves: what the platform shows, and what is declared. */
 export interface FlowControlLimitsOutputs extends Shown {
@@ -55,7 +64,7 @@ export const flowControlLimits: Resource<FlowControlLimitsInputs, FlowControlLim
       paused: schemas.flag,
     },
   }),
-  check,
+  check: limitProblems,
   claims: ({ flowControlKey }) => {
     const subject = `flow-control key ${JSON.stringify(flowControlKey)}`;
     const why = "each `up` would replace the limits of the other. Remove one of them.";
@@ -82,7 +91,7 @@ function periodInput({ z, expected, attempt }: Schemas) {
     .superRefine(attempt(requireUsable));
 }
 
-function check(inputs: FlowControlLimitsInputs, run: Run): InputProblem[] {
+function limitProblems(inputs: FlowControlLimitsInputs, run: Run): InputProblem[] {
   const { flowControlKey, parallelism, rate, period, paused } = inputs;
   const problems = keyProblems(flowControlKey, run);
   if (isSet(period) && !isSet(rate)) problems.push({ property: "period", problem: "needs a rate" });
@@ -99,22 +108,33 @@ function declaredLimits(run: Run): Map<string, Limits> {
   return run.shared.declaredLimits;
 }
 
-function plan(saved: FlowControlLimitsOutputs | undefined, inputs: FlowControlLimitsInputs, run: Run): Planned {
+function plan(
+  saved: FlowControlLimitsOutputs | undefined,
+  inputs: FlowControlLimitsInputs,
+  run: Run,
+): Planned {
   if (isUnknown(inputs)) return { changes: true, notices: [] };
   const declared = declaredIn(inputs);
   declaredLimits(run).set(inputs.flowControlKey, declared);
   if (saved === undefined) return { changes: true, notices: run.settingsWarning("queue") };
   const { flowControlKey, declared: former } = saved;
   const operations = operationsFor([saved], former, declared);
-  if (operations.length === 0 && isDeepStrictEqual(former, declared)) return { changes: false, notices: [] };
+  if (operations.length === 0 && isDeepStrictEqual(former, declared)) {
+    return { changes: false, notices: [] };
+  }
   const isLeftPaused = saved.paused && former.paused !== undefined && declared.paused === undefined;
   const lines = [
     ...(operations.length > 0 ? [describe(operations, saved)] : []),
     ...(isLeftPaused ? ["stays paused, because paused is no longer declared"] : []),
   ];
-  const counters = operations.some(({ action }) => action === "pin") ? " A pin resets the counters of the key." : "";
-  const text = `${nameOf(flowControlKey)}: ${lines.join(", ")}.${counters}`;
-  return { changes: true, notices: [...(lines.length > 0 ? [{ text }] : []), ...run.settingsWarning("queue")] };
+  const counters = operations.some(({ action }) => action === "pin")
+    ? " A pin resets the counters of the key."
+    : "";
+  const text = `${keyTitle(flowControlKey)}: ${lines.join(", ")}.${counters}`;
+  return {
+    changes: true,
+    notices: [...(lines.length > 0 ? [{ text }] : []), ...run.settingsWarning("queue")],
+  };
 }
 
 /**
@@ -131,10 +151,11 @@ async function apply(
   declaredLimits(run).set(flowControlKey, declared);
   const before = shownBy(await run.platform.flowControl.get(flowControlKey));
   const former = saved?.declared ?? {};
-  const missingIn = (shown: Shown) => operationsFor(saved ? [shown, saved] : [shown], former, declared);
+  const missingIn = (shown: Shown) =>
+    operationsFor(saved ? [shown, saved] : [shown], former, declared);
   const { shown, failure } = await send(flowControlKey, run, before, missingIn);
   const left = failure ? [] : operationsFor([shown], {}, declared);
-  const text = `${nameOf(flowControlKey)} differs from the saved state. No preview has announced that, so the next \`up\` changes it: ${describe(left, shown)}. To keep it as it is, change the program.`;
+  const text = `${keyTitle(flowControlKey)} differs from the saved state. No preview has announced that, so the next \`up\` changes it: ${describe(left, shown)}. To keep it as it is, change the program.`;
   const notices = left.length > 0 ? [{ text, isWarning: true }] : [];
   // After a failure, what may have been sent is owned, and so is what is not unpinned yet.
   const owned = failure ? { ...former, ...declared } : declared;
@@ -171,9 +192,16 @@ async function send(
     const why = `does not show it in time: ${describe(missing, shown)}`;
     return { shown, failure: new NotShownError(flowControlKey, why) };
   } catch (error) {
-    if (!(error instanceof RekeyError) || (done.length === 0 && error.delivery !== "maybe applied")) throw error;
+    if (
+      !(error instanceof RekeyError) ||
+      (done.length === 0 && error.delivery !== "maybe applied")
+    ) {
+      throw error;
+    }
     const shown = done.reduce(after, before);
-    if (done.length < operations.length || !(error instanceof RequestError)) return { shown, failure: error };
+    if (done.length < operations.length || !(error instanceof RequestError)) {
+      return { shown, failure: error };
+    }
     const why = `the key could not be read: ${error.happened} (${error.method} ${error.url})`;
     return { shown, failure: new NotShownError(flowControlKey, why) };
   }
@@ -189,11 +217,16 @@ function declaredIn({ parallelism, rate, period, paused }: FlowControlLimitsInpu
 
 /** @param period seconds, or a duration that was checked */
 function secondsOf(period: number | string): number {
-  return typeof period === "number" ? period : readInterval(period, { orShort: true }).as("seconds");
+  return typeof period === "number"
+    ? period
+    : readInterval(period, { orShort: true }).as("seconds");
 }
 
 /** A key that the platform does not know has no limits: no message was ever sent. */
-async function refresh(saved: FlowControlLimitsOutputs, run: Run): Promise<Result<FlowControlLimitsOutputs>> {
+async function refresh(
+  saved: FlowControlLimitsOutputs,
+  run: Run,
+): Promise<Result<FlowControlLimitsOutputs>> {
   const { flowControlKey, declared } = saved;
   try {
     const shown = shownBy(await run.platform.flowControl.get(flowControlKey));
@@ -213,7 +246,11 @@ async function importLimits(
   const shown = shownBy(await run.platform.flowControl.get(flowControlKey));
   const inputs = { flowControlKey, ...shown };
   const declared = declaredIn(inputs);
-  return { inputs, outputs: { flowControlKey, ...declared, paused: shown.paused, declared }, notices: [] };
+  return {
+    inputs,
+    outputs: { flowControlKey, ...declared, paused: shown.paused, declared },
+    notices: [],
+  };
 }
 
 async function remove(saved: FlowControlLimitsOutputs, run: Run): Promise<Notice[]> {
@@ -221,7 +258,11 @@ async function remove(saved: FlowControlLimitsOutputs, run: Run): Promise<Notice
     return await unpin(saved, run);
   } catch (error) {
     if (!(error instanceof RekeyError)) throw error;
-    throw new RekeyError(error.code, error.text + savedKeyAdvice("queue", error, "destroy"), error.delivery);
+    throw new RekeyError(
+      error.code,
+      error.text + savedKeyAdvice("queue", error, "destroy"),
+      error.delivery,
+    );
   }
 }
 
@@ -229,11 +270,13 @@ async function remove(saved: FlowControlLimitsOutputs, run: Run): Promise<Notice
 async function unpin(saved: FlowControlLimitsOutputs, run: Run): Promise<Notice[]> {
   const { flowControlKey, declared } = saved;
   const { flowControl } = run.platform;
-  const name = nameOf(flowControlKey);
+  const name = keyTitle(flowControlKey);
   // After a rename or a replacement, the engine removes the former resource last: what the program declares stays.
   const kept = declaredLimits(run).get(flowControlKey);
   const shown = shownBy(await flowControl.get(flowControlKey));
-  const operation = operationsFor([shown], declared, kept ?? {}).find(({ action }) => action === "unpin");
+  const operation = operationsFor([shown], declared, kept ?? {}).find(
+    ({ action }) => action === "unpin",
+  );
   if (operation) await flowControl.change(flowControlKey, operation, consequencesOf([]));
   if (kept) return [{ text: `${name} keeps its limits: the program still declares them.` }];
   const notices = operation ? [{ text: `${name}: ${unpinnedIn(operation)}` }] : [];

@@ -1,8 +1,8 @@
 import { type FlowControlKey } from "../records/flowControl";
 import { newSalt, isNoTrigger, type Trigger, triggerMark } from "../rotation/marks";
-import { type InputProblem, type Planned, type Resource, type Result } from "../resource";
-import { isUnknown } from "../records/properties";
-import { type Run } from "../run";
+import { type InputProblem, type Planned, type Resource, type Result } from "../resource/resource";
+import { isUnknown } from "../pulumi/values";
+import { type Run } from "../run/run";
 
 /** What a FlowControlReset saves. */
 export interface FlowControlResetOutputs {
@@ -41,29 +41,46 @@ export const flowControlReset: Resource<FlowControlResetInputs, FlowControlReset
 };
 
 /** A key at the beginning of a message. */
-export function nameOf(flowControlKey: string): string {
+export function keyTitle(flowControlKey: string): string {
   return `Flow-control key ${JSON.stringify(flowControlKey)}`;
 }
 
 /** Refuses a key that the platform does not accept, so that a preview shows it. */
 export function keyProblems(flowControlKey: string, run: Run): InputProblem[] {
   const accepted = run.options.settings.preset?.flowControlKey;
-  if (accepted === undefined || isUnknown(flowControlKey) || accepted.pattern.test(flowControlKey)) return [];
+  if (
+    accepted === undefined ||
+    isUnknown(flowControlKey) ||
+    accepted.pattern.test(flowControlKey)
+  ) {
+    return [];
+  }
   const problem = `must contain ${accepted.of} only: the platform accepts no others`;
   return [{ property: "flowControlKey", problem }];
 }
 
-function plan(saved: FlowControlResetOutputs | undefined, inputs: FlowControlResetInputs, run: Run): Planned {
-  if (saved && !isUnknown(inputs) && !needsReset(saved, inputs)) return { changes: false, notices: [] };
+function plan(
+  saved: FlowControlResetOutputs | undefined,
+  inputs: FlowControlResetInputs,
+  run: Run,
+): Planned {
+  if (saved && !isUnknown(inputs) && !needsReset(saved, inputs)) {
+    return { changes: false, notices: [] };
+  }
   const notices = run.settingsWarning("queue");
   if (!saved && inputs.initialReset === false) return { changes: true, notices };
-  return { changes: true, notices: [{ text: announcedReset(inputs, saved === undefined) }, ...notices] };
+  return {
+    changes: true,
+    notices: [{ text: announcedReset(inputs, saved === undefined) }, ...notices],
+  };
 }
 
 /** What an `up` resets, and why. */
 function announcedReset(inputs: FlowControlResetInputs, isNew: boolean): string {
   const { flowControlKey, version, triggers, initialReset } = inputs;
-  const key = isUnknown(flowControlKey) ? "a flow-control key" : `flow-control key ${JSON.stringify(flowControlKey)}`;
+  const key = isUnknown(flowControlKey)
+    ? "a flow-control key"
+    : `flow-control key ${JSON.stringify(flowControlKey)}`;
   const deciding = Object.entries(isNew ? { initialReset } : { flowControlKey, version, triggers });
   const unknown = deciding.flatMap(([name, value]) => (isUnknown(value) ? [name] : []));
   if (unknown.length > 0) {
@@ -79,7 +96,10 @@ function announcedReset(inputs: FlowControlResetInputs, isNew: boolean): string 
 /**
  * Whether the trigger of a saved resource has changed. A damaged mark counts as changed: one more reset does no harm.
  */
-function needsReset({ appliedTrigger }: Pick<FlowControlResetOutputs, "appliedTrigger">, desired: Trigger): boolean {
+function needsReset(
+  { appliedTrigger }: Pick<FlowControlResetOutputs, "appliedTrigger">,
+  desired: Trigger,
+): boolean {
   const [salt = ""] = String(appliedTrigger).split(".");
   return !isNoTrigger(desired) && appliedTrigger !== appliedOf(desired, salt);
 }
@@ -108,7 +128,7 @@ async function apply(
   const after = await read();
   const resetCount = (saved?.resetCount ?? 0) + 1;
   return {
-    notices: [{ text: `${nameOf(flowControlKey)} was reset by \`${action}\`.` }],
+    notices: [{ text: `${keyTitle(flowControlKey)} was reset by \`${action}\`.` }],
     outputs: { flowControlKey, before, after, resetAt, resetCount, appliedTrigger },
   };
 }

@@ -1,4 +1,4 @@
-import { type RequestFacts } from "../platform/errors";
+import { type RequestFacts } from "../domain/errors";
 import { type KeyOperation } from "../platform/flowControl";
 import { type FlowControlKey } from "../records/flowControl";
 
@@ -15,7 +15,12 @@ export interface Shown extends Limits {
   readonly paused: boolean;
 }
 
-export function shownBy({ isPinnedParallelism, isPinnedRate, isPaused = false, ...key }: FlowControlKey): Shown {
+export function shownBy({
+  isPinnedParallelism,
+  isPinnedRate,
+  isPaused = false,
+  ...key
+}: FlowControlKey): Shown {
   const { parallelismMax = 0, rateMax = 0, ratePeriod = 1 } = key;
   return {
     ...(isPinnedParallelism && { parallelism: parallelismMax }),
@@ -30,13 +35,19 @@ export function shownBy({ isPinnedParallelism, isPinnedRate, isPaused = false, .
  *
  * @param views what the platform shows, and what is saved: only what is missing in all of them is sent
  */
-export function operationsFor(views: readonly Shown[], former: Limits, declared: Limits): KeyOperation[] {
+export function operationsFor(
+  views: readonly Shown[],
+  former: Limits,
+  declared: Limits,
+): KeyOperation[] {
   const { parallelism, rate, period, paused } = declared;
   const isMissing = (...names: (keyof Limits)[]) =>
     views.every((shown) => names.some((name) => shown[name] !== declared[name]));
   const pinned = {
-    ...(parallelism !== undefined && isMissing("parallelism") && { parallelism: String(parallelism) }),
-    ...(rate !== undefined && isMissing("rate", "period") && { rate: String(rate), period: String(period) }),
+    ...(parallelism !== undefined &&
+      isMissing("parallelism") && { parallelism: String(parallelism) }),
+    ...(rate !== undefined &&
+      isMissing("rate", "period") && { rate: String(rate), period: String(period) }),
   };
   const unpinned = (["parallelism", "rate"] as const).filter(
     (name) => former[name] !== undefined && declared[name] === undefined && isMissing(name),
@@ -44,7 +55,10 @@ export function operationsFor(views: readonly Shown[], former: Limits, declared:
   const operations: readonly (readonly [isDue: boolean, KeyOperation])[] = [
     [paused === true && isMissing("paused"), { action: "pause", query: {} }],
     [Object.keys(pinned).length > 0, { action: "pin", query: pinned }],
-    [unpinned.length > 0, { action: "unpin", query: Object.fromEntries(unpinned.map((name) => [name, "true"])) }],
+    [
+      unpinned.length > 0,
+      { action: "unpin", query: Object.fromEntries(unpinned.map((name) => [name, "true"])) },
+    ],
     [paused === false && isMissing("paused"), { action: "resume", query: {} }],
   ];
   return operations.flatMap(([isDue, operation]) => (isDue ? operation : []));
@@ -55,7 +69,8 @@ export function after(shown: Shown, { action, query }: KeyOperation): Shown {
   if (action === "pause" || action === "resume") return { ...shown, paused: action === "pause" };
   const isChanged = (name: string) => Object.hasOwn(query, name === "period" ? "rate" : name);
   const kept = Object.entries(shown).filter(([name]) => !isChanged(name));
-  const pinned = action === "pin" ? Object.entries(query).map(([name, value]) => [name, Number(value)]) : [];
+  const pinned =
+    action === "pin" ? Object.entries(query).map(([name, value]) => [name, Number(value)]) : [];
   return Object.fromEntries([...kept, ...pinned]) as Shown;
 }
 
@@ -76,7 +91,8 @@ export function describe(operations: readonly KeyOperation[], shown: Shown): str
 
 /** What the failure of an operation means for the key. */
 export function consequencesOf(done: readonly KeyOperation[]): RequestFacts["consequences"] {
-  const applied = done.length === 0 ? "" : `Already applied: ${done.map(({ action }) => action).join(", ")}. `;
+  const applied =
+    done.length === 0 ? "" : `Already applied: ${done.map(({ action }) => action).join(", ")}. `;
   return {
     unchanged: applied === "" ? "The key was not changed." : `${applied}Nothing else was changed.`,
     unknown: `${applied}The key may have been changed. The next \`up\` reads it first, and sends only what differs.`,

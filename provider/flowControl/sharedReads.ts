@@ -1,5 +1,5 @@
 import { type FlowControlKey, type GlobalParallelism } from "../records/flowControl";
-import { RequestError } from "../platform/errors";
+import { RequestError } from "../domain/errors";
 import { type FlowControl } from "../platform/flowControl";
 import { pathPartProblem } from "../records/fields";
 
@@ -29,10 +29,12 @@ export class SharedReads {
   /** As `FlowControl.get`: the same key once, and many keys by one list. */
   get(key: string): Promise<FlowControlKey> {
     const turn = this.#currentTurn();
-    return once(turn, `key ${key}`, async () => {
+    return readOnce(turn, `key ${key}`, async () => {
       // A list that is read anyway contains the key too.
       const worthwhile = turn.reads.size > maxSingleReads || turn.reads.has(everything);
-      const listed = worthwhile ? await once(turn, "list by key", () => this.#byKey(turn)) : undefined;
+      const listed = worthwhile
+        ? await readOnce(turn, "list by key", () => this.#byKey(turn))
+        : undefined;
       return listed?.get(key) ?? this.flowControl.get(key);
     });
   }
@@ -44,7 +46,9 @@ export class SharedReads {
 
   /** As `FlowControl.globalParallelism`. */
   globalParallelism(): Promise<GlobalParallelism> {
-    return once(this.#currentTurn(), "global parallelism", () => this.flowControl.globalParallelism());
+    return readOnce(this.#currentTurn(), "global parallelism", () =>
+      this.flowControl.globalParallelism(),
+    );
   }
 
   /**
@@ -66,16 +70,17 @@ export class SharedReads {
 
   #list(turn: Turn, search?: string): Promise<FlowControlKey[]> {
     const name = search === undefined ? everything : `search ${search}`;
-    return once(turn, name, () => this.flowControl.list(search));
+    return readOnce(turn, name, () => this.flowControl.list(search));
   }
 
   #currentTurn(): Turn {
-    const end = () => new Promise<void>((resolve) => setImmediate(() => resolve((this.#turn = undefined))));
+    const end = () =>
+      new Promise<void>((resolve) => setImmediate(() => resolve((this.#turn = undefined))));
     return (this.#turn ??= { end: end(), reads: new Map() });
   }
 }
 
-function once<T>({ end, reads }: Turn, name: string, read: () => Promise<T>): Promise<T> {
+function readOnce<T>({ end, reads }: Turn, name: string, read: () => Promise<T>): Promise<T> {
   const result = (reads.get(name) as Promise<T> | undefined) ?? end.then(read);
   reads.set(name, result);
   return result;

@@ -1,8 +1,8 @@
 import { isObject } from "../records/fields";
-import { credentialsIn } from "../records/response";
-import { jsonIn, listIn, recordIn, unusable } from "./failures";
+import { nestedCredentials } from "../records/response";
+import { jsonIn, jsonEntries, recordIn, unusable } from "./failures";
 import { type Requester } from "./http";
-import { pluralOf, type SecretKind } from "./secretKind";
+import { pluralOf, type SecretKind } from "../domain/secretKind";
 
 /** What a list shows of one thing that has a secret: its id, and the fields of the table that are not credentials. */
 export interface ListedRecord extends Readonly<Record<string, unknown>> {}
@@ -13,7 +13,11 @@ export interface ListedRecord extends Readonly<Record<string, unknown>> {}
  *
  * @see docs/interface.md#list-what-an-account-has
  */
-export async function listAccount(requester: Requester, kind: SecretKind, path: string): Promise<ListedRecord[]> {
+export async function listAccount(
+  requester: Requester,
+  kind: SecretKind,
+  path: string,
+): Promise<ListedRecord[]> {
   const { response, entries } = await listEntries(requester, kind, path);
   const { listed = {}, id: idField = "id" } = kind.table;
   const ids = new Set<unknown>();
@@ -26,18 +30,24 @@ export async function listAccount(requester: Requester, kind: SecretKind, path: 
     const record = recordIn<typeof listed>(response, listed, shown, at);
     const id = record[idField];
     if (id === undefined) throw unusable(response, `cannot be read (${at}it has no ${idField})`);
-    if (ids.has(id)) throw unusable(response, `cannot be read (${at}it has the same ${idField} as another one)`);
+    if (ids.has(id)) {
+      throw unusable(response, `cannot be read (${at}it has the same ${idField} as another one)`);
+    }
     ids.add(id);
     return record;
   });
-  requester.secrets.add(credentialsIn(entries));
+  requester.secrets.add(nestedCredentials(entries));
   return records;
 }
 
 /** Whether a list shows an empty token, as Upstash does for an API key that is read-only. */
-export async function showsEmptyToken(requester: Requester, kind: SecretKind, path: string): Promise<boolean> {
+export async function showsEmptyToken(
+  requester: Requester,
+  kind: SecretKind,
+  path: string,
+): Promise<boolean> {
   const { entries } = await listEntries(requester, kind, path);
-  requester.secrets.add(credentialsIn(entries));
+  requester.secrets.add(nestedCredentials(entries));
   return entries.some((sent) => isObject(sent) && sent["token"] === "");
 }
 
@@ -49,5 +59,5 @@ async function listEntries(requester: Requester, kind: SecretKind, path: string)
     purpose: `list the ${pluralOf(kind)}`,
     toCheck: kind.paths ? [] : ["rekey:databaseListPath"],
   });
-  return { response, entries: listIn(response, jsonIn(response), pluralOf(kind)) };
+  return { response, entries: jsonEntries(response, jsonIn(response), pluralOf(kind)) };
 }

@@ -4,8 +4,13 @@ import * as http from "node:http";
 import * as https from "node:https";
 import { connect, isIP, type Socket } from "node:net";
 import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
-import { connect as connectSecurely, createSecureContext, rootCertificates, type SecureContext } from "node:tls";
-import { hostWithoutBrackets } from "./endpoint";
+import {
+  connect as connectSecurely,
+  createSecureContext,
+  rootCertificates,
+  type SecureContext,
+} from "node:tls";
+import { hostWithoutBrackets } from "../domain/endpoint";
 
 /** Milliseconds, longest wait for a connection. */
 const maxConnectMs = 10_000;
@@ -80,7 +85,9 @@ export class Connections {
       }
       if (connection.isUsable) return connection;
       connection.close();
-      if (!connection.isReused && connection.isFresh) throw new ConnectionError({ code: "ECONNRESET" });
+      if (!connection.isReused && connection.isFresh) {
+        throw new ConnectionError({ code: "ECONNRESET" });
+      }
     }
   }
 
@@ -97,11 +104,19 @@ export class Connections {
       if (url.protocol !== "https:") return socket;
       const host = hostWithoutBrackets(url.hostname);
       const servername = isIP(host) ? "" : host;
-      const secured = connectSecurely({ ...shared, socket, host, servername, ...(session && { session }) });
+      const secured = connectSecurely({
+        ...shared,
+        socket,
+        host,
+        servername,
+        ...(session && { session }),
+      });
       return await untilReady(secured, "secureConnect", signal);
     } catch (error) {
       if (error instanceof ConnectionError) throw error;
-      throw new ConnectionError({ code: signal.aborted ? "ETIMEDOUT" : (error as NodeJS.ErrnoException).code });
+      throw new ConnectionError({
+        code: signal.aborted ? "ETIMEDOUT" : (error as NodeJS.ErrnoException).code,
+      });
     }
   }
 
@@ -120,10 +135,16 @@ export class Connections {
   }
 
   /** A TCP connection to the platform, or a tunnel through the proxy. */
-  async #connect({ protocol, hostname, port }: URL, shared: object, signal: AbortSignal): Promise<Socket> {
+  async #connect(
+    { protocol, hostname, port }: URL,
+    shared: object,
+    signal: AbortSignal,
+  ): Promise<Socket> {
     const { proxy } = this.settings;
     const target = Number(port || (protocol === "https:" ? 443 : 80));
-    if (proxy !== undefined) return guarded(await openTunnel(proxy, `${hostname}:${target}`, shared, signal));
+    if (proxy !== undefined) {
+      return guarded(await openTunnel(proxy, `${hostname}:${target}`, shared, signal));
+    }
     const socket = connect({ ...shared, host: hostWithoutBrackets(hostname), port: target });
     return untilReady(socket, "connect", signal);
   }
@@ -190,14 +211,23 @@ export class Connection {
   };
 
   /** Sends a request. This is what axios calls a transport. */
-  request(options: http.RequestOptions, onResponse: (response: http.IncomingMessage) => void): http.ClientRequest {
+  request(
+    options: http.RequestOptions,
+    onResponse: (response: http.IncomingMessage) => void,
+  ): http.ClientRequest {
     const { socket } = this;
     socket.off("data", this.close).off("close", this.#closed).ref();
     this.former = undefined;
     this.isSent = true;
     const defaultPort = options.protocol === "https:" ? 443 : 80;
     // TLS is a matter of the socket.
-    const plain = { ...options, protocol: "http:", defaultPort, agent: undefined, createConnection: () => socket };
+    const plain = {
+      ...options,
+      protocol: "http:",
+      defaultPort,
+      agent: undefined,
+      createConnection: () => socket,
+    };
     return http
       .request(plain, (response) => {
         this.#response = response;
@@ -237,7 +267,11 @@ async function allSeen(origin: Origin): Promise<void> {
 }
 
 /** Waits until a socket can be used. One that cannot be used is closed. */
-async function untilReady(socket: Socket, event: "connect" | "secureConnect", signal: AbortSignal): Promise<Socket> {
+async function untilReady(
+  socket: Socket,
+  event: "connect" | "secureConnect",
+  signal: AbortSignal,
+): Promise<Socket> {
   try {
     await once(guarded(socket), event, { signal });
     return socket;
@@ -253,9 +287,16 @@ function guarded(socket: Socket): Socket {
 }
 
 /** @param target host and port to which the proxy opens a tunnel */
-async function openTunnel(proxy: string, target: string, shared: object, signal: AbortSignal): Promise<Socket> {
+async function openTunnel(
+  proxy: string,
+  target: string,
+  shared: object,
+  signal: AbortSignal,
+): Promise<Socket> {
   const { protocol, hostname, port, username, password } = new URL(proxy);
-  const credentials = Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`).toString("base64");
+  const credentials = Buffer.from(
+    `${decodeURIComponent(username)}:${decodeURIComponent(password)}`,
+  ).toString("base64");
   const request = (protocol === "https:" ? https : http).request({
     ...shared,
     host: hostWithoutBrackets(hostname),
@@ -285,7 +326,11 @@ async function openTunnel(proxy: string, target: string, shared: object, signal:
  */
 function trusting(certificates: string | undefined): { readonly secureContext?: SecureContext } {
   if (certificates === undefined) return {};
-  return { secureContext: createSecureContext({ ca: [...rootCertificates, ...namedToNode(), certificates] }) };
+  return {
+    secureContext: createSecureContext({
+      ca: [...rootCertificates, ...namedToNode(), certificates],
+    }),
+  };
 }
 
 /** Certificates in `NODE_EXTRA_CA_CERTS`, if any; if they cannot be read, Node printed a warning when it started. */

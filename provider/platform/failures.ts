@@ -1,6 +1,6 @@
 import { type Fields, isObject, type RecordOf } from "../records/fields";
-import { readRecord, credentialsIn, tryReadJson, tryReadObject } from "../records/response";
-import { RequestError, type RequestFacts, type RequestProblem } from "./errors";
+import { readRecord, nestedCredentials, tryReadJson, tryReadObject } from "../records/response";
+import { RequestError, type RequestFacts, type RequestProblem } from "../domain/errors";
 import { quote } from "./quote";
 import { type KnownSecrets } from "./redact";
 import { type FailedAttempt, type Failure } from "./retry";
@@ -8,11 +8,12 @@ import { type FailedAttempt, type Failure } from "./retry";
 export type ServiceName = "management" | "queue" | "database";
 
 /** What a service's address and credentials are called: settings, or inputs of a verification. */
-const namesOf: Readonly<Record<ServiceName, Readonly<Record<"address" | "credentials", string>>>> = {
-  management: { address: "rekey:baseUrl", credentials: "rekey:username and rekey:password" },
-  queue: { address: "rekey:queueUrl", credentials: "rekey:queueToken or rekey:queueUserId" },
-  database: { address: "host and port", credentials: "restToken" },
-};
+const namesOf: Readonly<Record<ServiceName, Readonly<Record<"address" | "credentials", string>>>> =
+  {
+    management: { address: "rekey:baseUrl", credentials: "rekey:username and rekey:password" },
+    queue: { address: "rekey:queueUrl", credentials: "rekey:queueToken or rekey:queueUserId" },
+    database: { address: "host and port", credentials: "restToken" },
+  };
 
 /** The error for a request that is not retried: what happened, what may have changed, what to do. */
 export function errorOf(
@@ -21,24 +22,34 @@ export function errorOf(
   failed: FailedAttempt,
   secrets: KnownSecrets,
 ): RequestError {
-  const { happened, ...rest } = problemOf(facts, service, failed, secrets);
+  const { happened, ...rest } = requestProblem(facts, service, failed, secrets);
   const { delivery, attempt } = failed;
   const attempts = attempt > 1 ? `, after ${attempt} attempts` : "";
   return new RequestError(delivery, facts, { ...rest, happened: `${happened}${attempts}` });
 }
 
-function problemOf(facts: RequestFacts, service: ServiceName, failure: Failure, secrets: KnownSecrets): RequestProblem {
+function requestProblem(
+  facts: RequestFacts,
+  service: ServiceName,
+  failure: Failure,
+  secrets: KnownSecrets,
+): RequestProblem {
   const { delivery, status, code, body = "" } = failure;
   if (delivery === "not sent") return whyNotSent(service, failure);
   const advice = adviceOn(failure, service, facts);
   if (status === undefined) return { happened: whyLost(code), advice };
   // The body may show a credential that was not known.
-  secrets.add(credentialsIn(tryReadJson(body)));
+  secrets.add(nestedCredentials(tryReadJson(body)));
   const json = tryReadObject(body);
   const sent = [json?.["error"], json?.["message"]].find((one) => typeof one === "string");
   const words = json && quote(sent ?? "", secrets);
   const responder = service === "database" ? "database" : "platform";
-  return { happened: `the ${responder} responded with ${status}${words ? `: ${words}` : ""}`, advice, status, words };
+  return {
+    happened: `the ${responder} responded with ${status}${words ? `: ${words}` : ""}`,
+    advice,
+    status,
+    words,
+  };
 }
 
 /** Why a request cannot have reached the service, and what to do. */
@@ -47,7 +58,9 @@ export function whyNotSent(
   { proxy, code = "" }: Pick<Failure, "proxy" | "code">,
 ): RequestProblem {
   const { address } = namesOf[service];
-  if (proxy === "unreachable") return { happened: "the proxy could not be reached", advice: "Check rekey:proxy." };
+  if (proxy === "unreachable") {
+    return { happened: "the proxy could not be reached", advice: "Check rekey:proxy." };
+  }
   if (proxy !== undefined) {
     const happened = `the proxy responded with ${proxy} instead of opening a tunnel`;
     return { happened, advice: "Check rekey:proxy and its credentials." };
@@ -59,7 +72,10 @@ export function whyNotSent(
     return { happened, advice };
   }
   if (/ERR_TLS|ERR_SSL|EPROTO$/.test(code)) {
-    return { happened: `the TLS connection failed (${code})`, advice: `Check that the port in ${address} uses TLS.` };
+    return {
+      happened: `the TLS connection failed (${code})`,
+      advice: `Check that the port in ${address} uses TLS.`,
+    };
   }
   const happened =
     code === "ETIMEDOUT"
@@ -74,12 +90,16 @@ export function whyNotSent(
 /** What is said of a proxy in the environment, if there is one: Rekey does not use it, as many programs do. */
 export function ignoredProxy(environment = process.env): string[] {
   const variables = ["HTTPS_PROXY", "https_proxy"].filter((name) => environment[name]);
-  return variables.slice(0, 1).map((name) => `${name} has no effect: if a proxy is needed, set rekey:proxy.`);
+  return variables
+    .slice(0, 1)
+    .map((name) => `${name} has no effect: if a proxy is needed, set rekey:proxy.`);
 }
 
 /** Why there is no response to a request that may have arrived. */
 function whyLost(code: string | undefined): string {
-  if (code === "deadline") return "no complete response arrived within the deadline (rekey:deadlineSeconds)";
+  if (code === "deadline") {
+    return "no complete response arrived within the deadline (rekey:deadlineSeconds)";
+  }
   if (code === "too large") return "the response was too large";
   return `the response was incomplete or malformed (${code ?? "for an unknown reason"})`;
 }
@@ -94,13 +114,17 @@ function adviceOn(
   if (delivery !== "rejected") {
     // Until a reset is confirmed, clients may be refused.
     const isReset = service === "management" && facts.method === "POST";
-    return isReset ? "Run `up` again at once." : "Check the status of the platform, then run again.";
+    return isReset
+      ? "Run `up` again at once."
+      : "Check the status of the platform, then run again.";
   }
   const aboutKey = adviceOnKey(service, facts, status);
   if (status === 401 || status === 403) return `Check ${credentials}.${aboutKey}`;
   if (status === 404 || status === 405) return `${adviceOnContent(service, facts)}${aboutKey}`;
   if (status === 429) {
-    const wait = Number.isFinite(retryAfterMs) ? `Wait ${Math.ceil(retryAfterMs / 1000)} s` : "Wait";
+    const wait = Number.isFinite(retryAfterMs)
+      ? `Wait ${Math.ceil(retryAfterMs / 1000)} s`
+      : "Wait";
     return `${wait}, then run again; rekey:requestsPerSecond limits the rate.`;
   }
   if (status >= 400) return "Fix what the platform reports, then run again.";
@@ -139,7 +163,11 @@ export function unusable(
   delivery: "responded" | "maybe applied" = "responded",
 ): RequestError {
   const happened = `the platform responded with ${status}, but the response ${what}`;
-  return new RequestError(delivery, facts, { happened, advice: adviceOnContent(service, facts), status });
+  return new RequestError(delivery, facts, {
+    happened,
+    advice: adviceOnContent(service, facts),
+    status,
+  });
 }
 
 /** The JSON of a response to a read. @throws RequestError */
@@ -151,7 +179,7 @@ export function jsonIn(response: Responded & { readonly body: string }): unknown
 }
 
 /** The entries of a list, which is not shown in part. Servers in Go send null for an empty one. @throws RequestError */
-export function listIn(response: Responded, sent: unknown, what: string): unknown[] {
+export function jsonEntries(response: Responded, sent: unknown, what: string): unknown[] {
   if (sent === null) return [];
   if (!Array.isArray(sent)) throw unusable(response, `is not a list of ${what}`);
   return sent;
@@ -162,10 +190,17 @@ export function listIn(response: Responded, sent: unknown, what: string): unknow
  *
  * @param at where it is in the response: `entry 2: `
  */
-export function recordIn<F extends Fields>(response: Responded, fields: F, sent: unknown, at = ""): RecordOf<F> {
+export function recordIn<F extends Fields>(
+  response: Responded,
+  fields: F,
+  sent: unknown,
+  at = "",
+): RecordOf<F> {
   if (!isObject(sent)) throw unusable(response, `cannot be read (${at}it is not an object)`);
   const { record, problems, exactIntegers } = readRecord(fields, sent);
-  const inexact = Object.keys(exactIntegers).map((name) => `${name}: larger than a number can represent`);
+  const inexact = Object.keys(exactIntegers).map(
+    (name) => `${name}: larger than a number can represent`,
+  );
   const all = [...problems, ...inexact].join("; ");
   if (all !== "") throw unusable(response, `cannot be read (${at}${all})`);
   return record;

@@ -6,8 +6,8 @@ import {
   type GlobalParallelism,
   globalParallelismFields,
 } from "../records/flowControl";
-import { RequestError, type RequestFacts } from "./errors";
-import { jsonIn, listIn, recordIn, unusable } from "./failures";
+import { RequestError, type RequestFacts } from "../domain/errors";
+import { jsonIn, jsonEntries, recordIn, unusable } from "./failures";
 import { type ApiRequest, type ApiResponse, type Requester, fillPath } from "./http";
 
 /** One request that changes what limits a key. */
@@ -49,7 +49,11 @@ export class FlowControl {
       purpose: "list the flow-control keys",
     });
     const sent = jsonIn(response);
-    const list = listIn(response, isObject(sent) ? sent["flowControls"] : sent, "flow-control keys");
+    const list = jsonEntries(
+      response,
+      isObject(sent) ? sent["flowControls"] : sent,
+      "flow-control keys",
+    );
     return list.map((one) => keyIn(response, one));
   }
 
@@ -68,12 +72,17 @@ export class FlowControl {
       response = await this.#send({ method: "GET", path, purpose, toCheck });
     } catch (error) {
       // A 404 from the platform means that the key has no state; one from a proxy or a wrong address does not.
-      const isOfPlatform = error instanceof RequestError && error.status === 404 && error.words !== undefined;
-      if (isOfPlatform && (await this.#isRightQueue())) return flowControlKeyFrom(flowControlKey, undefined);
+      const isOfPlatform =
+        error instanceof RequestError && error.status === 404 && error.words !== undefined;
+      if (isOfPlatform && (await this.#isRightQueue())) {
+        return flowControlKeyFrom(flowControlKey, undefined);
+      }
       throw error;
     }
     const record = keyIn(response, jsonIn(response));
-    if (record.flowControlKey !== flowControlKey) throw unusable(response, "is the record of another key");
+    if (record.flowControlKey !== flowControlKey) {
+      throw unusable(response, "is the record of another key");
+    }
     response.connection.isRecognized = true;
     return record;
   }
@@ -100,8 +109,11 @@ export class FlowControl {
       await resetBy(resetAction);
       return resetAction;
     } catch (error) {
-      const isMissing = error instanceof RequestError && (error.status === 404 || error.status === 405);
-      if (!isMissing || !isKnown || otherAction === undefined || resetAction === otherAction) throw error;
+      const isMissing =
+        error instanceof RequestError && (error.status === 404 || error.status === 405);
+      if (!isMissing || !isKnown || otherAction === undefined || resetAction === otherAction) {
+        throw error;
+      }
       await resetBy(otherAction);
       return (this.queue.resetAction = otherAction);
     }
@@ -167,7 +179,9 @@ export class FlowControl {
 
 function keyIn(response: ApiResponse, sent: unknown): FlowControlKey {
   const record = recordIn(response, flowControlFields, inOneSpelling(sent));
-  if (record.flowControlKey === undefined) throw unusable(response, "contains a record without flowControlKey");
+  if (record.flowControlKey === undefined) {
+    throw unusable(response, "contains a record without flowControlKey");
+  }
   return flowControlKeyFrom(record.flowControlKey, record);
 }
 

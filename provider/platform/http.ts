@@ -1,11 +1,17 @@
-import { type AxiosError, AxiosHeaders, type AxiosPromise, getAdapter, type InternalAxiosRequestConfig } from "axios";
+import {
+  type AxiosError,
+  AxiosHeaders,
+  type AxiosPromise,
+  getAdapter,
+  type InternalAxiosRequestConfig,
+} from "axios";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import PQueue from "p-queue";
 import { pathPartProblem } from "../records/fields";
 import { type Connection, ConnectionError, type Connections } from "./connections";
-import { InputError, RequestError, type RequestFacts } from "./errors";
+import { InputError, RequestError, type RequestFacts } from "../domain/errors";
 import { errorOf, type ServiceName } from "./failures";
-import { packageVersion } from "./installedPackage";
+import { packageVersion } from "../domain/ownPackage";
 import { type KnownSecrets } from "./redact";
 import { decideRetry, deliveryOfFailure, type Failure, readRetryAfter } from "./retry";
 
@@ -79,7 +85,9 @@ export interface RequesterOptions {
 }
 
 /** Axios without its interceptors and defaults: those of the program would see our secrets, and they take time. */
-const httpAdapter = getAdapter("http") as (config: InternalAxiosRequestConfig) => AxiosPromise<string>;
+const httpAdapter = getAdapter("http") as (
+  config: InternalAxiosRequestConfig,
+) => AxiosPromise<string>;
 
 /** Bytes of the largest bodies that are read, decompressed. */
 const maxRecordBytes = 1024 * 1024;
@@ -135,7 +143,11 @@ export class HttpRequester implements Requester {
     }
   }
 
-  async #attempt(request: ApiRequest, facts: RequestFacts, endsAtMs: number): Promise<ApiResponse | Failure> {
+  async #attempt(
+    request: ApiRequest,
+    facts: RequestFacts,
+    endsAtMs: number,
+  ): Promise<ApiResponse | Failure> {
     const { name: service } = this.service;
     const connection = await this.#connect(request, facts, endsAtMs);
     if (connection instanceof ConnectionError) {
@@ -143,10 +155,17 @@ export class HttpRequester implements Requester {
     }
     const loss = lossOf(connection, endsAtMs);
     try {
-      const { status, data, headers } = await Promise.race([this.#exchange(request, facts.url, connection), loss.lost]);
+      const { status, data, headers } = await Promise.race([
+        this.#exchange(request, facts.url, connection),
+        loss.lost,
+      ]);
       if (isSuccess(status)) return { status, body: data, facts, service, connection };
       const sent = headers as Partial<Record<string, string>>;
-      const retryAfterMs = readRetryAfter(sent, Date.now(), status === 429 ? this.options.resetHeaders : []);
+      const retryAfterMs = readRetryAfter(
+        sent,
+        Date.now(),
+        status === 429 ? this.options.resetHeaders : [],
+      );
       return { delivery: deliveryOfFailure(status), status, body: data, retryAfterMs };
     } catch (error) {
       connection.close();
@@ -156,7 +175,11 @@ export class HttpRequester implements Requester {
     }
   }
 
-  async #connect(request: ApiRequest, facts: RequestFacts, endsAtMs: number): Promise<Connection | ConnectionError> {
+  async #connect(
+    request: ApiRequest,
+    facts: RequestFacts,
+    endsAtMs: number,
+  ): Promise<Connection | ConnectionError> {
     const { beforeSend } = this.options;
     const ask = isIdempotent(request) ? undefined : async () => beforeSend?.(facts);
     const use = { endsAtMs, isOwn: request.ownConnection === true, beforeSend: ask };
@@ -168,7 +191,11 @@ export class HttpRequester implements Requester {
     }
   }
 
-  #exchange({ method, query, ownConnection, isList }: ApiRequest, url: string, connection: Connection) {
+  #exchange(
+    { method, query, ownConnection, isList }: ApiRequest,
+    url: string,
+    connection: Connection,
+  ) {
     return httpAdapter({
       method,
       url,
@@ -207,7 +234,10 @@ function lossOf(
 }
 
 /** The failure of a request that has no complete response. */
-function transportFailureOf({ message, code }: Pick<AxiosError, "message" | "code">, connection: Connection): Failure {
+function transportFailureOf(
+  { message, code }: Pick<AxiosError, "message" | "code">,
+  connection: Connection,
+): Failure {
   const isTooLarge = message.startsWith("maxContentLength");
   const { status = 200, isSent } = connection;
   // Of an error, only what the page says is not known.
@@ -235,7 +265,13 @@ export function isIdempotent(request: ApiRequest): boolean {
 
 /** What errors say about a request to a service at an address. */
 export function factsOf(request: ApiRequest, baseUrl: string): RequestFacts {
-  const { purpose, method, path, toCheck, consequences = { unchanged: "Nothing was changed." } } = request;
+  const {
+    purpose,
+    method,
+    path,
+    toCheck,
+    consequences = { unchanged: "Nothing was changed." },
+  } = request;
   return { purpose, method, url: `${baseUrl}${path}`, toCheck, consequences };
 }
 
@@ -284,7 +320,10 @@ export class RequestQueue {
     this.#queue.pause();
     clearTimeout(this.#pause);
     // A timer may fire a millisecond early.
-    this.#pause = setTimeout(() => this.#queue.start(), this.#pausedUntilMs - performance.now() + 1);
+    this.#pause = setTimeout(
+      () => this.#queue.start(),
+      this.#pausedUntilMs - performance.now() + 1,
+    );
     if (this.#queue.size === 0) this.#pause.unref();
   }
 }

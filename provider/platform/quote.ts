@@ -10,11 +10,18 @@ const hidden = "…";
 const maxShownChars = 300;
 /** Letters, also a name of a field: `database_id`, `readOnly`. Capitals in other places may be those of base64. */
 const word = /^(?=.{1,20}$)(?:[\p{Lo}\p{Lu}]*\p{Ll}*(?:\p{Lu}\p{Ll}+){0,3}(?:['’_-](?=.)|$))+$/u;
-const numberOrTime = /^(?:\d{1,5}(?:\.\d{1,3})?(?:%|m?s)?|(?:\d{4}-\d\d-\d\dT?)?(?:\d\d:\d\d(?::\d\d(?:\.\d+)?)?Z?)?)$/;
+const numberOrTime =
+  /^(?:\d{1,5}(?:\.\d{1,3})?(?:%|m?s)?|(?:\d{4}-\d\d-\d\dT?)?(?:\d\d:\d\d(?::\d\d(?:\.\d+)?)?Z?)?)$/;
 /** What the next word may be the value of. */
-const label = new RegExp(`\\b(?:basic|bearer|(?:\\w*_)?(?:key|secret|${wireNamesOfCredentials})["']?\\s*[:=])$`, "i");
+const label = new RegExp(
+  `\\b(?:basic|bearer|(?:\\w*_)?(?:key|secret|${wireNamesOfCredentials})["']?\\s*[:=])$`,
+  "i",
+);
 /** JSON, or characters as URLs, JSON or HTML write them, in which a secret may not be recognized. */
-const encoded = new RegExp(`%[\\da-f]{2}|[\\\\{]|&#?\\w+;|["']${wireNamesOfCredentials}["']\\s*:`, "i");
+const encoded = new RegExp(
+  `%[\\da-f]{2}|[\\\\{]|&#?\\w+;|["']${wireNamesOfCredentials}["']\\s*:`,
+  "i",
+);
 
 /**
  * The plain words of a server's text as one line: anything else may be a secret that is not known. `leftOut` if there

@@ -1,8 +1,8 @@
 import { type SecretResponse } from "../records/response";
-import { RequestError, type RequestFacts } from "./errors";
+import { RequestError, type RequestFacts } from "../domain/errors";
 import { type ApiRequest, type ApiResponse, factsOf, isIdempotent, type Requester } from "./http";
 import { type KnownSecrets } from "./redact";
-import { ownerOf, queueToken } from "./secretKind";
+import { ownerOf, queueToken } from "../domain/secretKind";
 import { type SecretOperations } from "./secretOperations";
 
 /** The queue's user as this process has read it last. */
@@ -32,7 +32,9 @@ export class ReadTokenRequester implements Requester {
     try {
       return await requesterWith(token).send(request);
     } catch (error) {
-      if (!isIdempotent(request) || !(error instanceof RequestError) || error.status !== 401) throw error;
+      if (!isIdempotent(request) || !(error instanceof RequestError) || error.status !== 401) {
+        throw error;
+      }
       // Another process has reset it. Requests that were refused together read it once.
       if (this.user.current === first) this.user.current = undefined;
       const renewed = await this.#tokenIn(this.#read(), facts);
@@ -51,7 +53,8 @@ export class ReadTokenRequester implements Requester {
 
   async #tokenIn(read: NonNullable<QueueUser["current"]>, facts: RequestFacts): Promise<string> {
     const user = `${ownerOf({ kind: queueToken, id: this.sources.userId })} (rekey:queueUserId)`;
-    const notSent = (happened: string, advice: string) => new RequestError("not sent", facts, { happened, advice });
+    const notSent = (happened: string, advice: string) =>
+      new RequestError("not sent", facts, { happened, advice });
     const { credentials } = await read.catch((error: unknown) => {
       if (!(error instanceof RequestError)) throw error;
       throw notSent(`the token of ${user} could not be read: ${error.happened}`, error.advice);

@@ -59,7 +59,9 @@ export class KnownSecrets {
   /** Whether a text contains a secret of any length, also if it was formatted or sent by a form. */
   areIn(text: string): boolean {
     const compacted = compact(text);
-    for (let at = 0; at < compacted.length; at++) if (this.#secretAt(compacted, at) > 0) return true;
+    for (let at = 0; at < compacted.length; at++) {
+      if (this.#secretAt(compacted, at) > 0) return true;
+    }
     return false;
   }
 

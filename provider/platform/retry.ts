@@ -1,15 +1,10 @@
-/**
- * Whether a request reached the platform:
- * - `not sent`: it cannot have reached the platform;
- * - `rejected`: the platform rejected it;
- * - `maybe applied`: it may have reached the platform, and the result is unknown;
- * - `responded`: the platform responded with 2xx.
- */
-export type Delivery = "not sent" | "rejected" | "maybe applied" | "responded";
+import { type Delivery } from "../domain/errors";
 
 /** The delivery of a request with a response that is not 2xx. */
 export function deliveryOfFailure(status: number): "rejected" | "maybe applied" {
-  return status >= 300 && status < 500 && status !== 303 && status !== 408 ? "rejected" : "maybe applied";
+  return status >= 300 && status < 500 && status !== 303 && status !== 408
+    ? "rejected"
+    : "maybe applied";
 }
 
 /** A failed attempt of a request. */

@@ -2,7 +2,7 @@ import { isObject, isSameId, valuesOf } from "../records/fields";
 import { readSecretResponse, type SecretResponse, tryReadJson } from "../records/response";
 import { unusable } from "./failures";
 import { type ApiResponse, fillPath, type Requester } from "./http";
-import { ownerOf, type SecretKind, secretOf, type SecretPaths } from "./secretKind";
+import { ownerOf, type SecretKind, secretOf, type SecretPaths } from "../domain/secretKind";
 
 /** Statuses that confirm a reset. 202 only means that it was accepted. */
 const confirming: readonly number[] = [200, 201];
@@ -88,14 +88,20 @@ export class SecretOperations {
    * The record of a response with one of these statuses, or what is wrong with it. Its credentials are known, whatever
    * it is.
    */
-  #read({ status, body, connection }: ApiResponse, statuses: readonly number[], id: string): SecretResponse | string {
+  #read(
+    { status, body, connection }: ApiResponse,
+    statuses: readonly number[],
+    id: string,
+  ): SecretResponse | string {
     const { noun, table } = this.kind;
     const read = readSecretResponse(table, body);
     this.requester.secrets.add(valuesOf(read?.credentials));
     if (!read || !statuses.includes(status)) return `is not the record of a ${noun}`;
     const shown = this.#idIn(read);
     connection.isRecognized = shown !== undefined && isSameId(shown, id);
-    return shown === undefined || connection.isRecognized ? read : `is the record of another ${noun}`;
+    return shown === undefined || connection.isRecognized
+      ? read
+      : `is the record of another ${noun}`;
   }
 
   /** Whether a record can only be that of its own request: it has the id, or its connection carried no other one. */

@@ -136,7 +136,9 @@ const shownInLists = [
 ] as const satisfies readonly (keyof typeof databaseFields)[];
 
 /** A database in the list of an account, each value as the platform returned it. */
-export type ListedDatabase = RecordOf<Pick<typeof databaseFields, (typeof shownInLists)[number]>> & {
+export type ListedDatabase = RecordOf<
+  Pick<typeof databaseFields, (typeof shownInLists)[number]>
+> & {
   /** Id of the database. */
   readonly databaseId: string;
 };
@@ -149,6 +151,12 @@ export type ListedDatabase = RecordOf<Pick<typeof databaseFields, (typeof shownI
 export const databaseTable = {
   fields: databaseFields,
   id: "databaseId",
-  listed: Object.fromEntries(["databaseId" as const, ...shownInLists].map((name) => [name, databaseFields[name]])),
-  credentials: { password: "password", restToken: "restToken", readOnlyRestToken: "readOnlyRestToken" },
+  listed: Object.fromEntries(
+    ["databaseId" as const, ...shownInLists].map((name) => [name, databaseFields[name]]),
+  ),
+  credentials: {
+    password: "password",
+    restToken: "restToken",
+    readOnlyRestToken: "readOnlyRestToken",
+  },
 } as const satisfies RecordTable;

@@ -115,7 +115,9 @@ export function orUndefined<T>(call: () => T): T | undefined {
 /** Why a text cannot be a part of a path, if it cannot. */
 export function pathPartProblem(part: string): string | undefined {
   if (part.trim() === "") return "must not be empty";
-  if (part === "." || part === "..") return `must not be ${JSON.stringify(part)}, which a path cannot contain`;
+  if (part === "." || part === "..") {
+    return `must not be ${JSON.stringify(part)}, which a path cannot contain`;
+  }
   if (!part.isWellFormed()) return "must be well-formed Unicode";
   return undefined;
 }
@@ -160,5 +162,8 @@ export function didYouMean(name: string, known: readonly string[]): string {
 }
 
 function lettersOnlyIn(text: string, other: string): number {
-  return [...other.toLowerCase()].reduce((rest, letter) => rest.replace(letter, ""), text.toLowerCase()).length;
+  return [...other.toLowerCase()].reduce(
+    (rest, letter) => rest.replace(letter, ""),
+    text.toLowerCase(),
+  ).length;
 }

@@ -62,7 +62,11 @@ export interface QueueUserRecord extends RecordOf<typeof queueUserFields> {}
 export const queueUserTable = {
   fields: queueUserFields,
   id: "id",
-  listed: { id: queueUserFields.id, region: queueUserFields.region, creationTime: queueUserFields.creationTime },
+  listed: {
+    id: queueUserFields.id,
+    region: queueUserFields.region,
+    creationTime: queueUserFields.creationTime,
+  },
   credentials: { token: "token", readOnlyToken: "readOnlyToken" },
 } as const satisfies RecordTable;
 

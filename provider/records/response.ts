@@ -10,7 +10,7 @@ import {
   type RecordTable,
   wireNamesOfCredentials,
 } from "./fields";
-import { isFaithful } from "./properties";
+import { isFaithful } from "../pulumi/values";
 
 /** Known fields that make an object a record if it has neither an id nor a credential. */
 const fewestFields = 5;
@@ -37,13 +37,17 @@ export interface SecretResponse {
  *
  * @see docs/interface.md#the-database-record
  */
-export function readSecretResponse(table: RecordTable, jsonText: string): SecretResponse | undefined {
+export function readSecretResponse(
+  table: RecordTable,
+  jsonText: string,
+): SecretResponse | undefined {
   const sent = tryReadJson(jsonText);
   if (!isObject(sent)) return undefined;
   const { record, exactIntegers, problems, others } = readRecord(table.fields, sent);
   const { credentials, credentialProblems, unclaimed } = takeCredentials(table, others);
   // Other objects, such as errors, may share a field or two with a record.
-  const isNamed = (table.id !== undefined && table.id in record) || Object.keys(credentials).length > 0;
+  const isNamed =
+    (table.id !== undefined && table.id in record) || Object.keys(credentials).length > 0;
   if (!isNamed && Object.keys(record).length < fewestFields) return undefined;
   const otherFields = orUndefined(() => stringify(unclaimed));
   return {
@@ -52,7 +56,9 @@ export function readSecretResponse(table: RecordTable, jsonText: string): Secret
     exactIntegers,
     ...(otherFields !== undefined && otherFields !== "{}" && { otherFields }),
     problems: [
-      ...(otherFields === undefined ? ["something in the response: nested too deeply, and left out"] : []),
+      ...(otherFields === undefined
+        ? ["something in the response: nested too deeply, and left out"]
+        : []),
       ...credentialProblems,
       ...problems,
     ],
@@ -78,7 +84,7 @@ function takeCredentials(table: RecordTable, fields: Readonly<Record<string, unk
       unclaimed.push([wireName, sent]);
       continue;
     }
-    const value = textIn(sent);
+    const value = credentialText(sent);
     if (value === "" || value === null) continue;
     const problem = whyDropped(value);
     if (problem !== undefined) {
@@ -91,7 +97,7 @@ function takeCredentials(table: RecordTable, fields: Readonly<Record<string, unk
 }
 
 /** A credential as text: one of digits may be sent as a number, and a mask is an empty one. */
-function textIn(sent: unknown): unknown {
+function credentialText(sent: unknown): unknown {
   if (sent instanceof LosslessNumber) return sent.value;
   if (typeof sent === "number") return String(sent);
   return isText(sent) && wholeMask.test(sent) ? "" : sent;
@@ -108,7 +114,7 @@ function whyDropped(value: unknown): string | undefined {
 const nameOfCredential = new RegExp(`^${wireNamesOfCredentials}$`, "i");
 
 /** The credentials in a value, however deep: it may be nested too deeply for a recursive function. */
-export function credentialsIn(value: unknown): string[] {
+export function nestedCredentials(value: unknown): string[] {
   const found: string[] = [];
   const entries: [name: string, value: unknown][] = [["", value]];
   // It grows while it is read.
@@ -132,7 +138,7 @@ export function readRecord<F extends Fields>(fields: F, sent: Record<string, unk
   for (const [wireName, value] of Object.entries(sent)) {
     const name = camelCase(wireName);
     const field = Object.hasOwn(fields, name) ? fields[name] : undefined;
-    const problem = field && problemOf(field.kind, value);
+    const problem = field && fieldProblem(field.kind, value);
     if (field === undefined) others.push([wireName, value]);
     else if (problem !== undefined) problems.push(`${name}: ${problem}`);
     else if (value instanceof LosslessNumber) {
@@ -155,11 +161,14 @@ export function readRecord<F extends Fields>(fields: F, sent: Record<string, unk
 
 const isText = (value: unknown): value is string => typeof value === "string";
 /** At most as long as the largest number. */
-const isLarge = (value: unknown) => value instanceof LosslessNumber && /^-?\d{1,308}$/.test(value.value);
+const isLarge = (value: unknown) =>
+  value instanceof LosslessNumber && /^-?\d{1,308}$/.test(value.value);
 const cannotBeSaved = "a value that Pulumi cannot save unchanged";
 
 /** The values of each kind. Not zod, for speed: a record has forty fields, and a fleet a thousand records. */
-const kinds: Readonly<Record<Kind, readonly [what: string, isOne: (value: unknown) => boolean]>> = {
+const fieldKinds: Readonly<
+  Record<Kind, readonly [what: string, isOne: (value: unknown) => boolean]>
+> = {
   integer: ["an integer", (value) => Number.isSafeInteger(value) || isLarge(value)],
   text: ["a string", isText],
   flag: ["true or false", (value) => typeof value === "boolean"],
@@ -171,8 +180,8 @@ function isJsonObject(value: unknown): value is Record<string, unknown> {
   return isObject(value) && !(value instanceof LosslessNumber);
 }
 
-function problemOf(kind: Kind, value: unknown): string | undefined {
-  const [what, isOne] = kinds[kind];
+function fieldProblem(kind: Kind, value: unknown): string | undefined {
+  const [what, isOne] = fieldKinds[kind];
   if (!isOne(value)) return `expected ${what}`;
   return [value].flat().every((one) => !isText(one) || isFaithful(one)) ? undefined : cannotBeSaved;
 }
@@ -186,7 +195,9 @@ export function tryReadJson(jsonText: string): unknown {
   const value = orUndefined((): unknown => JSON.parse(jsonText));
   if (value === undefined || isReadExactly(value, jsonText)) return value;
   // At some thousand levels, the exact reader overflows the stack.
-  return orUndefined(() => parse(jsonText, undefined, { parseNumber, onDuplicateKey: lastOf })) ?? value;
+  return (
+    orUndefined(() => parse(jsonText, undefined, { parseNumber, onDuplicateKey: lastOf })) ?? value
+  );
 }
 
 /** Whether `JSON.parse`, which is several times as fast as the exact reader, lost nothing, as of most texts. */

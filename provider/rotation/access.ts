@@ -7,18 +7,19 @@ import {
   hostWithoutBrackets,
   isLoopback,
   portProblem,
-} from "../platform/endpoint";
-import { InputError } from "../platform/errors";
-import { type Subject } from "../platform/secretKind";
+} from "../domain/endpoint";
+import { InputError } from "../domain/errors";
+import { type Subject } from "../domain/secretKind";
 import { type DatabaseRecord } from "../records/database";
 import { orUndefined } from "../records/fields";
-import { type Run } from "../run";
+import { type Run } from "../run/run";
 import { type FoundSetting } from "../settings/table";
-import { type Connection, type State } from "./memory";
+import { knownCredential } from "./evidence";
+import { type Connection, type KnownCredential, type State } from "./state";
 
 /**
- * How the current credential of one secret is tried: the output `access` of its rotation, as JSON text, and the input
- * of a verification.
+ * How one secret is verified: the output `access` of its rotation, as JSON text, and the input of a verification.
+ * Neither credential is known while a reset is not confirmed.
  */
 export interface Access {
   readonly id: string;
@@ -26,57 +27,96 @@ export interface Access {
   readonly of: string;
   /** Confirmed resets so far. */
   readonly count: number;
-  /** Undefined if none is known, and while a reset is not confirmed. */
+  /** The salt of the marks. */
+  readonly salt: string;
   readonly current?: AccessCredential | undefined;
+  /** What the last change has replaced: it must be refused by now. Its value is never saved. */
+  readonly former?: AccessCredential | undefined;
   /** Where a database is: what is known from its record, and what the program sets. */
   readonly record?: LocatedDatabase["record"];
-  readonly connection?: Connection | undefined;
+  readonly connection?: Omit<Connection, "username"> | undefined;
   /** Where an index is. */
   readonly restUrl?: string | undefined;
 }
 
-/** A credential; one whose value is not saved is recognized by its mark when it is read. */
-export type AccessCredential = { readonly name: Credential["name"] } & (
-  { readonly value: string } | { readonly mark: string; readonly salt: string }
-);
+/** A credential that is known by its mark, with its value if the rotation saves it. */
+export interface AccessCredential extends Omit<Credential, "value"> {
+  readonly mark: string;
+  readonly value?: string | undefined;
+}
 
 export interface LocatedDatabase {
   readonly databaseId: string;
   readonly record?: Pick<DatabaseRecord, "endpoint" | "port" | "tls"> | undefined;
 }
 
-/** Credentials that can be tried, the best first. */
-const triable = ["password", "restToken", "token"] as const;
-
 /** Undefined for a secret that cannot be tried: of signing keys, a read is the proof. */
 export function accessOf(subject: Subject, state: State, run: Run): Access | undefined {
   const { kind, id } = subject;
   if (!kind.connects && kind.probe === undefined) return undefined;
-  const { memory, rotationCount, record } = state;
-  const { endpoint, port, tls } = record ?? {};
-  const isDatabase = kind.connects === true;
-  const located = isDatabase && {
-    record: record && ({ endpoint, port, tls } as DatabaseRecord),
-    connection: memory.connection,
+  const { memory, rotationCount } = state;
+  const access: Access = {
+    id,
+    of: kind.noun,
+    count: rotationCount,
+    salt: memory.salt,
+    ...placeOf(subject, state, run),
   };
-  const access: Access = { id, of: kind.noun, count: rotationCount, ...located };
-  const name = triable.find((one) => memory.current[one]);
   // Those of an unconfirmed reset are the former ones, which may be invalid.
-  if (name === undefined || memory.pending) return access;
-  const value = state[name];
-  const current: AccessCredential =
-    value === undefined ? { name, mark: memory.current[name] ?? "", salt: memory.salt } : { name, value };
-  return isDatabase ? { ...access, current } : { ...access, current, restUrl: urlsOf(subject, state, run).restUrl };
+  if (memory.pending) return access;
+  const current = knownCredential(kind, memory.current, memory);
+  return {
+    ...access,
+    current: current && { ...accessCredential(current, id), value: state[current.name] },
+    former: memory.replaced && accessCredential(memory.replaced, id),
+  };
+}
+
+/** Where the credentials of a secret are tried. */
+function placeOf(
+  subject: Subject,
+  state: State,
+  run: Run,
+): Pick<Access, "record" | "connection" | "restUrl"> {
+  if (!subject.kind.connects) return { restUrl: urlsOf(subject, state, run).restUrl };
+  const { memory, record } = state;
+  const { endpoint, port, tls } = record ?? {};
+  const { username: _ofCredential, ...place } = memory.connection ?? {};
+  return {
+    record: record && ({ endpoint, port, tls } as DatabaseRecord),
+    connection: memory.connection && place,
+  };
+}
+
+/** The user of a password, if the program sets one. */
+function accessCredential(
+  { name, mark, username }: KnownCredential,
+  databaseId: string,
+): AccessCredential {
+  const isNamed = name === "password" && username !== undefined;
+  return {
+    // The identities of all kinds that can be tried are such names.
+    name: name as Credential["name"],
+    mark,
+    ...(isNamed && { username: usernameFor({ databaseId }, { username }) }),
+  };
 }
 
 /**
  * The URLs with which the credentials of a state are used, as far as they are known. Those of a database are secret:
  * the one for clients of Redis, and that of the REST interface, which has the port of HTTPS.
  */
-export function urlsOf({ kind, id }: Subject, { record = {}, memory, password, restToken }: State, { options }: Run) {
+export function urlsOf(
+  { kind, id }: Subject,
+  { record = {}, memory, password, restToken }: State,
+  { options }: Run,
+) {
   const { settings } = options;
   if (!kind.connects) {
-    return { connectionUrl: undefined, restUrl: kind.restUrl?.(record, settings.preset?.indexHost) };
+    return {
+      connectionUrl: undefined,
+      restUrl: kind.restUrl?.(record, settings.preset?.indexHost),
+    };
   }
   const { connection = {} } = memory;
   const at = (given: Connection) =>
@@ -84,7 +124,9 @@ export function urlsOf({ kind, id }: Subject, { record = {}, memory, password, r
   const endpoint = password === undefined ? undefined : at(connection);
   const rest = restToken === undefined ? undefined : at(restConnection(connection));
   return {
-    connectionUrl: endpoint && connectionUrl(endpoint, usernameFor({ databaseId: id }, connection), password ?? ""),
+    connectionUrl:
+      endpoint &&
+      connectionUrl(endpoint, usernameFor({ databaseId: id }, connection), password ?? ""),
     restUrl: rest && `https://${hostInUrl(rest.host)}`,
   };
 }
@@ -95,7 +137,11 @@ export function restConnection({ host }: Connection): Connection {
 }
 
 /** The URL with which a client of Redis connects and authenticates. */
-export function connectionUrl(endpoint: ClientEndpoint, username: string, password: string): string {
+export function connectionUrl(
+  endpoint: ClientEndpoint,
+  username: string,
+  password: string,
+): string {
   const credentials = [username, password].map(encodeURIComponent).join(":");
   return addressOf(endpoint).replace("://", () => `://${credentials}@`);
 }
@@ -127,13 +173,19 @@ export function endpointOf(
   return { host: hostWithoutBrackets(host), port, tls };
 }
 
-function hostOf(database: LocatedDatabase, given: string | undefined, setting: FoundSetting | undefined): string {
+function hostOf(
+  database: LocatedDatabase,
+  given: string | undefined,
+  setting: FoundSetting | undefined,
+): string {
   const { databaseId, record } = database;
   const endpoint = record?.endpoint;
   const template = given ?? setting?.value ?? "{endpoint}";
   if (!endpoint) {
     const needsEndpoint = template.includes("{endpoint}");
-    if (needsEndpoint) refuse("host", `${unknownFor(database)} Set host or rekey:databaseHost without {endpoint}`);
+    if (needsEndpoint) {
+      refuse("host", `${unknownFor(database)} Set host or rekey:databaseHost without {endpoint}`);
+    }
     return template.replaceAll("{id}", () => databaseId);
   }
   // A preset completes a short slug. Other templates are used as they are written.
@@ -163,10 +215,14 @@ export function plainTextProblem(
 ): string | undefined {
   // A preset completes a short slug only: the host of the record may be this machine.
   const template = host ?? (setting?.source === "preset" ? undefined : setting?.value);
-  return typeof template === "string" && !canBeLoopback(template) ? tlsProblem(template, tls) : undefined;
+  return typeof template === "string" && !canBeLoopback(template)
+    ? tlsProblem(template, tls)
+    : undefined;
 }
 
 /** Whether a host with `{endpoint}` or `{id}` in it can be this machine. */
 function canBeLoopback(template: string): boolean {
-  return ["localhost", "1"].some((value) => isLoopback(template.replace(/\{(endpoint|id)\}/g, value)));
+  return ["localhost", "1"].some((value) =>
+    isLoopback(template.replace(/\{(endpoint|id)\}/g, value)),
+  );
 }

@@ -1,8 +1,8 @@
-import { RefusedError } from "../platform/errors";
-import { secretOf, type Subject } from "../platform/secretKind";
+import { RefusedError } from "../domain/errors";
+import { secretOf, type Subject } from "../domain/secretKind";
 import { kindOf } from "../records/fields";
-import { type Run } from "../run";
-import { type Form } from "./memory";
+import { type Run } from "../run/run";
+import { type Form } from "./state";
 
 /** age is loaded with its first use, because most rotations encrypt nothing. */
 function age(): typeof import("age-encryption") {
@@ -18,7 +18,11 @@ export async function encrypt(text: string, recipients: readonly string[]): Prom
 }
 
 /** Encrypts an empty text for the recipients, so that an unusable one is found before anything is sent. */
-export async function tryRecipients(subject: Subject, { encryptFor }: Form, run: Run): Promise<void> {
+export async function tryRecipients(
+  subject: Subject,
+  { encryptFor }: Form,
+  run: Run,
+): Promise<void> {
   if (encryptFor === undefined) return;
   const { triedRecipients } = run.shared;
   const key = encryptFor.join();

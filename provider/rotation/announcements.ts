@@ -1,10 +1,17 @@
-import { canonical, secretOf, type Subject } from "../platform/secretKind";
-import { isUnknown } from "../records/properties";
-import { type Run } from "../run";
+import { canonical, secretOf, type Subject } from "../domain/secretKind";
+import { isUnknown } from "../pulumi/values";
+import { type Run } from "../run/run";
 import { type Desired, isFormChanged } from "./desired";
 import { resetOrRolled, type Said } from "./findings";
-import { type Memory, type State } from "./memory";
-import { type Context, isReadFirst, type Plan, type Refusal, type Reset, type WaitingReset } from "./plan";
+import { type Memory, type State } from "./state";
+import {
+  type Context,
+  isReadFirst,
+  type Plan,
+  type Refusal,
+  type Reset,
+  type WaitingReset,
+} from "./plan";
 import { isFuture } from "./schedule";
 import { contextOf } from "./session";
 import { isElsewhere, whyElsewhere } from "./signingKeys";
@@ -32,7 +39,10 @@ export function saidOf(announced: Announced, run: Run): Said[] {
   const said = announcementOf(announced, isTentative) ?? [];
   if (state) return [said, concerns(state.memory, plan, desired, context)].flat();
   const isRenamed = plan.kind === "reset" && run.shared.refreshed.has(secretOf(canonical(subject)));
-  const renamed: Said = { text: "is in the state already. Renamed? Then use the option `aliases`.", isWarning: true };
+  const renamed: Said = {
+    text: "is in the state already. Renamed? Then use the option `aliases`.",
+    isWarning: true,
+  };
   return isRenamed ? [said, renamed].flat() : [said].flat();
 }
 
@@ -66,7 +76,10 @@ function announcementOf(announced: Announced, isTentative: boolean): Said | unde
 function postponed({ subject, ...announced }: Announced, waits: WaitingReset): Said {
   const reset = subject.kind.rolls ? "roll" : "reset";
   const why = reasonOf(waits, { subject, ...announced });
-  return { text: `is due for a ${reset}, because ${why} It is postponed: ${waits.why}.`, isWarning: true };
+  return {
+    text: `is due for a ${reset}, because ${why} It is postponed: ${waits.why}.`,
+    isWarning: true,
+  };
 }
 
 /** A replacement looks like a new resource: someone who wants a reset by `--replace` is told that there is none. */
@@ -78,7 +91,9 @@ function adoption(did: string, mayReset: boolean): Said {
 
 function refusal(did: string, { why }: Refusal, isTentative: boolean): Said {
   if (!isTentative) return { text: `is not ${did}: ${why}.` };
-  return { text: `is read first, and may then be ${did}. If that changes nothing, it is not ${did}: ${why}.` };
+  return {
+    text: `is read first, and may then be ${did}. If that changes nothing, it is not ${did}: ${why}.`,
+  };
 }
 
 function areNotKnown(names: readonly string[]): string {
@@ -97,7 +112,9 @@ function resetAnnouncement(announced: Announced, due: Reset, isTentative: boolea
 }
 
 function reasonOf({ reason, isAgain, lastAt }: Reset, announced: Announced): string {
-  if (isAgain) return `the last reset (${lastAt}) was not confirmed, so the credentials are not known.`;
+  if (isAgain) {
+    return `the last reset (${lastAt}) was not confirmed, so the credentials are not known.`;
+  }
   switch (reason) {
     case "created":
       return reasonOfNew(announced);
@@ -131,7 +148,9 @@ export function announce(said: Said, run: Run): Said[] {
   if (!counts) return said.secrets ? [] : [said];
   const { count, limit } = counts;
   if (limit === undefined) return [{ ...said, text: `${said.text} So far ${count} in this run.` }];
-  if (count <= limit) return [{ ...said, text: `${said.text} So far ${count} of ${limit} in this run.` }];
+  if (count <= limit) {
+    return [{ ...said, text: `${said.text} So far ${count} of ${limit} in this run.` }];
+  }
   const refused = `${planned(count)}, and rekey:maxResetsPerRun allows ${limit}: those above it are refused.`;
   return [{ ...said, text: `${said.text} ${refused}`, isWarning: true }];
 }
@@ -152,7 +171,10 @@ function concerns(memory: Memory, plan: Plan, desired: Desired, context: Context
     all.push({ text: "was imported: its version and triggers are adopted, and nothing is reset." });
   }
   if (isElsewhere(memory, context) && plan.kind !== "refuse") {
-    all.push({ text: `may be another one, and is not compared: ${whyElsewhere(memory, context)}.`, isWarning: true });
+    all.push({
+      text: `may be another one, and is not compared: ${whyElsewhere(memory, context)}.`,
+      isWarning: true,
+    });
   }
   if (plan.kind !== "reset" && isFormChanged(desired, memory)) {
     const text =
@@ -164,11 +186,16 @@ function concerns(memory: Memory, plan: Plan, desired: Desired, context: Context
 
 /** The times of a clock that was ahead. */
 function futureTimes(memory: Memory, { rotateEvery }: Desired, { now }: Context): Said[] {
-  const compared = { minInterval: memory.keys?.rolledAt, rotateEvery: rotateEvery ? memory.scheduledFrom : undefined };
+  const compared = {
+    minInterval: memory.keys?.rolledAt,
+    rotateEvery: rotateEvery ? memory.scheduledFrom : undefined,
+  };
   return Object.entries(compared).flatMap(([input, time]) => {
     if (time === undefined || !isFuture(time, now)) return [];
     const effect =
-      input === "rotateEvery" ? "counts from then: a new version resets it now" : "is not compared with it";
+      input === "rotateEvery"
+        ? "counts from then: a new version resets it now"
+        : "is not compared with it";
     const text = `was last changed at ${time} by the saved state, which is later than the clock of this machine. Check the clocks. ${input} ${effect}.`;
     return [{ text, isWarning: true }];
   });

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import { isSet } from "../records/fields";
-import { isUnknown } from "../records/properties";
+import { isUnknown } from "../pulumi/values";
 import { type Trigger } from "./marks";
-import { type Connection, type Form, type Memory } from "./memory";
+import { type Connection, type Form, type Memory } from "./state";
 
 /** The inputs of a rotation, in addition to the id. In a preview, any may be unknown. */
 export interface Desired extends Trigger {
@@ -12,11 +12,15 @@ export interface Desired extends Trigger {
   readonly minInterval?: string | null | undefined;
   readonly saveCredentials?: boolean | null | undefined;
   readonly encryptFor?: readonly string[] | null | undefined;
-  readonly connection?: { readonly [K in keyof Connection]: Connection[K] | null } | null | undefined;
+  readonly connection?:
+    { readonly [K in keyof Connection]: Connection[K] | null } | null | undefined;
 }
 
 /** What the program says of the clients and the schedule. */
-export function programOf({ connection, rotateEvery }: Desired): Pick<Memory, "connection" | "rotateEvery"> {
+export function programOf({
+  connection,
+  rotateEvery,
+}: Desired): Pick<Memory, "connection" | "rotateEvery"> {
   const given = Object.entries(connection ?? {}).filter(([, value]) => isSet(value));
   return {
     connection: given.length > 0 ? Object.fromEntries(given) : undefined,

@@ -1,6 +1,6 @@
-import { type RekeyError } from "../platform/errors";
-import { type SecretKind } from "../platform/secretKind";
-import { type State } from "./memory";
+import { type RekeyError } from "../domain/errors";
+import { type SecretKind } from "../domain/secretKind";
+import { type State } from "./state";
 
 /** What a read or a response has shown, and is worth a line. */
 export interface Finding {
@@ -62,7 +62,10 @@ const texts = {
 const ordinary: readonly Finding["kind"][] = ["settled", "drift", "tokenOnly"];
 
 export function told({ kind: finding, names = [], why = "" }: Finding, kind: SecretKind): Said {
-  return { text: texts[finding]({ kind, names: names.join(", "), why }), isWarning: !ordinary.includes(finding) };
+  return {
+    text: texts[finding]({ kind, names: names.join(", "), why }),
+    isWarning: !ordinary.includes(finding),
+  };
 }
 
 /** A text about one secret, or about all of a fleet for which it is the same, without the subject. */

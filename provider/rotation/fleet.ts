@@ -1,9 +1,9 @@
-import { InternalError, RefusedError, RekeyError, withCode } from "../platform/errors";
-import { databasePassword, ownerOf, secretOf } from "../platform/secretKind";
+import { InternalError, RefusedError, RekeyError, withCode } from "../domain/errors";
+import { databasePassword, ownerOf, secretOf } from "../domain/secretKind";
 import { isObject } from "../records/fields";
-import { engineMessage, isUnknown } from "../records/properties";
-import { type Resource, type Result } from "../resource";
-import { type Run } from "../run";
+import { engineMessage, isUnknown } from "../pulumi/values";
+import { type Resource, type Result } from "../resource/resource";
+import { type Run } from "../run/run";
 import { accessOf, urlsOf } from "./access";
 import { type Rotated, told } from "./findings";
 import { noteRefresh, tooMany } from "./announcements";
@@ -56,7 +56,10 @@ export const passwordRotationFleet: Resource<FleetInputs, FleetOutputs> = {
       schemas: { ...own, ...rotationInputs(schemas), ...connectionInput(schemas) },
     };
   },
-  check: (inputs, run) => [...databasesProblems(inputs), ...rotationProblems(inputs, databasePassword, run)],
+  check: (inputs, run) => [
+    ...databasesProblems(inputs),
+    ...rotationProblems(inputs, databasePassword, run),
+  ],
   claims: (inputs) => {
     const ids = [...new Set(Object.values(idsIn(inputs)))];
     return ids.flatMap((id) => (isUnknown(id) ? [] : claimOf({ kind: databasePassword, id })));
@@ -68,7 +71,9 @@ export const passwordRotationFleet: Resource<FleetInputs, FleetOutputs> = {
   },
   async refresh(saved, run) {
     try {
-      const done = await Promise.all([...readFleet(saved).values()].map((member) => refreshOne(member, run)));
+      const done = await Promise.all(
+        [...readFleet(saved).values()].map((member) => refreshOne(member, run)),
+      );
       const { outputs, notices } = resultOf(done, run);
       return { outputs, notices };
     } catch (error) {
@@ -90,7 +95,11 @@ const isIdle = ({ plan }: PlannedMember) => plan.kind === "keep" || plan.kind ==
  * Rotates all. If the resets that are certain are more than the run's limit leaves, none of them is sent: the limit is
  * to stop a mistake as a whole, and not after a part of it. What only a read decides is counted one by one.
  */
-async function rotateAll(members: readonly PlannedMember[], inputs: FleetInputs, run: Run): Promise<Done[]> {
+async function rotateAll(
+  members: readonly PlannedMember[],
+  inputs: FleetInputs,
+  run: Run,
+): Promise<Done[]> {
   if (!members.every(isIdle)) run.platform.operations(databasePassword);
   const certain = certainResets(members);
   const refused = run.reserveResets(certain);
@@ -99,26 +108,36 @@ async function rotateAll(members: readonly PlannedMember[], inputs: FleetInputs,
   }
   const others = members.filter(({ isCertain }) => !isCertain);
   const error = notSentAtAll(tooMany(refused));
-  const unsent = members.filter(({ isCertain }) => isCertain).map((one) => ({ ...one, error, findings: [] }));
+  const unsent = members
+    .filter(({ isCertain }) => isCertain)
+    .map((one) => ({ ...one, error, findings: [] }));
   return [...unsent, ...(await rotateEach(others, inputs, run))];
 }
 
 /** No reset begins after `maxFailures`. */
-async function rotateEach(members: readonly PlannedMember[], { maxFailures }: FleetInputs, run: Run): Promise<Done[]> {
+async function rotateEach(
+  members: readonly PlannedMember[],
+  { maxFailures }: FleetInputs,
+  run: Run,
+): Promise<Done[]> {
   const queue = run.platform.queueWithin();
   const { clock, log } = run.options;
   let shownAtMs = clock.elapsedMs();
   let done = 0;
   let failed = 0;
   const rotateInTurn = async (one: PlannedMember): Promise<Done> => {
-    if (!isIdle(one) && failed >= (maxFailures ?? Infinity)) return { ...one, error: notAttempted, findings: [] };
+    if (!isIdle(one) && failed >= (maxFailures ?? Infinity)) {
+      return { ...one, error: notAttempted, findings: [] };
+    }
     const rotated = await rotateOne(one, run);
     done++;
     // A refusal of Rekey is not a failure of the platform.
     if (rotated.failure && !(rotated.failure instanceof RefusedError)) failed++;
     if (clock.elapsedMs() - shownAtMs >= progressMs) {
       shownAtMs = clock.elapsedMs();
-      log(`PasswordRotationFleet: ${done} of ${members.length} databases are done, ${failed} of them failed.`);
+      log(
+        `PasswordRotationFleet: ${done} of ${members.length} databases are done, ${failed} of them failed.`,
+      );
     }
     return rotated;
   };
@@ -132,7 +151,11 @@ async function rotateOne(one: PlannedMember, run: Run): Promise<Done> {
     return { ...one, ...(await rotate(subject, state, desired, run)) };
   } catch (error) {
     const secret = { secret: secretOf(subject), word: subject.kind.word };
-    return { ...one, findings: [], failure: error instanceof RekeyError ? error : new InternalError(secret, error) };
+    return {
+      ...one,
+      findings: [],
+      failure: error instanceof RekeyError ? error : new InternalError(secret, error),
+    };
   }
 }
 
@@ -150,10 +173,19 @@ const maxErrorChars = 1_000;
 function resultOf(done: readonly Done[], run: Run): Result<FleetOutputs> {
   const members = done.map((one) => savedMember(one, run));
   const said = done.flatMap(({ name, findings }) =>
-    findings.map((finding) => ({ name, reason: finding.kind, said: told(finding, databasePassword) })),
+    findings.map((finding) => ({
+      name,
+      reason: finding.kind,
+      said: told(finding, databasePassword),
+    })),
   );
   const outputs = writeFleet(members);
-  return { outputs, failure: fleetFailure(outputs.states), isPartial: true, notices: fleetNotices(said, run) };
+  return {
+    outputs,
+    failure: fleetFailure(outputs.states),
+    isPartial: true,
+    notices: fleetNotices(said, run),
+  };
 }
 
 /** What is saved of one database. An unexpected error of it loses neither the others nor what its reset delivered. */

@@ -1,8 +1,8 @@
-import { outputsAreFormer, RekeyError, StateError, withCode } from "../platform/errors";
-import { type Subject, databasePassword } from "../platform/secretKind";
+import { outputsAreFormer, RekeyError, StateError, withCode } from "../domain/errors";
+import { type Subject, databasePassword } from "../domain/secretKind";
 import { isDeepStrictEqual } from "node:util";
 import { canonicalId, type Credentials, isObject } from "../records/fields";
-import { jsonText } from "../records/properties";
+import { jsonText } from "../pulumi/values";
 import {
   credentialsIn,
   parsed,
@@ -13,7 +13,7 @@ import {
   type Outcome,
   type State,
   stateIn,
-} from "./memory";
+} from "./state";
 import { type Access } from "./access";
 import { dueAt } from "./schedule";
 
@@ -32,7 +32,10 @@ export interface FleetDatabase extends Pick<State, "rotatedAt">, Pick<Progress, 
 }
 
 /** The credentials of a database that are known. All are secret. */
-export interface FleetCredentials extends Pick<Credentials, "password" | "restToken" | "readOnlyRestToken"> {
+export interface FleetCredentials extends Pick<
+  Credentials,
+  "password" | "restToken" | "readOnlyRestToken"
+> {
   /** JSON text of the fields that Rekey does not know. */
   readonly otherFields?: string | undefined;
 }
@@ -58,29 +61,45 @@ export function readFleet(outputs: FleetOutputs): Map<string, Member> {
   const { states, credentials, encryptedCredentials } = outputs;
   const [memories, accesses] = [parsed(outputs.memory), parsed(outputs.access)];
   const all = { states, credentials, encryptedCredentials, memory: memories, access: accesses };
-  for (const [output, map] of Object.entries(all)) if (!isObject(map)) throw damaged(output, "is incomplete");
+  for (const [output, map] of Object.entries(all)) {
+    if (!isObject(map)) throw damaged(output, "is incomplete");
+  }
   if (!Object.values(states).every(isObject)) throw damaged("states", "is incomplete");
-  const remembered = Object.values(states).flatMap((one) => (one.outcome === "pending" ? [] : one.databaseId));
+  const remembered = Object.values(states).flatMap((one) =>
+    one.outcome === "pending" ? [] : one.databaseId,
+  );
   if (!isDeepStrictEqual(remembered.toSorted(), Object.keys(memories as object).toSorted())) {
     throw damaged("memory", "does not have the same databases as states");
   }
-  const members = Object.entries(states).map(([name, { databaseId, error, ...others }]): [string, Member] => {
-    const id = canonicalId(databaseId);
-    const member = { name, subject: { kind: databasePassword, id: databaseId }, error };
-    const access = (accesses as Readonly<Record<string, Access | undefined>>)[name];
-    if (typeof access?.count !== "number") throw damaged("access", "is incomplete");
-    if (others.outcome === "pending") return [id, member];
-    // Of the record, only where clients connect is saved.
-    const known = { rotationCount: access.count, record: access.record };
-    const own = { ...others, ...known, ...credentials[name] };
-    const state = { ...own, encryptedCredentials: encryptedCredentials[name] };
-    return [id, { ...member, state: stateIn(state, unsealed((memories as Record<string, unknown>)[databaseId])) }];
-  });
+  const members = Object.entries(states).map(
+    ([name, { databaseId, error, ...others }]): [string, Member] => {
+      const id = canonicalId(databaseId);
+      const member = { name, subject: { kind: databasePassword, id: databaseId }, error };
+      const access = (accesses as Readonly<Record<string, Access | undefined>>)[name];
+      if (typeof access?.count !== "number") throw damaged("access", "is incomplete");
+      if (others.outcome === "pending") return [id, member];
+      // Of the record, only where clients connect is saved.
+      const known = { rotationCount: access.count, record: access.record };
+      const own = { ...others, ...known, ...credentials[name] };
+      const state = { ...own, encryptedCredentials: encryptedCredentials[name] };
+      return [
+        id,
+        {
+          ...member,
+          state: stateIn(state, unsealed((memories as Record<string, unknown>)[databaseId])),
+        },
+      ];
+    },
+  );
   return new Map(members);
 }
 
 function damaged(output: string, reason: string): StateError {
-  return new StateError({ output, reason, advice: "Restore it from an earlier export of the state." });
+  return new StateError({
+    output,
+    reason,
+    advice: "Restore it from an earlier export of the state.",
+  });
 }
 
 export type FleetOutputs = ReturnType<typeof writeFleet>;
@@ -103,7 +122,9 @@ export function writeFleet(members: readonly SavedMember[]) {
     rotateEvery === undefined ? [] : dueAt(scheduledFrom, rotateEvery).toISOString(),
   );
   // By id: another name changes nothing.
-  const memories = sorted.map(({ subject, state }) => [subject.id, state && sealed(state.memory)] as const);
+  const memories = sorted.map(
+    ({ subject, state }) => [subject.id, state && sealed(state.memory)] as const,
+  );
   return {
     fleet: fleetId,
     states: byName(databaseOf),
@@ -125,11 +146,20 @@ function databaseOf({ subject, state, error }: Member): FleetDatabase {
   if (!state) return { databaseId: subject.id, outcome: "pending", error };
   // Each value of a thousand databases takes time: what is in `access` is not here, nor is an empty list.
   const problems = state.problems?.length === 0 ? undefined : state.problems;
-  return { databaseId: subject.id, ...progressOf(state), rotatedAt: state.rotatedAt, problems, error };
+  return {
+    databaseId: subject.id,
+    ...progressOf(state),
+    rotatedAt: state.rotatedAt,
+    problems,
+    error,
+  };
 }
 
 function credentialsOf(state: State): FleetCredentials | undefined {
-  const values = { ...credentialsIn(state), ...(state.otherFields && { otherFields: state.otherFields }) };
+  const values = {
+    ...credentialsIn(state),
+    ...(state.otherFields && { otherFields: state.otherFields }),
+  };
   return Object.keys(values).length > 0 ? values : undefined;
 }
 
@@ -140,7 +170,10 @@ export const notAttempted =
 /** What is saved of a database whose reset is one of too many. */
 export function notSentAtAll(why: string): string {
   const advice = "Check that so many are intended, then raise the limit";
-  return withCode(`No reset was sent, and no password was changed: ${why}. ${advice}.`, "REKEY_RESET_LIMIT");
+  return withCode(
+    `No reset was sent, and no password was changed: ${why}. ${advice}.`,
+    "REKEY_RESET_LIMIT",
+  );
 }
 
 /** Names in a line; the others are counted. */
@@ -155,16 +188,24 @@ export function listOf(names: readonly string[]): string {
 const maxLines = 20;
 
 /** The error for a fleet with failed databases; undefined if there is none. */
-export function fleetFailure(states: Readonly<Record<string, FleetDatabase>>): RekeyError | undefined {
+export function fleetFailure(
+  states: Readonly<Record<string, FleetDatabase>>,
+): RekeyError | undefined {
   const open = Object.entries(states).filter(([, { error }]) => error !== undefined);
   if (open.length === 0) return undefined;
   const failed = open.filter(([, { error }]) => error !== notAttempted);
   // What is the same for many databases is one line.
   const errors = [...new Set(failed.map(([, { error = "" }]) => error))].slice(0, maxLines);
   const namesOf = (of: string) => failed.flatMap(([name, { error }]) => (error === of ? name : []));
-  const lines = errors.map((error) => `  ${listOf(namesOf(error))}: ${error.replaceAll("\n", " ")}`);
+  const lines = errors.map(
+    (error) => `  ${listOf(namesOf(error))}: ${error.replaceAll("\n", " ")}`,
+  );
   const others = open.length - errors.flatMap(namesOf).length;
-  if (others > 0) lines.push(`  and ${others} more, which failed or were not attempted: see the output \`failed\``);
+  if (others > 0) {
+    lines.push(
+      `  and ${others} more, which failed or were not attempted: see the output \`failed\``,
+    );
+  }
   return new RekeyError(
     "REKEY_FLEET_INCOMPLETE",
     `${failed.length} of ${Object.keys(states).length} databases failed:\n${lines.join("\n")}\nAll others are saved. ${outputsAreFormer} Run \`up\` again: it only processes databases that failed, are unknown or were not attempted.`,

@@ -1,10 +1,16 @@
 import { isDeepStrictEqual } from "node:util";
-import { InputError } from "../platform/errors";
-import { databasePassword, secretOf } from "../platform/secretKind";
+import { InputError } from "../domain/errors";
+import { databasePassword, secretOf } from "../domain/secretKind";
 import { canonicalId, isObject } from "../records/fields";
-import { isUnknown, unknownValue } from "../records/properties";
-import { type InputProblem, type Notice, type Planned, schemaProblems, type TableOf } from "../resource";
-import { type Run } from "../run";
+import { isUnknown, unknownValue } from "../pulumi/values";
+import {
+  type InputProblem,
+  type Notice,
+  type Planned,
+  schemaProblems,
+  type TableOf,
+} from "../resource/resource";
+import { type Run } from "../run/run";
 import { type Desired } from "./desired";
 import { type Said } from "./findings";
 import { type FleetOutputs, listOf, type Member, readFleet } from "./fleetOutputs";
@@ -34,12 +40,17 @@ const memberInputs: TableOf = ({ id, trigger }) => ({
 /** The databases by their names; none while all of them are unknown. */
 function membersIn({ databases }: Pick<FleetInputs, "databases">): [name: string, MemberInputs][] {
   const all = Object.entries(isObject(databases) ? databases : {});
-  return all.map(([name, given]) => [name, (isObject(given) ? given : { databaseId: given }) as MemberInputs]);
+  return all.map(([name, given]) => [
+    name,
+    (isObject(given) ? given : { databaseId: given }) as MemberInputs,
+  ]);
 }
 
 /** The ids of the databases by their names, as they are compared. */
 export function idsIn(inputs: Pick<FleetInputs, "databases">): Record<string, string> {
-  return Object.fromEntries(membersIn(inputs).map(([name, { databaseId }]) => [name, canonicalId(databaseId)]));
+  return Object.fromEntries(
+    membersIn(inputs).map(([name, { databaseId }]) => [name, canonicalId(databaseId)]),
+  );
 }
 
 /** Why a map of databases cannot have a name, if it cannot: neither Pulumi nor JavaScript keeps such names apart. */
@@ -66,7 +77,10 @@ export function databasesProblems(inputs: FleetInputs): InputProblem[] {
     names.set(canonicalId(databaseId), name);
     if (other === undefined) return [];
     const [id, first, second] = [databaseId, other, name].map((one) => JSON.stringify(one));
-    return { property: "databases", problem: `has the database ${id} twice, as ${first} and as ${second}: remove one` };
+    return {
+      property: "databases",
+      problem: `has the database ${id} twice, as ${first} and as ${second}: remove one`,
+    };
   });
 }
 
@@ -83,7 +97,11 @@ export interface PlannedMember extends Member {
  *
  * @throws InputError if a fleet that has databases is to have none
  */
-export function plannedMembers(saved: FleetOutputs | undefined, inputs: FleetInputs, run: Run): PlannedMember[] {
+export function plannedMembers(
+  saved: FleetOutputs | undefined,
+  inputs: FleetInputs,
+  run: Run,
+): PlannedMember[] {
   const before = saved && readFleet(saved);
   const all = membersIn(inputs);
   if (all.length === 0 && before && before.size > 0) {
@@ -96,7 +114,9 @@ export function plannedMembers(saved: FleetOutputs | undefined, inputs: FleetInp
     const { state, subject = { kind: databasePassword, id } } = before?.get(canonicalId(id)) ?? {};
     const desired = { ...inputs, ...combined(inputs, own) };
     const plan: Plan =
-      before && isUnknown(id) ? { kind: "maybe", names: ["databaseId"] } : planRotation(state, desired, context);
+      before && isUnknown(id)
+        ? { kind: "maybe", names: ["databaseId"] }
+        : planRotation(state, desired, context);
     const isCertain = plan.kind === "reset" && !(state && isReadFirst(state, plan, context));
     return { name, subject, state, desired, plan, isCertain };
   });
@@ -110,11 +130,20 @@ export function certainResets(members: readonly PlannedMember[]): string[] {
 /** The trigger of one database: the fleet's and its own. The prefixes keep the two apart. */
 function combined(fleet: Trigger, own: Trigger): Trigger {
   const version = isUnknown(own.version) ? own.version : fleet.version;
-  if (isUnknown([fleet.triggers, own.triggers])) return { version, triggers: unknownValue as never };
+  if (isUnknown([fleet.triggers, own.triggers])) {
+    return { version, triggers: unknownValue as never };
+  }
   const of = (prefix: string, { triggers }: Trigger) =>
     Object.entries(triggers ?? {}).map(([name, value]) => [`${prefix}.${name}`, value] as const);
   const ownVersion = isUnknown(own.version) ? undefined : own.version;
-  return { version, triggers: Object.fromEntries([...of("fleet", fleet), ...of("own", own), ["version", ownVersion]]) };
+  return {
+    version,
+    triggers: Object.fromEntries([
+      ...of("fleet", fleet),
+      ...of("own", own),
+      ["version", ownVersion],
+    ]),
+  };
 }
 
 /** What an `up` would do. */
@@ -157,7 +186,14 @@ function refused({ text }: Said, why: string): Said {
 
 /** The outputs that the plans may change; undefined for all. */
 function changingIn(members: readonly PlannedMember[]): string[] | undefined {
-  const all = ["credentials", "connectionUrls", "encryptedCredentials", "nextRotationAt", "access", "memory"];
+  const all = [
+    "credentials",
+    "connectionUrls",
+    "encryptedCredentials",
+    "nextRotationAt",
+    "access",
+    "memory",
+  ];
   const changed = new Set<string>();
   for (const { plan, state, desired } of members) {
     if (plan.kind === "keep") continue;
@@ -176,14 +212,17 @@ interface SaidOfOne {
 
 /** One line for each reason, with the resets counted. */
 export function fleetNotices(all: readonly SaidOfOne[], run: Run): Notice[] {
-  const isFirst = ({ reason }: SaidOfOne, index: number) => all.findIndex((one) => one.reason === reason) === index;
+  const isFirst = ({ reason }: SaidOfOne, index: number) =>
+    all.findIndex((one) => one.reason === reason) === index;
   return all.filter(isFirst).flatMap(({ name, reason, said }) => {
     const group = all.filter((one) => one.reason === reason);
     const isAlike = group.every((one) => one.said.text === said.text);
     const details = isAlike ? "" : ` The details are those of ${JSON.stringify(name)}.`;
     const secrets = said.secrets && group.flatMap((one) => one.said.secrets ?? []);
     const password = passwordOf(group.map((one) => one.name));
-    return announce({ ...said, text: said.text + details, secrets }, run).map((one) => notice(password, one));
+    return announce({ ...said, text: said.text + details, secrets }, run).map((one) =>
+      notice(password, one),
+    );
   });
 }
 

@@ -1,8 +1,15 @@
 import { type Credentials } from "../records/fields";
 import { formOf, savesNone } from "./desired";
 import { saltedMark } from "./marks";
-import { type Memory } from "./memory";
-import { type Context, type Gate, type Plan, type Question, type Refusal, type Reset } from "./plan";
+import { type Memory } from "./state";
+import {
+  type Context,
+  type Gate,
+  type Plan,
+  type Question,
+  type Refusal,
+  type Reset,
+} from "./plan";
 import { otherAccount, rolledRecently } from "./signingKeys";
 
 /** In this order, so that what only the program can repair comes last. */
@@ -30,7 +37,9 @@ function wouldBeLost(_: Reset, { memory, desired, context }: Question): Refusal 
   const shown = context.canRead ? context.read?.shown : {};
   if (!shown || !savesNone(formOf(desired))) return undefined;
   const { identities } = context.kind;
-  const isShown = memory?.identity ? shown[memory.identity] : identities.some((name) => shown[name]);
+  const isShown = memory?.identity
+    ? shown[memory.identity]
+    : identities.some((name) => shown[name]);
   if (isShown) return undefined;
   const why =
     "the platform does not show it, so the new one would be lost with saveCredentials: false. Set encryptFor, or remove saveCredentials";

@@ -15,9 +15,14 @@ type Scalar = string | number | boolean;
 /** The canonical form of a trigger, in which `1` and `"1"`, and no triggers and `{}`, are the same. */
 export function canonicalTrigger({ version, triggers }: Trigger): string {
   const entries = Object.entries(triggers ?? {})
-    .flatMap(([name, value]) => (value === null || value === undefined ? [] : [[name, String(value)] as const]))
+    .flatMap(([name, value]) =>
+      value === null || value === undefined ? [] : [[name, String(value)] as const],
+    )
     .sort(([a], [b]) => (a < b ? -1 : 1));
-  return JSON.stringify([version === null || version === undefined ? null : String(version), entries]);
+  return JSON.stringify([
+    version === null || version === undefined ? null : String(version),
+    entries,
+  ]);
 }
 
 /** Whether a trigger is empty. Removing the whole trigger requests nothing. */

@@ -1,7 +1,7 @@
-import { outputsAreFormer, RekeyError, RequestError, SettingsError } from "../platform/errors";
-import { type SecretKind, secretOf, type Subject } from "../platform/secretKind";
-import { isUnknown } from "../records/properties";
-import { type Notice } from "../resource";
+import { outputsAreFormer, RekeyError, RequestError, SettingsError } from "../domain/errors";
+import { type SecretKind, secretOf, type Subject } from "../domain/secretKind";
+import { isUnknown } from "../pulumi/values";
+import { type Notice } from "../resource/resource";
 import { type Said } from "./findings";
 
 /** A notice about one secret. */
@@ -23,10 +23,17 @@ export function notice(secret: string, { does, text, isWarning }: Said): Notice 
  * @param canSettle whether a read can show whether it was applied
  * @param isLast whether no other one is sent without a new version
  */
-export function unknownFailure({ kind }: Subject, failed: RekeyError, canSettle: boolean, isLast = false): RekeyError {
+export function unknownFailure(
+  { kind }: Subject,
+  failed: RekeyError,
+  canSettle: boolean,
+  isLast = false,
+): RekeyError {
   const { noun, rolls } = kind;
   const advice = failed instanceof RequestError ? failed.advice : "";
-  const what = failed.text.endsWith(advice) ? failed.text.slice(0, failed.text.length - advice.length) : failed.text;
+  const what = failed.text.endsWith(advice)
+    ? failed.text.slice(0, failed.text.length - advice.length)
+    : failed.text;
   const when = rolls ? "once minInterval has passed" : "right away";
   const text = `${what.trim()}
 ${outputsAreFormer} Run \`up\` again ${when}, with rekey:scheduledResets on: ${nextStep(noun, canSettle, isLast)}`;

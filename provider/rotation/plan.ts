@@ -1,8 +1,8 @@
-import { type RefusedError } from "../platform/errors";
-import { type SecretKind } from "../platform/secretKind";
+import { type RefusedError } from "../domain/errors";
+import { type SecretKind } from "../domain/secretKind";
 import { type Credentials } from "../records/fields";
 import { type Desired } from "./desired";
-import { type KeyMemory, type Memory, type ResetReason, type State } from "./memory";
+import { type KeyMemory, type Memory, type ResetReason, type State } from "./state";
 
 /** What a plan depends on, in addition to the state and the inputs. */
 export interface Context {
@@ -21,7 +21,7 @@ export interface Context {
 }
 
 /** What a plan that is made after a read knows of it. */
-export interface PlanningRead {
+interface PlanningRead {
   /** What it has shown; nothing, if the platform cannot be read. */
   readonly shown: Credentials;
   /** What all reads of this run have shown: one may be late, or hide something. */

@@ -1,15 +1,21 @@
 import { isDeepStrictEqual } from "node:util";
 import { isSet } from "../records/fields";
-import { isUnknown } from "../records/properties";
+import { isUnknown } from "../pulumi/values";
 import { type Desired, programOf } from "./desired";
 import { refusalOf } from "./gates";
 import { triggerMark } from "./marks";
-import { type Memory, type ResetReason, type State } from "./memory";
+import { type Memory, type ResetReason, type State } from "./state";
 import { type Context, type Plan, type Reset } from "./plan";
 import { dueFrom, isFuture, readDate } from "./schedule";
 
 /** Inputs whose change can cause a reset. */
-const decidingInputs = ["version", "triggers", "rotateEvery", "rotatedSince", "minInterval"] as const;
+const decidingInputs = [
+  "version",
+  "triggers",
+  "rotateEvery",
+  "rotatedSince",
+  "minInterval",
+] as const;
 
 /** Unconfirmed resets in a row after which no further one is sent. */
 export const unconfirmedLimit = 3;
@@ -25,7 +31,9 @@ export function planRotation(saved: State | undefined, desired: Desired, context
 
 function dueOfNew({ initialRotation, rotatedSince }: Desired): Plan {
   if (isUnknown(initialRotation)) return { kind: "maybe", names: ["initialRotation"] };
-  return initialRotation === false ? { kind: "adopt", mayReset: isSet(rotatedSince) } : resetFor("created");
+  return initialRotation === false
+    ? { kind: "adopt", mayReset: isSet(rotatedSince) }
+    : resetFor("created");
 }
 
 /** What is due of a saved secret, in the order of the reasons. */
@@ -39,17 +47,25 @@ function dueOf(memory: Memory, desired: Desired, context: Context): Plan {
   if (trigger !== "" && trigger !== memory.applied) {
     return context.read?.isRolledOnce ? { kind: "claim" } : resetFor("trigger");
   }
-  if (isOlder(memory, desired.rotatedSince, context.now)) return resetFor("rotatedSince", memory.generatedAt);
+  if (isOlder(memory, desired.rotatedSince, context.now)) {
+    return resetFor("rotatedSince", memory.generatedAt);
+  }
   const { rotateEvery } = desired;
   const isScheduled = rotateEvery && dueFrom(memory.scheduledFrom, rotateEvery) <= context.now;
   return isScheduled ? resetFor("schedule", memory.scheduledFrom) : { kind: "keep" };
 }
 
 /** A reset that was not confirmed is due again, until too many in a row were not. */
-function dueOfPending(memory: Memory, pending: NonNullable<Memory["pending"]>, desired: Desired): Plan {
+function dueOfPending(
+  memory: Memory,
+  pending: NonNullable<Memory["pending"]>,
+  desired: Desired,
+): Plan {
   const trigger = triggerMark(memory, desired);
   if (trigger !== "" && trigger !== pending.trigger) return resetFor("trigger");
-  if (pending.count < unconfirmedLimit) return { ...resetFor(pending.reason, pending.lastSentAt), isAgain: true };
+  if (pending.count < unconfirmedLimit) {
+    return { ...resetFor(pending.reason, pending.lastSentAt), isAgain: true };
+  }
   const why =
     "the platform has not confirmed its last resets, so it is unknown which credential is valid. Check the status of the platform, then set a new version to try again";
   return { kind: "refuse", code: "REKEY_REPEATEDLY_UNCONFIRMED", why };
@@ -60,22 +76,35 @@ function resetFor(reason: ResetReason, lastAt?: string): Reset {
 }
 
 /** What is to be read or saved although no reset is due. */
-function upkeepOf(memory: Memory, desired: Desired, context: Context): Extract<Plan, { waits?: unknown }> {
+function upkeepOf(
+  memory: Memory,
+  desired: Desired,
+  context: Context,
+): Extract<Plan, { waits?: unknown }> {
   const isImported = memory.applied === undefined;
   const isConnectionChanged = isChanged("connection", desired, memory);
   const isToBeRead = isImported || memory.isUnread || isConnectionChanged;
   if (isToBeRead && context.canRead) return { kind: "read" };
-  const isRewritten = isImported || isConnectionChanged || isChanged("rotateEvery", desired, memory);
+  const isRewritten =
+    isImported || isConnectionChanged || isChanged("rotateEvery", desired, memory);
   return { kind: isRewritten ? "rewrite" : "keep" };
 }
 
 /** Whether the program says something else of the clients or the schedule than is saved, or it is not known yet. */
-export function isChanged(name: "connection" | "rotateEvery", desired: Desired, memory: Memory): boolean {
+export function isChanged(
+  name: "connection" | "rotateEvery",
+  desired: Desired,
+  memory: Memory,
+): boolean {
   return isUnknown(desired[name]) || !isDeepStrictEqual(programOf(desired)[name], memory[name]);
 }
 
 /** Whether a secret is older than a date, or of unknown age. A time in the future is that of a clock that was ahead. */
-export function isOlder({ generatedAt }: Memory, rotatedSince: Desired["rotatedSince"], now: Date): boolean {
+export function isOlder(
+  { generatedAt }: Memory,
+  rotatedSince: Desired["rotatedSince"],
+  now: Date,
+): boolean {
   if (!isSet(rotatedSince)) return false;
   if (generatedAt === undefined || isFuture(generatedAt, now)) return true;
   return new Date(generatedAt) < readDate(rotatedSince);

@@ -1,11 +1,12 @@
-import { RekeyError, RequestError } from "../platform/errors";
-import { ownerOf } from "../platform/secretKind";
+import { RekeyError, RequestError } from "../domain/errors";
+import { ownerOf } from "../domain/secretKind";
 import { valuesOf } from "../records/fields";
 import { type SecretResponse } from "../records/response";
-import { poll, type Run, untilEnd } from "../run";
+import { poll, untilEnd } from "../run/poll";
+import { type Run } from "../run/run";
 import { type Verdict } from "./evidence";
 import { marksOf } from "./marks";
-import { credentialsIn, type Memory, type State } from "./memory";
+import { credentialsIn, type Memory, type State } from "./state";
 import { type Learned } from "./findings";
 import { savedKeyAdvice } from "./messages";
 import { type Session } from "./session";
@@ -17,7 +18,10 @@ async function readSecret({ subject, reads }: Session, run: Run): Promise<Secret
 }
 
 /** Reads a secret before it is reset or adopted. */
-export async function readBefore(session: Session, intent: "reset" | "adopted"): Promise<SecretResponse> {
+export async function readBefore(
+  session: Session,
+  intent: "reset" | "adopted",
+): Promise<SecretResponse> {
   const { subject, run } = session;
   try {
     return await readSecret(session, run);
@@ -28,7 +32,12 @@ export async function readBefore(session: Session, intent: "reset" | "adopted"):
       intent === "reset"
         ? ["before its reset", `No reset was sent, and the ${subject.kind.word} was not changed.`]
         : ["to adopt it", "It was not adopted, and nothing was changed."];
-    const facts = { purpose: `read ${ownerOf(subject)} ${when}`, method, url, consequences: { unchanged } };
+    const facts = {
+      purpose: `read ${ownerOf(subject)} ${when}`,
+      method,
+      url,
+      consequences: { unchanged },
+    };
     throw new RequestError("not sent", facts, { happened, advice, code: "REKEY_NOT_READ" });
   }
 }
@@ -72,7 +81,10 @@ export function readUntilChanged(session: Session, memory: Memory): Promise<Last
   const { run, context, evidence } = session;
   const { clock, end, settings } = run.options;
   const endsAtMs = clock.elapsedMs() + settings.deadlineMs;
-  const ended: LastRead & { readonly isFinal: boolean } = { why: "the run was ended", isFinal: true };
+  const ended: LastRead & { readonly isFinal: boolean } = {
+    why: "the run was ended",
+    isFinal: true,
+  };
   const act = async (): Promise<LastRead & { readonly isFinal: boolean }> => {
     if (end.aborted) return ended;
     const limitMs = Math.max(lastReadMs, endsAtMs - clock.elapsedMs());
@@ -94,7 +106,9 @@ const whyNotKnown: Partial<Record<Verdict, string>> = {
 };
 
 function failedRead(error: unknown): LastRead & { readonly isFinal: boolean } {
-  if (!(error instanceof RequestError)) return { why: "it could not be read (pulumi-rekey failed)", isFinal: false };
+  if (!(error instanceof RequestError)) {
+    return { why: "it could not be read (pulumi-rekey failed)", isFinal: false };
+  }
   const { happened, delivery, status } = error;
   const isFinal = delivery === "rejected" && status !== 429;
   return { why: `it could not be read (${happened})`, isFinal };

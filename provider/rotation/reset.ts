@@ -1,12 +1,13 @@
-import { InternalError, RekeyError, RequestError } from "../platform/errors";
-import { secretOf } from "../platform/secretKind";
+import { InternalError, RekeyError, RequestError } from "../domain/errors";
+import { secretOf } from "../domain/secretKind";
 import { type CredentialName } from "../records/fields";
-import { jsonText } from "../records/properties";
+import { jsonText } from "../pulumi/values";
 import { type SecretResponse } from "../records/response";
 import { type Desired, savesNone } from "./desired";
-import { type BeforeReset, identityIn, tokenOnly, type Verdict } from "./evidence";
+import { type BeforeReset, identityIn, type Verdict } from "./evidence";
+import { tokenOnly } from "./comparison";
 import { marksOf, namesIn } from "./marks";
-import { credentialsIn, type Memory, picked, type State } from "./memory";
+import { credentialsIn, type Memory, picked, type State } from "./state";
 import { type Finding, type Learned, type Rotated } from "./findings";
 import { unknownFailure } from "./messages";
 import { maySettle, type Reset } from "./plan";
@@ -28,7 +29,12 @@ export interface Before extends BeforeReset, Omit<Learned, "state"> {
  *
  * @throws RekeyError if it was not made
  */
-export async function sendReset(before: Before, desired: Desired, due: Reset, session: Session): Promise<Rotated> {
+export async function sendReset(
+  before: Before,
+  desired: Desired,
+  due: Reset,
+  session: Session,
+): Promise<Rotated> {
   const { subject, run, context, evidence, replaced } = session;
   const { kind } = subject;
   const unconfirmed = evidence.withPending(before, desired, due, context);
@@ -39,7 +45,8 @@ export async function sendReset(before: Before, desired: Desired, due: Reset, se
     const saved = await save(state, session);
     if (kind.authorizesQueue && !failure) run.platform.useQueueToken(subject.id, state.token);
     // A confirmed reset has replaced what someone else has changed before, so that is not told.
-    const earlier = before.isNews || failure ? before.findings.filter((one) => one.kind !== "adopted") : [];
+    const earlier =
+      before.isNews || failure ? before.findings.filter((one) => one.kind !== "adopted") : [];
     const after = failure ? [] : problemsOf(state, desired, session);
     return {
       state: saved.state,
@@ -91,7 +98,11 @@ async function afterReset(
 }
 
 /** A response confirms a reset if it shows another credential than before, or if it shows none and no read does. */
-async function afterResponse(unconfirmed: State, response: SecretResponse, session: Session): Promise<Rotated> {
+async function afterResponse(
+  unconfirmed: State,
+  response: SecretResponse,
+  session: Session,
+): Promise<Rotated> {
   const { context } = session;
   const { memory } = unconfirmed;
   const verdict = verdictOn(response, memory, session);
@@ -101,7 +112,9 @@ async function afterResponse(unconfirmed: State, response: SecretResponse, sessi
   if (last.read && last.verdict === "new") {
     return confirm(unconfirmed, verdict === "hidden" ? [last.read, others] : [last.read], session);
   }
-  if (verdict === "hidden" && last.verdict !== "former") return confirm(unconfirmed, [others], session, last);
+  if (verdict === "hidden" && last.verdict !== "former") {
+    return confirm(unconfirmed, [others], session, last);
+  }
   const why = verdict === "hidden" ? "reads still show" : "its response contains";
   const state = verdict === "hidden" ? withDelivered(unconfirmed, others) : unconfirmed;
   return { state, failure: notConfirmed(`${why} the old one`, unconfirmed, session), findings: [] };
@@ -117,9 +130,15 @@ function withDelivered(unconfirmed: State, { credentials }: SecretResponse): Sta
  * A response may show what identifies the secret better than what reads show: a password that they mask, while their
  * token stays the same.
  */
-function verdictOn({ credentials }: SecretResponse, memory: Memory, { context, evidence }: Session): Verdict {
+function verdictOn(
+  { credentials }: SecretResponse,
+  memory: Memory,
+  { context, evidence }: Session,
+): Verdict {
   const shown = marksOf(memory, credentials);
-  const identity = context.kind.identities.find((name) => name === memory.identity || shown[name] !== undefined);
+  const identity = context.kind.identities.find(
+    (name) => name === memory.identity || shown[name] !== undefined,
+  );
   return evidence.compare({ ...memory, identity }, shown, context);
 }
 
@@ -132,7 +151,11 @@ function withoutKnown(response: SecretResponse, memory: Memory): SecretResponse 
 }
 
 /** Reads what the response has not shown, or what may only leave the state if a read shows it. */
-async function complete(unconfirmed: State, response: SecretResponse, session: Session): Promise<Rotated> {
+async function complete(
+  unconfirmed: State,
+  response: SecretResponse,
+  session: Session,
+): Promise<Rotated> {
   const { context, evidence, reads } = session;
   const confirmed = confirm(unconfirmed, [response], session);
   const { memory } = confirmed.state;
@@ -141,8 +164,15 @@ async function complete(unconfirmed: State, response: SecretResponse, session: S
   if (!context.canRead || (!isHidden && confirmed.findings.length === 0)) return confirmed;
   const last = await readUntilChanged(session, memory);
   // A read that differs from what the response has delivered is late.
-  const isSame = last.read && evidence.compare(memory, marksOf(memory, last.read.credentials), context) === "current";
-  return confirm(unconfirmed, isSame && last.read ? [response, last.read] : [response], session, last);
+  const isSame =
+    last.read &&
+    evidence.compare(memory, marksOf(memory, last.read.credentials), context) === "current";
+  return confirm(
+    unconfirmed,
+    isSame && last.read ? [response, last.read] : [response],
+    session,
+    last,
+  );
 }
 
 /** The state after a reset that was applied. What no read could show is read by the next `up`. */
@@ -154,10 +184,17 @@ function confirm(
 ): Rotated {
   const { lastSentAt = "" } = unconfirmed.memory.pending ?? {};
   // What an earlier one has delivered is replaced, too.
-  const state = evidence.confirmed({ ...unconfirmed, otherFields: undefined }, responses, lastSentAt, context);
+  const state = evidence.confirmed(
+    { ...unconfirmed, otherFields: undefined },
+    responses,
+    lastSentAt,
+    context,
+  );
   const values = credentialsIn(state);
   // What was known, or shown by a read before.
-  const expected = new Set([unconfirmed.memory.current, ...reads].flatMap((one) => Object.keys(one)));
+  const expected = new Set(
+    [unconfirmed.memory.current, ...reads].flatMap((one) => Object.keys(one)),
+  );
   const names = [...expected].filter((name) => !Object.hasOwn(values, name));
   const isIdentified = identityIn(subject.kind, values) !== undefined;
   if (names.length === 0 && (isIdentified || !context.canRead)) return { state, findings: [] };
@@ -167,7 +204,11 @@ function confirm(
 }
 
 /** The reset stays unconfirmed, unless a read shows its result. */
-async function afterLostResponse(unconfirmed: State, lost: RekeyError, session: Session): Promise<Rotated> {
+async function afterLostResponse(
+  unconfirmed: State,
+  lost: RekeyError,
+  session: Session,
+): Promise<Rotated> {
   const { subject, run, context, evidence } = session;
   const canSettle = maySettle(unconfirmed.memory, context);
   const last: LastRead = canSettle ? await readUntilChanged(session, unconfirmed.memory) : {};
@@ -187,7 +228,11 @@ async function afterLostResponse(unconfirmed: State, lost: RekeyError, session: 
  * A response without an id on a connection that has carried other requests may be another one's. What a read shows is
  * current; otherwise it is kept apart, and only a new version resets again.
  */
-async function afterUnattributed(unconfirmed: State, response: SecretResponse, session: Session): Promise<Rotated> {
+async function afterUnattributed(
+  unconfirmed: State,
+  response: SecretResponse,
+  session: Session,
+): Promise<Rotated> {
   const { subject } = session;
   const last = await readUntilChanged(session, unconfirmed.memory);
   if (last.read && last.verdict === "new") {
@@ -209,11 +254,20 @@ async function afterUnattributed(unconfirmed: State, response: SecretResponse, s
 function notConfirmed(why: string, { memory }: State, { subject, context }: Session): RekeyError {
   const text = `The platform confirmed the reset of the ${secretOf(subject)}, but ${why}. The ${subject.kind.word} may have been changed.`;
   const error = new RekeyError("REKEY_UNCONFIRMED", text, "maybe applied");
-  return unknownFailure(subject, error, maySettle(memory, context), memory.pending?.count === unconfirmedLimit);
+  return unknownFailure(
+    subject,
+    error,
+    maySettle(memory, context),
+    memory.pending?.count === unconfirmedLimit,
+  );
 }
 
 /** What a confirmed reset leaves to be said. */
-function problemsOf({ memory, problems = [] }: State, desired: Desired, { context }: Session): Finding[] {
+function problemsOf(
+  { memory, problems = [] }: State,
+  desired: Desired,
+  { context }: Session,
+): Finding[] {
   const unreadable: Finding[] = problems.length > 0 ? [{ kind: "problems", names: problems }] : [];
   const known = [...unreadable, ...tokenOnly(memory.identity)];
   if (!isOlder(memory, desired.rotatedSince, context.now)) return known;

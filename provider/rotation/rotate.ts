@@ -1,12 +1,12 @@
-import { RefusedError, RekeyError } from "../platform/errors";
-import { secretOf, type Subject } from "../platform/secretKind";
+import { RefusedError, RekeyError } from "../domain/errors";
+import { secretOf, type Subject } from "../domain/secretKind";
 import { valuesOf } from "../records/fields";
-import { type Run } from "../run";
+import { type Run } from "../run/run";
 import { tryRecipients } from "./ageFile";
 import { type Desired, formOf, programOf } from "./desired";
-import { adopted } from "./evidence";
+import { adopted } from "./comparison";
 import { canonicalTrigger, triggerMark } from "./marks";
-import { credentialsIn, type State } from "./memory";
+import { credentialsIn, type State } from "./state";
 import { type Learned, type Rotated } from "./findings";
 import { isReadFirst, type Plan, type Refusal } from "./plan";
 import { planRotation } from "./planRotation";
@@ -21,7 +21,12 @@ import { claimed } from "./signingKeys";
  *
  * @param run that of a Create or an Update that is not a preview; an import, whose run may only read, adopts
  */
-export async function rotate(subject: Subject, saved: State | undefined, desired: Desired, run: Run): Promise<Rotated> {
+export async function rotate(
+  subject: Subject,
+  saved: State | undefined,
+  desired: Desired,
+  run: Run,
+): Promise<Rotated> {
   const session = openSession(subject, run);
   const plan = planRotation(saved, desired, session.context);
   const rotated = await carryOut(plan, saved, desired, session);
@@ -29,18 +34,29 @@ export async function rotate(subject: Subject, saved: State | undefined, desired
   return { ...rotated, state: { ...rotated.state, memory: { ...memory, ...programOf(desired) } } };
 }
 
-async function carryOut(plan: Plan, saved: State | undefined, desired: Desired, session: Session): Promise<Rotated> {
+async function carryOut(
+  plan: Plan,
+  saved: State | undefined,
+  desired: Desired,
+  session: Session,
+): Promise<Rotated> {
   const { subject, run, context } = session;
   if (saved && (plan.kind === "keep" || plan.kind === "rewrite")) {
     return { state: withAdoption(saved, desired), findings: [] };
   }
   if (saved && plan.kind === "read") return readAndSave(saved, desired, session);
-  if (plan.kind === "refuse" && !(saved && isReadFirst(saved, plan, context))) throw refusalError(subject, plan);
+  if (plan.kind === "refuse" && !(saved && isReadFirst(saved, plan, context))) {
+    throw refusalError(subject, plan);
+  }
   await tryRecipients(subject, formOf(desired), run);
-  if (plan.kind !== "adopt") return once(session, desired, () => resetIfStillDue(saved, desired, session));
+  if (plan.kind !== "adopt") {
+    return once(session, desired, () => resetIfStillDue(saved, desired, session));
+  }
   // The result of an adoption must not stand in for a reset: a program may import a secret and rotate it in one run.
   if (!plan.mayReset) return saveLearned(await adoptSecret(desired, session), session);
-  return once(session, desired, async () => actOn(await adoptSecret(desired, session), desired, session));
+  return once(session, desired, async () =>
+    actOn(await adoptSecret(desired, session), desired, session),
+  );
 }
 
 /** Reads a secret for a refresh, and prepares what is saved. It resets nothing and never fails. */
@@ -58,7 +74,11 @@ export async function refresh(subject: Subject, saved: State, run: Run): Promise
  * Resets a secret at most once in a run for one trigger. An engine may repeat a call (an error hook does): it then gets
  * the first call's result, and nothing is sent again. What was certainly not applied may be tried again.
  */
-function once({ subject, run }: Session, desired: Desired, act: () => Promise<Rotated>): Promise<Rotated> {
+function once(
+  { subject, run }: Session,
+  desired: Desired,
+  act: () => Promise<Rotated>,
+): Promise<Rotated> {
   const results = run.shared.results as Map<string, Promise<Rotated>>;
   const key = JSON.stringify([secretOf(subject), canonicalTrigger(desired)]);
   const known = results.get(key);
@@ -87,12 +107,19 @@ async function readAndSave(saved: State, desired: Desired, session: Session): Pr
   const form = isChanged ? formOf(desired) : memory.form;
   // An import whose first read fails is read by the next `up`.
   const isFailed = findings.some(({ kind }) => kind === "failed");
-  const isUnread = memory.isUnread ?? ((isFailed && saved.memory.applied === undefined) || undefined);
-  return saveLearned({ state: { ...adoptedState, memory: { ...memory, form, isUnread } }, findings }, session);
+  const isUnread =
+    memory.isUnread ?? ((isFailed && saved.memory.applied === undefined) || undefined);
+  return saveLearned(
+    { state: { ...adoptedState, memory: { ...memory, form, isUnread } }, findings },
+    session,
+  );
 }
 
 /** The state of a secret that is adopted without a reset. */
-async function adoptSecret(desired: Desired, session: Session): Promise<Before & { readonly state: State }> {
+async function adoptSecret(
+  desired: Desired,
+  session: Session,
+): Promise<Before & { readonly state: State }> {
   const { subject, run, context } = session;
   // Fails if a setting is missing, even for an adoption, which may send nothing.
   run.platform.operations(subject.kind);
@@ -101,14 +128,20 @@ async function adoptSecret(desired: Desired, session: Session): Promise<Before &
 }
 
 /** Reads first, if the platform can be read: a reset that was applied before needs nothing else. */
-async function resetIfStillDue(saved: State | undefined, desired: Desired, session: Session): Promise<Rotated> {
+async function resetIfStillDue(
+  saved: State | undefined,
+  desired: Desired,
+  session: Session,
+): Promise<Rotated> {
   const { subject, run, context, evidence } = session;
   // Settings that are missing or cannot be used are found before anything is sent.
   run.platform.operations(subject.kind);
   if (subject.kind.authorizesQueue) run.options.settings.get("queueUserId");
   run.platform.secrets.add(valuesOf(credentialsIn(saved)));
   const read = context.canRead ? await readBefore(session, "reset") : undefined;
-  if (!saved || !read) return actOn({ state: saved, read, findings: [], isNews: false }, desired, session);
+  if (!saved || !read) {
+    return actOn({ state: saved, read, findings: [], isNews: false }, desired, session);
+  }
   const learned = evidence.afterRead(saved, read, context);
   return actOn({ ...learned, read, isNews: isNews(saved, learned.state) }, desired, session);
 }
@@ -121,7 +154,11 @@ function isNews({ memory: before }: State, { memory: after }: State): boolean {
 /** Plans again, and sends the reset if it is still due. */
 async function actOn(before: Before, desired: Desired, session: Session): Promise<Rotated> {
   const { subject, context, reads } = session;
-  const read = { shown: before.read?.credentials ?? {}, shownInRun: reads, isRolledOnce: before.isRolledOnce === true };
+  const read = {
+    shown: before.read?.credentials ?? {},
+    shownInRun: reads,
+    isRolledOnce: before.isRolledOnce === true,
+  };
   const plan = planRotation(before.state, desired, { ...context, read });
   try {
     if (plan.kind === "refuse") throw refusalError(subject, plan);
@@ -139,7 +176,10 @@ async function actOn(before: Before, desired: Desired, session: Session): Promis
 function learnedIn({ state, findings, isNews }: Before, desired: Desired): Learned {
   if (state === undefined) throw new Error("without a state, a reset is due");
   const { memory } = state;
-  return { state: isNews ? { ...state, memory: { ...memory, form: formOf(desired) } } : state, findings };
+  return {
+    state: isNews ? { ...state, memory: { ...memory, form: formOf(desired) } } : state,
+    findings,
+  };
 }
 
 async function saveLearned({ state, findings }: Learned, session: Session): Promise<Rotated> {

@@ -1,7 +1,7 @@
-import { InputError, RekeyError } from "../platform/errors";
-import { type SecretKind, type Subject } from "../platform/secretKind";
+import { InputError, RekeyError } from "../domain/errors";
+import { type SecretKind, type Subject } from "../domain/secretKind";
 import { idProblem, isSameId } from "../records/fields";
-import { isUnknown } from "../records/properties";
+import { isUnknown } from "../pulumi/values";
 import {
   type Claim,
   type Imported,
@@ -11,18 +11,30 @@ import {
   type Resource,
   type Result,
   type Schemas,
-} from "../resource";
-import { type Run } from "../run";
+} from "../resource/resource";
+import { type Run } from "../run/run";
 import { announce, noteRefresh, saidOf } from "./announcements";
 import { type Desired } from "./desired";
 import { type Rotated, told } from "./findings";
-import { type State, stateIn } from "./memory";
+import { type State, stateIn } from "./state";
 import { noticeAbout } from "./messages";
 import { type Plan } from "./plan";
 import { planRotation } from "./planRotation";
 import { refresh, rotate } from "./rotate";
-import { claimOf, connectionInput, intervalOf, rotationInputs, rotationProblems } from "./rotationInputs";
-import { changingOutputs, outputsOf, outputTable, plainResult, type RotationOutputs } from "./rotationOutputs";
+import {
+  claimOf,
+  connectionInput,
+  intervalOf,
+  rotationInputs,
+  rotationProblems,
+} from "./rotationInputs";
+import {
+  changingOutputs,
+  outputsOf,
+  outputTable,
+  plainResult,
+  type RotationOutputs,
+} from "./rotationOutputs";
 import { contextOf } from "./session";
 
 /** The resource that rotates the secrets of one kind. */
@@ -48,8 +60,13 @@ class SecretRotation implements Resource<Desired, RotationOutputs> {
       ...(kind.connects && connectionInput(schemas)),
       ...(kind.rolls && { minInterval: intervalOf(schemas, true) }),
     };
-    if (onlyId !== undefined) return { required: [], schemas: { ...rotationInputs(schemas), ...ofKind } };
-    return { required: [idInput], schemas: { [idInput]: schemas.id, ...rotationInputs(schemas), ...ofKind } };
+    if (onlyId !== undefined) {
+      return { required: [], schemas: { ...rotationInputs(schemas), ...ofKind } };
+    }
+    return {
+      required: [idInput],
+      schemas: { [idInput]: schemas.id, ...rotationInputs(schemas), ...ofKind },
+    };
   };
 
   check(inputs: Desired, run: Run): InputProblem[] {
@@ -65,11 +82,16 @@ class SecretRotation implements Resource<Desired, RotationOutputs> {
     const subject = this.#subjectOf(inputs);
     const state = saved && stateIn(saved);
     const plan = this.#planOf(state, subject, inputs, run);
-    const said = saidOf({ subject, plan, state, desired: inputs }, run).flatMap((one) => announce(one, run));
+    const said = saidOf({ subject, plan, state, desired: inputs }, run).flatMap((one) =>
+      announce(one, run),
+    );
     return {
       changes: plan.kind !== "keep",
       changing: state && changingOutputs(Object.keys(this.outputs), plan, state, inputs),
-      notices: [...said.map((one) => noticeAbout(subject, one)), ...settingsNotice(subject, plan, run)],
+      notices: [
+        ...said.map((one) => noticeAbout(subject, one)),
+        ...settingsNotice(subject, plan, run),
+      ],
     };
   }
 
@@ -78,7 +100,11 @@ class SecretRotation implements Resource<Desired, RotationOutputs> {
     return planRotation(state, inputs, contextOf(this.kind, run));
   }
 
-  async apply(saved: RotationOutputs | undefined, inputs: Desired, run: Run): Promise<Result<RotationOutputs>> {
+  async apply(
+    saved: RotationOutputs | undefined,
+    inputs: Desired,
+    run: Run,
+  ): Promise<Result<RotationOutputs>> {
     const subject = this.#subjectOf(inputs);
     const rotated = await rotate(subject, saved && stateIn(saved), inputs, run);
     try {
@@ -104,10 +130,19 @@ class SecretRotation implements Resource<Desired, RotationOutputs> {
     if (wrong !== undefined) throw new InputError("id", wrong);
     const subject: Subject = { kind: this.kind, id };
     // It does not know the program, so no value is saved that a read can show.
-    const rotated = await rotate(subject, undefined, { initialRotation: false, saveCredentials: false }, run);
+    const rotated = await rotate(
+      subject,
+      undefined,
+      { initialRotation: false, saveCredentials: false },
+      run,
+    );
     const { state } = rotated;
     const memory = { ...state.memory, applied: undefined, form: undefined };
-    const { notices, outputs } = this.#resultOf(subject, { ...rotated, state: { ...state, memory } }, run);
+    const { notices, outputs } = this.#resultOf(
+      subject,
+      { ...rotated, state: { ...state, memory } },
+      run,
+    );
     const inputs = { [this.idInput]: id, initialRotation: false };
     return { inputs, outputs, notices: notices.filter(({ isWarning }) => isWarning) };
   }
@@ -123,7 +158,11 @@ class SecretRotation implements Resource<Desired, RotationOutputs> {
     return { kind: this.kind, id: this.onlyId ?? id };
   }
 
-  #resultOf(subject: Subject, { state, failure, findings }: Rotated, run: Run): Result<RotationOutputs> {
+  #resultOf(
+    subject: Subject,
+    { state, failure, findings }: Rotated,
+    run: Run,
+  ): Result<RotationOutputs> {
     return {
       outputs: outputsOf(subject, state, Object.keys(this.outputs), run),
       failure,

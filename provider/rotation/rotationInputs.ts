@@ -1,38 +1,45 @@
-import { hostTemplateProblem, portProblem } from "../platform/endpoint";
-import { canonical, ownerOf, type SecretKind, type Subject } from "../platform/secretKind";
+import { hostTemplateProblem, portProblem } from "../domain/endpoint";
+import { canonical, ownerOf, type SecretKind, type Subject } from "../domain/secretKind";
 import { isObject } from "../records/fields";
-import { isUnknown } from "../records/properties";
-import { type Claim, type InputProblem, type Schemas } from "../resource";
-import { type Run } from "../run";
+import { isUnknown } from "../pulumi/values";
+import { type Claim, type InputProblem, type Schemas } from "../resource/resource";
+import { type Run } from "../run/run";
 import { plainTextProblem } from "./access";
 import { recipientsProblem } from "./ageFile";
 import { type Desired } from "./desired";
-import { type Connection } from "./memory";
+import { type Connection } from "./state";
 import { isFuture, readDate, readInterval } from "./schedule";
 
 export function rotationInputs(schemas: Schemas) {
-  const { z, attempt, expected, trigger, flag, refuse } = schemas;
+  const { z, attempt, expected, trigger, flag, refuseIf } = schemas;
   return {
     ...trigger,
     rotateEvery: intervalOf(schemas, false),
     rotatedSince: z.string(expected("a date written as a string")).superRefine(attempt(readDate)),
     initialRotation: flag,
     saveCredentials: flag,
-    encryptFor: z.array(z.unknown(), expected("a list of age recipients")).superRefine(refuse(recipientsProblem)),
+    encryptFor: z
+      .array(z.unknown(), expected("a list of age recipients"))
+      .superRefine(refuseIf(recipientsProblem)),
   };
 }
 
 /** The input of databases that says where clients connect. */
-export function connectionInput({ z, refuse, expected, flag, checkTable }: Schemas) {
+export function connectionInput({ z, refuseIf, expected, flag, checkTable }: Schemas) {
   const text = z.string(expected("a string"));
-  const host = text.superRefine(refuse(hostTemplateProblem));
-  const port = z.number(expected("a number")).superRefine(refuse(portProblem));
-  const schemas = { host, port, tls: flag, username: text } satisfies Record<keyof Connection, unknown>;
+  const host = text.superRefine(refuseIf(hostTemplateProblem));
+  const port = z.number(expected("a number")).superRefine(refuseIf(portProblem));
+  const schemas = { host, port, tls: flag, username: text } satisfies Record<
+    keyof Connection,
+    unknown
+  >;
   const problemOf = (given: object) => {
     const [wrong] = checkTable({ required: [], schemas }, { ...given });
     return wrong && `has a ${wrong.property} that ${wrong.problem}`;
   };
-  return { connection: z.custom<object>(isObject, expected("an object")).superRefine(refuse(problemOf)) };
+  return {
+    connection: z.custom<object>(isObject, expected("an object")).superRefine(refuseIf(problemOf)),
+  };
 }
 
 export function intervalOf({ z, attempt, expected }: Schemas, orZero: boolean) {
@@ -51,10 +58,16 @@ export function rotationProblems(
     // A wrong setting is reported before anything is sent.
     const setting = run.options.settings.databaseHost;
     const problem = isUnknown(connection) ? undefined : plainTextProblem(connection ?? {}, setting);
-    if (problem !== undefined) problems.push({ property: "connection", problem: `has a tls that ${problem}` });
+    if (problem !== undefined) {
+      problems.push({ property: "connection", problem: `has a tls that ${problem}` });
+    }
   }
   const now = run.options.clock.now();
-  if (rotatedSince && !isUnknown(rotatedSince) && isFuture(readDate(rotatedSince).toISOString(), now)) {
+  if (
+    rotatedSince &&
+    !isUnknown(rotatedSince) &&
+    isFuture(readDate(rotatedSince).toISOString(), now)
+  ) {
     const problem = `must not be more than five minutes in the future: by the clock of this machine, it is ${now.toISOString()}`;
     problems.push({ property: "rotatedSince", problem });
   }

@@ -1,11 +1,11 @@
-import { InternalError } from "../platform/errors";
-import { type SecretKind, secretOf, type Subject } from "../platform/secretKind";
-import { jsonText } from "../records/properties";
-import { type Resource, type Result } from "../resource";
-import { type Run } from "../run";
+import { InternalError } from "../domain/errors";
+import { type SecretKind, secretOf, type Subject } from "../domain/secretKind";
+import { jsonText } from "../pulumi/values";
+import { type Resource, type Result } from "../resource/resource";
+import { type Run } from "../run/run";
 import { accessOf, urlsOf } from "./access";
 import { type Desired } from "./desired";
-import { progressOf, type State, writeMemory } from "./memory";
+import { progressOf, type State, writeMemory } from "./state";
 import { type Plan } from "./plan";
 import { isChanged } from "./planRotation";
 import { dueAt } from "./schedule";
@@ -13,7 +13,14 @@ import { dueAt } from "./schedule";
 export type RotationOutputs = Readonly<Record<string, unknown>>;
 
 /** Outputs that belong to a confirmed reset or an adoption: a read alone does not change them. */
-const outputsOfReset = ["outcome", "rotatedAt", "adoptedAt", "rotationCount", "rotationReason", "nextRotationAt"];
+const outputsOfReset = [
+  "outcome",
+  "rotatedAt",
+  "adoptedAt",
+  "rotationCount",
+  "rotationReason",
+  "nextRotationAt",
+];
 
 /** All outputs of a rotation, and which of them are secret. */
 export function outputTable(kind: SecretKind): Resource<never, never>["outputs"] {
@@ -35,11 +42,18 @@ export function outputTable(kind: SecretKind): Resource<never, never>["outputs"]
     "memory",
   ];
   const names = [...plain, ...secrets];
-  return Object.fromEntries(names.map((name) => [name, secrets.includes(name) ? "secret" : "plain"]));
+  return Object.fromEntries(
+    names.map((name) => [name, secrets.includes(name) ? "secret" : "plain"]),
+  );
 }
 
 /** The outputs of a state: with the id, and with what programs use that follows from it. */
-export function outputsOf(subject: Subject, state: State, names: readonly string[], run: Run): RotationOutputs {
+export function outputsOf(
+  subject: Subject,
+  state: State,
+  names: readonly string[],
+  run: Run,
+): RotationOutputs {
   const { memory } = state;
   const { rotateEvery } = memory;
   const access = accessOf(subject, state, run);
@@ -48,16 +62,24 @@ export function outputsOf(subject: Subject, state: State, names: readonly string
     ...progressOf(state),
     ...urlsOf(subject, state, run),
     [subject.kind.idInput]: subject.id,
-    nextRotationAt: rotateEvery ? dueAt(memory.scheduledFrom, rotateEvery).toISOString() : undefined,
+    nextRotationAt: rotateEvery
+      ? dueAt(memory.scheduledFrom, rotateEvery).toISOString()
+      : undefined,
     currentKeySince: memory.generatedAt,
     access: access && jsonText(access),
     memory: writeMemory(memory),
   };
-  return Object.fromEntries(names.flatMap((name) => (all[name] === undefined ? [] : [[name, all[name]]])));
+  return Object.fromEntries(
+    names.flatMap((name) => (all[name] === undefined ? [] : [[name, all[name]]])),
+  );
 }
 
 /** What is saved if the outputs cannot be made: what a reset may have delivered must not be lost. */
-export function plainResult({ kind, id }: Subject, state: State, error: unknown): Result<RotationOutputs> {
+export function plainResult(
+  { kind, id }: Subject,
+  state: State,
+  error: unknown,
+): Result<RotationOutputs> {
   const outputs = { ...state, [kind.idInput]: id, memory: writeMemory(state.memory) };
   return {
     outputs,
@@ -76,7 +98,9 @@ export function changingOutputs(
   if ((kind !== "read" && kind !== "rewrite") || memory.pending) return undefined;
   const changing = ["memory"];
   if (kind === "read") changing.push(...all.filter((name) => !outputsOfReset.includes(name)));
-  if (isChanged("connection", desired, memory)) changing.push("connectionUrl", "connectionUrls", "restUrl", "access");
+  if (isChanged("connection", desired, memory)) {
+    changing.push("connectionUrl", "connectionUrls", "restUrl", "access");
+  }
   if (isChanged("rotateEvery", desired, memory)) changing.push("nextRotationAt");
   return all.filter((name) => changing.includes(name));
 }

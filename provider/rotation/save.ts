@@ -1,12 +1,12 @@
-import { NotEncryptedError } from "../platform/errors";
-import { secretOf, type Subject } from "../platform/secretKind";
+import { NotEncryptedError } from "../domain/errors";
+import { secretOf, type Subject } from "../domain/secretKind";
 import { type CredentialName, type Credentials } from "../records/fields";
-import { jsonText } from "../records/properties";
-import { type Run } from "../run";
+import { jsonText } from "../pulumi/values";
+import { type Run } from "../run/run";
 import { urlsOf } from "./access";
 import { encrypt } from "./ageFile";
 import { marksOf, namesIn, saltedMark } from "./marks";
-import { credentialsIn, type Memory, type State, withoutValues } from "./memory";
+import { credentialsIn, type Memory, type State, withoutValues } from "./state";
 import { type Finding } from "./findings";
 import { type Session } from "./session";
 
@@ -26,7 +26,11 @@ export async function save(state: State, { subject, run, reads }: Session): Prom
   const file = await nextFile(state, subject, run, reads);
   if (file instanceof NotEncryptedError) {
     const memory: Memory = { ...state.memory, form: {}, file: undefined };
-    return { state: { ...state, memory, encryptedCredentials: undefined }, findings: [], failure: file };
+    return {
+      state: { ...state, memory, encryptedCredentials: undefined },
+      findings: [],
+      failure: file,
+    };
   }
   const next = withoutSaved({ ...state, ...file }, reads);
   return { state: next, findings: keptIn(next) };
@@ -50,7 +54,9 @@ async function nextFile(
   const unchanged: NextFile = { encryptedCredentials, memory };
   const isOnlyInFile = (name: CredentialName) => {
     const mark = memory.current[name];
-    return isInFile(memory, mark) && !marks.includes(mark as string) && !isShown(memory, name, reads);
+    return (
+      isInFile(memory, mark) && !marks.includes(mark as string) && !isShown(memory, name, reads)
+    );
   };
   if (namesIn(memory.current).some(isOnlyInFile)) return unchanged;
   const recipients = memory.form?.encryptFor;
@@ -69,7 +75,11 @@ async function nextFile(
 }
 
 function isSameContent({ file }: Memory, marks: readonly string[]): boolean {
-  return file !== undefined && file.has.length === marks.length && marks.every((mark) => file.has.includes(mark));
+  return (
+    file !== undefined &&
+    file.has.length === marks.length &&
+    marks.every((mark) => file.has.includes(mark))
+  );
 }
 
 function contentOf(state: State, { kind, id }: Subject, values: Credentials, run: Run): string {
@@ -83,7 +93,11 @@ function isInFile({ file }: Memory, mark: string | undefined): boolean {
 }
 
 /** Whether a read has shown the current credential of this name. */
-export function isShown(memory: Memory, name: CredentialName, reads: readonly Credentials[]): boolean {
+export function isShown(
+  memory: Memory,
+  name: CredentialName,
+  reads: readonly Credentials[],
+): boolean {
   return reads.some((one) => marksOf(memory, one)[name] === memory.current[name]);
 }
 

@@ -19,7 +19,7 @@ export function readInterval(written: string, options: IntervalOptions = {}): lu
     const which = unit === "m" ? `. Write P${count}M for months, or PT${count}M for minutes` : "";
     throw new Error(`must be a duration: ISO 8601 (P30D, PT12H), or 30d, 12h${which}`);
   }
-  if (/[+-]/.test(written) || !isInRange(duration, options)) {
+  if (/[+-]/.test(written) || !isDurationInRange(duration, options)) {
     const size = options.orZero ? "of zero or more" : "above zero";
     throw new Error(`must be a duration ${size} that ends before the year 10000`);
   }
@@ -33,7 +33,10 @@ interface IntervalOptions {
   readonly orShort?: boolean;
 }
 
-function durationIn(written: string, { orZero = false, orShort = false }: IntervalOptions): luxon.Duration {
+function durationIn(
+  written: string,
+  { orZero = false, orShort = false }: IntervalOptions,
+): luxon.Duration {
   const { Duration } = calendar();
   const [, count, unit] = short.exec(written) ?? [];
   const isAllowed = orShort || (orZero && Number(count) === 0) || "hdw".includes(unit ?? "-");
@@ -41,7 +44,7 @@ function durationIn(written: string, { orZero = false, orShort = false }: Interv
   return Duration.fromObject({ [units[unit as keyof typeof units]]: Number(count) });
 }
 
-function isInRange(duration: luxon.Duration, { orZero = false }: IntervalOptions): boolean {
+function isDurationInRange(duration: luxon.Duration, { orZero = false }: IntervalOptions): boolean {
   const start = calendar().DateTime.utc(2000);
   const end = start.plus(duration);
   return end.isValid && (end > start || (orZero && +end === +start)) && end.year <= 9999;
@@ -49,7 +52,9 @@ function isInRange(duration: luxon.Duration, { orZero = false }: IntervalOptions
 
 /** No zone of the world is further than 14 hours from UTC. */
 const zone = /Z|[+-]((0\d|1[0-3])(:?[0-5]\d)?|14(:?00)?)/;
-const date = new RegExp(`^\\d{4}-\\d\\d-\\d\\d(T\\d\\d:\\d\\d(:\\d\\d([.,]\\d+)?)?(${zone.source}))?$`);
+const date = new RegExp(
+  `^\\d{4}-\\d\\d-\\d\\d(T\\d\\d:\\d\\d(:\\d\\d([.,]\\d+)?)?(${zone.source}))?$`,
+);
 
 /**
  * Reads a date, which means its midnight in UTC, or a date and time with a zone.
@@ -57,9 +62,13 @@ const date = new RegExp(`^\\d{4}-\\d\\d-\\d\\d(T\\d\\d:\\d\\d(:\\d\\d([.,]\\d+)?
  * @throws Error that names the expected form if it is neither, without the text, which may be secret
  */
 export function readDate(written: string): Date {
-  const read = date.test(written) ? calendar().DateTime.fromISO(written, { zone: "utc" }) : undefined;
+  const read = date.test(written)
+    ? calendar().DateTime.fromISO(written, { zone: "utc" })
+    : undefined;
   if (read?.isValid) return read.toJSDate();
-  throw new Error("must be a date (2026-04-19), or a date and time with a zone (2026-04-19T18:30:00Z), in ISO 8601");
+  throw new Error(
+    "must be a date (2026-04-19), or a date and time with a zone (2026-04-19T18:30:00Z), in ISO 8601",
+  );
 }
 
 /** The most by which a schedule is early. */

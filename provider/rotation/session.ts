@@ -1,7 +1,8 @@
-import { secretOf, type SecretKind, type Subject } from "../platform/secretKind";
+import { secretOf, type SecretKind, type Subject } from "../domain/secretKind";
 import { type Credentials } from "../records/fields";
-import { type Run } from "../run";
-import { type Evidence, recordEvidence } from "./evidence";
+import { type Run } from "../run/run";
+import { type Evidence } from "./evidence";
+import { recordEvidence } from "./recordEvidence";
 import { type Context } from "./plan";
 import { keyEvidence } from "./signingKeys";
 

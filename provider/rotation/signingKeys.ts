@@ -1,16 +1,12 @@
 import { type SecretResponse } from "../records/response";
 import { type Desired, formOf } from "./desired";
+import { afterDrift, afterHidden, afterSame, lost, stale } from "./comparison";
 import {
-  afterDrift,
-  afterHidden,
-  afterSame,
   type BeforeReset,
   confirmedMemory,
   countedReset,
   type Evidence,
-  lost,
   pendingReset,
-  stale,
   valuesIn,
   type Verdict,
 } from "./evidence";
@@ -23,7 +19,7 @@ import {
   type State,
   withFormer,
   withRecord,
-} from "./memory";
+} from "./state";
 import { type Learned } from "./findings";
 import { type Context, type Plan, type Question, type Refusal, type Reset } from "./plan";
 import { dueAt, isFuture, pastTime } from "./schedule";
@@ -45,7 +41,9 @@ const latestReadMs = 24 * 3_600_000;
 function compareKeys(memory: Memory, { currentKey, nextKey }: Marks, context: Context): Verdict {
   const { current, pending } = memory;
   if (currentKey === undefined) return "hidden";
-  if (memory.former.includes(currentKey) && (pending || mayBeLate(memory, context))) return "former";
+  if (memory.former.includes(currentKey) && (pending || mayBeLate(memory, context))) {
+    return "former";
+  }
   if (currentKey === current.currentKey) return pending ? "former" : "current";
   if (pending || current.nextKey === undefined || currentKey === current.nextKey) return "new";
   // Half of another pair is not enough: receivers need both.
@@ -58,11 +56,20 @@ function mayBeLate({ keys, scheduledFrom }: Memory, { now }: Context): boolean {
   return Math.abs(now.getTime() - Date.parse(rolledAt)) < latestReadMs;
 }
 
-function withPendingRoll({ state, read }: BeforeReset, desired: Desired, due: Reset, context: Context): State {
+function withPendingRoll(
+  { state, read }: BeforeReset,
+  desired: Desired,
+  due: Reset,
+  context: Context,
+): State {
   const memory = state?.memory ?? emptyMemory(context.now);
   const shown = marksOf(memory, read?.credentials ?? {});
-  const isCurrentKnown = shown.currentKey !== undefined && !memory.former.includes(shown.currentKey);
-  const pending = pendingReset(memory, desired, due, { now: context.now, canSettle: isCurrentKnown });
+  const isCurrentKnown =
+    shown.currentKey !== undefined && !memory.former.includes(shown.currentKey);
+  const pending = pendingReset(memory, desired, due, {
+    now: context.now,
+    canSettle: isCurrentKnown,
+  });
   return {
     ...(state ?? { rotationCount: 0 }),
     memory: {
@@ -92,7 +99,8 @@ function confirmedRoll(
   const isNextKnown = before.nextKey !== undefined && !wasCurrent;
   const rolled: Marks = isNextKnown ? { currentKey: before.nextKey } : {};
   const current: Marks = { ...rolled, ...shown };
-  const currentKey = shown.currentKey === undefined && isNextKnown ? unconfirmed.nextKey : undefined;
+  const currentKey =
+    shown.currentKey === undefined && isNextKnown ? unconfirmed.nextKey : undefined;
   return {
     ...countedReset(unconfirmed, responses, rolledAt),
     ...(currentKey !== undefined && { currentKey }),
@@ -120,11 +128,15 @@ function afterKeyRead(saved: State, read: SecretResponse, context: Context): Lea
   const verdict = compareKeys(here.memory, shown, context);
   const { pending } = here.memory;
   if (pending) {
-    return verdict === "new" ? afterPending(here, pending, read, context) : { state: here, findings: [] };
+    return verdict === "new"
+      ? afterPending(here, pending, read, context)
+      : { state: here, findings: [] };
   }
   if (verdict === "former") return stale(here);
   if (verdict === "hidden") return afterHidden(here, read, context);
-  return verdict === "current" ? afterSame(here, read, shown, context) : afterRollByOthers(here, read, shown, context);
+  return verdict === "current"
+    ? afterSame(here, read, shown, context)
+    : afterRollByOthers(here, read, shown, context);
 }
 
 /** The state in the account of the settings; undefined if that is another one, and the pair is not the known one. */
@@ -133,7 +145,9 @@ function inAccount(saved: State, shown: Marks, context: Context): State | undefi
   if (!isElsewhere(memory, context)) return saved;
   const known = [...memory.former, ...replacedKeys(memory.current)];
   const isKnown = replacedKeys(shown).some((mark) => known.includes(mark));
-  return isKnown ? { ...saved, memory: { ...memory, keys: { ...memory.keys, ...context.account } } } : undefined;
+  return isKnown
+    ? { ...saved, memory: { ...memory, keys: { ...memory.keys, ...context.account } } }
+    : undefined;
 }
 
 function notHere(saved: State): Learned {
@@ -142,7 +156,12 @@ function notHere(saved: State): Learned {
 }
 
 /** A read shows another current key than before the pending roll: the next one, or that of someone else. */
-function afterPending(saved: State, pending: PendingReset, read: SecretResponse, context: Context): Learned {
+function afterPending(
+  saved: State,
+  pending: PendingReset,
+  read: SecretResponse,
+  context: Context,
+): Learned {
   const { memory } = saved;
   const shown = marksOf(memory, read.credentials);
   const { nextKey } = memory.current;
@@ -162,7 +181,12 @@ function afterPending(saved: State, pending: PendingReset, read: SecretResponse,
  * Someone else has rolled both keys away since the pending roll was sent: what it was to do is done, and receivers need
  * time before another roll.
  */
-function overtaken(saved: State, pending: PendingReset, read: SecretResponse, context: Context): State {
+function overtaken(
+  saved: State,
+  pending: PendingReset,
+  read: SecretResponse,
+  context: Context,
+): State {
   const { memory } = saved;
   const shown = marksOf(memory, read.credentials);
   const now = context.now.toISOString();
@@ -181,13 +205,22 @@ function overtaken(saved: State, pending: PendingReset, read: SecretResponse, co
 }
 
 /** Someone else has rolled the keys, or they were not known before. */
-function afterRollByOthers(saved: State, read: SecretResponse, shown: Marks, context: Context): Learned {
+function afterRollByOthers(
+  saved: State,
+  read: SecretResponse,
+  shown: Marks,
+  context: Context,
+): Learned {
   const { memory } = saved;
   const before = memory.current;
   const { state, findings } = afterDrift(saved, read, shown, context);
   if (before.currentKey === undefined) return { state, findings };
   const isOneRoll = shown.currentKey === before.nextKey;
-  const keys: KeyMemory = { ...memory.keys, rolledAt: context.now.toISOString(), nextGeneratedAt: undefined };
+  const keys: KeyMemory = {
+    ...memory.keys,
+    rolledAt: context.now.toISOString(),
+    nextGeneratedAt: undefined,
+  };
   const rolled: Memory = {
     ...state.memory,
     former: withFormer(memory, replacedKeys(before), shown),
@@ -211,18 +244,28 @@ export function claimed({ state, findings }: Learned, desired: Desired): Learned
     rotationReason: "trigger",
     memory: { ...memory, applied: triggerMark(memory, desired), scheduledFrom: rotatedAt },
   };
-  return { state: next, findings: [{ kind: "claimed" }, ...findings.filter(({ kind }) => kind === "unknown")] };
+  return {
+    state: next,
+    findings: [{ kind: "claimed" }, ...findings.filter(({ kind }) => kind === "unknown")],
+  };
 }
 
 /** Whether the settings are those of another account than the memory's. Only a read can show that both are the same. */
 export function isElsewhere({ keys }: Memory, { account: here }: Context): boolean {
-  return keys?.account !== undefined && here?.account !== undefined && keys.account !== here.account;
+  return (
+    keys?.account !== undefined && here?.account !== undefined && keys.account !== here.account
+  );
 }
 
 /** Keys of another account are not rolled. */
 export function otherAccount(_: Reset, { memory, context }: Question): Refusal | undefined {
   if (!memory || !isElsewhere(memory, context)) return undefined;
-  return { kind: "refuse", code: "REKEY_OTHER_ACCOUNT", why: whyElsewhere(memory, context), isUntilRead: true };
+  return {
+    kind: "refuse",
+    code: "REKEY_OTHER_ACCOUNT",
+    why: whyElsewhere(memory, context),
+    isUntilRead: true,
+  };
 }
 
 export function whyElsewhere({ keys }: Memory, { account }: Context): string {
@@ -234,11 +277,16 @@ export function whyElsewhere({ keys }: Memory, { account }: Context): string {
 }
 
 /** A second roll before receivers know the keys of the first one is an outage. */
-export function rolledRecently(due: Reset, { memory, desired, context }: Question): Plan | undefined {
+export function rolledRecently(
+  due: Reset,
+  { memory, desired, context }: Question,
+): Plan | undefined {
   const { minInterval: usual } = context.kind;
   const rolledAt = memory?.keys?.rolledAt;
   // A time in the future is that of a clock that was ahead: it locks nothing.
-  if (usual === undefined || rolledAt === undefined || isFuture(rolledAt, context.now)) return undefined;
+  if (usual === undefined || rolledAt === undefined || isFuture(rolledAt, context.now)) {
+    return undefined;
+  }
   const allowed = dueAt(rolledAt, desired.minInterval ?? usual);
   if (allowed.getTime() <= Math.max(context.now.getTime(), Date.parse(rolledAt))) return undefined;
   const why = `it was rolled, or may have been, at ${rolledAt}, and receivers that do not have its new keys yet would reject each message after a second roll. The first \`up\` after ${allowed.toISOString()} may roll it (minInterval)`;
@@ -248,7 +296,11 @@ export function rolledRecently(due: Reset, { memory, desired, context }: Questio
 }
 
 /** When the second of two rolls may be made, which an old pair needs. */
-export function secondRollAt({ keys }: Memory, { minInterval }: Desired, { kind, now }: Context): string {
+export function secondRollAt(
+  { keys }: Memory,
+  { minInterval }: Desired,
+  { kind, now }: Context,
+): string {
   const interval = minInterval ?? kind.minInterval;
   return (interval ? dueAt(keys?.rolledAt ?? now.toISOString(), interval) : now).toISOString();
 }

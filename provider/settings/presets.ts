@@ -39,14 +39,21 @@ export const presets: Readonly<Record<(typeof presetNames)[number], Preset>> = {
       databaseHost: "{endpoint}.upstash.io",
     },
     indexHost: "{endpoint}.upstash.io",
-    flowControlKey: { pattern: /^[A-Za-z0-9_.-]+$/, of: "letters, digits, hyphens, underscores and dots" },
+    flowControlKey: {
+      pattern: /^[A-Za-z0-9_.-]+$/,
+      of: "letters, digits, hyphens, underscores and dots",
+    },
     variables: {
       username: "UPSTASH_EMAIL",
       password: "UPSTASH_API_KEY",
       queueToken: "QSTASH_TOKEN",
       queueUrl: "QSTASH_URL",
     },
-    queue: { settings: ["queueUrl", "queueToken"], region: "QSTASH_REGION", localServer: "QSTASH_DEV" },
+    queue: {
+      settings: ["queueUrl", "queueToken"],
+      region: "QSTASH_REGION",
+      localServer: "QSTASH_DEV",
+    },
     // Of a second, and of a day. Elsewhere, the second one may have another unit.
     resetHeaders: ["burst-ratelimit-reset", "ratelimit-reset"],
   },
@@ -70,7 +77,11 @@ export function regionPrefix({ queue, variables }: Preset, environment: NodeJS.P
 }
 
 /** Whether the queue's client uses a local server instead of a setting. Values that it does not know end it. */
-export function usesLocalServer({ queue }: Preset, name: SettingName, environment: NodeJS.ProcessEnv): boolean {
+export function usesLocalServer(
+  { queue }: Preset,
+  name: SettingName,
+  environment: NodeJS.ProcessEnv,
+): boolean {
   const isOff = ["", "0", "false"].includes(environment[queue.localServer] ?? "");
   return !isOff && queue.settings.includes(name);
 }

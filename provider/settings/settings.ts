@@ -1,11 +1,18 @@
-import { SettingsError } from "../platform/errors";
-import { type SecretKind } from "../platform/secretKind";
-import { isLoopback } from "../platform/endpoint";
-import { type Preset, presetNamed, presets, publishPath, regionPrefix, usesLocalServer } from "./presets";
+import { SettingsError } from "../domain/errors";
+import { type SecretKind } from "../domain/secretKind";
+import { isLoopback } from "../domain/endpoint";
+import {
+  type Preset,
+  presetNamed,
+  presets,
+  publishPath,
+  regionPrefix,
+  usesLocalServer,
+} from "./presets";
 import {
   environmentName,
   type FoundSetting,
-  nameOf,
+  settingKey,
   presetNames,
   type SettingName,
   settingNames,
@@ -16,24 +23,26 @@ import {
 /** Returns a setting of the configuration by its short name (`baseUrl`), or undefined if it is not set. */
 export type Lookup = (name: SettingName) => string | undefined;
 
-type ServiceName = SecretKind["service"];
+type AccountService = SecretKind["service"];
 
 /** The settings of each service, its address first: a credential is sent only to the address that it belongs to. */
-export const accounts: Readonly<Record<ServiceName, readonly [address: SettingName, ...SettingName[]]>> = {
+export const accounts: Readonly<
+  Record<AccountService, readonly [address: SettingName, ...SettingName[]]>
+> = {
   management: ["baseUrl", "username", "password"],
   queue: ["queueUrl", "queueToken"],
 };
 
 /** What describes the platform at the address of a service. */
-const descriptions: Readonly<Record<ServiceName, readonly SettingName[]>> = {
+const descriptions: Readonly<Record<AccountService, readonly SettingName[]>> = {
   management: ["resetPasswordPath", "databasePath", "databaseListPath", "databaseHost"],
   queue: ["flowControlResetAction"],
 };
 
-const services = Object.keys(accounts) as ServiceName[];
+const services = Object.keys(accounts) as AccountService[];
 
 /** The service whose account has a setting. */
-function serviceOf(name: SettingName): ServiceName | undefined {
+function serviceOf(name: SettingName): AccountService | undefined {
   return services.find((service) => accounts[service].includes(name));
 }
 
@@ -103,7 +112,7 @@ export class Settings {
   }
 
   /** Why requests to a service would fail before they are sent; undefined if its settings can be used. */
-  errorFor(service: ServiceName): SettingsError | undefined {
+  errorFor(service: AccountService): SettingsError | undefined {
     try {
       for (const name of this.#neededFor(service)) this.require(name);
       return undefined;
@@ -120,10 +129,17 @@ export class Settings {
    */
   proxyFor(address: string): string | undefined {
     const proxy = this.get("proxy");
-    if (proxy === undefined || address.startsWith("https:") || isLoopback(new URL(proxy).hostname)) return proxy;
+    if (
+      proxy === undefined ||
+      address.startsWith("https:") ||
+      isLoopback(new URL(proxy).hostname)
+    ) {
+      return proxy;
+    }
     throw new SettingsError("REKEY_SETTING_INVALID", {
       problem: `rekey:proxy is not on this machine, and would receive the credentials for ${address} in plain text`,
-      advice: "Use an https address, or unset rekey:proxy (REKEY_PROXY) for a platform on this machine.",
+      advice:
+        "Use an https address, or unset rekey:proxy (REKEY_PROXY) for a platform on this machine.",
     });
   }
 
@@ -131,7 +147,9 @@ export class Settings {
   get warnings(): readonly string[] {
     const { variable = "", value } = this.find("queueUrl") ?? {};
     const isShortened = variable !== "" && this.environment[variable] !== value;
-    return isShortened ? [`${variable} ends in /v2/publish/, which is ignored: set it without this path.`] : [];
+    return isShortened
+      ? [`${variable} ends in /v2/publish/, which is ignored: set it without this path.`]
+      : [];
   }
 
   #read(name: SettingName): unknown {
@@ -142,19 +160,21 @@ export class Settings {
     const read = settingOf(name).schema().safeParse(found.value);
     if (read.success) return read.data;
     // Without the value: by mistake, any setting may hold a credential.
-    const problem = `${nameOf(name)} ${read.error.issues[0]?.message}`;
+    const problem = `${settingKey(name)} ${read.error.issues[0]?.message}`;
     throw new SettingsError("REKEY_SETTING_INVALID", { problem, advice: this.#howToSet(name) });
   }
 
   /** With `rekey:queueUserId`, the token of the queue is read with the management credentials. */
-  #neededFor(service: ServiceName): readonly SettingName[] {
+  #neededFor(service: AccountService): readonly SettingName[] {
     const isRead = service === "queue" && this.find("queueUserId") !== undefined;
     return isRead ? ["queueUrl", ...accounts.management] : accounts[service];
   }
 
   #findOwn(name: SettingName): FoundSetting | undefined {
     const value = this.configuration(name);
-    return value === undefined ? this.#findVariable(environmentName(name)) : { value, source: "configuration" };
+    return value === undefined
+      ? this.#findVariable(environmentName(name))
+      : { value, source: "configuration" };
   }
 
   #findUsual(name: SettingName): FoundSetting | undefined {
@@ -180,7 +200,9 @@ export class Settings {
     const own = names.map((name) => this.#findOwn(name)?.value);
     // Of each region, used or not.
     const usual = names.flatMap((name) => this.preset?.variables[name] ?? []);
-    const variables = Object.keys(this.environment).filter((name) => usual.some((one) => name.endsWith(one)));
+    const variables = Object.keys(this.environment).filter((name) =>
+      usual.some((one) => name.endsWith(one)),
+    );
     // Pulumi passes its own token on to providers.
     variables.push("PULUMI_ACCESS_TOKEN");
     const inEnvironment = variables.map((name) => this.environment[name]);
@@ -215,7 +237,7 @@ export class Settings {
     if (preset === undefined || address === undefined) return undefined;
     const isNotUsed = `${this.#usualVariable(name)} is not used, because`;
     const own = this.#findOwn(address);
-    if (own !== undefined) return `${isNotUsed} ${own.variable ?? nameOf(address)} is set`;
+    if (own !== undefined) return `${isNotUsed} ${own.variable ?? settingKey(address)} is set`;
     if (!usesLocalServer(preset, name, this.environment)) return undefined;
     return `${isNotUsed} ${preset.queue.localServer} makes the vendor's client use a local server`;
   }
@@ -232,36 +254,45 @@ export class Settings {
     const service = serviceOf(name);
     const needed = service === undefined ? [name] : this.#neededFor(service);
     const missing = needed.filter((one) => this.find(one) === undefined);
-    const all = new Intl.ListFormat("en").format(missing.map(nameOf));
+    const all = new Intl.ListFormat("en").format(missing.map(settingKey));
     const isNotSet = missing.length === 1 ? "is not set" : "are not set";
     const reasons = new Set(missing.flatMap((one) => this.#whyMissing(one) ?? []));
     const why = reasons.size === 0 ? "" : `: ${[...reasons].join("; ")}`;
     const howTo = missing.map((one) => this.#howToSet(one));
     const advice = [...this.#presetAdvice(missing), ...howTo].join(" ");
-    return new SettingsError("REKEY_SETTING_MISSING", { problem: `${all} ${isNotSet}${why}`, advice });
+    return new SettingsError("REKEY_SETTING_MISSING", {
+      problem: `${all} ${isNotSet}${why}`,
+      advice,
+    });
   }
 
   /** The preset comes first, if it has one of the settings. */
   #presetAdvice(names: readonly SettingName[]): string[] {
-    const preset = presetNames.find((one) => names.some((name) => presets[one].values[name] !== undefined));
+    const preset = presetNames.find((one) =>
+      names.some((name) => presets[one].values[name] !== undefined),
+    );
     if (preset === undefined || this.find("platform") !== undefined) return [];
     const how =
-      this.provider === undefined ? `run \`pulumi config set rekey:platform ${preset}\`` : `set platform to ${preset}`;
+      this.provider === undefined
+        ? `run \`pulumi config set rekey:platform ${preset}\``
+        : `set platform to ${preset}`;
     return [`For ${preset}, ${how}, which sets addresses and paths.`];
   }
 
   #howToSet(name: SettingName): string {
     const { provider } = this;
-    if (provider !== undefined) return `Set ${name} in the arguments of the provider ${JSON.stringify(provider)}.`;
+    if (provider !== undefined) {
+      return `Set ${name} in the arguments of the provider ${JSON.stringify(provider)}.`;
+    }
     const secret = settingOf(name).secret ? "--secret " : "";
-    return `Run \`pulumi config set ${secret}${nameOf(name)} …\`, or ${this.#howToUseVariable(name)}.`;
+    return `Run \`pulumi config set ${secret}${settingKey(name)} …\`, or ${this.#howToUseVariable(name)}.`;
   }
 
   #howToUseVariable(name: SettingName): string {
     const found = this.find(name);
     // It has precedence over the environment, even if it is empty.
     if (found?.source === "configuration") {
-      return `\`pulumi config rm ${nameOf(name)}\` to use ${environmentName(name)}`;
+      return `\`pulumi config rm ${settingKey(name)}\` to use ${environmentName(name)}`;
     }
     const variable = found?.variable ?? this.#usableVariable(name) ?? environmentName(name);
     return `set ${variable} in the environment`;
@@ -272,19 +303,24 @@ export class Settings {
  * The variables that an explicit provider may use. Once its arguments set an address or a credential of a service, all
  * that belongs to the service comes from the arguments: the variables may describe another account or platform.
  */
-export function environmentOfProvider(args: Lookup, environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  const namesAccount = (service: ServiceName) => accountNames(service).some((name) => args(name) !== undefined);
+export function environmentOfProvider(
+  args: Lookup,
+  environment: NodeJS.ProcessEnv,
+): NodeJS.ProcessEnv {
+  const namesAccount = (service: AccountService) =>
+    accountNames(service).some((name) => args(name) !== undefined);
   const own = services.filter(namesAccount);
   if (own.length === 0) return environment;
   const names = own.flatMap((service) => [...accountNames(service), ...descriptions[service]]);
   const withheld = names.map(environmentName);
   // Those of a platform, also of its regions.
   const usual = Object.values(presets).flatMap(({ variables }) => Object.values(variables));
-  const isUsable = (variable: string) => !withheld.includes(variable) && !usual.some((one) => variable.endsWith(one));
+  const isUsable = (variable: string) =>
+    !withheld.includes(variable) && !usual.some((one) => variable.endsWith(one));
   return Object.fromEntries(Object.entries(environment).filter(([variable]) => isUsable(variable)));
 }
 
 /** The settings that name an account at a service: a preset has the addresses of both, and a user belongs to both. */
-function accountNames(service: ServiceName): readonly SettingName[] {
+function accountNames(service: AccountService): readonly SettingName[] {
   return ["platform", "queueUserId", ...accounts[service]];
 }

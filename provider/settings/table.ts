@@ -1,7 +1,7 @@
 import { X509Certificate } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
 import type * as zod from "zod";
-import { hostTemplateProblem, isLoopback } from "../platform/endpoint";
+import { hostTemplateProblem, isLoopback } from "../domain/endpoint";
 import { pathPartProblem, didYouMean, orUndefined } from "../records/fields";
 
 /** One setting. Its checks, the schema, docs/reference.md and the doctor derive from this. */
@@ -34,8 +34,9 @@ export const presetNames = ["upstash"] as const;
 /** Every setting, by its short name. */
 const settingTable = {
   platform: {
-    description: "Preset of a public platform: `upstash`. It sets addresses and paths unless they are set separately.",
-    schema: () => checked(platformProblem).transform((name) => name.toLowerCase()),
+    description:
+      "Preset of a public platform: `upstash`. It sets addresses and paths unless they are set separately.",
+    schema: () => textWithout(platformProblem).transform((name) => name.toLowerCase()),
   },
   baseUrl: {
     description: "Address of the management interface: https, or http on a loopback address.",
@@ -48,7 +49,10 @@ const settingTable = {
   username: {
     description: "User name for the management interface, without a colon.",
     schema: () =>
-      headerSafe().refine((name) => !name.includes(":"), "must not contain a colon: HTTP Basic does not allow it"),
+      headerSafe().refine(
+        (name) => !name.includes(":"),
+        "must not contain a colon: HTTP Basic does not allow it",
+      ),
   },
   password: {
     description: "Password or API key for the management interface. Secret.",
@@ -63,7 +67,7 @@ const settingTable = {
   queueUserId: {
     description:
       "Id of a queue user, whose token is read with the management credentials when it is needed. It has precedence over `queueToken`.",
-    schema: () => checked(pathPartProblem),
+    schema: () => textWithout(pathPartProblem),
   },
   resetPasswordPath: {
     description: "Path of a password reset, which contains `{id}` once.",
@@ -90,14 +94,17 @@ const settingTable = {
   },
   databaseHost: {
     description: "Host of a database; may contain `{endpoint}` of its record and `{id}`.",
-    schema: () => checked(hostTemplateProblem),
+    schema: () => textWithout(hostTemplateProblem),
     default: "{endpoint}",
   },
   deadlineSeconds: {
     description: "Seconds that one request may take, including its retries; at most 86400.",
     kind: "number",
     schema: () => {
-      const seconds = z().number().positive("must be above 0").max(86_400, "must be at most 86400 (a day)");
+      const seconds = z()
+        .number()
+        .positive("must be above 0")
+        .max(86_400, "must be at most 86400 (a day)");
       return number(seconds, "must be a number of seconds");
     },
     default: 60,
@@ -117,7 +124,8 @@ const settingTable = {
     },
   },
   maxResetsPerRun: {
-    description: "Maximum number of password resets in one run; further resets are refused and not sent.",
+    description:
+      "Maximum number of password resets in one run; further resets are refused and not sent.",
     kind: "number",
     schema: () => number(z().int("must be a whole number").min(0, "must not be negative")),
   },
@@ -129,7 +137,7 @@ const settingTable = {
   proxy: {
     description:
       "URL of an HTTP proxy, on a loopback address if the platform uses http; use `--secret` if it contains a password.",
-    schema: () => checked(proxyProblem),
+    schema: () => textWithout(proxyProblem),
   },
   caFile: {
     description: "File with certificates (PEM) to trust in addition to those that Node trusts.",
@@ -155,7 +163,7 @@ export function isCredential(name: SettingName, value: string): boolean {
 }
 
 /** The name in the stack's configuration. */
-export function nameOf(name: SettingName): string {
+export function settingKey(name: SettingName): string {
   return `rekey:${name}`;
 }
 
@@ -168,11 +176,12 @@ const path = () =>
   filled()
     .startsWith("/", "must begin with /")
     .regex(/^[^?#]*$/, "must not contain a query or a fragment, which would not be sent");
-const databasePath = () => path().refine((template) => template.split("{id}").length === 2, "must contain {id} once");
+const databasePath = () =>
+  path().refine((template) => template.split("{id}").length === 2, "must contain {id} once");
 const headerSafe = () => filled().regex(/^[^\r\n\0]*$/, "must not contain line breaks");
 
 /** A text, by a function that returns why it cannot be used, if it cannot. */
-function checked(problemOf: (text: string) => string | undefined) {
+function textWithout(problemOf: (text: string) => string | undefined) {
   return z()
     .string()
     .superRefine((text, context) => {
@@ -188,7 +197,7 @@ function number<T extends zod.ZodNumber>(kind: T, message = "must be a number") 
 
 /** Normalized: as written, it may contain spaces or end in a question mark. */
 const address = () =>
-  checked(addressProblem).transform((written) => {
+  textWithout(addressProblem).transform((written) => {
     const { origin, pathname } = new URL(written);
     return `${origin}${pathname}`.replace(/\/+$/, "");
   });
@@ -209,10 +218,16 @@ function addressProblem(written: string): string | undefined {
 }
 
 function proxyProblem(written: string): string | undefined {
-  if (!URL.canParse(written) || !/^https?:/i.test(written.trim())) return "must be an http or https URL";
+  if (!URL.canParse(written) || !/^https?:/i.test(written.trim())) {
+    return "must be an http or https URL";
+  }
   const { username, password } = new URL(written);
-  const isEncoded = [username, password].every((part) => orUndefined(() => decodeURIComponent(part)) !== undefined);
-  return isEncoded ? undefined : "has a user or password with a percent sign that is not written as %25";
+  const isEncoded = [username, password].every(
+    (part) => orUndefined(() => decodeURIComponent(part)) !== undefined,
+  );
+  return isEncoded
+    ? undefined
+    : "has a user or password with a percent sign that is not written as %25";
 }
 
 function platformProblem(name: string): string | undefined {
@@ -246,23 +261,31 @@ export function notASetting(name: string, known: readonly string[]): string {
 }
 
 /** Warnings about settings that do not exist: without them, a mistyped limit is silently off. */
-export function unknownSettings(configurationKeys: readonly string[], environment: NodeJS.ProcessEnv): string[] {
-  const [keys, variables] = [settingNames.map(nameOf), settingNames.map(environmentName)];
-  const unknownKeys = configurationKeys.filter((key) => key.startsWith("rekey:") && !keys.includes(key));
+export function unknownSettings(
+  configurationKeys: readonly string[],
+  environment: NodeJS.ProcessEnv,
+): string[] {
+  const [keys, variables] = [settingNames.map(settingKey), settingNames.map(environmentName)];
+  const unknownKeys = configurationKeys.filter(
+    (key) => key.startsWith("rekey:") && !keys.includes(key),
+  );
   // Others may have variables with the same beginning, so only those count that are close to one of Rekey's.
   const unknownVariables = Object.keys(environment).filter(
-    (name) => name.startsWith("REKEY_") && !variables.includes(name) && didYouMean(name, variables) !== "",
+    (name) =>
+      name.startsWith("REKEY_") && !variables.includes(name) && didYouMean(name, variables) !== "",
   );
   const isUnused = "and has no effect. Correct its name, or";
   return [
-    ...unknownKeys.map((key) => `${notASetting(key, keys)}, ${isUnused} run \`pulumi config rm ${key}\`.`),
+    ...unknownKeys.map(
+      (key) => `${notASetting(key, keys)}, ${isUnused} run \`pulumi config rm ${key}\`.`,
+    ),
     ...unknownVariables.map((name) => `${notASetting(name, variables)}, ${isUnused} unset it.`),
   ];
 }
 
 /** What is said of a credential that the stack's configuration has in plain text. */
 export function plainText(name: SettingName): [problem: string, fix: string] {
-  const key = nameOf(name);
+  const key = settingKey(name);
   return [
     `${key} is stored in plain text in the stack's configuration.`,
     `Run \`pulumi config set --secret ${key}\`. If others can read the file, replace the credential at its issuer.`,

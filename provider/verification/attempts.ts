@@ -1,27 +1,34 @@
 import { randomBytes } from "node:crypto";
-import { type Credential, nameOf, shownEndpoint, type ProbeEndpoint } from "../platform/endpoint";
-import { RequestError, InputError, SettingsError } from "../platform/errors";
+import {
+  type Credential,
+  credentialNoun,
+  type ProbeEndpoint,
+  shownEndpoint,
+} from "../domain/endpoint";
+import { InputError, RequestError, SettingsError } from "../domain/errors";
 import { type RequestQueue } from "../platform/http";
-import { ownerOf, type Subject } from "../platform/secretKind";
-import { type AccessCredential, type Access, endpointOf } from "../rotation/access";
-import { poll, type Run } from "../run";
+import { type ProbeRequest, type ProbeResult } from "../clients/probe";
+import { ownerOf, type Subject } from "../domain/secretKind";
+import { type AccessCredential, endpointOf } from "../rotation/access";
 import { saltedMark } from "../rotation/marks";
-
-/** One secret to verify. */
-export interface Target extends Access {
-  readonly subject: Subject;
-  /** Its name in messages: that of the program, if it belongs to a fleet. */
-  readonly name: string;
-  /** The user of a password, if the program sets one: without a name, it is the default one. */
-  readonly username: string | undefined;
-}
+import { poll } from "../run/poll";
+import { type Run } from "../run/run";
+import { type Target } from "./targets";
 
 /** Why a secret is not verified. */
 export interface Failure {
   readonly reason: string;
   readonly advice: string;
   /** Whether it is about a former credential: the current one is accepted, and a wrong one refused. */
-  readonly isOfFormer?: boolean;
+  readonly isOfFormer?: true | undefined;
+}
+
+/** What a verification tries with. */
+export interface Tools {
+  readonly run: Run;
+  readonly queue: RequestQueue;
+  /** Time of the run's clock after which nothing is repeated: each secret gets at least one attempt. */
+  readonly endsAtMs: number;
 }
 
 /** Milliseconds of one request, and of one that begins after the end of the verification. */
@@ -32,33 +39,37 @@ const lateRequestMs = 1_000;
  * Repeats until the current credential is accepted, and a wrong one and the former ones are refused, because platforms
  * apply a reset with a delay.
  *
- * @param current is read first, if it is not saved
+ * @param current is read first, if its value is not saved
  * @param formers have the same name
- * @param endsAtMs time of the run's clock after which nothing is repeated: each secret gets at least one attempt
  * @returns undefined if all of it holds
  */
 export async function verify(
   target: Target,
   current: AccessCredential,
   formers: readonly Credential[],
-  { run, queue, endsAtMs }: { readonly run: Run; readonly queue: RequestQueue; readonly endsAtMs: number },
+  { run, queue, endsAtMs }: Tools,
 ): Promise<Failure | undefined> {
-  const { clock, settings } = run.options;
+  const { clock } = run.options;
   const endpoint = endpointFor(target, run);
   if ("reason" in endpoint) return endpoint;
-  if ("mark" in current && !settings.canRead(target.subject.kind)) {
+  if (!canBeKnown(target, current, run)) {
     const advice = "Set rekey:databasePath, or remove saveCredentials or this verification.";
     return notKnown(current, "this platform cannot be read", advice);
   }
-  let known: Credential | undefined = "value" in current ? { ...current, username: target.username } : undefined;
+  let known = withValue(current, current.value);
   const attempt = async (): Promise<Failure | undefined> => {
     const timeoutMs = clock.elapsedMs() < endsAtMs ? requestMs : lateRequestMs;
     const credential = known ?? (await read(target, current, timeoutMs, run));
     if ("reason" in credential) return credential;
     known = credential;
-    return tryAll(target, endpoint, known, formers, timeoutMs, run);
+    const place = { owner: ownerOf(target.subject), endpoint, timeoutMs };
+    return firstFailure(triesOf(target, known, formers), target, place, run);
   };
-  return poll(run, { act: () => queue.run(attempt), isDone: (failure) => failure === undefined, endsAtMs });
+  return poll(run, {
+    act: () => queue.run(attempt),
+    isDone: (failure) => failure === undefined,
+    endsAtMs,
+  });
 }
 
 /** Where the current credential is tried, or why that is not known. */
@@ -66,34 +77,56 @@ function endpointFor(target: Target, { options }: Run): ProbeEndpoint | Failure 
   const { id, subject, record, connection = {}, restUrl } = target;
   const { probe } = subject.kind;
   try {
-    if (!probe) return endpointOf({ databaseId: id, record }, connection, options.settings.databaseHost);
-    if (probe.service === "queue") return { ...probe, baseUrl: options.settings.require("queueUrl") };
+    if (!probe) {
+      return endpointOf({ databaseId: id, record }, connection, options.settings.databaseHost);
+    }
+    if (probe.service === "queue") {
+      return { ...probe, baseUrl: options.settings.require("queueUrl") };
+    }
     if (restUrl !== undefined) return { ...probe, baseUrl: restUrl.replace(/\/$/, "") };
     const reason = `the platform's record of ${ownerOf(subject)} has no endpoint that can be used`;
     return { reason, advice: "Remove this verification." };
   } catch (error) {
-    if (error instanceof SettingsError) return { reason: error.problem, advice: error.advice };
-    if (!(error instanceof InputError)) throw error;
-    const advice = "Set connection on the rotation, the fleet or this verification.";
-    return { reason: `${error.property} ${error.reason}`, advice };
+    return endpointFailure(error);
   }
 }
 
+/** @throws the same error, if it is about nothing that a program or a setting can repair */
+function endpointFailure(error: unknown): Failure {
+  if (error instanceof SettingsError) return { reason: error.problem, advice: error.advice };
+  if (!(error instanceof InputError)) throw error;
+  const advice = "Set connection on the rotation, the fleet or this verification.";
+  return { reason: `${error.property} ${error.reason}`, advice };
+}
+
+function canBeKnown({ subject }: Target, { value }: AccessCredential, { options }: Run): boolean {
+  return value !== undefined || options.settings.canRead(subject.kind);
+}
+
 function notKnown(current: AccessCredential, why: string, advice: string): Failure {
-  return { reason: `the new ${nameOf(current)} is not saved, and ${why}`, advice };
+  return { reason: `the new ${credentialNoun(current)} is not saved, and ${why}`, advice };
+}
+
+/** A credential as it is tried; undefined if its value is not known. */
+export function withValue(
+  { name, username }: AccessCredential,
+  value: string | undefined,
+): Credential | undefined {
+  return value === undefined ? undefined : { name, value, username };
 }
 
 /** Reads a credential that is not saved, or returns why it is not known. */
 async function read(
-  { subject: { kind, id }, username }: Target,
+  { subject: { kind, id }, salt }: Target,
   current: AccessCredential,
   limitMs: number,
   run: Run,
 ): Promise<Credential | Failure> {
-  const { name } = current;
+  const { name, mark, username } = current;
   try {
-    const { [name]: value } = (await run.platform.during({ limitMs }).operations(kind).read(id)).credentials;
-    if (value !== undefined && isSameCredential({ name, value }, current)) return { name, value, username };
+    const { [name]: value } = (await run.platform.during({ limitMs }).operations(kind).read(id))
+      .credentials;
+    if (value !== undefined && saltedMark(salt, value) === mark) return { name, value, username };
     const advice =
       "Run `pulumi refresh`, then `up`. If that does not help, remove saveCredentials or this verification.";
     return notKnown(current, "the platform does not show it", advice);
@@ -103,11 +136,59 @@ async function read(
   }
 }
 
-/** Whether two credentials of a secret are the same, even if one or both are known by their marks only. */
-export function isSameCredential(a: AccessCredential, b: AccessCredential): boolean {
-  if (a.name !== b.name) return false;
-  if ("mark" in a) return "mark" in b ? a.mark === b.mark : isSameCredential(b, a);
-  return "mark" in b ? saltedMark(b.salt, a.value) === b.mark : a.value === b.value;
+/** One thing that is tried, and what must come of it. */
+interface Try {
+  readonly credential: Credential;
+  /** Its name in messages: `the new password` */
+  readonly name: string;
+  readonly expected: "accepted" | "refused";
+  /** What it means if the server does the opposite, and what to check then. */
+  readonly otherwise: string;
+  readonly check: string;
+  readonly isOfFormer?: true;
+}
+
+/** All that is tried, in this order, until something fails. */
+function triesOf({ subject }: Target, current: Credential, formers: readonly Credential[]): Try[] {
+  const name = credentialNoun(current);
+  const check = "the reset was applied";
+  const accepted: Try = {
+    credential: current,
+    name: `the new ${name}`,
+    expected: "accepted",
+    otherwise: `the new ${name} is refused`,
+    check,
+  };
+  const wrongRefused: Try = {
+    credential: { ...current, value: randomBytes(24).toString("base64url") },
+    name: `a wrong ${name}`,
+    expected: "refused",
+    otherwise: `the ${serverOf(subject)} is open to everyone: it accepts any ${name}`,
+    check: `it requires a ${name}`,
+  };
+  const formersRefused = formers.map((credential): Try => ({
+    credential,
+    name: `a former ${name}`,
+    expected: "refused",
+    otherwise: `a former ${name} is still accepted`,
+    check,
+    isOfFormer: true,
+  }));
+  return [accepted, wrongRefused, ...formersRefused];
+}
+
+async function firstFailure(
+  tries: readonly Try[],
+  target: Target,
+  place: Omit<ProbeRequest, "credential">,
+  run: Run,
+): Promise<Failure | undefined> {
+  run.platform.secrets.add(tries.map(({ credential }) => credential.value));
+  for (const one of tries) {
+    const result = await run.platform.probe({ ...place, credential: one.credential });
+    if (result.kind !== one.expected) return failureOfTry(one, result, target, place);
+  }
+  return undefined;
 }
 
 /** The source of the address at which a credential is tried. */
@@ -117,42 +198,25 @@ const addresses = {
   queue: "rekey:queueUrl (the address of its region)",
 } as const;
 
-/** The current credential must be accepted, and a wrong one and the former ones refused. */
-async function tryAll(
+function failureOfTry(
+  { credential, name, otherwise, check, isOfFormer }: Try,
+  result: ProbeResult,
   { subject }: Target,
-  endpoint: ProbeEndpoint,
-  current: Credential,
-  formers: readonly Credential[],
-  timeoutMs: number,
-  run: Run,
-): Promise<Failure | undefined> {
-  const service = subject.kind.probe?.service ?? "database";
-  const [what, server] = [nameOf(current), service === "queue" ? service : subject.kind.noun];
-  const at = `(${shownEndpoint(endpoint, current)})`;
+  { endpoint }: Pick<ProbeRequest, "endpoint">,
+): Failure {
+  const at = `(${shownEndpoint(endpoint, credential)})`;
+  const address = addresses[subject.kind.probe?.service ?? "database"];
   const moreTime = "Raise withinSeconds if the platform needs longer.";
-  const wrong = { ...current, value: randomBytes(24).toString("base64url") };
-  const all = [current, wrong, ...formers];
-  const request = { owner: ownerOf(subject), endpoint, timeoutMs };
-  run.platform.secrets.add(all.map(({ value }) => value));
-  for (const credential of all) {
-    const result = await run.platform.probe({ ...request, credential });
-    if (result.kind === (credential === current ? "accepted" : "refused")) continue;
-    const isOfFormer = formers.includes(credential);
-    if (result.kind === "unknown") {
-      const which = credential === current ? "the new" : credential === wrong ? "a wrong" : "a former";
-      const check = `Check ${addresses[service]}, rekey:proxy and rekey:caFile, and whether the ${server} is active.`;
-      const reason = `${which} ${what} could not be tried: ${result.why} ${at}`;
-      return { reason, advice: `${check} ${moreTime}`, isOfFormer };
-    }
-    const otherwise =
-      result.kind === "refused"
-        ? `the new ${what} is refused: ${result.words}`
-        : credential === wrong
-          ? `the ${server} is open to everyone: it accepts any ${what}`
-          : `a former ${what} is still accepted`;
-    const check = credential === wrong ? `it requires a ${what}` : "the reset was applied";
-    const advice = `Check at the platform whether ${check}, and check ${addresses[service]}. ${moreTime}`;
-    return { reason: `${otherwise} ${at}`, advice, isOfFormer };
+  if (result.kind === "unknown") {
+    const advice = `Check ${address}, rekey:proxy and rekey:caFile, and whether the ${serverOf(subject)} is active. ${moreTime}`;
+    return { reason: `${name} could not be tried: ${result.why} ${at}`, advice, isOfFormer };
   }
-  return undefined;
+  const words = result.kind === "refused" ? `: ${result.words}` : "";
+  const advice = `Check at the platform whether ${check}, and check ${address}. ${moreTime}`;
+  return { reason: `${otherwise}${words} ${at}`, advice, isOfFormer };
+}
+
+/** What responds, in messages. */
+function serverOf({ kind: { probe, noun } }: Subject): string {
+  return probe?.service === "queue" ? "queue" : noun;
 }

@@ -1,16 +1,23 @@
-import { nameOf, type Credential } from "../platform/endpoint";
-import { outputsAreFormer, RekeyError } from "../platform/errors";
-import { databasePassword, ownerOf, kinds, secretOf } from "../platform/secretKind";
+import { credentialNoun } from "../domain/endpoint";
+import { outputsAreFormer, RekeyError } from "../domain/errors";
+import { ownerOf } from "../domain/secretKind";
 import { isObject, isSet } from "../records/fields";
-import { isUnknown } from "../records/properties";
-import { type InputProblem, type Planned, type Resource, type Result } from "../resource";
-import { type Access, type AccessCredential, plainTextProblem, restConnection, usernameFor } from "../rotation/access";
-import { saltedMark } from "../rotation/marks";
-import { type Connection, parsed } from "../rotation/memory";
+import { isUnknown } from "../pulumi/values";
+import {
+  type InputProblem,
+  type Notice,
+  type Planned,
+  type Resource,
+  type Result,
+} from "../resource/resource";
+import { type AccessCredential, plainTextProblem } from "../rotation/access";
 import { type Desired } from "../rotation/desired";
+import { parsed } from "../rotation/state";
 import { connectionInput } from "../rotation/rotationInputs";
-import { type Run } from "../run";
-import { type Failure, isSameCredential, type Target, verify } from "./attempts";
+import { type Run } from "../run/run";
+import { type Failure, type Tools, verify } from "./attempts";
+import { formersOf, isFormerRefused } from "./formers";
+import { connectionIn, connectionsIn, type Target, targetsIn } from "./targets";
 
 export interface CredentialVerificationInputs extends Pick<Desired, "connection"> {
   /** JSON text of one `Access`, or of a map of names to them. */
@@ -28,46 +35,51 @@ export interface CredentialVerificationOutputs {
   readonly memory: string;
 }
 
-/** What is remembered of one secret. It has no value that the rotation does not save. */
+/** What is saved of one secret: what was verified last, and the result. */
 interface Entry {
-  /** Confirmed resets when it was last tried. */
+  /** Confirmed resets, and the mark of the current credential; undefined if that was not known. */
   readonly count: number;
-  /** The current credential, if all of it was verified. */
-  readonly accepted?: Tried;
-  /** Otherwise, the last one that was. */
-  readonly former?: Tried | undefined;
-  /** Whether the former ones were refused; false if one was not tried, undefined if there was none. */
-  readonly formerRefused?: boolean | undefined;
-  /** A failure that no later run can try again, because the former credential is not saved. */
-  readonly failed?: LastingFailure | undefined;
+  readonly mark?: string | undefined;
+  readonly failure?: Failure | undefined;
+  readonly formerRefused?: true | undefined;
+  /**
+   * The credential that the last successful verification has accepted, with its value if the rotation saves values:
+   * after the next reset, it must be refused.
+   */
+  readonly accepted?: AccessCredential | undefined;
 }
 
-/** A failure that stays one for as long as the same credential is the current one. */
-type LastingFailure = Failure & { readonly current: AccessCredential };
-
-/** A credential, the confirmed resets when it was the current one, and its user. */
-type Tried = AccessCredential & { readonly count: number; readonly username?: string | undefined };
-
-type Memory = ReadonlyMap<string, Entry>;
+type Entries = ReadonlyMap<string, Entry>;
 
 /** What was found for one secret. */
 interface Verified {
   readonly target: Target;
   readonly entry: Entry;
-  readonly failure?: Failure | undefined;
 }
 
 const defaultWithinSeconds = 30;
 
-export const credentialVerification: Resource<CredentialVerificationInputs, CredentialVerificationOutputs> = {
+export const credentialVerification: Resource<
+  CredentialVerificationInputs,
+  CredentialVerificationOutputs
+> = {
   idInput: "subject",
   onlyId: "verification",
-  outputs: { subject: "plain", verified: "plain", verifiedAt: "plain", formerRefused: "plain", memory: "secret" },
+  outputs: {
+    subject: "plain",
+    verified: "plain",
+    verifiedAt: "plain",
+    formerRefused: "plain",
+    memory: "secret",
+  },
   inputs: (schemas) => {
-    const access = schemas.z.unknown().superRefine(schemas.refuse(accessProblem));
+    const access = schemas.z.unknown().superRefine(schemas.refuseIf(accessProblem));
     const seconds = "must be a number of seconds above 0";
     const withinSeconds = schemas.z.number(seconds).positive(seconds);
-    return { required: ["access"], schemas: { access, ...connectionInput(schemas), withinSeconds } };
+    return {
+      required: ["access"],
+      schemas: { access, ...connectionInput(schemas), withinSeconds },
+    };
   },
   check,
   plan,
@@ -76,23 +88,17 @@ export const credentialVerification: Resource<CredentialVerificationInputs, Cred
 
 /** As for a rotation: a password is never sent in plain text, and what is wrong is reported before anything is sent. */
 function check({ access, connection }: CredentialVerificationInputs, run: Run): InputProblem[] {
-  const own = ownConnection(connection);
+  const own = connectionIn(connection);
   // While the access is unknown, the host may be that of the rotation.
   if (isUnknown(connection) || (isUnknown(access) && own.host === undefined)) return [];
-  const connections = isUnknown(access) ? [own] : targetsIn(access, own).flatMap(connectionOfDatabase);
-  const problems = connections.map((one) => plainTextProblem(one, run.options.settings.databaseHost));
+  const connections = isUnknown(access) ? [own] : connectionsIn(targetsIn(access, own));
+  const problems = connections.map((one) =>
+    plainTextProblem(one, run.options.settings.databaseHost),
+  );
   const problem = problems.find(isSet);
-  return problem === undefined ? [] : [{ property: "connection", problem: `has a tls that ${problem}` }];
-}
-
-/** Only that of a database is used. */
-function connectionOfDatabase({ subject, connection }: Target): Connection[] {
-  return subject.kind === databasePassword && connection ? [connection] : [];
-}
-
-/** What the program sets of a connection. */
-function ownConnection(connection: CredentialVerificationInputs["connection"]): Connection {
-  return Object.fromEntries(Object.entries(connection ?? {}).filter(([, value]) => isSet(value)));
+  return problem === undefined
+    ? []
+    : [{ property: "connection", problem: `has a tls that ${problem}` }];
 }
 
 /** What is wrong with an input `access`. It is a secret, so nothing of it is shown. */
@@ -105,161 +111,159 @@ function accessProblem(given: unknown): string | undefined {
   }
 }
 
-/**
- * The secrets of the output `access` of a rotation or a fleet.
- *
- * @param own takes precedence over the connection of the rotation
- */
-function targetsIn(text: string, own: Connection = {}): Target[] {
-  const given: unknown = JSON.parse(text);
-  if (!isObject(given)) throw new Error("it is not an object");
-  if (typeof given["id"] === "string") return [targetOf(given, own)];
-  return Object.entries(given).map(([name, access]) => ({ ...targetOf(access, own), name: JSON.stringify(name) }));
-}
-
-function targetOf(given: unknown, own: Connection): Target {
-  const access = (given ?? {}) as Access;
-  const { id, of, count, current } = access;
-  const kind = Object.values(kinds).find(({ noun }) => noun === of);
-  if (!kind || typeof id !== "string" || typeof count !== "number") throw new Error("it is of no secret");
-  const subject = { kind, id };
-  const { connection: declared = {} } = access;
-  const connection: Connection = { ...(current?.name === "restToken" ? restConnection(declared) : declared), ...own };
-  const isNamed = current?.name === "password" && connection.username !== undefined;
-  const username = isNamed ? usernameFor({ databaseId: id }, connection) : undefined;
-  return { ...access, connection, subject, name: ownerOf(subject), username };
-}
-
-function plan(saved: CredentialVerificationOutputs | undefined, { access }: CredentialVerificationInputs): Planned {
+function plan(
+  saved: CredentialVerificationOutputs | undefined,
+  { access }: CredentialVerificationInputs,
+): Planned {
   if (!saved || isUnknown(access)) return { changes: true, notices: [] };
-  const before = readMemory(saved);
+  const before = entriesIn(saved);
   const targets = targetsIn(access);
-  return { changes: targets.length !== before.size || targets.some((one) => isDue(one, before)), notices: [] };
+  const isAnyDue = targets.some((target) => isDue(target, before.get(ownerOf(target.subject))));
+  return { changes: targets.length !== before.size || isAnyDue, notices: [] };
 }
 
-/** Whether a secret was reset, has another credential, or failed, since it was verified. */
-function isDue({ subject, count, current }: Target, before: Memory): boolean {
-  const entry = before.get(ownerOf(subject));
-  if (entry?.count !== count) return true;
-  const { accepted } = entry;
-  if (!accepted || !current) return accepted !== current;
-  // A value that is not saved any more is replaced by its mark.
-  return "value" in accepted !== "value" in current || !isSameCredential(accepted, current);
+/** Whether a secret is to be verified, because it was changed or failed; or must be saved without its value. */
+function isDue(target: Target, entry: Entry | undefined): boolean {
+  if (!entry || entry.failure || !isAbout(entry, target)) return true;
+  return withoutUnsaved(entry.accepted, target) !== entry.accepted;
 }
 
-/** Only secrets that are due are contacted. */
+/** Whether an entry is about the credential that is current now. */
+function isAbout({ count, mark }: Entry, target: Target): boolean {
+  return count === target.count && mark === target.current?.mark;
+}
+
+/** A credential without its value, if the rotation does not save values any more. */
+function withoutUnsaved(accepted: Entry["accepted"], { current }: Target): Entry["accepted"] {
+  if (accepted?.value === undefined || !current || current.value !== undefined) return accepted;
+  return { ...accepted, value: undefined };
+}
+
 async function apply(
   saved: CredentialVerificationOutputs | undefined,
   { access, connection, withinSeconds }: CredentialVerificationInputs,
   run: Run,
 ): Promise<Result<CredentialVerificationOutputs>> {
   const { clock } = run.options;
-  const before = readMemory(saved);
+  const before = entriesIn(saved);
   const endsAtMs = clock.elapsedMs() + (withinSeconds ?? defaultWithinSeconds) * 1000;
-  const tools = { run, endsAtMs, queue: run.platform.queueWithin() };
-  const targets = targetsIn(access, ownConnection(connection));
+  const tools: Tools = { run, endsAtMs, queue: run.platform.queueWithin() };
   const results = await Promise.all(
-    targets.map(async (target): Promise<Verified> => {
-      const entry = before.get(ownerOf(target.subject));
-      if (entry && !isDue(target, before)) return { target, entry };
-      return failedBefore(target, entry) ?? verifyTarget(target, entry, tools);
+    targetsIn(access, connectionIn(connection)).map(async (target): Promise<Verified> => {
+      return {
+        target,
+        entry: await verifyTarget(target, before.get(ownerOf(target.subject)), tools),
+      };
     }),
   );
+  const isNew = results.some(
+    ({ target, entry }) => target.current && before.get(ownerOf(target.subject)) !== entry,
+  );
   const failure = failureOf(results);
-  const open = targets.flatMap(({ current, name }) => (current ? [] : name));
-  const isVerified = !failure && targets.some((target) => target.current && isDue(target, before));
-  const refused = results.map(({ entry }) => entry.formerRefused);
+  const verifiedAt = isNew && !failure ? clock.now().toISOString() : saved?.verifiedAt;
+  const open = results.flatMap(({ target }) => (target.current ? [] : target.name));
+  const verified = !failure && open.length === 0;
   const outputs: CredentialVerificationOutputs = {
     subject: "verification",
-    verified: failure === undefined && open.length === 0,
-    verifiedAt: isVerified ? clock.now().toISOString() : saved?.verifiedAt,
-    formerRefused: failure || !refused.includes(true) || refused.includes(false) ? undefined : true,
-    memory: JSON.stringify(Object.fromEntries(results.map(({ target, entry }) => [ownerOf(target.subject), entry]))),
+    verified,
+    verifiedAt,
+    formerRefused: verified ? areFormersRefused(results) : undefined,
+    memory: JSON.stringify(
+      Object.fromEntries(results.map(({ target, entry }) => [ownerOf(target.subject), entry])),
+    ),
   };
-  // For example after a reset that was not confirmed.
-  const text = `Not verified, because no current credential is known: ${named(open).join(", ")}.`;
-  return { outputs, failure, notices: open.length > 0 ? [{ text, isWarning: true }] : [] };
+  return { outputs, failure, notices: open.length > 0 ? [notVerified(open)] : [] };
 }
 
-/** The result of a secret whose former failure stays, if it has one. */
-function failedBefore(target: Target, entry: Entry | undefined): Verified | undefined {
-  const { current } = target;
-  if (!entry?.failed || !current || !isSameCredential(entry.failed.current, current)) return undefined;
-  return { target, entry, failure: entry.failed };
+/** For example after a reset that was not confirmed. */
+function notVerified(names: readonly string[]): Notice {
+  const text = `Not verified, because no current credential is known: ${named(names).join(", ")}.`;
+  return { text, isWarning: true };
 }
 
-/** A failure as it stays: if a former credential is not saved, no later run can show that it is refused by now. */
-function lastingFailure(failure: Failure, { subject, current }: Target, run: Run): LastingFailure | undefined {
-  if (!failure.isOfFormer || !current || "value" in current) return undefined;
-  const { word } = subject.kind;
-  const stays = `The former ${nameOf(current)} is not saved, so no later run can try it: this stays a failure until the next reset. Set a new version, which resets the ${word}.`;
-  return { reason: run.redacted(failure.reason), advice: `${failure.advice} ${stays}`, current };
-}
-
-/** A credential that was accepted, as it is remembered: without a value that the rotation does not save any more. */
-function remembered(former: Tried | undefined, current: AccessCredential): Tried | undefined {
-  if (!former || !("value" in former) || !("mark" in current)) return former;
-  const { value, ...others } = former;
-  return { ...others, mark: saltedMark(current.salt, value), salt: current.salt };
-}
-
-/** Verifies one secret, and returns what to remember of it. */
+/** Verifies one secret, if it is due, and returns what to save of it. */
 async function verifyTarget(
   target: Target,
   entry: Entry | undefined,
-  tools: Parameters<typeof verify>[3],
-): Promise<Verified> {
-  const { subject, count, current, username } = target;
-  const former = entry?.accepted ?? entry?.former;
-  if (!current) return { target, entry: { count, former } };
-  const { name } = current;
-  const isSame = former !== undefined && isSameCredential(former, current);
-  // What resets of this run have replaced, if it is not saved: no later run can try it.
-  const replaced =
-    "value" in current
-      ? []
-      : (tools.run.shared.replaced.get(secretOf(subject)) ?? []).flatMap(({ [name]: value }) => value ?? []);
-  const others = [...new Set(replaced)].map((value): Credential => ({ name, value, username }));
-  if (former && "value" in former && former.name === name) others.push(former);
-  const tries = others.filter((one) => !isSameCredential(one, current));
-  const failure =
-    isSame && former.count < count ? returnedAgain(target, current) : await verify(target, current, tries, tools);
+  tools: Tools,
+): Promise<Entry> {
+  if (entry && !isDue(target, entry)) return entry;
+  const { count, current } = target;
+  const next: Entry = {
+    count,
+    mark: current?.mark,
+    accepted: withoutUnsaved(entry?.accepted, target),
+  };
+  if (!current) return next;
+  const lasting = lastingFailure(entry, target);
+  if (lasting) return { ...next, failure: lasting };
+  const formers = formersOf({ ...target, current }, entry ?? {}, tools.run);
+  const failure = await verify(target, current, formers, tools);
   if (failure) {
-    const failed = lastingFailure(failure, target, tools.run);
-    return { target, entry: { count, former: remembered(former, current), failed }, failure: failed ?? failure };
+    return { ...next, failure: { ...failure, reason: tools.run.redacted(failure.reason) } };
   }
-  // A reset that was not verified has replaced one that is not known here.
-  const isGap = entry !== undefined && ![0, 1].includes(count - (former?.count ?? NaN));
-  const isTried = !former || isSame || tries.some((one) => isSameCredential(former, one));
-  const formerRefused = isGap || !isTried ? false : tries.length > 0 || undefined;
-  return { target, entry: { count, accepted: { ...current, count, username }, formerRefused } };
+  const formerRefused = isFormerRefused(target, entry, formers) || undefined;
+  return { count, mark: current.mark, accepted: current, formerRefused };
 }
 
-function returnedAgain({ subject }: Target, current: AccessCredential): Failure {
-  const reason = `the former ${nameOf(current)} is still accepted: the platform returned it as the new one`;
-  return { reason, advice: `Set a new version, which resets the ${subject.kind.word} again.` };
+/** The last failure, if no later run can show that it has ended. */
+function lastingFailure(entry: Entry | undefined, target: Target): Failure | undefined {
+  if (!entry?.failure || !isAbout(entry, target)) return undefined;
+  return isLasting(entry.failure, target) ? entry.failure : undefined;
+}
+
+/** Whether a failure stays one until the next reset: it is about a former credential that is not saved. */
+function isLasting({ isOfFormer }: Failure, { current }: Target): boolean {
+  return isOfFormer === true && current?.value === undefined;
+}
+
+/** Whether all credentials that resets have replaced were refused; undefined if one was not, or none was replaced. */
+function areFormersRefused(results: readonly Verified[]): true | undefined {
+  const replaced = results.filter(
+    ({ target: { former, count } }) => former !== undefined || count > 1,
+  );
+  return (replaced.length > 0 && replaced.every(({ entry }) => entry.formerRefused)) || undefined;
 }
 
 /** What is damaged is not known: it is verified again, and nothing is claimed from it. */
-function readMemory(saved: CredentialVerificationOutputs | undefined): Memory {
+function entriesIn(saved: CredentialVerificationOutputs | undefined): Entries {
   const entries = parsed(saved?.memory);
   const isEntry = ([, one]: [string, unknown]) => isObject(one) && typeof one["count"] === "number";
-  return new Map(isObject(entries) ? (Object.entries(entries).filter(isEntry) as [string, Entry][]) : []);
+  return new Map(
+    isObject(entries) ? (Object.entries(entries).filter(isEntry) as [string, Entry][]) : [],
+  );
 }
 
 function failureOf(results: readonly Verified[]): RekeyError | undefined {
-  const failures = results.flatMap(({ target, failure }) => (failure ? { name: target.name, ...failure } : []));
+  const failures = results.flatMap(({ target, entry: { failure } }) =>
+    failure ? [{ target, failure }] : [],
+  );
   if (failures.length === 0) return undefined;
-  const lines = named(failures.map(({ name, reason }) => `${name}: ${reason}`));
-  const advice = [...new Set(failures.map((failure) => failure.advice))].join(" ");
-  const next = results.every(({ failure, entry }) => !failure || entry.failed) ? "fails again" : "verifies again";
+  const lines = named(failures.map(({ target, failure }) => `${target.name}: ${failure.reason}`));
+  const advice = [...new Set(failures.map(adviceFor))].join(" ");
+  const isAll = failures.every(({ target, failure }) => isLasting(failure, target));
+  const next = isAll ? "fails again" : "verifies again";
   const text = `Not verified:\n  ${lines.join("\n  ")}\nThe rotation itself is saved. ${outputsAreFormer} The next \`up\` ${next}, and resets nothing. ${advice}`;
   return new RekeyError("REKEY_VERIFICATION_FAILED", text, "not sent");
+}
+
+function adviceFor({
+  target,
+  failure,
+}: {
+  readonly target: Target;
+  readonly failure: Failure;
+}): string {
+  const { subject, current } = target;
+  if (!current || !isLasting(failure, target)) return failure.advice;
+  return `${failure.advice} The former ${credentialNoun(current)} is not saved, so no later run can try it: this stays a failure until the next reset. Set a new version, which resets the ${subject.kind.word}.`;
 }
 
 /** Secrets that are named in one message. */
 const maxNamed = 20;
 
 function named(lines: readonly string[]): readonly string[] {
-  return lines.length > maxNamed ? [...lines.slice(0, maxNamed), `and ${lines.length - maxNamed} more`] : lines;
+  return lines.length > maxNamed
+    ? [...lines.slice(0, maxNamed), `and ${lines.length - maxNamed} more`]
+    : lines;
 }

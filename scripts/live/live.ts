@@ -1,5 +1,5 @@
 import { startPlatform } from "../../local/platform/index";
-import { RekeyError } from "../../provider/platform/errors";
+import { RekeyError } from "../../provider/domain/errors";
 import { pathPartProblem } from "../../provider/records/fields";
 import { type Settings } from "../../provider/settings/settings";
 import { type Account, changeOnce, compare, readAccount, type Subject, subjects } from "./observe";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { errorCodes } from "../../provider/platform/errors";
-import { oldestNodes, oldestPulumi } from "../../provider/platform/installedPackage";
+import { errorCodes } from "../../provider/domain/errors";
+import { oldestNodes, oldestPulumi } from "../../provider/engine/installedPackage";
 import { environmentName, settingNames } from "../../provider/settings/table";
 import manifest from "../../package.json";
 import { projectRoot } from "../support/host";

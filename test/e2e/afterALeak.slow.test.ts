@@ -3,7 +3,7 @@ import { cpSync } from "node:fs";
 import { join } from "node:path";
 import { type Platform, type PlatformOptions, startPlatform } from "../../local/platform/index";
 import { readSeed } from "../../local/platform/seed";
-import { packageVersion } from "../../provider/platform/installedPackage";
+import { packageVersion } from "../../provider/domain/ownPackage";
 import { EngineStack, onEngine, succeeds } from "./engineStack";
 import { loadExample } from "./loadExample";
 import { Folder } from "../support/folder";

@@ -10,7 +10,7 @@ import { projectRoot } from "../support/host";
 import { environmentOf } from "../support/project";
 import { runAsync, runToEnd } from "../support/processes";
 import { skip } from "../support/skip";
-import { oldestPulumi } from "../../provider/platform/installedPackage";
+import { oldestPulumi } from "../../provider/engine/installedPackage";
 
 interface Manifest {
   readonly devDependencies: Record<string, string>;

@@ -3,7 +3,7 @@ import { cpSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type * as pulumi from "@pulumi/pulumi";
 import { type Platform, startPlatform } from "../../local/platform/index";
-import { packageVersion } from "../../provider/platform/installedPackage";
+import { packageVersion } from "../../provider/domain/ownPackage";
 import { pulumiPath } from "./engine";
 import { EngineStack, fails, onEngine, type Program, type Rekey, succeeds, valuesOf } from "./engineStack";
 import { HomeWithPlugin } from "./pluginArchive";

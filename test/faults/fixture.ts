@@ -1,4 +1,4 @@
-import { PlatformClient } from "../../provider/platformClient";
+import { PlatformClient } from "../../provider/run/platformClient";
 import { type FlowControl } from "../../provider/platform/flowControl";
 import { Settings } from "../../provider/settings/settings";
 import { type Adapter, Host, type HostOptions, type Result } from "../support/host";

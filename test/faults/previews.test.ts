@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { type Platform, startPlatform } from "../../local/platform/index";
 import { resources } from "../../provider/engine/resources";
-import { type Properties } from "../../provider/records/properties";
-import { type AnyResource } from "../../provider/resource";
-import { startRun } from "../../provider/run";
+import { type Properties } from "../../provider/pulumi/values";
+import { type AnyResource } from "../../provider/resource/resource";
+import { startRun } from "../../provider/run/run";
 import { Settings } from "../../provider/settings/settings";
 import { type providerTexts } from "../support/host";
 import { settingsFor, databasePath } from "../support/resources";

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { setTimeout as wait } from "node:timers/promises";
+import { saltedMark } from "../../provider/rotation/marks";
 import { freshnessMs } from "../../provider/engine/liveness";
 import { freePort } from "../support/redis";
 import { providerTexts } from "../support/host";
@@ -23,8 +24,11 @@ interface Place {
 
 /** Inputs of a verification, as they reach the host. */
 function verification({ host = "127.0.0.1", port, tls = false }: Place, password: string, count: number): Properties {
-  const current = { name: "password", value: password };
-  const access = JSON.stringify({ id: "db", of: "database", count, current, connection: { host, port, tls } });
+  const salt = "salt";
+  const current = { name: "password", value: password, mark: saltedMark(salt, password) };
+  const former = { name: "password", mark: saltedMark(salt, canaries["former password"]) };
+  const secret = { id: "db", of: "database", count, salt, current, ...(count > 1 && { former }) };
+  const access = JSON.stringify({ ...secret, connection: { host, port, tls } });
   return { access, withinSeconds: 0.3, __provider: providerTexts.credentialVerification };
 }
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { databasePassword } from "../../provider/platform/secretKind";
+import { databasePassword } from "../../provider/domain/secretKind";
 import { providerTexts } from "../support/host";
 import { databaseText } from "../support/platformBodies";
 import { Team } from "../support/age";

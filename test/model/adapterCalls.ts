@@ -1,5 +1,5 @@
 import { createProviders } from "../../provider/engine/dynamic";
-import { type Run } from "../../provider/run";
+import { type Run } from "../../provider/run/run";
 import { Plugin } from "../support/plugin";
 import { type EngineCalls } from "../support/stack";
 import { explicitProvider, type Properties, revealed } from "../support/wire";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { unsealed } from "../../provider/rotation/memory";
+import { unsealed } from "../../provider/rotation/state";
 import { type Properties } from "../support/wire";
 import { Account, type Deliveries, honest, type Kind } from "./account";
 import { type Program, type Settings } from "./steps";

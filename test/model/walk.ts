@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { unknownValue } from "../../provider/records/properties";
+import { unknownValue } from "../../provider/pulumi/values";
 import { type Team } from "../support/age";
 import { FakeRun } from "../support/fakeRun";
 import { type EngineCalls, Stack } from "../support/stack";

@@ -7,22 +7,24 @@ import { projectRoot } from "../support/host";
 const sources = sourcesIn("sdk", "local", "provider").map((path) => path.replaceAll("\\", "/"));
 const textOf = (path: string): string => readFileSync(join(projectRoot, path), "utf8");
 
-/** From top to bottom: a folder imports only from those below it. `shared` are the files of provider/ itself. */
+/** From top to bottom: a folder imports only from those below it. */
 const layers = [
   ["sdk"],
   ["engine", "doctor"],
   ["verification", "flowControl"],
   ["rotation"],
-  ["shared"],
+  ["resource", "run"],
+  ["clients"],
   ["settings"],
   ["platform"],
+  ["domain"],
   ["records"],
+  ["pulumi"],
 ];
 
 function layerOf(path: string): number {
-  const [top = "", folder = "", file] = path.split("/");
-  const name = top === "sdk" ? top : file === undefined ? "shared" : folder;
-  return layers.findIndex((layer) => layer.includes(name));
+  const [top = "", folder = ""] = path.split("/");
+  return layers.findIndex((layer) => layer.includes(top === "sdk" ? top : folder));
 }
 
 /** The files that a file imports, or loads when used. */
@@ -71,10 +73,10 @@ describe("The layout of the sources", () => {
     );
   });
 
-  it("has files of at most 320 lines", () => {
+  it("has files of at most 350 lines", () => {
     const lengths = sources.map((path) => ({ path, lines: textOf(path).split("\n").length - 1 }));
     assert.deepEqual(
-      lengths.filter(({ lines }) => lines > 320),
+      lengths.filter(({ lines }) => lines > 350),
       [],
     );
   });

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { parse } from "yaml";
 import { Folder } from "../support/folder";
 import { projectRoot } from "../support/host";
-import { oldestNodes, unsupportedNode } from "../../provider/platform/installedPackage";
+import { oldestNodes, unsupportedNode } from "../../provider/engine/installedPackage";
 
 type Packages = Readonly<Record<string, { readonly engines?: { readonly node?: string } }>>;
 

@@ -9,7 +9,7 @@ import { Folder } from "../support/folder";
 import { projectRoot } from "../support/host";
 import { skip } from "../support/skip";
 import { writePluginArchives } from "../e2e/pluginArchive";
-import { packageVersion } from "../../provider/platform/installedPackage";
+import { packageVersion } from "../../provider/domain/ownPackage";
 
 const maxBytes = 5 * 1024 * 1024;
 const systems = ["linux-amd64", "linux-arm64", "darwin-amd64", "darwin-arm64", "windows-amd64", "windows-arm64"];

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { realpathSync } from "node:fs";
 import { join } from "node:path";
-import { howToInstall, packageVersion } from "../../provider/platform/installedPackage";
+import { packageVersion } from "../../provider/domain/ownPackage";
+import { howToInstall } from "../../provider/engine/installedPackage";
 import { Folder } from "../support/folder";
 
 const root = join(__dirname, "../..");

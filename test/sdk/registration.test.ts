@@ -5,7 +5,7 @@ import { inspect } from "node:util";
 import * as pulumi from "@pulumi/pulumi";
 import * as rekey from "pulumi-rekey";
 import { type ResourceType, resources } from "../../provider/engine/resources";
-import { type AnyResource } from "../../provider/resource";
+import { type AnyResource } from "../../provider/resource/resource";
 import { secretOutputs } from "../support/secretOutputs";
 import { type Registration, startMocks, valueOf } from "./pulumiMocks";
 

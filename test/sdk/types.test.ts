@@ -46,10 +46,7 @@ describe("sdk: the types", () => {
       assert.deepEqual({ packages, errors }, { packages: ["@pulumi/pulumi"], errors: [] });
       assert.ok(files.includes("sdk/passwordRotation.d.ts"), files.join());
       const ofPlatform = files.filter((file) => file.startsWith("provider/platform/"));
-      assert.deepEqual(
-        ofPlatform.sort(),
-        ["errors", "retry", "secretKind"].map((name) => `provider/platform/${name}.d.ts`),
-      );
+      assert.deepEqual(ofPlatform, [], "what sends requests");
     });
   }
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { type RekeyError } from "../../provider/platform/errors";
-import { PlatformClient } from "../../provider/platformClient";
-import { databasePassword } from "../../provider/platform/secretKind";
+import { type RekeyError } from "../../provider/domain/errors";
+import { PlatformClient } from "../../provider/run/platformClient";
+import { databasePassword } from "../../provider/domain/secretKind";
 import { readBefore } from "../../provider/rotation/reads";
 import { openSession } from "../../provider/rotation/session";
 import { Settings } from "../../provider/settings/settings";

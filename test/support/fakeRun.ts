@@ -1,24 +1,24 @@
 import assert from "node:assert/strict";
 import { ResourceHandler } from "../../provider/engine/adapter";
-import { type Notice, type Resource, type Result } from "../../provider/resource";
-import { type Properties } from "../../provider/records/properties";
-import { databasePassword } from "../../provider/platform/secretKind";
-import { type Platform, type QueueAccount, Run } from "../../provider/run";
-import { type ProbeRequest, type ProbeResult } from "../../provider/platform/probe";
-import { RequestError } from "../../provider/platform/errors";
-import { type Delivery } from "../../provider/platform/retry";
+import { type Notice, type Resource, type Result } from "../../provider/resource/resource";
+import { type Properties } from "../../provider/pulumi/values";
+import { databasePassword } from "../../provider/domain/secretKind";
+import { type Platform, type QueueAccount, Run } from "../../provider/run/run";
+import { type ProbeRequest, type ProbeResult } from "../../provider/clients/probe";
+import { RequestError } from "../../provider/domain/errors";
+import { type Delivery } from "../../provider/domain/errors";
 import { type FlowControl } from "../../provider/platform/flowControl";
 import { KnownSecrets } from "../../provider/platform/redact";
 import { RequestQueue } from "../../provider/platform/http";
 import { type SecretOperations } from "../../provider/platform/secretOperations";
-import { type PlatformClient } from "../../provider/platformClient";
+import { type PlatformClient } from "../../provider/run/platformClient";
 import { type FlowControlKey } from "../../provider/records/flowControl";
 import { type SecretResponse } from "../../provider/records/response";
 import { Settings } from "../../provider/settings/settings";
 import { type SettingName } from "../../provider/settings/table";
 import { type Desired } from "../../provider/rotation/desired";
 import { rotationOf } from "../../provider/rotation/rotation";
-import { type Progress, type State } from "../../provider/rotation/memory";
+import { type Progress, type State } from "../../provider/rotation/state";
 
 const facts = {
   purpose: "do it",

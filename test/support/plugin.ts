@@ -1,6 +1,6 @@
 import { type Platform } from "../../local/platform/index";
 import { PluginService } from "../../provider/engine/plugin/service";
-import { type Run } from "../../provider/run";
+import { type Run } from "../../provider/run/run";
 import { settingsFor } from "./resources";
 import { type EngineCalls } from "./stack";
 import { defaultProvider, type Properties, urnOf } from "./wire";

@@ -1,13 +1,13 @@
-import { databasePassword, type SecretKind } from "../../provider/platform/secretKind";
+import { databasePassword, type SecretKind } from "../../provider/domain/secretKind";
 import { type Credentials } from "../../provider/records/fields";
 import { type SecretResponse } from "../../provider/records/response";
-import { type Notice, type Resource, type Result } from "../../provider/resource";
+import { type Notice, type Resource, type Result } from "../../provider/resource/resource";
 import { type Desired } from "../../provider/rotation/desired";
-import { credentialsIn, type Memory, readMemory, type State, stateIn } from "../../provider/rotation/memory";
+import { credentialsIn, type Memory, readMemory, type State, stateIn } from "../../provider/rotation/state";
 import { type Context } from "../../provider/rotation/plan";
 import { rotationOf } from "../../provider/rotation/rotation";
 import { contextOf } from "../../provider/rotation/session";
-import { type Run } from "../../provider/run";
+import { type Run } from "../../provider/run/run";
 import { FakeRun, unconfirmed } from "./fakeRun";
 import { type Properties } from "./wire";
 

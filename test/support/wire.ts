@@ -1,9 +1,9 @@
 import * as rpc from "@pulumi/pulumi/runtime/rpc";
 import { struct } from "../../provider/engine/plugin/wire";
-import { type Properties } from "../../provider/records/properties";
+import { type Properties } from "../../provider/pulumi/values";
 
 export { properties as fromStruct } from "../../provider/engine/plugin/wire";
-export { type Properties } from "../../provider/records/properties";
+export { type Properties } from "../../provider/pulumi/values";
 
 /** Pulumi's placeholder for an unknown value. */
 export const unknown = rpc.unknownValue;

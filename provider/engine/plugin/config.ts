@@ -1,5 +1,5 @@
-import { withCode } from "../../platform/errors";
-import { type Properties, secret } from "../../records/properties";
+import { withCode } from "../../domain/errors";
+import { type Properties, secret } from "../../pulumi/values";
 import { environmentOfProvider, Settings } from "../../settings/settings";
 import { isCredential, type SettingName, settingNames, notASetting } from "../../settings/table";
 
@@ -10,10 +10,13 @@ const engineInputs = ["version", "pluginDownloadURL", "pluginChecksums", "__inte
 export function checkConfig(news: Properties): { inputs: Properties; failures: string[] } {
   const known: readonly string[] = settingNames;
   const inputs = Object.entries(news).map(([name, value]) => {
-    const isPlain = typeof value === "string" && known.includes(name) && isCredential(name as SettingName, value);
+    const isPlain =
+      typeof value === "string" && known.includes(name) && isCredential(name as SettingName, value);
     return [name, isPlain ? secret(value) : value] as const;
   });
-  const unknown = Object.keys(news).filter((name) => !known.includes(name) && !engineInputs.includes(name));
+  const unknown = Object.keys(news).filter(
+    (name) => !known.includes(name) && !engineInputs.includes(name),
+  );
   return {
     inputs: Object.fromEntries(inputs),
     failures: unknown.map((name) => {
@@ -46,7 +49,10 @@ export function settingsOf(urn: string, args: Properties): Settings {
  */
 export function isDefaultProvider(urn: string, version: unknown): boolean {
   const base = typeof version === "string" ? `default_${version}` : "default";
-  const [written, expected] = [nameIn(urn), base].map((name) => name.replace(/[.+-]/g, "_")) as [string, string];
+  const [written, expected] = [nameIn(urn), base].map((name) => name.replace(/[.+-]/g, "_")) as [
+    string,
+    string,
+  ];
   return written.startsWith(expected) && /^(_[a-z]+_\/.*)?$/.test(written.slice(expected.length));
 }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { howToInstallNode, unsupportedNode } from "../../platform/installedPackage";
+import { howToInstallNode, unsupportedNode } from "../installedPackage";
 import type * as start from "./start";
 
 const problem = unsupportedNode();

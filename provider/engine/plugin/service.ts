@@ -1,7 +1,12 @@
-import { RequestError, type RequestFacts } from "../../platform/errors";
-import { type Properties, unknownValue, wrap, reveal, secretNames } from "../../records/properties";
-import { type AnyResource, type Notice, type Planned, secretOutputsOf } from "../../resource";
-import { type Run, startRun } from "../../run";
+import { RequestError, type RequestFacts } from "../../domain/errors";
+import { type Properties, unknownValue, wrap, reveal, secretNames } from "../../pulumi/values";
+import {
+  type AnyResource,
+  type Notice,
+  type Planned,
+  secretOutputsOf,
+} from "../../resource/resource";
+import { type Run, startRun } from "../../run/run";
 import { unknownSettings } from "../../settings/table";
 import { fitsInError, InitError, ResourceHandler, type Saved } from "../adapter";
 import { callFunction } from "../functions";
@@ -46,11 +51,16 @@ export class PluginService {
       end: this.#runEnd.signal,
     });
     const unknown = settings.provider === undefined ? unknownSettings([], process.env) : [];
-    for (const text of [...unknown, ...settings.warnings]) void this.engine.show("WARNING", text, urn);
+    for (const text of [...unknown, ...settings.warnings]) {
+      void this.engine.show("WARNING", text, urn);
+    }
   }
 
   /** @returns what is wrong with the inputs; they always have the id, so that no refresh is taken for an import */
-  check(urn: string, news: Properties): { readonly inputs: Properties; readonly problems: string[] } {
+  check(
+    urn: string,
+    news: Properties,
+  ): { readonly inputs: Properties; readonly problems: string[] } {
     const handler = this.#handler(urn);
     const { idInput, onlyId } = handler.resource;
     const { [idInput]: given, ...others } = news;
@@ -78,7 +88,10 @@ export class PluginService {
     const desired = plain(inputs);
     // The Diff of an update has shown its notices.
     if (saved === undefined) await this.#show(handler.plan(undefined, desired).notices, urn);
-    const { id, failure, isPartial, notices, ...applied } = await handler.apply(plain(saved), desired);
+    const { id, failure, isPartial, notices, ...applied } = await handler.apply(
+      plain(saved),
+      desired,
+    );
     // The result is saved before the lines are delivered.
     void this.#show(notices, urn);
     const outputs = marked(handler.resource, applied.outputs, inputs);
@@ -96,14 +109,23 @@ export class PluginService {
     // The Diff of an update has shown its notices.
     if (saved === undefined) await this.#show(planned.notices, urn);
     const outputs = plannedOutputs(handler.resource, before?.outputs, desired, planned);
-    return { id: saved?.id ?? "", outputs: marked(handler.resource, outputs, inputs, saved?.outputs) };
+    return {
+      id: saved?.id ?? "",
+      outputs: marked(handler.resource, outputs, inputs, saved?.outputs),
+    };
   }
 
   /** Reads what may have been changed elsewhere. Without outputs and inputs it is an import, which changes nothing. */
-  async read(urn: string, saved: Saved, inputs: Properties): Promise<Saved & { inputs: Properties }> {
+  async read(
+    urn: string,
+    saved: Saved,
+    inputs: Properties,
+  ): Promise<Saved & { inputs: Properties }> {
     const handler = this.#handler(urn);
     const isImport = Object.keys({ ...saved.outputs, ...inputs }).length === 0;
-    const found = isImport ? await handler.import(saved.id) : { ...(await handler.refresh(plain(saved))), inputs };
+    const found = isImport
+      ? await handler.import(saved.id)
+      : { ...(await handler.refresh(plain(saved))), inputs };
     await this.#show(found.notices, urn);
     const outputs = marked(handler.resource, found.outputs, saved.outputs);
     return { id: saved.id, outputs, inputs: found.inputs };
@@ -115,7 +137,7 @@ export class PluginService {
   }
 
   async invoke(token: string, args: Properties): Promise<Properties> {
-    const result = await callFunction(nameOf(token), this.#started.platform, plain(args));
+    const result = await callFunction(nameInToken(token), this.#started.platform, plain(args));
     return wrap(result as Properties, []);
   }
 
@@ -130,8 +152,9 @@ export class PluginService {
   }
 
   #handler(urn: string, timeoutSeconds = 0): ResourceHandler {
-    const resource = resourceOf(nameOf(urn.split("::")[2]?.split("$").at(-1) ?? ""));
-    const run = timeoutSeconds > 0 ? this.#started.during({ limitMs: timeoutSeconds * 1000 }) : this.#started;
+    const resource = resourceOf(nameInToken(urn.split("::")[2]?.split("$").at(-1) ?? ""));
+    const run =
+      timeoutSeconds > 0 ? this.#started.during({ limitMs: timeoutSeconds * 1000 }) : this.#started;
     return new ResourceHandler(resource, run);
   }
 
@@ -144,12 +167,15 @@ export class PluginService {
   async #requireRun(facts: RequestFacts): Promise<void> {
     await this.engine.requireEngine(facts);
     if (!this.#runEnd.signal.aborted) return;
-    throw new RequestError("not sent", facts, { happened: "the run was cancelled", advice: "Run again." });
+    throw new RequestError("not sent", facts, {
+      happened: "the run was cancelled",
+      advice: "Run again.",
+    });
   }
 }
 
 /** The name of a resource or a function, from its token. */
-function nameOf(token: string): string {
+function nameInToken(token: string): string {
   return token.replace(/^rekey:index:/, "");
 }
 
@@ -159,8 +185,15 @@ function plain<T extends object | undefined>(values: T): T {
 }
 
 /** Outputs with marks on all secrets, also on those of the inputs or former outputs with the same name. */
-function marked(resource: AnyResource, outputs: Properties, ...like: (Properties | undefined)[]): Properties {
-  return wrap(outputs, [...secretOutputsOf(resource), ...like.flatMap((one = {}) => secretNames(one))]);
+function marked(
+  resource: AnyResource,
+  outputs: Properties,
+  ...like: (Properties | undefined)[]
+): Properties {
+  return wrap(outputs, [
+    ...secretOutputsOf(resource),
+    ...like.flatMap((one = {}) => secretNames(one)),
+  ]);
 }
 
 /** The outputs of a change in a preview: what it may change is unknown. */

@@ -5,7 +5,9 @@ import { servePlugin } from "./wire";
 export function startPlugin(): void {
   const address = engineAddress();
   if (address === undefined) {
-    console.error("pulumi-resource-rekey is a plugin: the pulumi CLI starts it, with its own address as the argument.");
+    console.error(
+      "pulumi-resource-rekey is a plugin: the pulumi CLI starts it, with its own address as the argument.",
+    );
     process.exitCode = 1;
     return;
   }

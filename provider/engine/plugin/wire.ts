@@ -8,9 +8,9 @@ import { PluginInfo } from "@pulumi/pulumi/proto/plugin_pb";
 import { ResourceProviderService } from "@pulumi/pulumi/proto/provider_grpc_pb";
 import * as messages from "@pulumi/pulumi/proto/provider_pb";
 import { Status } from "@pulumi/pulumi/proto/status_pb";
-import { packageVersion } from "../../platform/installedPackage";
-import { withCode } from "../../platform/errors";
-import { type Properties } from "../../records/properties";
+import { packageVersion } from "../../domain/ownPackage";
+import { withCode } from "../../domain/errors";
+import { type Properties } from "../../pulumi/values";
 import { InitError, reporting } from "../adapter";
 import { EngineWatch } from "../liveness";
 import { checkConfig } from "./config";
@@ -26,7 +26,10 @@ export const { Empty } = sdkRequire("google-protobuf/google/protobuf/empty_pb") 
 const structs = sdkRequire("google-protobuf/google/protobuf/struct_pb") as StructModule;
 
 /** Saved states and credentials of a fleet can be larger than gRPC's usual 4 MB. */
-export const unlimited = { "grpc.max_receive_message_length": -1, "grpc.max_send_message_length": -1 };
+export const unlimited = {
+  "grpc.max_receive_message_length": -1,
+  "grpc.max_send_message_length": -1,
+};
 
 /** Milliseconds that a line for the user may take to be delivered. */
 const logTimeoutMs = 5_000;
@@ -45,10 +48,15 @@ export async function servePlugin(
   const engine = new EngineClient(engineAddress, grpc.credentials.createInsecure());
   const show: EngineLink["show"] = (severity, text, urn = "") => {
     if (isGone) return Promise.resolve();
-    const request = new LogRequest().setSeverity(LogSeverity[severity]).setMessage(text).setUrn(urn);
+    const request = new LogRequest()
+      .setSeverity(LogSeverity[severity])
+      .setMessage(text)
+      .setUrn(urn);
     return new Promise((resolve) => {
       // The line is only information: a failure changes nothing.
-      engine.log(request, new grpc.Metadata(), { deadline: Date.now() + logTimeoutMs }, () => resolve());
+      engine.log(request, new grpc.Metadata(), { deadline: Date.now() + logTimeoutMs }, () =>
+        resolve(),
+      );
     });
   };
   const service = new PluginService({ requireEngine: (facts) => watch.requireEngine(facts), show });
@@ -86,13 +94,16 @@ function callsOf(service: PluginService): UntypedServiceImplementation {
     handshake: unary(() => new messages.ProviderHandshakeResponse().setAcceptSecrets(true)),
     getPluginInfo: unary(() => new PluginInfo().setVersion(packageVersion())),
     getSchema: unary(() => {
-      const schema = { ...(require("pulumi-rekey/schema.json") as object), version: packageVersion() };
+      const schema = {
+        ...(require("pulumi-rekey/schema.json") as object),
+        version: packageVersion(),
+      };
       return new messages.GetSchemaResponse().setSchema(JSON.stringify(schema));
     }),
     // Without a DiffConfig, a change of the settings replaces no provider, and so no resource.
     checkConfig: unary((request: messages.CheckRequest) => {
       const { inputs, failures } = checkConfig(properties(request.getNews()));
-      return checked(inputs, failures);
+      return checkResponse(inputs, failures);
     }),
     configure: unary((request: messages.ConfigureRequest) => {
       // The oldest SDKs do not know this field.
@@ -101,13 +112,22 @@ function callsOf(service: PluginService): UntypedServiceImplementation {
     }),
     check: unary((request: messages.CheckRequest) => {
       const { inputs, problems } = service.check(request.getUrn(), properties(request.getNews()));
-      return checked(inputs, incomplete.has(request) ? [protoProblem, ...problems] : problems);
+      return checkResponse(
+        inputs,
+        incomplete.has(request) ? [protoProblem, ...problems] : problems,
+      );
     }),
     diff: unary(async (request: messages.DiffRequest) => {
       const { DIFF_SOME, DIFF_NONE } = messages.DiffResponse.DiffChanges;
       const saved = { id: request.getId(), outputs: properties(request.getOlds()) };
-      const { changes, replaces } = await service.diff(request.getUrn(), saved, properties(request.getNews()));
-      return new messages.DiffResponse().setChanges(changes ? DIFF_SOME : DIFF_NONE).setReplacesList(replaces);
+      const { changes, replaces } = await service.diff(
+        request.getUrn(),
+        saved,
+        properties(request.getNews()),
+      );
+      return new messages.DiffResponse()
+        .setChanges(changes ? DIFF_SOME : DIFF_NONE)
+        .setReplacesList(replaces);
     }),
     create: unary(async (request: messages.CreateRequest) => {
       const { id, outputs } = await service.change(changeIn(request, request.getProperties()));
@@ -120,8 +140,15 @@ function callsOf(service: PluginService): UntypedServiceImplementation {
     }),
     read: unary(async (request: messages.ReadRequest) => {
       const saved = { id: request.getId(), outputs: properties(request.getProperties()) };
-      const { id, outputs, inputs } = await service.read(request.getUrn(), saved, properties(request.getInputs()));
-      return new messages.ReadResponse().setId(id).setProperties(struct(outputs)).setInputs(struct(inputs));
+      const { id, outputs, inputs } = await service.read(
+        request.getUrn(),
+        saved,
+        properties(request.getInputs()),
+      );
+      return new messages.ReadResponse()
+        .setId(id)
+        .setProperties(struct(outputs))
+        .setInputs(struct(inputs));
     }),
     delete: unary(async (request: messages.DeleteRequest) => {
       await service.delete(request.getUrn(), properties(request.getProperties()));
@@ -145,7 +172,9 @@ function unary<Request, Response>(respond: (request: Request) => Response | Prom
       (response) => callback(null, response),
       (error: Error) => {
         const metadata = new grpc.Metadata();
-        if (error instanceof InitError) metadata.set("grpc-status-details-bin", initErrorTrailer(error));
+        if (error instanceof InitError) {
+          metadata.set("grpc-status-details-bin", initErrorTrailer(error));
+        }
         callback({ code: grpc.status.UNKNOWN, details: error.message, metadata });
       },
     );
@@ -163,12 +192,19 @@ function initErrorTrailer({ id, properties: outputs, reasons, message }: InitErr
   return Buffer.from(status.serializeBinary());
 }
 
-function changeIn(request: messages.CreateRequest | messages.UpdateRequest, inputs: Struct | undefined) {
-  const [urn, timeoutSeconds, preview] = [request.getUrn(), request.getTimeout(), request.getPreview()];
+function changeIn(
+  request: messages.CreateRequest | messages.UpdateRequest,
+  inputs: Struct | undefined,
+) {
+  const [urn, timeoutSeconds, preview] = [
+    request.getUrn(),
+    request.getTimeout(),
+    request.getPreview(),
+  ];
   return { urn, timeoutSeconds, preview, inputs: properties(inputs) };
 }
 
-function checked(inputs: Properties, reasons: readonly string[]): messages.CheckResponse {
+function checkResponse(inputs: Properties, reasons: readonly string[]): messages.CheckResponse {
   // The engine prints the value of a property that is named here, even of a secret one.
   const failures = reasons.map((reason) => new messages.CheckFailure().setReason(reason));
   return new messages.CheckResponse().setInputs(struct(inputs)).setFailuresList(failures);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { coverageOf, coverageText, type ListedSecret, type Unlisted } from "../../../provider/doctor/coverage";
 import { rotatedIn, type StackState } from "../../../provider/doctor/stackState";
-import { databasePassword, vectorToken, signingKeys } from "../../../provider/platform/secretKind";
+import { databasePassword, vectorToken, signingKeys } from "../../../provider/domain/secretKind";
 import { Settings } from "../../../provider/settings/settings";
 
 const encrypted = { "4dabf18193072939515e22adb298388d": "1b47061264138c4ac30d75fd1eb44270", ciphertext: "v1:x" };

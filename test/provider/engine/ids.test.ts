@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { startPlatform } from "../../../local/platform/index";
-import { PlatformClient } from "../../../provider/platformClient";
+import { PlatformClient } from "../../../provider/run/platformClient";
 import { Settings } from "../../../provider/settings/settings";
 import { settingsFor } from "../../support/resources";
 import { type ResourceType } from "../../../provider/engine/resources";

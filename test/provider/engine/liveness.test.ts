@@ -4,7 +4,7 @@ import { createServer as createHttp2Server, type ServerHttp2Session, type Server
 import { type AddressInfo, type Server } from "node:net";
 import { mock } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
-import { RequestError } from "../../../provider/platform/errors";
+import { RequestError } from "../../../provider/domain/errors";
 import { engineAddress, EngineWatch, freshnessMs } from "../../../provider/engine/liveness";
 import { EngineListener } from "../../support/engineListener";
 import { until } from "../../support/results";

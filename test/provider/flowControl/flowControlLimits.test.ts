@@ -7,7 +7,7 @@ import {
 } from "../../../provider/flowControl/flowControlLimits";
 import { type Limits, operationsFor } from "../../../provider/flowControl/limitOperations";
 import { type KeyOperation } from "../../../provider/platform/flowControl";
-import { type Run, startRun } from "../../../provider/run";
+import { type Run, startRun } from "../../../provider/run/run";
 import { Settings } from "../../../provider/settings/settings";
 import { type SettingName } from "../../../provider/settings/table";
 import { asShown } from "../../support/fakeRun";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { type FlowControl } from "../../../provider/platform/flowControl";
-import { PlatformClient } from "../../../provider/platformClient";
+import { PlatformClient } from "../../../provider/run/platformClient";
 import { maxSingleReads, SharedReads } from "../../../provider/flowControl/sharedReads";
 import { Settings } from "../../../provider/settings/settings";
 import { type FlowControlRecord } from "../../../local/platform/flowControl";

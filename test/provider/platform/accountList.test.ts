@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { listAccount, showsEmptyToken } from "../../../provider/platform/accountList";
-import { RequestError } from "../../../provider/platform/errors";
-import { databasePassword, queueToken, vectorToken } from "../../../provider/platform/secretKind";
+import { RequestError } from "../../../provider/domain/errors";
+import { databasePassword, queueToken, vectorToken } from "../../../provider/domain/secretKind";
 import { FakeRequester } from "../../support/fakeRequester";
 
 const canary = "canary-password";

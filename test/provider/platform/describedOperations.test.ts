@@ -6,7 +6,7 @@ import {
   vectorToken,
   queueToken,
   signingKeys,
-} from "../../../provider/platform/secretKind";
+} from "../../../provider/domain/secretKind";
 import { FlowControl, type KeyOperation } from "../../../provider/platform/flowControl";
 import { presets } from "../../../provider/settings/presets";
 import { FakeRequester } from "../../support/fakeRequester";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { RequestError } from "../../../provider/platform/errors";
+import { RequestError } from "../../../provider/domain/errors";
 import { FlowControl } from "../../../provider/platform/flowControl";
 import { FakeRequester } from "../../support/fakeRequester";
 import { assertFields } from "../../support/results";

@@ -4,7 +4,7 @@ import { mock } from "node:test";
 import { gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { type Connection, Connections } from "../../../provider/platform/connections";
-import { InputError, RequestError } from "../../../provider/platform/errors";
+import { InputError, RequestError } from "../../../provider/domain/errors";
 import { KnownSecrets } from "../../../provider/platform/redact";
 import {
   RequestQueue,

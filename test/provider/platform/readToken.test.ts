@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { RequestError } from "../../../provider/platform/errors";
+import { RequestError } from "../../../provider/domain/errors";
 import { FlowControl } from "../../../provider/platform/flowControl";
-import { queueToken } from "../../../provider/platform/secretKind";
+import { queueToken } from "../../../provider/domain/secretKind";
 import { SecretOperations } from "../../../provider/platform/secretOperations";
 import { ReadTokenRequester } from "../../../provider/platform/readToken";
 import { FakeRequester } from "../../support/fakeRequester";

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn, setTimeout as wait } from "node:timers/promises";
-import { databasePassword } from "../../../provider/platform/secretKind";
-import { PlatformClient } from "../../../provider/platformClient";
+import { databasePassword } from "../../../provider/domain/secretKind";
+import { PlatformClient } from "../../../provider/run/platformClient";
 import { type RequesterOptions } from "../../../provider/platform/http";
 import { Settings } from "../../../provider/settings/settings";
 import { type SettingName } from "../../../provider/settings/table";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { setTimeout as wait } from "node:timers/promises";
 import { RequestQueue } from "../../../provider/platform/http";
-import { PlatformClient } from "../../../provider/platformClient";
+import { PlatformClient } from "../../../provider/run/platformClient";
 import { Settings } from "../../../provider/settings/settings";
 
 describe("platform: request queue", () => {

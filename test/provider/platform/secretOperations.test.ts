@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { RequestError } from "../../../provider/platform/errors";
+import { RequestError } from "../../../provider/domain/errors";
 import { type Requester } from "../../../provider/platform/http";
 import { SecretOperations } from "../../../provider/platform/secretOperations";
-import { databasePassword } from "../../../provider/platform/secretKind";
+import { databasePassword } from "../../../provider/domain/secretKind";
 import { FakeRequester } from "../../support/fakeRequester";
 import { databaseText } from "../../support/platformBodies";
 import { assertFields } from "../../support/results";

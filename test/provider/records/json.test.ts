@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { LosslessNumber } from "lossless-json";
 import { databaseTable } from "../../../provider/records/database";
-import { credentialsIn, readSecretResponse, tryReadJson, tryReadObject } from "../../../provider/records/response";
+import { nestedCredentials, readSecretResponse, tryReadJson, tryReadObject } from "../../../provider/records/response";
 
 const nested = (depth: number, innermost: string) => '{"a":'.repeat(depth) + innermost + "}".repeat(depth);
 
@@ -47,7 +47,7 @@ describe("records: JSON", () => {
     // The processor's time: that of the clock depends on what else the machine does.
     const before = process.cpuUsage();
     const whole = nested(170_000, '{"token":"x"}');
-    assert.deepEqual(credentialsIn(tryReadJson(whole)), ["x"]);
+    assert.deepEqual(nestedCredentials(tryReadJson(whole)), ["x"]);
     for (const cut of [whole.slice(0, -1), `${"[".repeat(1_000_000)}"`, `${"[".repeat(150)}"\\`, whole.slice(1)]) {
       assert.equal(tryReadJson(cut), undefined);
     }

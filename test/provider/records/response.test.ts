@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { databaseRecord } from "../../../local/platform/databaseRecord";
 import { databaseTable } from "../../../provider/records/database";
 import { camelCase } from "../../../provider/records/fields";
-import { unknownValue } from "../../../provider/records/properties";
+import { unknownValue } from "../../../provider/pulumi/values";
 import { readSecretResponse, type SecretResponse } from "../../../provider/records/response";
 import { databaseText } from "../../support/platformBodies";
 import { assertFields } from "../../support/results";

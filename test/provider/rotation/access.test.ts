@@ -1,15 +1,24 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { InputError } from "../../../provider/platform/errors";
-import { type ClientEndpoint, restAddressOf } from "../../../provider/platform/endpoint";
-import { type Connection } from "../../../provider/rotation/memory";
+import { InputError } from "../../../provider/domain/errors";
+import { type ClientEndpoint, restAddressOf } from "../../../provider/domain/endpoint";
+import { type Connection } from "../../../provider/rotation/state";
 import { type Credentials } from "../../../provider/records/fields";
-import { databasePassword } from "../../../provider/platform/secretKind";
-import { type Run } from "../../../provider/run";
-import { resetSecret } from "../../support/rotatedSecret";
+import { databasePassword } from "../../../provider/domain/secretKind";
+import { type Run } from "../../../provider/run/run";
+import { isLost, type PlatformDoes, resetSecret, RotatedSecret } from "../../support/rotatedSecret";
 import { type Properties } from "../../support/wire";
 import { type FoundSetting } from "../../../provider/settings/table";
-import { connectionUrl, endpointOf, plainTextProblem, urlsOf, usernameFor } from "../../../provider/rotation/access";
+import {
+  type Access,
+  type AccessCredential,
+  connectionUrl,
+  endpointOf,
+  plainTextProblem,
+  urlsOf,
+  usernameFor,
+} from "../../../provider/rotation/access";
+import { saltedMark } from "../../../provider/rotation/marks";
 
 const record = { endpoint: "cache.example.com", port: 6379, tls: true };
 const local = { endpoint: "127.0.0.1", port: 6379, tls: false };
@@ -176,4 +185,66 @@ describe("rotation: the endpoint of a database", () => {
       assert.throws(() => hostOf(id, endpoint), /host must be a host name/, `${id} ${endpoint}`);
     }
   });
+});
+
+describe("rotation: its output access", () => {
+  interface Step extends PlatformDoes {
+    readonly version?: number;
+    readonly username?: string;
+    readonly saveCredentials?: false;
+    /** The current credential and what must be refused, each as `user:password`; one without its value in brackets. */
+    readonly expected: string;
+  }
+  const scenarios: Readonly<Record<string, readonly Step[]>> = {
+    "has the credential that the last reset has replaced, as a mark, and the user of each": [
+      { responds: { password: "p1" }, username: "old-{id}", expected: "old-db:p1 none" },
+      { version: 2, responds: { password: "p2" }, username: "new", expected: "new:p2 old-db:(p1)" },
+      { version: 2, username: "newer", expected: "newer:p2 old-db:(p1)" },
+      { version: 3, responds: { password: "p3" }, expected: "default:p3 newer:(p2)" },
+    ],
+    "has only marks of what is not saved, and of the first reset what was read before it": [
+      {
+        saveCredentials: false,
+        username: "ops",
+        shows: { password: "p0" },
+        showsAfter: { password: "p1" },
+        responds: { password: "p1" },
+        expected: "ops:(p1) ops:(p0)",
+      },
+    ],
+    "has neither while a reset is not confirmed, and both after a read has shown its result": [
+      { responds: { password: "p1" }, expected: "default:p1 none" },
+      { version: 2, shows: { password: "p1" }, responds: isLost, expected: "none none" },
+      { version: 2, shows: { password: "p2" }, expected: "default:p2 default:(p1)" },
+    ],
+    "has what someone else has replaced, and nothing if that is not known": [
+      { responds: { password: "p1" }, expected: "default:p1 none" },
+      { version: 1, shows: { password: "p2" }, expected: "default:p2 default:(p1)" },
+      { version: 2, responds: {}, expected: "none default:(p2)" },
+      { version: 2, shows: { password: "p3" }, expected: "default:p3 default:(p2)" },
+      { version: 3, responds: {}, expected: "none default:(p3)" },
+      { version: 4, responds: { password: "p5" }, expected: "default:p5 none" },
+    ],
+    "compares REST tokens if no password is known": [
+      { responds: { restToken: "r1" }, username: "ops", expected: "default:r1 none" },
+      { version: 2, responds: { restToken: "r2" }, username: "ops", expected: "default:r2 default:(r1)" },
+    ],
+  };
+  const values = ["p0", "p1", "p2", "p3", "p4", "p5", "r1", "r2"];
+
+  for (const [title, steps] of Object.entries(scenarios)) {
+    it(title, async () => {
+      const secret = new RotatedSecret();
+      for (const { version = 1, username, saveCredentials, expected, ...does } of steps) {
+        await secret.up({ version, saveCredentials, ...(username && { connection: { username } }) }, does);
+        const { shows, showsAfter = shows } = does;
+        if (showsAfter && typeof showsAfter !== "function") await secret.refresh({ shows: showsAfter });
+        const { salt, current, former } = JSON.parse(String(secret.outputs?.["access"])) as Access;
+        const shown = ({ username: user = "default", value, mark }: AccessCredential) =>
+          `${user}:${value ?? `(${values.find((one) => saltedMark(salt, one) === mark)})`}`;
+        const both = [current, former].map((one) => (one ? shown(one) : "none"));
+        assert.equal(both.join(" "), expected);
+      }
+    });
+  }
 });

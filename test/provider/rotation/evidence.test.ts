@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
-import { signingKeys } from "../../../provider/platform/secretKind";
+import { signingKeys } from "../../../provider/domain/secretKind";
 import { type Credentials } from "../../../provider/records/fields";
 import { type SecretResponse } from "../../../provider/records/response";
-import { recordEvidence, type Verdict } from "../../../provider/rotation/evidence";
+import { recordEvidence } from "../../../provider/rotation/recordEvidence";
+import { type Verdict } from "../../../provider/rotation/evidence";
 import { type Learned } from "../../../provider/rotation/findings";
 import { marksOf } from "../../../provider/rotation/marks";
-import { credentialsIn, progressOf } from "../../../provider/rotation/memory";
+import { credentialsIn, progressOf } from "../../../provider/rotation/state";
 import { planRotation } from "../../../provider/rotation/planRotation";
 import { keyEvidence } from "../../../provider/rotation/signingKeys";
 import { rejected } from "../../support/fakeRun";

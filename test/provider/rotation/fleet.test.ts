@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
+import { type Access } from "../../../provider/rotation/access";
 import { passwordRotationFleet } from "../../../provider/rotation/fleet";
 import { type FleetOutputs } from "../../../provider/rotation/fleetOutputs";
 import { type Desired } from "../../../provider/rotation/desired";
-import { type Properties, unknownValue } from "../../../provider/records/properties";
+import { type Properties, unknownValue } from "../../../provider/pulumi/values";
 import { Team } from "../../support/age";
 import { asShown, FakeRun, passwordRotation, rejected, type SavedRotation, unconfirmed } from "../../support/fakeRun";
 import { assertFields } from "../../support/results";
@@ -104,8 +105,9 @@ describe("fleet: what is saved", () => {
       nextRotationAt: "2026-12-21T12:00:00.000Z",
     });
     assert.deepEqual(Object.keys(JSON.parse(memory) as object).sort(), ["a", "b"]);
-    const { sessions } = JSON.parse(access) as Record<string, object>;
-    assertFields(sessions, { id: "a", of: "database", count: 1, current: { name: "password", value: "p-a-1" } });
+    const { sessions } = JSON.parse(access) as Record<string, Access>;
+    assertFields(sessions, { id: "a", of: "database", count: 1 });
+    assertFields(sessions?.current, { name: "password", value: "p-a-1" });
     assert.equal(memory.includes("p-a-1"), false);
     // The engine sorts names; the texts stay the same.
     const refreshed = (await fleet.refresh()).outputs;

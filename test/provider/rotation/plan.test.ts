@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { databasePassword, queueToken, type SecretKind, signingKeys } from "../../../provider/platform/secretKind";
+import { databasePassword, queueToken, type SecretKind, signingKeys } from "../../../provider/domain/secretKind";
 import { type Credentials } from "../../../provider/records/fields";
-import { unknownValue } from "../../../provider/records/properties";
+import { unknownValue } from "../../../provider/pulumi/values";
 import { type Desired, formOf, isFormChanged, programOf } from "../../../provider/rotation/desired";
 import { type Context, isReadFirst, type Plan } from "../../../provider/rotation/plan";
 import { planRotation } from "../../../provider/rotation/planRotation";

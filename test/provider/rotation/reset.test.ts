@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { type SecretKind, signingKeys } from "../../../provider/platform/secretKind";
+import { type SecretKind, signingKeys } from "../../../provider/domain/secretKind";
 import { type Credentials } from "../../../provider/records/fields";
-import { progressOf } from "../../../provider/rotation/memory";
+import { progressOf } from "../../../provider/rotation/state";
 import { rejected } from "../../support/fakeRun";
 import { isLost, type PlatformDoes, resetSecret, RotatedSecret } from "../../support/rotatedSecret";
 

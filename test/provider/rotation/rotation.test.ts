@@ -1,16 +1,17 @@
 import assert from "node:assert/strict";
 import { mock } from "node:test";
 import { Encrypter } from "age-encryption";
-import { queueToken, signingKeys } from "../../../provider/platform/secretKind";
+import { queueToken, signingKeys } from "../../../provider/domain/secretKind";
 import { type Credentials } from "../../../provider/records/fields";
-import { unknownValue } from "../../../provider/records/properties";
+import { unknownValue } from "../../../provider/pulumi/values";
 import { type SecretResponse } from "../../../provider/records/response";
-import { type PlatformClient } from "../../../provider/platformClient";
-import { type Resource } from "../../../provider/resource";
-import { readMemory } from "../../../provider/rotation/memory";
+import { type PlatformClient } from "../../../provider/run/platformClient";
+import { type Resource } from "../../../provider/resource/resource";
+import { saltedMark } from "../../../provider/rotation/marks";
+import { readMemory } from "../../../provider/rotation/state";
 import { type Desired } from "../../../provider/rotation/desired";
 import { rotationOf } from "../../../provider/rotation/rotation";
-import { type Platform } from "../../../provider/run";
+import { type Platform } from "../../../provider/run/run";
 import { Team } from "../../support/age";
 import { asShown, FakeRun, passwordRotation, rejected, type SavedRotation, unconfirmed } from "../../support/fakeRun";
 
@@ -70,7 +71,7 @@ describe("rotation: one reset", () => {
       credentials: { password: "p:1", restToken: "r1" },
     });
     const { outputs } = await apply(undefined, { ...id, version: 1, rotateEvery: "30d" }, fake.start());
-    const { memory: _memory, access, ...rest } = outputs as SavedRotation & { access: string };
+    const { memory, access, ...rest } = outputs as SavedRotation & { access: string };
     assert.deepEqual(fake.resets, ["db"]);
     assert.deepEqual(rest, {
       databaseId: "db",
@@ -87,11 +88,13 @@ describe("rotation: one reset", () => {
       connectionUrl: "rediss://default:p%3A1@db.example.com:6379",
       restUrl: "https://db.example.com",
     });
+    const { salt } = readMemory(memory);
     assert.deepEqual(JSON.parse(access), {
       id: "db",
       of: "database",
       count: 1,
-      current: { name: "password", value: "p:1" },
+      salt,
+      current: { name: "password", mark: saltedMark(salt, "p:1"), value: "p:1" },
       record: { endpoint: "db.example.com", port: 6379, tls: true },
     });
   });

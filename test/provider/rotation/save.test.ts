@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { mock } from "node:test";
 import { Encrypter } from "age-encryption";
-import { signingKeys } from "../../../provider/platform/secretKind";
+import { signingKeys } from "../../../provider/domain/secretKind";
 import { type Credentials } from "../../../provider/records/fields";
 import { type Desired } from "../../../provider/rotation/desired";
 import { planRotation } from "../../../provider/rotation/planRotation";
 import { Team } from "../../support/age";
-import { type Properties } from "../../../provider/records/properties";
+import { type Properties } from "../../support/wire";
 import { isLost, type PlatformDoes, resetSecret, RotatedSecret } from "../../support/rotatedSecret";
 
 /** Credentials of generation n. */

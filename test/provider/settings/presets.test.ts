@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { SettingsError } from "../../../provider/platform/errors";
+import { SettingsError } from "../../../provider/domain/errors";
 import { environmentOfProvider, Settings } from "../../../provider/settings/settings";
 import { environmentName, type SettingName, settingNames } from "../../../provider/settings/table";
 

@@ -3,9 +3,15 @@ import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { SettingsError } from "../../../provider/platform/errors";
+import { SettingsError } from "../../../provider/domain/errors";
 import { Settings } from "../../../provider/settings/settings";
-import { environmentName, nameOf, type SettingName, settingNames, settingOf } from "../../../provider/settings/table";
+import {
+  environmentName,
+  settingKey,
+  type SettingName,
+  settingNames,
+  settingOf,
+} from "../../../provider/settings/table";
 import { caFile } from "../../faults/certificates";
 import { skip } from "../../support/skip";
 
@@ -149,7 +155,7 @@ describe("settings", () => {
   it("that are missing fail only the calls that require them, and the error names both ways to set them", () => {
     const none = settings({});
     for (const name of settingNames) {
-      assert.deepEqual([nameOf(name), environmentName(name)], [`rekey:${name}`, variableOf(name)]);
+      assert.deepEqual([settingKey(name), environmentName(name)], [`rekey:${name}`, variableOf(name)]);
       const { default: value } = settingOf(name);
       assert.equal(none.get(name), value);
       if (value !== undefined) continue;

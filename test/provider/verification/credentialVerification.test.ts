@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
-import { type Credential } from "../../../provider/platform/endpoint";
-import { type ProbeRequest } from "../../../provider/platform/probe";
-import { RekeyError } from "../../../provider/platform/errors";
-import { databasePassword } from "../../../provider/platform/secretKind";
+import { type Credential } from "../../../provider/domain/endpoint";
+import { type ProbeRequest } from "../../../provider/clients/probe";
+import { RekeyError } from "../../../provider/domain/errors";
+import { databasePassword, secretOf } from "../../../provider/domain/secretKind";
 import { saltedMark } from "../../../provider/rotation/marks";
-import { formerIn } from "../../../provider/rotation/rotate";
 import {
   credentialVerification,
   type CredentialVerificationInputs,
@@ -19,7 +18,6 @@ const { check, plan, apply } = asShown(credentialVerification);
 const canary = (nth: number) => `canary-password-${nth}`;
 const numbers = [1, 2, 3, 4, 5, 6, 7, 8];
 const canaries = Object.fromEntries(numbers.map((nth) => [nth, canary(nth)]));
-const salt = "s".repeat(22);
 
 /** What a rotation says of its secret after so many resets. */
 interface Said {
@@ -29,22 +27,49 @@ interface Said {
 }
 
 const record = { endpoint: "db.example.com", port: 6379, tls: true };
-const none: Said = { id: "db", of: "database", count: 1, record };
-const of = (name: string, nth: number, more: object = {}): Said => {
-  return { ...none, count: nth, current: { name, value: canary(nth) }, ...more };
+const none: Said = { id: "db", of: "database", count: 1, salt: "s".repeat(22), record };
+const marked = (name: string, nth: number, salt = String(none["salt"]), more: object = {}) => {
+  return { name, mark: saltedMark(salt, canary(nth)), ...more };
 };
+/** After the nth reset, which has replaced the one before. */
+const of = (name: string, nth: number, more: object = {}): Said => ({
+  ...none,
+  count: nth,
+  current: { ...marked(name, nth), value: canary(nth) },
+  ...(nth > 1 && { former: marked(name, nth - 1) }),
+  ...more,
+});
 /** After the nth reset, whose password is saved. */
 const at = (nth: number, more: object = {}) => of("password", nth, more);
-const asUser = (username: string, nth: number, more: object = {}) => at(nth, { connection: { username }, ...more });
 const rest = (nth: number) => of("restToken", nth);
 const ofIndex = (nth: number) => of("token", nth, { of: "search index", restUrl: "https://index.example.com/" });
 const ofQueue = (nth: number) => of("token", nth, { of: "queue user" });
-/** As `at`, if the password is not saved. */
-const unsaved = (nth: number): Said => {
-  const current = { name: "password", mark: saltedMark(salt, canary(nth)), salt };
-  return { ...none, count: nth, current, connection: { username: "ops" } };
+/** As `at`, if the password is not saved. The user was another one before. */
+const unsaved = (nth: number, more: object = {}): Said => {
+  const [username, before] = ["ops", "old"];
+  return at(nth, {
+    current: { ...marked("password", nth), username },
+    ...(nth > 1 && { former: { ...marked("password", nth - 1), username: before } }),
+    ...more,
+  });
 };
-const again = (nth: number, count: number) => ({ ...at(nth), count });
+/** As `at`, with a user. */
+const asUser = (username: string, nth: number, more: object = {}) => {
+  return at(nth, { current: { ...marked("password", nth), value: canary(nth), username }, ...more });
+};
+/** As `at`, from another rotation of the same database. */
+const replacedRotation = (nth: number, count: number) => {
+  const salt = "t".repeat(22);
+  const former = count > 0 && { former: marked("password", nth - 1, salt) };
+  return {
+    ...at(nth),
+    former: undefined,
+    count,
+    salt,
+    current: marked("password", nth, salt, { value: canary(nth) }),
+    ...former,
+  };
+};
 
 const accepted = { kind: "accepted" } as const;
 const busy = { kind: "unknown", why: "it is busy" } as const;
@@ -89,25 +114,20 @@ const scenarios: Readonly<Record<string, readonly Step[]>> = {
     { ...first, tried: "1 wrong", saves: [1] },
     { said: at(2), accepts: [2], tried: "2 wrong 1", formerRefused: true, saves: [2] },
   ],
-  "fails at once, and again, if the platform returned the former password as the new one": [
-    first,
-    { said: again(1, 2), tried: "", fails: /former password .* returned it as the new one.*Set a new version/s },
-    { said: again(1, 2), tried: "", fails: /returned it as the new one/ },
-    { said: at(3), accepts: [3], tried: "3 wrong 1" },
-  ],
-  "does not call it returned if the count begins again, as with a rotation that was replaced": [
+  "knows a password by its value if its rotation was replaced, so that the count and the marks are others": [
     { said: at(3), accepts: [3] },
-    { said: again(3, 0), accepts: [3], tried: "3 wrong" },
-    { said: again(4, 1), accepts: [4], tried: "4 wrong 3", formerRefused: true },
+    { said: replacedRotation(3, 0), accepts: [3], tried: "3 wrong" },
+    { said: replacedRotation(4, 1), accepts: [4], tried: "4 wrong 3", formerRefused: true },
   ],
-  "tries what someone else has replaced": [
+  "tries what someone else has replaced: another mark with the same count": [
     first,
-    { said: again(2, 1), accepts: [2], tried: "2 wrong 1", formerRefused: true },
+    { said: at(2, { count: 1 }), accepts: [2], tried: "2 wrong 1", formerRefused: true },
   ],
   "reports why a password could not be tried": [
     { said: at(1), accepts: only("2"), fails: /the new password could not .* busy/ },
     { said: at(1), accepts: only("1"), fails: /a wrong password could not .* busy/ },
     { said: at(1), accepts: [1] },
+    { said: at(2), accepts: only("2"), fails: /a wrong password could not .* busy/ },
     { said: at(2), accepts: [1, 2], fails: /a former password is still accepted.*whether the reset was applied/s },
     { said: at(2), accepts: [2], tried: "2 wrong 1", formerRefused: true, saves: [2] },
   ],
@@ -117,8 +137,8 @@ const scenarios: Readonly<Record<string, readonly Step[]>> = {
     { said: at(2), accepts: [2], tried: "2 wrong 1", formerRefused: true },
   ],
   "tries a password as the user it belonged to, and a wrong one as the current user": [
-    { said: asUser("old-{id}", 1), accepts: [1], tried: "old-db:1 old-db:wrong" },
-    { said: asUser("new", 2), accepts: [2], tried: "new:2 new:wrong old-db:1", formerRefused: true },
+    { said: asUser("old", 1), accepts: [1], tried: "old:1 old:wrong" },
+    { said: asUser("new", 2), accepts: [2], tried: "new:2 new:wrong old:1", formerRefused: true },
     {
       said: asUser("newer", 3),
       accepts: ({ credential }) => (shown(credential).startsWith("newer") ? accepted : refused),
@@ -162,46 +182,38 @@ const scenarios: Readonly<Record<string, readonly Step[]>> = {
     { said: at(1, { record: { endpoint: "x" } }), tried: "", fails: /port is unknown .*Set connection on the/s },
   ],
   "reads one that is not saved, and tries the former one only in the run that replaced it": [
-    { said: unsaved(1), accepts: [1], tried: "ops:1 ops:wrong" },
-    { said: unsaved(2), accepts: [2], replaced: [1, 1], tried: "ops:2 ops:wrong ops:1", formerRefused: true },
-    { said: unsaved(3), accepts: [3], tried: "ops:3 ops:wrong" },
-  ],
-  "knows one that is not saved by its mark, so that nothing is claimed, and one that returned is noticed": [
-    { said: unsaved(1), accepts: [1] },
-    { said: unsaved(2), accepts: () => accepted, replaced: [1], tried: "ops:2 ops:wrong", fails: /open to everyone/ },
-    { said: { ...unsaved(1), count: 3 }, replaced: [2], tried: "", fails: /returned it as the new one/ },
-    { said: unsaved(2), accepts: [2], tried: "ops:2 ops:wrong" },
+    { said: unsaved(2), accepts: [2], replaced: [8, 1, 1], tried: "ops:2 ops:wrong old:1", formerRefused: true },
+    { said: unsaved(3), accepts: [3], replaced: [2], tried: "ops:3 ops:wrong old:2", formerRefused: true },
+    { said: unsaved(4), accepts: [4], tried: "ops:4 ops:wrong" },
   ],
   "reports that a former one which is not saved still works until the next reset, because no later run can try it": [
     { said: unsaved(1), accepts: [1] },
-    { said: unsaved(2), accepts: [1, 2], replaced: [1], fails: /former password is still .* no later run can try it/s },
-    { said: unsaved(2), accepts: [2], tried: "", fails: /former password is still .*fails again.* Set a new version/s },
-    { said: unsaved(3), accepts: [3], replaced: [2], tried: "ops:3 ops:wrong ops:2" },
+    { said: unsaved(2), accepts: () => accepted, replaced: [1], tried: "ops:2 ops:wrong", fails: /open to everyone/ },
+    { said: unsaved(3), accepts: [2, 3], replaced: [2], fails: /former password is still .* no later run can try it/s },
+    { said: unsaved(3), accepts: [3], tried: "", fails: /former password is still .*fails again.* Set a new version/s },
+    { said: unsaved(4), accepts: [4], replaced: [3], tried: "ops:4 ops:wrong old:3" },
   ],
-  "reports that the platform returned a former one until the next reset, if none is saved any more": [
-    { said: asUser("ops", 1), accepts: [1] },
-    { said: { ...unsaved(1), count: 2 }, tried: "", fails: /returned it as the new one/ },
-    { said: { ...unsaved(1), count: 2 }, tried: "", fails: /returned it as the new one/ },
-  ],
-  "replaces the value of one that is not saved any more by its mark": [
+  "forgets the value of one that is not saved any more": [
     { said: asUser("ops", 1), accepts: [1], saves: [1] },
     { said: unsaved(1), accepts: [1], tried: "ops:1 ops:wrong" },
   ],
-  "compares one that is not saved with one that was": [
+  "tries one that was saved before, and forgets its value even if the new one is not shown": [
     { said: asUser("ops", 1), accepts: [1], saves: [1] },
-    { said: unsaved(2), accepts: [2], tried: "ops:2 ops:wrong ops:1", formerRefused: true },
-  ],
-  "reports one that a read does not show, and forgets the value that was saved before": [
-    { said: asUser("ops", 1), accepts: [1], saves: [1] },
-    { said: unsaved(2), shows: 1, tried: "", fails: /is not saved, and the platform does not show it/ },
-    { said: unsaved(2), accepts: [2], tried: "ops:2 ops:wrong" },
+    { said: unsaved(2), accepts: [2], replaced: [1], tried: "ops:2 ops:wrong ops:1", formerRefused: true },
+    { said: asUser("ops", 3), accepts: [3], saves: [3] },
+    { said: unsaved(4), shows: 1, tried: "", fails: /is not saved, and the platform does not show it/ },
+    { said: unsaved(4), accepts: [4], tried: "ops:4 ops:wrong" },
   ],
   "claims nothing about the password of a reset that it did not verify": [
     first,
     { said: at(3), fails: /refused/ },
     { said: at(4), accepts: [4], tried: "4 wrong 1" },
     { said: at(5), accepts: [5], formerRefused: true },
-    { said: at(7), accepts: [7], tried: "7 wrong 5" },
+    { said: unsaved(7), accepts: [7], replaced: [6], tried: "ops:7 ops:wrong 5 old:6" },
+  ],
+  "claims nothing about what was replaced if that is not known": [
+    first,
+    { said: at(2, { former: undefined }), accepts: [2], tried: "2 wrong 1" },
   ],
 };
 
@@ -228,7 +240,8 @@ describe("verification: CredentialVerification", () => {
   ) {
     const { outputs, failure, message = "", warning = "" } = await apply(saved, inputs(said, more), run);
     const { verified, verifiedAt, formerRefused } = outputs;
-    if (JSON.stringify(said).includes('"mark"')) assert.deepEqual(valuesIn(outputs), []);
+    const isNotSaved = "current" in said && !JSON.stringify(said).includes("canary");
+    if (isNotSaved) assert.deepEqual(valuesIn(outputs), []);
     assert.equal(plan(outputs, inputs(said)).changes, failure !== undefined, "only a failure is tried again");
     if (failure) {
       assert.ok(failure instanceof RekeyError);
@@ -253,15 +266,15 @@ describe("verification: CredentialVerification", () => {
         fake.canRead = true;
         fake.readDatabase = () => ({ credentials: { password: canary(shows) } });
         const run = fake.start();
-        const former = replaced.map((nth) => ({ password: canary(nth), restToken: "other" }));
-        formerIn({ kind: databasePassword, id: "db" }, run).push(...former);
+        const all = replaced.map((nth) => ({ password: canary(nth), restToken: "other" }));
+        run.shared.replaced.set(secretOf({ kind: databasePassword, id: "db" }), all);
         if (saved) assert.equal(plan(saved, inputs(said)).changes, true);
         const { outputs, message, warning } = await verify(said, saved, {}, run);
         assert.match(message, fails);
         assert.match(warning, warns);
-        const all = tried().join(" ");
+        const line = tried().join(" ");
         if (step.tried !== undefined) {
-          assert.ok(step.fails && step.tried ? all.startsWith(step.tried) : all === step.tried, all);
+          assert.ok(step.fails && step.tried ? line.startsWith(step.tried) : line === step.tried, line);
         }
         if (!message) {
           assertFields(outputs, { verified: !step.warns, formerRefused: step.formerRefused });
@@ -291,11 +304,11 @@ describe("verification: CredentialVerification", () => {
       const [{ endpoint, credential } = assert.fail()] = fake.probes.splice(0);
       return { endpoint, user: credential.username };
     };
-    const given = at(1, { connection: { host: "own", port: 7, username: "ops" } });
+    const given = asUser("ops", 1, { connection: { host: "own", port: 7 } });
     assert.deepEqual(await placed(given, null), { endpoint: { host: "own", port: 7, tls: true }, user: "ops" });
-    assert.deepEqual(await placed(given, { host: "{endpoint}.internal", username: "me", port: null }), {
+    assert.deepEqual(await placed(given, { host: "{endpoint}.internal", username: "me-{id}", port: null }), {
       endpoint: { host: "db.example.com.internal", port: 7, tls: true },
-      user: "me",
+      user: "me-db",
     });
     // The port that a rotation sets is that of Redis.
     const ofRest = of("restToken", 1, { connection: { host: "own", port: 7 } });
@@ -350,12 +363,14 @@ describe("verification: CredentialVerification", () => {
       fake.probes.length = 0;
       fake.time = new Date("2026-11-22T12:00:00.000Z");
       const unconfirmed = await verify(fleet(1, { "db-7": { current: undefined } }), outputs);
+      assert.equal(unconfirmed.outputs.formerRefused, undefined);
       assert.match(unconfirmed.warning, /^Not verified, because no current credential is known: "name of db-7"\.$/);
       assertFields(unconfirmed.outputs, { verified: false, verifiedAt: outputs.verifiedAt });
       assert.equal(fake.probes.length, 0);
       fake.probe = accepting([2]);
       assertFields((await verify(fleet(2), unconfirmed.outputs)).outputs, { verified: true, formerRefused: true });
-      const gap = fleet(2, { "db-7": { count: 3 } });
+      fake.probe = accepting([2, 3]);
+      const gap = fleet(2, { "db-7": { ...at(3), id: "db-7" } });
       assertFields((await verify(gap, unconfirmed.outputs)).outputs, { verified: true, formerRefused: undefined });
     });
 

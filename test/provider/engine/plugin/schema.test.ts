@@ -4,8 +4,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { functions } from "../../../../provider/engine/functions";
 import { resources } from "../../../../provider/engine/resources";
-import { type AnyResource } from "../../../../provider/resource";
-import * as schemas from "../../../../provider/schema";
+import { type AnyResource } from "../../../../provider/resource/resource";
+import * as schemas from "../../../../provider/resource/schema";
 import { Folder } from "../../../support/folder";
 import { projectRoot } from "../../../support/host";
 

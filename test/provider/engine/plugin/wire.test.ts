@@ -8,7 +8,7 @@ import { ResourceProviderService as calls } from "@pulumi/pulumi/proto/provider_
 import * as messages from "@pulumi/pulumi/proto/provider_pb";
 import { type Platform, startPlatform } from "../../../../local/platform/index";
 import { Empty } from "../../../../provider/engine/plugin/wire";
-import { packageVersion } from "../../../../provider/platform/installedPackage";
+import { packageVersion } from "../../../../provider/domain/ownPackage";
 import { projectRoot, Host } from "../../../support/host";
 import { defaultProvider, type Properties, toStruct, urnOf } from "../../../support/wire";
 import { rotation, settingsFor } from "../../../support/resources";

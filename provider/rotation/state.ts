@@ -1,7 +1,12 @@
 import { isDeepStrictEqual } from "node:util";
-import { StateError } from "../platform/errors";
-import { type CredentialName, credentialNames, type Credentials, isObject } from "../records/fields";
-import { jsonText } from "../records/properties";
+import { StateError } from "../domain/errors";
+import {
+  type CredentialName,
+  credentialNames,
+  type Credentials,
+  isObject,
+} from "../records/fields";
+import { jsonText } from "../pulumi/values";
 import { type SecretResponse } from "../records/response";
 import { type Marks, newSalt, saltedMark } from "./marks";
 
@@ -30,6 +35,11 @@ export interface Memory {
    * of them is older than what is current.
    */
   readonly former: readonly string[];
+  /**
+   * What the last reset has replaced, or the pending one is to replace; after a change by someone else, what that has
+   * replaced. Undefined if it was not known. A verification tries it.
+   */
+  readonly replaced?: KnownCredential | undefined;
   /** Whether the credentials of the last reset are still to be read: its response did not contain them. */
   readonly isUnread?: true | undefined;
   /**
@@ -67,6 +77,13 @@ export interface PendingReset {
 /** What asks for a reset. */
 export type ResetReason = "created" | "trigger" | "schedule" | "rotatedSince";
 
+/** A credential that is known by its mark, and its user, as the program sets it: it may contain `{id}`. */
+export interface KnownCredential {
+  readonly name: CredentialName;
+  readonly mark: string;
+  readonly username?: string | undefined;
+}
+
 /** In which form credentials are saved: in the state, in an age file, in both, or not at all. */
 export interface Form {
   readonly saveCredentials?: false;
@@ -85,7 +102,7 @@ export interface Connection {
 }
 
 /** The marks of what is in an age file, and of the file itself: one that was replaced or removed is not a copy. */
-export interface AgeFile {
+interface AgeFile {
   readonly has: readonly string[];
   readonly mark: string;
 }
@@ -200,14 +217,22 @@ export function credentialsIn(state: Credentials | undefined): Credentials {
 }
 
 /** A state without the values of some credentials. */
-export function withoutValues(state: State, names: readonly CredentialName[] = credentialNames): State {
+export function withoutValues(
+  state: State,
+  names: readonly CredentialName[] = credentialNames,
+): State {
   const rest = Object.entries(state).filter(([name]) => !names.includes(name as CredentialName));
   return Object.fromEntries(rest) as unknown as State;
 }
 
 /** A state with what a response shows of the record: a field that it leaves out stays. */
-export function withRecord(state: State, { record, exactIntegers, otherFields, problems }: SecretResponse): State {
-  const exact = Object.entries(state.exactIntegers ?? {}).filter(([name]) => !Object.hasOwn(record, name));
+export function withRecord(
+  state: State,
+  { record, exactIntegers, otherFields, problems }: SecretResponse,
+): State {
+  const exact = Object.entries(state.exactIntegers ?? {}).filter(
+    ([name]) => !Object.hasOwn(record, name),
+  );
   return {
     ...state,
     record: { ...state.record, ...record },
@@ -218,15 +243,23 @@ export function withRecord(state: State, { record, exactIntegers, otherFields, p
 }
 
 /** The state of saved outputs. What follows from a state is made again when it is saved. */
-export function stateIn(outputs: Readonly<Record<string, unknown>>, memory = readMemory(outputs["memory"])): State {
-  const saved = { ...outputs, memory: withSavedFile(memory, outputs["encryptedCredentials"]) } as unknown as State;
+export function stateIn(
+  outputs: Readonly<Record<string, unknown>>,
+  memory = readMemory(outputs["memory"]),
+): State {
+  const saved = {
+    ...outputs,
+    memory: withSavedFile(memory, outputs["encryptedCredentials"]),
+  } as unknown as State;
   return { ...withoutValues(saved), ...credentialsIn(saved) };
 }
 
 /** A memory without its age file if the state has another one or none: such a file is no copy of a credential. */
 function withSavedFile(memory: Memory, text: unknown): Memory {
   const { salt, file, form } = memory;
-  if (file === undefined || (typeof text === "string" && saltedMark(salt, text) === file.mark)) return memory;
+  if (file === undefined || (typeof text === "string" && saltedMark(salt, text) === file.mark)) {
+    return memory;
+  }
   const { encryptFor: _lost, ...others } = form ?? {};
   return { ...memory, file: undefined, form: others };
 }

@@ -27,7 +27,7 @@ export interface HttpProbe {
 /** Where a credential is tried. */
 export type ProbeEndpoint = ClientEndpoint | HttpProbe;
 
-export function nameOf({ name }: Pick<Credential, "name">): string {
+export function credentialNoun({ name }: Pick<Credential, "name">): string {
   return name === "restToken" ? "REST token" : name;
 }
 
@@ -53,7 +53,10 @@ export function restAddressOf(endpoint: ClientEndpoint): string {
  *
  * @param host of an endpoint that is a slug. Default: the endpoint itself
  */
-export function indexUrl({ endpoint }: Readonly<Record<string, unknown>>, host = "{endpoint}"): string | undefined {
+export function indexUrl(
+  { endpoint }: Readonly<Record<string, unknown>>,
+  host = "{endpoint}",
+): string | undefined {
   if (typeof endpoint !== "string" || endpoint === "") return undefined;
   if (endpoint.includes("://")) return isSafe(endpoint) ? endpoint : undefined;
   const whole = /[.:]/.test(endpoint) ? endpoint : host.replace("{endpoint}", () => endpoint);
@@ -81,7 +84,9 @@ export function hostProblem(host: string): string | undefined {
 }
 
 export function portProblem(port: number): string | undefined {
-  return Number.isInteger(port) && port >= 1 && port <= 65_535 ? undefined : "must be a whole number from 1 to 65535";
+  return Number.isInteger(port) && port >= 1 && port <= 65_535
+    ? undefined
+    : "must be a whole number from 1 to 65535";
 }
 
 export function hostInUrl(host: string): string {

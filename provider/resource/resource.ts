@@ -1,6 +1,6 @@
-import { type ErrorCode, type RekeyError } from "./platform/errors";
-import { type Properties } from "./records/properties";
-import { type Run } from "./run";
+import { type ErrorCode, type RekeyError } from "../domain/errors";
+import { type Properties } from "../pulumi/values";
+import { type Run } from "../run/run";
 import { type InputTable } from "./schema";
 
 /**

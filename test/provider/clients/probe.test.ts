@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { startRedisServer, session, withRedis } from "../../support/redis";
-import { type Credential } from "../../../provider/platform/endpoint";
-import { CredentialProbe, type ProbeOptions, type ProbeRequest } from "../../../provider/platform/probe";
+import { type Credential } from "../../../provider/domain/endpoint";
+import { CredentialProbe, type ProbeOptions, type ProbeRequest } from "../../../provider/clients/probe";
 import { KnownSecrets } from "../../../provider/platform/redact";
 import { caFile, certificate } from "../../faults/certificates";
 import { FakeRedis, type RedisReply } from "../../support/fakeRedis";
 import { leaksOf } from "../../support/canaries";
 import { responding } from "../../support/httpServer";
-import { withRealSockets } from "./realSockets";
+import { withRealSockets } from "../platform/realSockets";
 
 const value = "canary-password-3f1a";
 const extraCertificates = readFileSync(caFile, "utf8");

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { realpathSync } from "node:fs";
-import { installedFrom, isOlderVersion, manifestIn, oldestPulumi } from "../../../provider/platform/installedPackage";
+import { installedFrom, isOlderVersion, manifestIn, oldestPulumi } from "../../../provider/engine/installedPackage";
 import { Folder } from "../../support/folder";
 
 describe("platform: the installed package", () => {

@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
 import { setMaxListeners } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
-import { RefusedError, type RequestFacts } from "./platform/errors";
-import { type SecretKind } from "./platform/secretKind";
+import { RefusedError, type RequestFacts } from "../domain/errors";
+import { type SecretKind } from "../domain/secretKind";
 import { type Call, type PlatformClient } from "./platformClient";
-import { canonicalId, type Credentials } from "./records/fields";
-import { type Settings } from "./settings/settings";
+import { canonicalId, type Credentials } from "../records/fields";
+import { type Settings } from "../settings/settings";
 
 /** The platform, as a run uses it. By default, it may only be read. */
 export type Platform = Pick<PlatformClient, keyof PlatformClient>;
@@ -39,7 +39,7 @@ export interface QueueAccount {
 }
 
 /** What the resources of a run share. It is kept for as long as the host process lives. */
-export class SharedInRun {
+class SharedInRun {
   /** What reads have shown of each secret, and what resets have replaced. */
   readonly reads = new Map<string, Credentials[]>();
   readonly replaced = new Map<string, Credentials[]>();
@@ -88,7 +88,9 @@ export class Run {
   }
 
   /** A warning, once in a run, that the requests to a service that are planned will fail because of its settings. */
-  settingsWarning(service: SecretKind["service"]): { readonly text: string; readonly isWarning: true }[] {
+  settingsWarning(
+    service: SecretKind["service"],
+  ): { readonly text: string; readonly isWarning: true }[] {
     const { warnedServices } = this.shared;
     if (warnedServices.has(service)) return [];
     warnedServices.add(service);
@@ -102,7 +104,9 @@ export class Run {
    * @returns how many this run has announced with these, and how many it may send; undefined if all were announced
    * before
    */
-  announce(secrets: readonly (string | symbol)[]): Readonly<{ count: number; limit: number | undefined }> | undefined {
+  announce(
+    secrets: readonly (string | symbol)[],
+  ): Readonly<{ count: number; limit: number | undefined }> | undefined {
     const { announced } = this.shared;
     const before = announced.size;
     for (const secret of secrets) announced.add(secret);
@@ -202,43 +206,5 @@ function queueAccountOf(settings: Settings): QueueAccount | undefined {
     return { account: hash.digest("base64url").slice(0, 8), address };
   } catch {
     return undefined;
-  }
-}
-
-/** Milliseconds of the first and of the longest wait. Each one is twice as long as the one before. */
-const firstWaitMs = 200;
-const maxWaitMs = 5_000;
-
-interface Polling<T> {
-  readonly act: () => Promise<T>;
-  readonly isDone: (result: T) => boolean;
-  /** Time of the run's clock of the last attempt. */
-  readonly endsAtMs: number;
-}
-
-/**
- * Repeats until it is done, because a platform may show a change later than it confirms it.
- *
- * @returns the last result: at the end of its time, or if the run ends, that of an attempt that is not done
- */
-export async function poll<T>({ options }: Run, { act, isDone, endsAtMs }: Polling<T>): Promise<T> {
-  const { clock, end } = options;
-  for (let waitMs = firstWaitMs; ; waitMs = Math.min(2 * waitMs, maxWaitMs)) {
-    const result = await act();
-    const leftMs = endsAtMs - clock.elapsedMs();
-    // A timer may fire a millisecond early.
-    if (isDone(result) || end.aborted || leftMs < 1) return result;
-    await untilEnd(end, clock.sleep(Math.min(waitMs, leftMs)));
-  }
-}
-
-/** Undefined if the run ends first. */
-export async function untilEnd<T>(runEnd: AbortSignal, work: Promise<T>): Promise<T | undefined> {
-  let end: (() => void) | undefined;
-  const ended = new Promise<undefined>((resolve) => runEnd.addEventListener("abort", (end = () => resolve(undefined))));
-  try {
-    return await Promise.race([work, ended]);
-  } finally {
-    if (end) runEnd.removeEventListener("abort", end);
   }
 }

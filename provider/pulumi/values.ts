@@ -1,5 +1,3 @@
-import { orUndefined } from "./fields";
-
 /** Values between the engine and the host. */
 export type Properties = Record<string, unknown>;
 
@@ -24,8 +22,12 @@ export function isFaithful(text: string): boolean {
 
 /** Whether a value is unknown, or contains something that is. What JSON cannot hold, such as a function, is wrong. */
 export function isUnknown(value: unknown): boolean {
-  const written: string | undefined = orUndefined(() => JSON.stringify(value));
-  return written?.includes(`"${unknownValue}"`) ?? false;
+  try {
+    const written: string | undefined = JSON.stringify(value);
+    return written?.includes(`"${unknownValue}"`) ?? false;
+  } catch {
+    return false;
+  }
 }
 
 const signature = "4dabf18193072939515e22adb298388d";
@@ -43,7 +45,12 @@ export function secret(value: unknown): Properties {
 
 /** Whether a value is marked like that. */
 export function isSecret(value: unknown): value is { readonly value: unknown } {
-  return typeof value === "object" && value !== null && signature in value && value[signature] === secretSignature;
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    signature in value &&
+    value[signature] === secretSignature
+  );
 }
 
 /** A value without the marks of secrets in it. */
@@ -57,7 +64,8 @@ export function reveal(value: unknown): unknown {
 /** The names of properties that are secret, or contain a secret. */
 export function secretNames(properties: Properties): string[] {
   const isMarked = (value: unknown): boolean =>
-    isSecret(value) || (typeof value === "object" && value !== null && Object.values(value).some(isMarked));
+    isSecret(value) ||
+    (typeof value === "object" && value !== null && Object.values(value).some(isMarked));
   return Object.keys(properties).filter((name) => isMarked(properties[name]));
 }
 
@@ -73,7 +81,9 @@ export function wrap(outputs: Properties, secretNames: readonly string[]): Prope
 
 /** JSON text of any value: a credential that was reset must not be lost because of another value. */
 export function jsonText(outputs: unknown): string {
-  return JSON.stringify(outputs, (_, value: unknown) => (typeof value === "bigint" ? value.toString() : value));
+  return JSON.stringify(outputs, (_, value: unknown) =>
+    typeof value === "bigint" ? value.toString() : value,
+  );
 }
 
 /** Characters of a message, as gRPC encodes it in a trailer. A call with a larger one never returns. */

@@ -1,20 +1,24 @@
 import { type Socket } from "node:net";
 import { tryReadObject } from "../records/response";
-import { type ConnectionError, Connections, type ConnectionSettings } from "./connections";
+import {
+  type ConnectionError,
+  Connections,
+  type ConnectionSettings,
+} from "../platform/connections";
 import {
   type ClientEndpoint,
   type Credential,
   type HttpProbe,
-  nameOf,
+  credentialNoun,
   type ProbeEndpoint,
   restAddressOf,
   shownEndpoint,
-} from "./endpoint";
-import { RequestError, type RequestFacts } from "./errors";
-import { whyNotSent } from "./failures";
-import { HttpRequester, type RequesterOptions, RequestQueue } from "./http";
-import { quote } from "./quote";
-import { type KnownSecrets } from "./redact";
+} from "../domain/endpoint";
+import { RequestError, type RequestFacts } from "../domain/errors";
+import { whyNotSent } from "../platform/failures";
+import { HttpRequester, type RequesterOptions, RequestQueue } from "../platform/http";
+import { quote } from "../platform/quote";
+import { type KnownSecrets } from "../platform/redact";
 
 /** What a server does with a credential; `words` are its own, without secrets, and `why` may be shown, too. */
 export type ProbeResult =
@@ -53,7 +57,7 @@ export class CredentialProbe {
   /** Tries a credential once. */
   async probe({ owner, endpoint, credential, timeoutMs }: ProbeRequest): Promise<ProbeResult> {
     const facts: RequestFacts = {
-      purpose: `verify the ${nameOf(credential)} of ${owner}`,
+      purpose: `verify the ${credentialNoun(credential)} of ${owner}`,
       method: credential.name === "password" ? "AUTH" : "GET",
       url: shownEndpoint(endpoint, credential),
       consequences: { unchanged: "The rotation itself is saved." },
@@ -62,7 +66,12 @@ export class CredentialProbe {
     this.options.secrets.add([credential.value]);
     if ("path" in endpoint) return this.#get(endpoint, credential, facts, timeoutMs);
     if (credential.name === "password") return this.#authenticate(endpoint, credential, timeoutMs);
-    return this.#get({ service: "database", baseUrl: facts.url, path: "/PING" }, credential, facts, timeoutMs);
+    return this.#get(
+      { service: "database", baseUrl: facts.url, path: "/PING" },
+      credential,
+      facts,
+      timeoutMs,
+    );
   }
 
   async #authenticate(
@@ -74,11 +83,17 @@ export class CredentialProbe {
     try {
       const url = new URL(restAddressOf(endpoint));
       const socket = await this.#connectionsTo(url).open(url, { timeoutMs });
-      const reply = await replyTo(socket, ["AUTH", ...(username ? [username] : []), value], endsAt - performance.now());
+      const reply = await replyTo(
+        socket,
+        ["AUTH", ...(username ? [username] : []), value],
+        endsAt - performance.now(),
+      );
       if (reply === "+OK") return accepted;
       const words = quote(reply.slice(1), this.options.secrets);
       if (/^-(WRONGPASS|ERR invalid password)\b/i.test(reply)) return { kind: "refused", words };
-      if (reply.startsWith("-")) return unknown(`the server responded to AUTH with an error: ${words}`);
+      if (reply.startsWith("-")) {
+        return unknown(`the server responded to AUTH with an error: ${words}`);
+      }
       return unknown("the reply to AUTH is not that of a Redis");
     } catch (error) {
       if (error instanceof NoReplyError) return unknown(error.message);
@@ -107,8 +122,11 @@ export class CredentialProbe {
     try {
       const { body } = await requester.send({ method: "GET", path, ownConnection: true, purpose });
       const response = tryReadObject(body);
-      const isExpected = service === "database" ? response?.["result"] === "PONG" : response !== undefined;
-      return isExpected ? accepted : unknown(`the response to GET ${path} is not that of the ${service}`);
+      const isExpected =
+        service === "database" ? response?.["result"] === "PONG" : response !== undefined;
+      return isExpected
+        ? accepted
+        : unknown(`the response to GET ${path} is not that of the ${service}`);
     } catch (error) {
       if (!(error instanceof RequestError)) throw error;
       const { happened, status = 0, words = "" } = error;
@@ -135,7 +153,11 @@ const longestReply = 64 * 1024;
  * @returns the first line of a status (`+`) or an error (`-`), without its line break
  * @throws NoReplyError for any other reply, and for none within the time
  */
-async function replyTo(socket: Socket, command: readonly string[], timeoutMs: number): Promise<string> {
+async function replyTo(
+  socket: Socket,
+  command: readonly string[],
+  timeoutMs: number,
+): Promise<string> {
   const late = new NoReplyError("the server did not respond in time");
   const timer = setTimeout(() => socket.destroy(late), timeoutMs);
   const parts = command.map((part) => `$${Buffer.byteLength(part)}\r\n${part}\r\n`);

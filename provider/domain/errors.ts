@@ -1,4 +1,11 @@
-import { type Delivery } from "./retry";
+/**
+ * Whether a request reached the platform:
+ * - `not sent`: it cannot have reached the platform;
+ * - `rejected`: the platform rejected it;
+ * - `maybe applied`: it may have reached the platform, and the result is unknown;
+ * - `responded`: the platform responded with 2xx.
+ */
+export type Delivery = "not sent" | "rejected" | "maybe applied" | "responded";
 
 /** The codes at the end of Rekey's error messages. docs/errors.md explains each of them. */
 export const errorCodes = [
@@ -84,13 +91,21 @@ export class InputError extends RekeyError {
     { of, afterReset = false }: { readonly of?: string; readonly afterReset?: boolean } = {},
   ) {
     const advice = afterReset ? resetsAreSaved : "Nothing was sent. Correct it, then run again.";
-    super("REKEY_INPUT_INVALID", `${of === undefined ? "" : `${of}: `}${property} ${reason}. ${advice}`, "not sent");
+    super(
+      "REKEY_INPUT_INVALID",
+      `${of === undefined ? "" : `${of}: `}${property} ${reason}. ${advice}`,
+      "not sent",
+    );
   }
 }
 
 /** A saved state that is damaged. Nothing was sent. */
 export class StateError extends RekeyError {
-  constructor({ output, reason, advice }: Readonly<Record<"output" | "reason" | "advice", string>>) {
+  constructor({
+    output,
+    reason,
+    advice,
+  }: Readonly<Record<"output" | "reason" | "advice", string>>) {
     const text = `The saved output ${output} ${reason}: the state is damaged. Nothing was sent. ${advice}`;
     super("REKEY_STATE_UNREADABLE", text, "not sent");
   }
@@ -133,7 +148,9 @@ export interface RequestFacts {
 
 /** What an error says about what went wrong. */
 export interface RequestProblem
-  extends Pick<RequestError, "happened" | "advice">, Partial<Pick<RequestError, "code" | "status" | "words">> {}
+  extends
+    Pick<RequestError, "happened" | "advice">,
+    Partial<Pick<RequestError, "code" | "status" | "words">> {}
 
 const codes = {
   "not sent": "REKEY_NOT_SENT",
@@ -157,11 +174,19 @@ export class RequestError extends RekeyError {
   /** The platform's own words, without secrets; undefined if the response is not a JSON object, as that of a proxy. */
   readonly words?: string | undefined;
 
-  constructor(delivery: Delivery, { purpose, method, url, consequences }: RequestFacts, problem: RequestProblem) {
+  constructor(
+    delivery: Delivery,
+    { purpose, method, url, consequences }: RequestFacts,
+    problem: RequestProblem,
+  ) {
     const { code = codes[delivery], happened, advice, status, words } = problem;
     const { unchanged, unknown = unchanged } = consequences;
     const consequence = delivery === "maybe applied" ? unknown : unchanged;
-    super(code, `Could not ${purpose}: ${happened} (${method} ${url}). ${consequence} ${advice}`, delivery);
+    super(
+      code,
+      `Could not ${purpose}: ${happened} (${method} ${url}). ${consequence} ${advice}`,
+      delivery,
+    );
     this.method = method;
     this.url = url;
     this.happened = happened;
@@ -199,11 +224,11 @@ export class InternalError extends RekeyError {
 
 /** What was thrown, ` (TypeError at send (http.js:1:2))`, without its text, which may contain credentials. */
 function whereThrown(thrown: unknown): string {
-  return thrown instanceof Error ? ` (${thrown.name}${placeOf(thrown)})` : "";
+  return thrown instanceof Error ? ` (${thrown.name}${firstFrame(thrown)})` : "";
 }
 
 /** The first frame of an error's stack, ` at send (http.js:1:2)`; empty if it cannot be told apart from the message. */
-function placeOf({ message, stack = "" }: Error): string {
+function firstFrame({ message, stack = "" }: Error): string {
   const start = stack.indexOf(`${message}\n`);
   return start < 0 ? "" : (/^\n *( at .*)/.exec(stack.slice(start + message.length))?.[1] ?? "");
 }

@@ -9,7 +9,7 @@ import {
   secretNames,
   unknownValue,
   wrap,
-} from "../../../provider/records/properties";
+} from "../../../provider/pulumi/values";
 
 describe("values between engine and host", () => {
   it("have every secret marked by Pulumi's signature, nothing else, and no undefined and no bigint at any depth", () => {

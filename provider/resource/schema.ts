@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { didYouMean, idProblem, isObject, isSet, kindOf, pathPartProblem } from "./records/fields";
-import { isPulumiObject, isUnknown } from "./records/properties";
+import { didYouMean, idProblem, isObject, isSet, kindOf, pathPartProblem } from "../records/fields";
+import { isPulumiObject, isUnknown } from "../pulumi/values";
 
 export { z };
 
@@ -20,7 +20,9 @@ export function checkTable(
   const missing = required.filter((property) => !isSet(inputs[property]));
   const wrong = Object.entries(inputs).flatMap(([property, value]) => {
     if (!isSet(value) || isUnknown(value)) return [];
-    if (!Object.hasOwn(schemas, property)) return [{ property, problem: notAnInput(property, schemas) }];
+    if (!Object.hasOwn(schemas, property)) {
+      return [{ property, problem: notAnInput(property, schemas) }];
+    }
     const issue = schemas[property]?.safeParse(value).error?.issues[0];
     return issue ? [{ property, problem: issue.message }] : [];
   });
@@ -34,11 +36,13 @@ function notAnInput(property: string, schemas: InputTable["schemas"]): string {
 
 /** The message for a value of another kind than the expected one. */
 export function expected(kind: string) {
-  return { error: ({ input }: { readonly input?: unknown }) => `must be ${kind}, not ${kindOf(input)}` };
+  return {
+    error: ({ input }: { readonly input?: unknown }) => `must be ${kind}, not ${kindOf(input)}`,
+  };
 }
 
 /** A refinement by a function that returns what is wrong with a value, if anything is. */
-export function refuse<T>(whatIsWrong: (value: T) => string | undefined) {
+export function refuseIf<T>(whatIsWrong: (value: T) => string | undefined) {
   return (value: T, context: z.RefinementCtx) => {
     const wrong = whatIsWrong(value);
     if (wrong !== undefined) context.addIssue(wrong);
@@ -47,7 +51,7 @@ export function refuse<T>(whatIsWrong: (value: T) => string | undefined) {
 
 /** A refinement by a function that throws if a value cannot be used. */
 export function attempt<T>(use: (value: T) => unknown) {
-  return refuse((value: T) => {
+  return refuseIf((value: T) => {
     try {
       use(value);
       return undefined;
@@ -59,20 +63,27 @@ export function attempt<T>(use: (value: T) => unknown) {
 
 export const text = z
   .string(expected("a string"))
-  .superRefine(refuse((value) => (value.isWellFormed() ? undefined : "must be well-formed Unicode")));
+  .superRefine(
+    refuseIf((value) => (value.isWellFormed() ? undefined : "must be well-formed Unicode")),
+  );
 /** A text that is a part of a path, such as a key. */
-export const pathPart = z.string(expected("a string")).superRefine(refuse(pathPartProblem));
-export const id = z.string(expected("a string")).superRefine(refuse(idProblem));
+export const pathPart = z.string(expected("a string")).superRefine(refuseIf(pathPartProblem));
+export const id = z.string(expected("a string")).superRefine(refuseIf(idProblem));
 export const flag = z.boolean(expected("true or false"));
-export const count = z.int("must be a whole number, at least 1").min(1, "must be a whole number, at least 1");
+export const count = z
+  .int("must be a whole number, at least 1")
+  .min(1, "must be a whole number, at least 1");
 
 const scalar = z.union([z.string(), z.number(), z.boolean(), z.null()]);
 
 /** Whether a number may have lost digits, so that another one counts as the same. */
-const isInexact = (value: unknown): boolean => typeof value === "number" && Math.abs(value) > Number.MAX_SAFE_INTEGER;
+const isInexact = (value: unknown): boolean =>
+  typeof value === "number" && Math.abs(value) > Number.MAX_SAFE_INTEGER;
 /** A trigger may have one: unlike a version, it usually is a value from elsewhere. */
-const isFraction = (value: unknown): boolean => typeof value === "number" && !Number.isInteger(value);
-const fraction = "must not be a fraction, which loses its last zeros (2026.10 is 2026.1): write it as text";
+const isFraction = (value: unknown): boolean =>
+  typeof value === "number" && !Number.isInteger(value);
+const fraction =
+  "must not be a fraction, which loses its last zeros (2026.10 is 2026.1): write it as text";
 const tooLarge = "a number beyond 2^53, which loses digits";
 const writeAsText = "write it as text, which counts as a new version once";
 
@@ -80,18 +91,27 @@ const writeAsText = "write it as text, which counts as a new version once";
 export const trigger = {
   version: z
     .union([z.string(), z.number()], expected("a string or a number"))
-    .superRefine(refuse((value) => (isInexact(value) ? `must not be ${tooLarge}: ${writeAsText}` : undefined)))
-    .superRefine(refuse((value) => (isFraction(value) ? fraction : undefined))),
+    .superRefine(
+      refuseIf((value) =>
+        isInexact(value) ? `must not be ${tooLarge}: ${writeAsText}` : undefined,
+      ),
+    )
+    .superRefine(refuseIf((value) => (isFraction(value) ? fraction : undefined))),
   triggers: z.custom<object>(isObject, expected("a map of names to values")).superRefine(
-    refuse((map) => {
-      if (isPulumiObject(map)) return "must be a map of names to values, not an asset, an archive or a resource";
+    refuseIf((map) => {
+      if (isPulumiObject(map)) {
+        return "must be a map of names to values, not an asset, an archive or a resource";
+      }
       const entries = Object.entries(map);
       const wrong = entries.find(([, value]) => !scalar.safeParse(value).success);
       if (wrong) {
         return `must hold strings, numbers and booleans only, but ${JSON.stringify(wrong[0])} is ${kindOf(wrong[1])}`;
       }
       const inexact = entries.find(([, value]) => isInexact(value));
-      return inexact && `must not hold ${tooLarge}, but ${JSON.stringify(inexact[0])} is one: ${writeAsText}`;
+      return (
+        inexact &&
+        `must not hold ${tooLarge}, but ${JSON.stringify(inexact[0])} is one: ${writeAsText}`
+      );
     }),
   ),
 };

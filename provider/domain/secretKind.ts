@@ -39,7 +39,10 @@ export interface SecretKind {
    *
    * @param host of the platform, with `{endpoint}` for an endpoint that is a slug
    */
-  readonly restUrl?: (record: Readonly<Record<string, unknown>>, host?: string) => string | undefined;
+  readonly restUrl?: (
+    record: Readonly<Record<string, unknown>>,
+    host?: string,
+  ) => string | undefined;
   /**
    * How its token is tried: by a GET of a path, for `index` below `restUrl`, for `queue` below the queue's address.
    * Default: it is that of a database, or cannot be tried.
@@ -127,7 +130,11 @@ export const searchToken: SecretKind = {
 
 export const queueToken: SecretKind = {
   service: "management",
-  paths: { reset: "/v2/qstash/rotate-token/{id}", read: "/v2/qstash/user/{id}", list: "/v2/qstash/users" },
+  paths: {
+    reset: "/v2/qstash/rotate-token/{id}",
+    read: "/v2/qstash/user/{id}",
+    list: "/v2/qstash/users",
+  },
   table: queueUserTable,
   identities: ["token"],
   idInput: "queueUserId",

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { ownManifest, packageVersion } from "../domain/ownPackage";
 
 /**
  * The oldest version of `@pulumi/pulumi` that works: the provider host of older ones never calls `configure`, so the
@@ -33,15 +34,6 @@ export function manifestIn(directory: string): Manifest {
   return JSON.parse(readFileSync(join(directory, "package.json"), "utf8")) as Manifest;
 }
 
-/** The manifest of this package. It is read from the package itself, wherever that is installed or linked. */
-function ownManifest(): { readonly version: string; readonly engines: { readonly node: string } } {
-  return require("pulumi-rekey/package.json") as ReturnType<typeof ownManifest>;
-}
-
-export function packageVersion(): string {
-  return ownManifest().version;
-}
-
 /** The oldest versions of Node that can run this package, by the ranges in its manifest: `20.19`, `22.12`. */
 export function oldestNodes(): string[] {
   return ownManifest().engines.node.match(/\d+\.\d+/g) ?? [];
@@ -53,7 +45,9 @@ export function unsupportedNode(version = process.versions.node): string | undef
     .engines.node.split(" || ")
     .some((range) => isInRange(version, range));
   const needed = oldestNodes().map((oldest) => `${oldest}+`);
-  return isSupported ? undefined : `Node ${version} is too old: pulumi-rekey needs Node ${needed.join(" or ")}`;
+  return isSupported
+    ? undefined
+    : `Node ${version} is too old: pulumi-rekey needs Node ${needed.join(" or ")}`;
 }
 
 /** @param range `^20.19.0` or `>=22.12.0` */

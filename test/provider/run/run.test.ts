@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { mock } from "node:test";
-import { poll, Run, startRun } from "../../provider/run";
-import { Settings } from "../../provider/settings/settings";
+import { poll } from "../../../provider/run/poll";
+import { Run, startRun } from "../../../provider/run/run";
+import { Settings } from "../../../provider/settings/settings";
 
 interface Times {
   readonly endsAtMs: number;

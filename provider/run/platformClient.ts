@@ -1,6 +1,6 @@
-import { listAccount, type ListedRecord, showsEmptyToken } from "./platform/accountList";
-import { Connections } from "./platform/connections";
-import { FlowControl, type Queue } from "./platform/flowControl";
+import { listAccount, type ListedRecord, showsEmptyToken } from "../platform/accountList";
+import { Connections } from "../platform/connections";
+import { FlowControl, type Queue } from "../platform/flowControl";
 import {
   HttpRequester,
   type Permission,
@@ -8,14 +8,14 @@ import {
   type RequesterOptions,
   RequestQueue,
   type Service,
-} from "./platform/http";
-import { CredentialProbe, type ProbeRequest, type ProbeResult } from "./platform/probe";
-import { type QueueUser, ReadTokenRequester } from "./platform/readToken";
-import { KnownSecrets } from "./platform/redact";
-import { queueToken, type SecretKind } from "./platform/secretKind";
-import { SecretOperations } from "./platform/secretOperations";
-import { isSameId } from "./records/fields";
-import { type Settings } from "./settings/settings";
+} from "../platform/http";
+import { CredentialProbe, type ProbeRequest, type ProbeResult } from "../clients/probe";
+import { type QueueUser, ReadTokenRequester } from "../platform/readToken";
+import { KnownSecrets } from "../platform/redact";
+import { queueToken, type SecretKind } from "../domain/secretKind";
+import { SecretOperations } from "../platform/secretOperations";
+import { isSameId } from "../records/fields";
+import { type Settings } from "../settings/settings";
 
 /** What all requests of a run share. What depends on settings is made when it is first needed. */
 interface Shared {
@@ -41,7 +41,10 @@ export class PlatformClient {
     private readonly settings: Settings,
     private readonly beforeSend?: RequesterOptions["beforeSend"],
     private readonly call: Call = {},
-    private readonly shared: Shared = { secrets: new KnownSecrets(settings.secrets), queueUser: {} },
+    private readonly shared: Shared = {
+      secrets: new KnownSecrets(settings.secrets),
+      queueUser: {},
+    },
   ) {}
 
   get secrets(): KnownSecrets {
@@ -115,7 +118,8 @@ export class PlatformClient {
 
   useQueueToken(userId: string, token: string | undefined): void {
     if (!isSameId(this.settings.get("queueUserId") ?? "", userId)) return;
-    this.shared.queueUser.current = token === undefined ? undefined : Promise.resolve({ credentials: { token } });
+    this.shared.queueUser.current =
+      token === undefined ? undefined : Promise.resolve({ credentials: { token } });
   }
 
   /**
