@@ -12,7 +12,7 @@ import {
 } from "./plan";
 import { otherAccount, rolledRecently } from "./signingKeys";
 
-/** In this order, so that what only the program can repair comes last. */
+/** In the order of a reader's questions: is it that secret, is it time, would it be lost, is it in use? */
 const gates: readonly Gate[] = [otherAccount, scheduleIsOff, rolledRecently, wouldBeLost, isInUse];
 
 /** The first reason for which a reset is refused or waits. */
@@ -32,7 +32,7 @@ function scheduleIsOff(due: Reset, { context }: Question): Plan | undefined {
   return { kind: "refuse", code: "REKEY_UNCONFIRMED", why };
 }
 
-/** A credential that is not saved must be shown by reads. */
+/** A credential that is not saved must be shown by reads. Before the read, nothing is known of that. */
 function wouldBeLost(_: Reset, { memory, desired, context }: Question): Refusal | undefined {
   const shown = context.canRead ? context.read?.shown : {};
   if (!shown || !savesNone(formOf(desired))) return undefined;

@@ -61,9 +61,9 @@ export async function tryRead(session: Session, saved: State, isRefresh = false)
   }
 }
 
-/** The last of several reads. */
+/** What several reads have shown. */
 export interface LastRead {
-  /** What it has shown, and what that proves. Undefined if it failed, or the run has ended. */
+  /** What the last of them that did not fail has shown, and what that proves. */
   readonly read?: SecretResponse;
   readonly verdict?: Verdict;
   /** Why it has shown no new credential. */
@@ -81,20 +81,20 @@ export function readUntilChanged(session: Session, memory: Memory): Promise<Last
   const { run, context, evidence } = session;
   const { clock, end, settings } = run.options;
   const endsAtMs = clock.elapsedMs() + settings.deadlineMs;
-  const ended: LastRead & { readonly isFinal: boolean } = {
-    why: "the run was ended",
-    isFinal: true,
-  };
+  // What the last read has shown that did not fail.
+  let shown: LastRead = {};
+  const ended = () => ({ ...shown, why: "the run was ended", isFinal: true });
   const act = async (): Promise<LastRead & { readonly isFinal: boolean }> => {
-    if (end.aborted) return ended;
+    if (end.aborted) return ended();
     const limitMs = Math.max(lastReadMs, endsAtMs - clock.elapsedMs());
     try {
       const read = await untilEnd(end, readSecret(session, run.during({ limitMs })));
-      if (read === undefined) return ended;
+      if (read === undefined) return ended();
       const verdict = evidence.compare(memory, marksOf(memory, read.credentials), context);
-      return { read, verdict, why: whyNotKnown[verdict], isFinal: verdict !== "former" };
+      shown = { read, verdict, why: whyNotKnown[verdict] };
+      return { ...shown, isFinal: verdict !== "former" };
     } catch (error) {
-      return failedRead(error);
+      return { ...shown, ...failedRead(error) };
     }
   };
   return poll(run, { act, isDone: ({ isFinal }) => isFinal, endsAtMs });

@@ -3,11 +3,11 @@ import { secretOf } from "../domain/secretKind";
 import { type CredentialName } from "../records/fields";
 import { jsonText } from "../pulumi/values";
 import { type SecretResponse } from "../records/response";
-import { type Desired, savesNone } from "./desired";
+import { type Desired, formOf, programOf, savesNone } from "./desired";
 import { type BeforeReset, identityIn, type Verdict } from "./evidence";
-import { tokenOnly } from "./comparison";
+import { tokenOnly } from "./afterRead";
 import { marksOf, namesIn } from "./marks";
-import { credentialsIn, type Memory, picked, type State } from "./state";
+import { credentialsIn, type Memory, picked, type State, withForm } from "./state";
 import { type Finding, type Learned, type Rotated } from "./findings";
 import { unknownFailure } from "./messages";
 import { maySettle, type Reset } from "./plan";
@@ -35,29 +35,42 @@ export async function sendReset(
   due: Reset,
   session: Session,
 ): Promise<Rotated> {
-  const { subject, run, context, evidence, replaced } = session;
+  const { subject, run, context, evidence, replacedValues } = session;
   const { kind } = subject;
+  // The credentials of before stay in the form of before.
   const unconfirmed = evidence.withPending(before, desired, due, context);
   const response = await responseToReset(before.read, session);
   try {
-    replaced.push(credentialsIn(before.state), before.read?.credentials ?? {});
-    const { state, failure, findings } = await afterReset(unconfirmed, response, session);
-    const saved = await save(state, session);
+    replacedValues.push(credentialsIn(before.state), before.read?.credentials ?? {});
+    const { state, failure, findings } = await afterReset(
+      asDesired(unconfirmed, desired),
+      response,
+      session,
+    );
+    const saved = await save(failure ? withForm(state, unconfirmed.memory.form) : state, session);
     if (kind.authorizesQueue && !failure) run.platform.useQueueToken(subject.id, state.token);
-    // A confirmed reset has replaced what someone else has changed before, so that is not told.
-    const earlier =
-      before.isNews || failure ? before.findings.filter((one) => one.kind !== "adopted") : [];
     const after = failure ? [] : problemsOf(state, desired, session);
     return {
       state: saved.state,
       failure: failure ?? saved.failure,
-      findings: [...earlier, ...findings, ...after, ...saved.findings],
+      findings: [...toldBefore(before, failure), ...findings, ...after, ...saved.findings],
     };
   } catch (error) {
     const delivered = response instanceof RekeyError ? {} : response.credentials;
     const failure = new InternalError({ secret: secretOf(subject), word: kind.word }, error);
     return { state: { ...unconfirmed, ...delivered }, failure, findings: [] };
   }
+}
+
+/** A confirmed reset has replaced what someone else has changed before, so that is not told. */
+function toldBefore({ isNews, findings }: Before, failure: RekeyError | undefined): Finding[] {
+  return isNews || failure ? findings.filter(({ kind }) => kind !== "adopted") : [];
+}
+
+/** The new credentials are saved, and encrypted with the URLs, as the program says. */
+function asDesired(state: State, desired: Desired): State {
+  const { memory } = withForm(state, formOf(desired));
+  return { ...state, memory: { ...memory, ...programOf(desired) } };
 }
 
 /**
@@ -183,13 +196,7 @@ function confirm(
   last: LastRead = {},
 ): Rotated {
   const { lastSentAt = "" } = unconfirmed.memory.pending ?? {};
-  // What an earlier one has delivered is replaced, too.
-  const state = evidence.confirmed(
-    { ...unconfirmed, otherFields: undefined },
-    responses,
-    lastSentAt,
-    context,
-  );
+  const state = evidence.confirmed(unconfirmed, responses, lastSentAt, context);
   const values = credentialsIn(state);
   // What was known, or shown by a read before.
   const expected = new Set(
@@ -212,7 +219,8 @@ async function afterLostResponse(
   const { subject, run, context, evidence } = session;
   const canSettle = maySettle(unconfirmed.memory, context);
   const last: LastRead = canSettle ? await readUntilChanged(session, unconfirmed.memory) : {};
-  const failure = unknownFailure(subject, lost, canSettle);
+  const isLast = unconfirmed.memory.pending?.count === unconfirmedLimit;
+  const failure = unknownFailure(subject, lost, canSettle, isLast);
   if (!last.read || last.verdict !== "new") return { state: unconfirmed, failure, findings: [] };
   // The platform's text may contain the new credentials, which only this read has shown.
   const why = run.redacted(lost instanceof RequestError ? lost.happened : "its result was lost");

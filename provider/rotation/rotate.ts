@@ -1,12 +1,13 @@
+import { isDeepStrictEqual } from "node:util";
 import { RefusedError, RekeyError } from "../domain/errors";
 import { secretOf, type Subject } from "../domain/secretKind";
 import { valuesOf } from "../records/fields";
 import { type Run } from "../run/run";
 import { tryRecipients } from "./ageFile";
 import { type Desired, formOf, programOf } from "./desired";
-import { adopted } from "./comparison";
+import { adopted } from "./afterRead";
 import { canonicalTrigger, triggerMark } from "./marks";
-import { credentialsIn, type State } from "./state";
+import { credentialsIn, type Memory, type State, withForm } from "./state";
 import { type Learned, type Rotated } from "./findings";
 import { isReadFirst, type Plan, type Refusal } from "./plan";
 import { planRotation } from "./planRotation";
@@ -86,7 +87,9 @@ function once(
   const result = act();
   results.set(key, result);
   const forget = () => results.delete(key);
-  result.then(({ failure }) => failure && failure.delivery !== "maybe applied" && forget(), forget);
+  const wasNotMade = ({ delivery }: RekeyError) =>
+    delivery === "not sent" || delivery === "rejected";
+  result.then(({ failure }) => failure && wasNotMade(failure) && forget(), forget);
   return result;
 }
 
@@ -97,22 +100,27 @@ function withAdoption(state: State, desired: Desired): State {
   return { ...state, memory: { ...memory, applied, form } };
 }
 
-/** Reads what is not known yet. What someone else has changed is saved in the form of the program. */
+/** Reads what is not known yet. What someone else has replaced is saved in the form of the program. */
 async function readAndSave(saved: State, desired: Desired, session: Session): Promise<Rotated> {
+  const { subject, run } = session;
   // Fails if a setting is missing, which `tryRead` would only report.
-  session.run.platform.operations(session.subject.kind);
-  const { state, findings } = await tryRead(session, saved);
-  const { memory, ...adoptedState } = withAdoption(state, desired);
-  const isChanged = findings.some(({ kind }) => kind === "drift");
-  const form = isChanged ? formOf(desired) : memory.form;
+  run.platform.operations(subject.kind);
+  await tryRecipients(subject, formOf(desired), run);
+  const learned = await tryRead(session, saved);
+  const state = withAdoption(learned.state, desired);
+  const { memory } = state;
+  const isReplaced = !isDeepStrictEqual(memory.current, saved.memory.current);
+  const form = isReplaced ? formOf(desired) : memory.form;
   // An import whose first read fails is read by the next `up`.
-  const isFailed = findings.some(({ kind }) => kind === "failed");
-  const isUnread =
-    memory.isUnread ?? ((isFailed && saved.memory.applied === undefined) || undefined);
-  return saveLearned(
-    { state: { ...adoptedState, memory: { ...memory, form, isUnread } }, findings },
-    session,
-  );
+  const isFailed = learned.findings.some(({ kind }) => kind === "failed");
+  const isStillUnread = isFailed && saved.memory.applied === undefined;
+  const next: Memory = {
+    ...memory,
+    ...programOf(desired),
+    form,
+    isUnread: memory.isUnread ?? (isStillUnread || undefined),
+  };
+  return saveLearned({ state: { ...state, memory: next }, findings: learned.findings }, session);
 }
 
 /** The state of a secret that is adopted without a reset. */
@@ -175,11 +183,7 @@ async function actOn(before: Before, desired: Desired, session: Session): Promis
 /** What a read has shown of a saved secret. A reset that it has settled is saved in the form of the program. */
 function learnedIn({ state, findings, isNews }: Before, desired: Desired): Learned {
   if (state === undefined) throw new Error("without a state, a reset is due");
-  const { memory } = state;
-  return {
-    state: isNews ? { ...state, memory: { ...memory, form: formOf(desired) } } : state,
-    findings,
-  };
+  return { state: isNews ? withForm(state, formOf(desired)) : state, findings };
 }
 
 async function saveLearned({ state, findings }: Learned, session: Session): Promise<Rotated> {

@@ -15,7 +15,7 @@ export interface Session {
   /** What the reads of this run have shown of the secret, the last one last. */
   readonly reads: Credentials[];
   /** What the resets of this run have replaced, as far as it was known. */
-  readonly replaced: Credentials[];
+  readonly replacedValues: Credentials[];
 }
 
 export function openSession(subject: Subject, run: Run): Session {
@@ -27,7 +27,7 @@ export function openSession(subject: Subject, run: Run): Session {
     context: contextOf(kind, run),
     evidence: kind.rolls ? keyEvidence : recordEvidence,
     reads: listIn(run.shared.reads, secret),
-    replaced: listIn(run.shared.replaced, secret),
+    replacedValues: listIn(run.shared.replacedValues, secret),
   };
 }
 

@@ -1,6 +1,6 @@
 import { type SecretResponse } from "../records/response";
 import { type Desired, formOf } from "./desired";
-import { afterDrift, afterHidden, afterSame, lost, stale } from "./comparison";
+import { afterDrift, afterHidden, afterSame, noLongerKnown, stale } from "./afterRead";
 import {
   type BeforeReset,
   confirmedMemory,
@@ -64,11 +64,10 @@ function withPendingRoll(
 ): State {
   const memory = state?.memory ?? emptyMemory(context.now);
   const shown = marksOf(memory, read?.credentials ?? {});
-  const isCurrentKnown =
-    shown.currentKey !== undefined && !memory.former.includes(shown.currentKey);
+  const isIdentified = shown.currentKey !== undefined && !memory.former.includes(shown.currentKey);
   const pending = pendingReset(memory, desired, due, {
     now: context.now,
-    canSettle: isCurrentKnown,
+    canSettle: isIdentified,
   });
   return {
     ...(state ?? { rotationCount: 0 }),
@@ -77,9 +76,9 @@ function withPendingRoll(
       applied: memory.applied ?? "",
       pending,
       // The pair that the roll replaces, even if it was not known before.
-      current: isCurrentKnown ? { ...memory.current, ...shown } : memory.current,
+      current: isIdentified ? { ...memory.current, ...shown } : memory.current,
       keys: { ...memory.keys, ...context.account, rolledAt: pending.lastSentAt },
-      form: formOf(desired),
+      ...(!state && { form: formOf(desired) }),
     },
   };
 }
@@ -174,7 +173,10 @@ function afterPending(
   if (!pending.canSettle) return { state: saved, findings: [] };
   const rolledAt = pastTime(pending.firstSentAt, context.now);
   const state = confirmedRoll(saved, [read], rolledAt, context);
-  return { state, findings: [{ kind: "settled" }, ...lost(memory.current, state.memory.current)] };
+  return {
+    state,
+    findings: [{ kind: "settled" }, ...noLongerKnown(memory.current, state.memory.current)],
+  };
 }
 
 /**
@@ -193,10 +195,12 @@ function overtaken(
   return {
     ...withRecord(saved, read),
     ...read.credentials,
+    otherFields: undefined,
     memory: {
       ...confirmedMemory(memory, context.now),
       scheduledFrom: now,
       current: shown,
+      isUnread: undefined,
       former: withFormer(memory, replacedKeys(memory.current), shown),
       generatedAt: pending.lastSentAt,
       keys: { ...memory.keys, rolledAt: now, nextGeneratedAt: pending.lastSentAt },

@@ -35,7 +35,7 @@ function replacedInRun(
   run: Run,
 ): Credential | undefined {
   if (!former || current.value !== undefined) return undefined;
-  const replaced = run.shared.replaced.get(secretOf(subject)) ?? [];
+  const replaced = run.shared.replacedValues.get(secretOf(subject)) ?? [];
   const values = replaced.flatMap(({ [former.name]: value }) => value ?? []);
   const isFormer = (value: string) => saltedMark(salt, value) === former.mark;
   return withValue(former, values.find(isFormer));

@@ -244,7 +244,7 @@ export function seenIn(outputs: Properties, id: string, isFleet: boolean): Seen 
   if (!isFleet) return seen(outputs, memory);
   const all = Object.entries(outputs["states"] as Record<string, Properties>);
   const [name, state] = all.find(([, { databaseId }]) => databaseId === id) ?? [];
-  if (name === undefined || !state || state["outcome"] === "pending") return undefined;
+  if (name === undefined || !state || state["outcome"] === "none") return undefined;
   const credentials = (outputs["credentials"] as Record<string, Properties>)[name];
   const access = JSON.parse(outputs["access"] as string) as Record<string, { count: number }>;
   return seen({ ...state, rotationCount: access[name]?.count, ...credentials }, (memory as Properties)[id]);

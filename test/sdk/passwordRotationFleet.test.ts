@@ -12,7 +12,7 @@ const make = (databases: unknown, more: object = {}) =>
 const outputs = () => ({
   states: {
     one: { databaseId: "a", outcome: "reset" },
-    two: { databaseId: "b", outcome: "pending", error: "It broke.\nFix it." },
+    two: { databaseId: "b", outcome: "none", error: "It broke.\nFix it." },
   },
   credentials: { one: { password: "p" } },
   connectionUrls: { one: "rediss://default:p@a:1" },

@@ -16,7 +16,7 @@ export interface PlatformDoes {
   /** What a read shows until a reset is sent. Default: this platform cannot be read. */
   readonly shows?: Credentials;
   /** What a read shows after that, or what it fails with. Default: what `shows` says. */
-  readonly showsAfter?: Credentials | (() => never);
+  readonly showsAfter?: Credentials | (() => Credentials);
   /** What the response to a reset has, or what it fails with. Default: no credential. */
   readonly responds?: Credentials | (() => Partial<SecretResponse>);
   /** The record of each response. */

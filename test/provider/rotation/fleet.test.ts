@@ -153,7 +153,7 @@ describe("fleet: what is saved", () => {
       {},
       { a },
       { a, b: { ...b, databaseId: "c" } },
-      { a, b: { ...b, outcome: "pending" } },
+      { a, b: { ...b, outcome: "none" } },
       { a, b: a },
     ]) {
       fleet.saved = { ...whole, states: states as never };
@@ -328,7 +328,7 @@ describe("fleet: failures", () => {
     assert.doesNotMatch(JSON.stringify(fleet.saved), /canary|it broke/);
     assert.deepEqual(fleet.passwords, { one: "p-a-1", three: "p-c-1" });
     const { two, four } = fleet.saved?.states ?? {};
-    assert.deepEqual([two?.outcome, four?.outcome], ["pending", "unknown"]);
+    assert.deepEqual([two?.outcome, four?.outcome], ["none", "unknown"]);
     assert.match(two?.error ?? "", /REKEY_REJECTED/);
     assert.equal(fleet.plan(inputs).changes, true);
     fleet.fake.answer = answer;

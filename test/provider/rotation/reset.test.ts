@@ -275,6 +275,34 @@ describe("reset: what follows from one that was not confirmed", () => {
     assert.match(later.said, /a read shows new credentials/);
   });
 
+  it("of a new resource settles with the next read after two were lost, as that of a saved one does", async () => {
+    for (const secret of [new RotatedSecret(), await resetSecret({ version: 1 }, one)]) {
+      const desired = { version: 2 };
+      await secret.up(desired, { ...stillFormer, responds: isLost });
+      assert.equal((await secret.up(desired, { ...both, responds: isLost })).code, undefined);
+      assert.deepEqual(secret.saved, all(2));
+    }
+  });
+
+  it("a read that fails after others have shown the former one does not confirm it", async () => {
+    const secret = await resetSecret({ version: 1 }, one);
+    let nth = 0;
+    const showsAfter = () => (nth++ < 3 ? one : rejected());
+    const { code } = await secret.up({ version: 2 }, { shows: one, showsAfter, responds: {} });
+    assert.deepEqual([code, secret.saved], ["REKEY_UNCONFIRMED", one]);
+  });
+
+  it("the third in a row says that no other one is sent", async () => {
+    const secret = await resetSecret({ version: 1 }, one);
+    const messages: (string | undefined)[] = [];
+    for (let nth = 1; nth <= 3; nth++) {
+      messages.push((await secret.up({ version: 2 }, { responds: isLost })).message);
+    }
+    assert.match(messages[1] ?? "", /it resets again/);
+    assert.match(messages[2] ?? "", /sends no other reset without a new version/);
+    assert.doesNotMatch(messages[2] ?? "", /resets again/);
+  });
+
   it("the next key of a lost roll may be the current one before the roll that repeats it", async () => {
     const made = await resetSecret({ version: 1 }, pair(1), { kind: signingKeys });
     const secret = made.copy();

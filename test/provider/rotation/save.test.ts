@@ -6,6 +6,7 @@ import { type Credentials } from "../../../provider/records/fields";
 import { type Desired } from "../../../provider/rotation/desired";
 import { planRotation } from "../../../provider/rotation/planRotation";
 import { Team } from "../../support/age";
+import { asShown, FakeRun, passwordRotation } from "../../support/fakeRun";
 import { type Properties } from "../../support/wire";
 import { isLost, type PlatformDoes, resetSecret, RotatedSecret } from "../../support/rotatedSecret";
 
@@ -142,9 +143,20 @@ describe("save", () => {
       await part.up(desired, { shows: { password: "p2" }, responds: isLost });
       assert.equal(fileOf(part), file, "a read has shown one of two");
       await secret.up(desired, { shows: all(2), responds: isLost });
-      // A read has shown both, but what is encrypted already stays as it is until another reset is confirmed.
-      assert.equal(fileOf(secret), form === "forOthers" ? file : undefined);
+      assert.equal(fileOf(secret), file, "what is saved keeps its form until another reset is confirmed");
+      await secret.refresh({ shows: all(2) });
+      assert.equal(fileOf(secret), file, "although a read has shown both");
     }
+  });
+
+  it("an age file has the URLs of the program's connection", async () => {
+    const record = { endpoint: "db", port: 1, tls: true };
+    const secret = await resetSecret({ version: 1, ...forms.encrypted }, all(1), { record });
+    const connection = { host: "new.example.com" };
+    await secret.up({ version: 2, ...forms.encrypted, connection }, { responds: all(2), record });
+    const { connectionUrl } = await team.decrypt(fileOf(secret));
+    assert.equal(connectionUrl, secret.outputs?.["connectionUrl"] ?? "rediss://default:p2@new.example.com:1");
+    assert.match(String(connectionUrl), /new\.example\.com/);
   });
 
   it("an age file stays that is the only place of a next key which is the current one now", async () => {
@@ -167,6 +179,21 @@ describe("save", () => {
       await secret.up({ ...desired, version: 3 }, { responds: all(3) });
       assert.equal((await team.decrypt(fileOf(secret)))["password"], "p3");
     }
+  });
+
+  it("what cannot be encrypted after a reset is not reset again if the engine repeats the call", async () => {
+    const fake = new FakeRun();
+    const { apply } = asShown(passwordRotation);
+    const run = fake.start();
+    mock.method(Encrypter.prototype, "encrypt", (text: unknown) =>
+      text === "" ? Promise.resolve(new Uint8Array()) : Promise.reject(new Error("broken")),
+    );
+    for (let nth = 1; nth <= 2; nth++) {
+      const { failure } = await apply(undefined, { databaseId: "db", ...forms.encrypted }, run);
+      assert.equal(failure?.code, "REKEY_NOT_ENCRYPTED");
+    }
+    mock.restoreAll();
+    assert.equal(fake.resets.length, 1);
   });
 
   it("what cannot be encrypted after a reset is saved as secrets, until a new version", async () => {

@@ -267,7 +267,7 @@ describe("verification: CredentialVerification", () => {
         fake.readDatabase = () => ({ credentials: { password: canary(shows) } });
         const run = fake.start();
         const all = replaced.map((nth) => ({ password: canary(nth), restToken: "other" }));
-        run.shared.replaced.set(secretOf({ kind: databasePassword, id: "db" }), all);
+        run.shared.replacedValues.set(secretOf({ kind: databasePassword, id: "db" }), all);
         if (saved) assert.equal(plan(saved, inputs(said)).changes, true);
         const { outputs, message, warning } = await verify(said, saved, {}, run);
         assert.match(message, fails);

@@ -92,7 +92,7 @@ export function afterDrift(
   const names = [...namesIn(shown), ...changedFields(saved, read)];
   return {
     state: withCreationTime(state, context),
-    findings: [...found("drift", known ? names : []), ...lost(memory.current, shown)],
+    findings: [...found("drift", known ? names : []), ...noLongerKnown(memory.current, shown)],
   };
 }
 
@@ -153,7 +153,7 @@ export function tokenOnly(identity: CredentialName | undefined): Finding[] {
 }
 
 /** What was known before, and is not known any more. */
-export function lost(before: Marks, after: Marks): Finding[] {
+export function noLongerKnown(before: Marks, after: Marks): Finding[] {
   return found(
     "unknown",
     namesIn(before).filter((name) => after[name] === undefined),
