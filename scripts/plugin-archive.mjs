@@ -88,7 +88,7 @@ async function bundled() {
 
 /** In a bundle there is one copy of the libraries that `@pulumi/pulumi` uses. */
 function bundleLibraries(source, id) {
-  if (!id.endsWith(join("provider", "engine", "plugin", "wire.js"))) return undefined;
+  if (!id.endsWith(join("provider", "engine", "pulumiInternals.js"))) return undefined;
   return source.replace(/const sdkRequire = .*/, "").replaceAll("sdkRequire(", "require(");
 }
 

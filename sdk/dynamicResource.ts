@@ -2,6 +2,7 @@ import { setImmediate as endOfTurn } from "node:timers/promises";
 import * as pulumi from "@pulumi/pulumi";
 import { packageVersion } from "../provider/domain/ownPackage";
 import { howToInstall, installedFrom, manifestIn } from "../provider/engine/installedPackage";
+import { isKnown } from "../provider/engine/pulumiInternals";
 import { resourceOf } from "../provider/engine/resources";
 import { type ErrorCode, resetsAreSaved, withCode } from "../provider/domain/errors";
 import { isSet } from "../provider/records/fields";
@@ -134,8 +135,7 @@ async function providerText(
 
 /** The value of an output; undefined if it is not known. */
 async function valueOf<T>(output: pulumi.Output<T>): Promise<T | undefined> {
-  const { isKnown } = output as unknown as { readonly isKnown: Promise<boolean> };
-  return (await isKnown) ? new Promise((resolve) => void output.apply(resolve)) : undefined;
+  return (await isKnown(output)) ? new Promise((resolve) => void output.apply(resolve)) : undefined;
 }
 
 /** A resource of a program, in messages: `PasswordRotation "sessions"` */

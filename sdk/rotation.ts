@@ -184,7 +184,8 @@ interface GuardedOutputs {
 
 /**
  * Makes outputs with credentials stop a program that uses one which is not saved: a consumer must not get an empty one.
- * In a preview, none can be used, even if it is in the state because it could not be encrypted.
+ * Their type is not enough: `interpolate` accepts undefined, and would make `redis://:undefined@…`. In a preview, none
+ * can be used, even if it is in the state because it could not be encrypted.
  *
  * @param of the resource, for errors
  */
@@ -209,7 +210,8 @@ export function guard(
         // Those of a fleet are a map, which may be empty.
         return saved.apply((value) => (Object.keys(value ?? {}).length === 0 ? refuse() : value));
       });
-    // Only a program that uses it stops, and not one that exports the whole resource.
+    // A getter, so that only a program that uses the output stops. It is not enumerable, so that one that exports the
+    // whole resource does not.
     Object.defineProperty(resource, name, { get, enumerable: saveCredentials !== false });
   }
 }

@@ -8,7 +8,8 @@ import { type Run, startRun } from "../run/run";
 import { Settings } from "../settings/settings";
 import { settingKey } from "../settings/table";
 import { InitError, reporting, ResourceHandler, type Saved } from "./adapter";
-import { endWhenIdle, engineAddress, EngineWatch, ignoreUnreadOutput } from "./liveness";
+import { endWhenIdle, EngineWatch, ignoreUnreadOutput } from "./liveness";
+import { engineAddress } from "./pulumiInternals";
 import { type ResourceType, resources } from "./resources";
 
 type Provider = Required<dynamic.ResourceProvider<Properties, Properties>>;

@@ -1,5 +1,6 @@
 import { RekeyError } from "../domain/errors";
 import { howToInstallNode, unsupportedNode } from "./installedPackage";
+import { markAsRunError } from "./pulumiInternals";
 
 // Entries import this file before any other: an older Node cannot load or run the rest.
 const problem = unsupportedNode();
@@ -10,5 +11,5 @@ if (problem !== undefined) {
     "not sent",
   );
   // Pulumi ends the program with the message alone.
-  throw Object.defineProperty(error, "__pulumiRunError", { value: true });
+  throw markAsRunError(error);
 }

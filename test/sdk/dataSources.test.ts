@@ -17,7 +17,8 @@ import {
 import { type FlowControlRecord } from "../../local/platform/flowControl";
 import { type Platform, startPlatform } from "../../local/platform/index";
 import { functions } from "../../provider/engine/functions";
-import { errorsOf, isKnown, type MockOptions, startMocks, valueOf } from "./pulumiMocks";
+import { isKnown } from "../../provider/engine/pulumiInternals";
+import { errorsOf, type MockOptions, startMocks, valueOf } from "./pulumiMocks";
 
 const ratePeriodStart = 1_764_000_000;
 const limits = { parallelismCount: 0, rateCount: 3, rateMax: 3, ratePeriod: 60, ratePeriodStart };

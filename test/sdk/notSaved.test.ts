@@ -74,6 +74,15 @@ describe("sdk: credentials that are not saved", () => {
     });
   }
 
+  it("are in no text that a program makes of one, which its type would allow", async () => {
+    for (const preview of [true, false]) {
+      await startMocks({ outputs: () => state, preview });
+      const rotation = rotate(saving);
+      const [error = ""] = await errorsOf(() => pulumi.interpolate`redis://:${rotation.password}@host`);
+      assert.match(error, /password is not saved, because of saveCredentials: false/);
+    }
+  });
+
   it("do not keep the address of an index from a program", async () => {
     await startMocks({ outputs: () => ({ ...state, restUrl: "https://index.example.com" }), preview: true });
     const { restUrl } = new VectorTokenRotation("a", { indexId: "i", ...saving });

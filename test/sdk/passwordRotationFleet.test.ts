@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import * as pulumi from "@pulumi/pulumi";
 import { PasswordRotation, PasswordRotationFleet, type PasswordRotationFleetArgs } from "pulumi-rekey";
-import { errorsOf, isKnown, startMocks, valueOf } from "./pulumiMocks";
+import { isKnown } from "../../provider/engine/pulumiInternals";
+import { errorsOf, startMocks, valueOf } from "./pulumiMocks";
 import { unknown } from "../support/wire";
 
 const late = <T>(value: T) => pulumi.output(Promise.resolve(value));
