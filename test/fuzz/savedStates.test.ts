@@ -44,7 +44,7 @@ const damageOf = (names: readonly string[]): fc.Arbitrary<(all: Properties) => P
       return damaged === undefined ? others : Object.fromEntries([...Object.entries(others), [name, damaged]]);
     });
 
-/** That any change within a memory is refused: memory.test.ts. */
+/** That any change within a memory is refused: state.test.ts. */
 const damaged = (states: readonly Saved[]) => {
   const names = [...new Set(states.flatMap(({ outputs }) => Object.keys(outputs)))];
   const damages = fc.array(damageOf(names.filter((name) => name !== "__provider")), { minLength: 1, maxLength: 3 });

@@ -159,3 +159,17 @@ export async function resetSecret(
   await secret.up(desired, { responds: credentials, record });
   return secret;
 }
+
+/** A secret that calls have made. */
+export type Made = Promise<RotatedSecret>;
+
+/** The secret after one more `up`, by default at hour 0. */
+export async function afterUp(
+  secret: RotatedSecret | Made,
+  ...[desired, does, hours = 0]: [desired: Desired, does: PlatformDoes, hours?: number]
+): Made {
+  const next = await secret;
+  next.hours = hours;
+  await next.up(desired, does);
+  return next;
+}

@@ -10,7 +10,7 @@ import { credentialsIn, progressOf } from "../../../provider/rotation/state";
 import { planRotation } from "../../../provider/rotation/planRotation";
 import { keyEvidence } from "../../../provider/rotation/signingKeys";
 import { rejected } from "../../support/fakeRun";
-import { isLost, RotatedSecret, timeAt } from "../../support/rotatedSecret";
+import { afterUp, isLost, type Made, RotatedSecret, timeAt } from "../../support/rotatedSecret";
 
 /** A record of generation n of a database. */
 const all = (n: number): Credentials => ({ password: `p${n}`, restToken: `r${n}` });
@@ -19,63 +19,56 @@ const pair = (n: number): Credentials => ({ currentKey: `k${n}`, nextKey: `k${n 
 const adopting = { version: 1, initialRotation: false };
 const here = { account: "a", address: "https://a" };
 
-/** Passwords by what happened to them. */
-async function makePasswords() {
-  const adopted = async (shows: Credentials): Promise<RotatedSecret> => {
-    const secret = new RotatedSecret();
-    await secret.up(adopting, { shows, record: { port: 1 } });
-    return secret;
-  };
-  /** At hour 1, for version 3, of a reset of which nothing comes back. */
-  const lostFrom = async (secret: RotatedSecret, shows: Credentials): Promise<RotatedSecret> => {
-    const lost = secret.copy();
-    lost.hours = 1;
-    await lost.up({ version: 3 }, { shows, responds: isLost });
-    return lost;
-  };
-  const withBoth = await adopted(all(1));
-  const reset = withBoth.copy();
-  await reset.up({ version: 2 }, { shows: all(1), showsAfter: all(2), responds: all(2), record: { port: 1 } });
-  const changed = reset.copy();
-  await changed.refresh({ shows: all(3) });
-  const unread = reset.copy();
-  await unread.up({ version: 3 }, { shows: all(2), showsAfter: rejected });
-  return {
-    withBoth,
-    withPassword: await adopted({ password: "p1" }),
-    withToken: await adopted({ restToken: "r1" }),
-    withNothing: await adopted({}),
-    reset,
-    changed,
-    unread,
-    lost: await lostFrom(reset, all(2)),
-    lostBlindly: await lostFrom(reset, { restToken: "r2" }),
-    lostAfterAnother: await lostFrom(reset, all(3)),
-  };
+async function adoptedSecret(shows: Credentials): Promise<RotatedSecret> {
+  const secret = new RotatedSecret();
+  await secret.up(adopting, { shows, record: { port: 1 } });
+  return secret;
 }
+
+async function changedSecret(): Promise<RotatedSecret> {
+  const secret = await secrets.reset();
+  await secret.refresh({ shows: all(3) });
+  return secret;
+}
+
+/** At hour 1, for version 3, nothing comes back of a reset. */
+const lostAfter = (shows: Credentials): Made =>
+  afterUp(secrets.reset(), { version: 3 }, { shows, responds: isLost }, 1);
+const resetting = { shows: all(1), showsAfter: all(2), responds: all(2), record: { port: 1 } };
+
+/** Passwords by what happened to them. */
+const secrets = {
+  withPassword: () => adoptedSecret({ password: "p1" }),
+  withToken: () => adoptedSecret({ restToken: "r1" }),
+  withNothing: () => adoptedSecret({}),
+  reset: () => afterUp(adoptedSecret(all(1)), { version: 2 }, resetting),
+  changed: changedSecret,
+  unread: (): Made => afterUp(secrets.reset(), { version: 3 }, { shows: all(2), showsAfter: rejected }),
+  lost: (): Made => lostAfter(all(2)),
+  lostBlindly: (): Made => lostAfter({ restToken: "r2" }),
+  lostAfterAnother: (): Made => lostAfter(all(3)),
+};
+
+function newKeys(): RotatedSecret {
+  const secret = new RotatedSecret(signingKeys);
+  secret.fake.queueAccount = here;
+  return secret;
+}
+
+const lostRoll = (shows: Credentials): Made => afterUp(keys.rolled(), { version: 3 }, { shows, responds: isLost }, 5);
+const rolling = { shows: pair(1), showsAfter: pair(2), responds: pair(2) };
 
 /** Pairs of signing keys by what happened to them. Rolls were sent at hour 2 and at hour 5. */
-async function makeKeys() {
-  const upAt = async (hours: number, from: RotatedSecret, ...call: Parameters<RotatedSecret["up"]>) => {
-    const secret = from.copy();
-    secret.hours = hours;
-    await secret.up(...call);
-    return secret;
-  };
-  const empty = new RotatedSecret(signingKeys);
-  empty.fake.queueAccount = here;
-  const adopted = await upAt(0, empty, adopting, { shows: pair(1) });
-  const rolled = await upAt(2, adopted, { version: 2 }, { shows: pair(1), showsAfter: pair(2), responds: pair(2) });
-  const lostWith = (shows: Credentials) => upAt(5, rolled, { version: 3 }, { shows, responds: isLost });
-  const lost = await lostWith(pair(2));
-  return { adopted, rolled, lost, lostWithHalf: await lostWith({ currentKey: "k2" }), lostBlindly: await lostWith({}) };
-}
-
-type Secrets = Awaited<ReturnType<typeof makePasswords>>;
-type Keys = Awaited<ReturnType<typeof makeKeys>>;
+const keys = {
+  rolled: () => afterUp(afterUp(newKeys(), adopting, { shows: pair(1) }), { version: 2 }, rolling, 2),
+  lost: (): Made => lostRoll(pair(2)),
+  lostWithHalf: (): Made => lostRoll({ currentKey: "k2" }),
+  lostBlindly: (): Made => lostRoll({}),
+};
 
 /** What is compared with a secret, by what happened to that. */
 type Table<Secrets, Case> = { readonly [Of in keyof Secrets]?: Readonly<Record<string, Case>> };
+type Makers = Readonly<Record<string, () => Promise<RotatedSecret>>>;
 
 /** What one read shows. */
 interface Read {
@@ -86,7 +79,7 @@ interface Read {
   readonly saved?: Credentials;
 }
 
-const verdicts: Table<Secrets, { readonly shown: Credentials; readonly verdict: Verdict }> = {
+const verdicts: Table<typeof secrets, { readonly shown: Credentials; readonly verdict: Verdict }> = {
   reset: {
     "the same password is current": { shown: all(2), verdict: "current" },
     "the same password is current, whatever the token": { shown: { ...all(1), password: "p2" }, verdict: "current" },
@@ -116,7 +109,7 @@ const verdicts: Table<Secrets, { readonly shown: Credentials; readonly verdict: 
   lostAfterAnother: { "what was shown just before the reset is former": { shown: all(3), verdict: "former" } },
 };
 
-const reads: Table<Secrets, Read> = {
+const reads: Table<typeof secrets, Read> = {
   reset: {
     "nothing is said of what is unchanged": { shown: all(2), record: { port: 1 }, findings: "" },
     "a field that differs is named": { shown: all(2), record: { port: 2 }, findings: "drift: port" },
@@ -166,7 +159,10 @@ interface KeyRead extends Omit<Read, "record"> {
   readonly ages?: readonly [current: number | undefined, next: number | undefined];
 }
 
-const keyVerdicts: Table<Keys, { readonly hours?: number; readonly shown: Credentials; readonly verdict: Verdict }> = {
+const keyVerdicts: Table<
+  typeof keys,
+  { readonly hours?: number; readonly shown: Credentials; readonly verdict: Verdict }
+> = {
   rolled: {
     "the same pair is current": { shown: pair(2), verdict: "current" },
     "the pair before it is former for a day": { hours: 25, shown: pair(1), verdict: "former" },
@@ -188,7 +184,7 @@ const noticedOnce = { findings: drift, saved: pair(3), rolledAt: 6, ages: [2, un
 const overtaken = { findings: "overtaken", saved: pair(8), rolledAt: 6, ages: [5, 5] } as const;
 const there = { account: "b", address: "https://b" };
 
-const keyReads: Table<Keys, KeyRead> = {
+const keyReads: Table<typeof keys, KeyRead> = {
   lost: {
     "the next pair settles it": { shown: pair(3), findings: "settled", saved: pair(3), ages: [2, 5] },
     "half of another pair leaves it open": { shown: { currentKey: "k8" }, findings: "" },
@@ -228,11 +224,15 @@ function findingsIn({ findings }: Learned): string {
   return findings.map(({ kind, names = [] }) => kind + (names.length > 0 ? `: ${names.join()}` : "")).join("; ");
 }
 
-/** Tests all cases of a table, by what happened to the secret. */
-function eachIn<Secrets, Case>(table: Table<Secrets, Case>, test: (of: keyof Secrets, one: Case) => void): void {
-  for (const [of, cases] of Object.entries<Readonly<Record<string, Case>> | undefined>(table)) {
-    for (const [title, one] of Object.entries(cases ?? {})) {
-      it(`${of}: ${title}`, () => test(of as keyof Secrets, one));
+/** Tests all cases of a table, each with a secret of its own. */
+function eachIn<All extends Makers, Case>(
+  all: All,
+  table: Table<All, Case>,
+  test: (secret: RotatedSecret, one: Case) => void,
+): void {
+  for (const [of, make] of Object.entries(all)) {
+    for (const [title, one] of Object.entries<Case>(table[of] ?? {})) {
+      it(`${of}: ${title}`, async () => test(await make(), one));
     }
   }
 }
@@ -242,17 +242,13 @@ function response(credentials: Credentials): SecretResponse {
 }
 
 describe("evidence: passwords", () => {
-  let secrets: Secrets;
-  before(async () => void (secrets = await makePasswords()));
-
-  eachIn(verdicts, (of, { shown, verdict }) => {
-    const { memory } = secrets[of];
-    const context = secrets[of].context({ now: timeAt(999) });
+  eachIn(secrets, verdicts, (secret, { shown, verdict }) => {
+    const { memory } = secret;
+    const context = secret.context({ now: timeAt(999) });
     assert.equal(recordEvidence.compare(memory, marksOf(memory, shown), context), verdict);
   });
 
-  eachIn(reads, (of, { shown, record = {}, findings, saved }) => {
-    const secret = secrets[of];
+  eachIn(secrets, reads, (secret, { shown, record = {}, findings, saved }) => {
     const learned = recordEvidence.afterRead(secret.state, { ...response(shown), record }, secret.context());
     assert.equal(findingsIn(learned), findings);
     assert.deepEqual(credentialsIn(learned.state), saved ?? secret.saved);
@@ -261,7 +257,7 @@ describe("evidence: passwords", () => {
   });
 
   it("of several lost resets in a row, the first gives the age, the reason and the trigger, the last the schedule", async () => {
-    const secret = secrets.lost.copy();
+    const secret = await secrets.lost();
     secret.hours = 4;
     await secret.up({ version: 3, rotateEvery: "1d" }, { shows: all(2), responds: isLost });
     secret.hours = 6;
@@ -280,13 +276,13 @@ describe("evidence: passwords", () => {
   });
 
   it("a lost reset for another version is the first of its own", async () => {
-    const secret = secrets.lost.copy();
+    const secret = await secrets.lost();
     await secret.up({ version: 4 }, { shows: all(2), responds: isLost });
     assert.equal(secret.memory.pending?.count, 1);
   });
 
   it("what a lost reset has generated is not older than rotatedSince, by whatever clock", async () => {
-    const secret = secrets.reset.copy();
+    const secret = await secrets.reset();
     secret.hours = 1;
     const desired = { version: 2, rotatedSince: timeAt(1.05).toISOString() };
     await secret.up(desired, { shows: all(2), responds: isLost });
@@ -294,7 +290,7 @@ describe("evidence: passwords", () => {
     assert.equal(secret.saved.password, "p3");
     assert.equal(planRotation(secret.state, desired, secret.context()).kind, "keep");
     // A clock that was a day ahead when it was sent proves no age.
-    const ahead = secrets.reset.copy();
+    const ahead = await secrets.reset();
     ahead.hours = 25;
     await ahead.up({ version: 3 }, { shows: all(2), responds: isLost });
     ahead.hours = 1;
@@ -304,28 +300,24 @@ describe("evidence: passwords", () => {
 });
 
 describe("evidence: signing keys", () => {
-  let secrets: Keys;
-  before(async () => void (secrets = await makeKeys()));
-
-  eachIn(keyVerdicts, (of, { hours = 6, shown, verdict }) => {
-    const { memory } = secrets[of];
-    const context = secrets[of].context({ now: timeAt(hours) });
+  eachIn(keys, keyVerdicts, (secret, { hours = 6, shown, verdict }) => {
+    const { memory } = secret;
+    const context = secret.context({ now: timeAt(hours) });
     assert.equal(keyEvidence.compare(memory, marksOf(memory, shown), context), verdict);
   });
 
-  eachIn(keyReads, (of, { shown, account = here, findings, saved, rolledAt, ages }) => {
-    const secret = secrets[of];
+  eachIn(keys, keyReads, (secret, { shown, account = here, findings, saved, rolledAt, ages }) => {
     const context = secret.context({ now: timeAt(6), account });
     const learned = keyEvidence.afterRead(secret.state, response(shown), context);
     const { memory } = learned.state;
     assert.equal(findingsIn(learned), findings);
     assert.deepEqual(credentialsIn(learned.state), saved ?? secret.saved);
-    const { keys, generatedAt } = secret.memory;
-    assert.equal(memory.keys?.rolledAt, rolledAt === undefined ? keys?.rolledAt : timeAt(rolledAt).toISOString());
+    const { keys: former, generatedAt } = secret.memory;
+    assert.equal(memory.keys?.rolledAt, rolledAt === undefined ? former?.rolledAt : timeAt(rolledAt).toISOString());
     const expected = ages?.map((age) => (age === undefined ? undefined : timeAt(age).toISOString()));
     assert.deepEqual(
       [memory.generatedAt, memory.keys?.nextGeneratedAt],
-      expected ?? [generatedAt, keys?.nextGeneratedAt],
+      expected ?? [generatedAt, former?.nextGeneratedAt],
     );
     assert.equal(memory.keys?.address, findings === "notCompared" ? here.address : account.address);
     assert.equal(learned.isRolledOnce === true, ages === noticedOnce.ages);
@@ -334,9 +326,10 @@ describe("evidence: signing keys", () => {
     if (isOver) assert.notEqual(planRotation(learned.state, { version: 3 }, context).kind, "reset");
   });
 
-  it("a roll that ends a doubt is that of the former version", () => {
-    const { state } = secrets.lost;
-    const context = secrets.lost.context({ now: timeAt(6), account: here });
+  it("a roll that ends a doubt is that of the former version", async () => {
+    const secret = await keys.lost();
+    const { state } = secret;
+    const context = secret.context({ now: timeAt(6), account: here });
     const learned = keyEvidence.afterRead(state, response(pair(8)), context);
     assert.equal(progressOf(learned.state).outcome, "reset");
     assert.equal(learned.state.rotationCount, state.rotationCount);
