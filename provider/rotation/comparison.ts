@@ -19,7 +19,7 @@ import {
 /** A read that shows a former credential changes nothing. */
 export function stale(saved: State): Learned {
   const why =
-    "the platform still shows a former credential. If that lasts, set a new version, which resets it once more";
+    "the platform still shows an old credential. If it keeps doing so, set a new version, which resets it once more";
   return { state: saved, findings: [{ kind: "notCompared", why }] };
 }
 
@@ -121,7 +121,7 @@ export function adopted(
   };
   const why = read
     ? "the platform does not show them"
-    : "nothing was contacted, because rekey:databasePath is not set, so this platform cannot be read";
+    : "this platform cannot be read without rekey:databasePath. Rekey made no request";
   return {
     state: read ? withCreationTime(withRecord(state, read), context) : state,
     findings: identity ? tokenOnly(identity) : [{ kind: "adopted", why }],

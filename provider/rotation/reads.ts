@@ -56,7 +56,8 @@ export async function tryRead(session: Session, saved: State, isRefresh = false)
   } catch (error) {
     const advice = isRefresh ? savedKeyAdvice(subject.kind.service, error) : "";
     // Only the text of Rekey's own errors is free of secrets.
-    const why = error instanceof RekeyError ? error.text + advice : "pulumi-rekey failed.";
+    const why =
+      error instanceof RekeyError ? error.text + advice : "pulumi-rekey failed unexpectedly.";
     return { state: saved, findings: [{ kind: "failed", why: `was not read: ${why}` }] };
   }
 }
@@ -82,7 +83,7 @@ export function readUntilChanged(session: Session, memory: Memory): Promise<Last
   const { clock, end, settings } = run.options;
   const endsAtMs = clock.elapsedMs() + settings.deadlineMs;
   const ended: LastRead & { readonly isFinal: boolean } = {
-    why: "the run was ended",
+    why: "the run has ended",
     isFinal: true,
   };
   const act = async (): Promise<LastRead & { readonly isFinal: boolean }> => {
@@ -102,12 +103,12 @@ export function readUntilChanged(session: Session, memory: Memory): Promise<Last
 
 const whyNotKnown: Partial<Record<Verdict, string>> = {
   hidden: "the platform neither returned it nor shows it",
-  former: "the platform still shows the former one",
+  former: "the platform still shows the old one",
 };
 
 function failedRead(error: unknown): LastRead & { readonly isFinal: boolean } {
   if (!(error instanceof RequestError)) {
-    return { why: "it could not be read (pulumi-rekey failed)", isFinal: false };
+    return { why: "it could not be read (pulumi-rekey failed unexpectedly)", isFinal: false };
   }
   const { happened, delivery, status } = error;
   const isFinal = delivery === "rejected" && status !== 429;

@@ -244,7 +244,7 @@ async function afterUnattributed(
   const pending = memory.pending && { ...memory.pending, count: unconfirmedLimit };
   const state = withDelivered({ ...unconfirmed, memory: { ...memory, pending } }, response);
   const failure = notConfirmed(
-    "its response has no id and could not be attributed, and no read shows the same credential; what it contained is in the secret output otherFields",
+    "its response has no id, so it may belong to another request, and no read shows the same credential. The secret output otherFields has what the response contained",
     state,
     session,
   );

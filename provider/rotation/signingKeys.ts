@@ -151,7 +151,7 @@ function inAccount(saved: State, shown: Marks, context: Context): State | undefi
 }
 
 function notHere(saved: State): Learned {
-  const why = "it was read with other settings than before, and may be another pair";
+  const why = "it was read with different settings than before, and may be a different pair";
   return { state: saved, findings: [{ kind: "notCompared", why }] };
 }
 
@@ -271,9 +271,9 @@ export function otherAccount(_: Reset, { memory, context }: Question): Refusal |
 export function whyElsewhere({ keys }: Memory, { account }: Context): string {
   const differs =
     keys?.address === account?.address
-      ? "it was last rolled or adopted with another rekey:queueUserId or rekey:queueToken"
+      ? "it was last rolled or adopted with a different rekey:queueUserId or rekey:queueToken"
       : `it belongs to ${keys?.address}, but the settings are for ${account?.address}`;
-  return `${differs}, and no read has shown that both are the same. Restore the former settings, or give the signing keys there a resource of their own (another name, or \`--replace\`)`;
+  return `${differs}, and no read has shown that the keys are the same. Restore the old settings, or use a separate resource for the other signing keys (a new name, or \`--replace\`)`;
 }
 
 /** A second roll before receivers know the keys of the first one is an outage. */
@@ -289,7 +289,7 @@ export function rolledRecently(
   }
   const allowed = dueAt(rolledAt, desired.minInterval ?? usual);
   if (allowed.getTime() <= Math.max(context.now.getTime(), Date.parse(rolledAt))) return undefined;
-  const why = `it was rolled, or may have been, at ${rolledAt}, and receivers that do not have its new keys yet would reject each message after a second roll. The first \`up\` after ${allowed.toISOString()} may roll it (minInterval)`;
+  const why = `it was, or may have been, rolled at ${rolledAt}, and after a second roll, receivers that do not have the new keys yet would reject every message. The first \`up\` after ${allowed.toISOString()} may roll it (minInterval)`;
   const isByTime = due.reason === "schedule" || due.reason === "rotatedSince";
   if (isByTime && !due.isAgain) return { kind: "keep", waits: { ...due, why } };
   return { kind: "refuse", code: "REKEY_ROLLED_RECENTLY", why };

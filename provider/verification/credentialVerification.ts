@@ -98,7 +98,7 @@ function check({ access, connection }: CredentialVerificationInputs, run: Run): 
   const problem = problems.find(isSet);
   return problem === undefined
     ? []
-    : [{ property: "connection", problem: `has a tls that ${problem}` }];
+    : [{ property: "connection", problem: `is invalid: its tls ${problem}` }];
 }
 
 /** What is wrong with an input `access`. It is a secret, so nothing of it is shown. */
@@ -243,7 +243,7 @@ function failureOf(results: readonly Verified[]): RekeyError | undefined {
   const advice = [...new Set(failures.map(adviceFor))].join(" ");
   const isAll = failures.every(({ target, failure }) => isLasting(failure, target));
   const next = isAll ? "fails again" : "verifies again";
-  const text = `Not verified:\n  ${lines.join("\n  ")}\nThe rotation itself is saved. ${outputsAreFormer} The next \`up\` ${next}, and resets nothing. ${advice}`;
+  const text = `Not verified:\n  ${lines.join("\n  ")}\nThe rotation itself is saved. ${outputsAreFormer} The next \`up\` ${next} and resets nothing. ${advice}`;
   return new RekeyError("REKEY_VERIFICATION_FAILED", text, "not sent");
 }
 
@@ -256,7 +256,7 @@ function adviceFor({
 }): string {
   const { subject, current } = target;
   if (!current || !isLasting(failure, target)) return failure.advice;
-  return `${failure.advice} The former ${credentialNoun(current)} is not saved, so no later run can try it: this stays a failure until the next reset. Set a new version, which resets the ${subject.kind.word}.`;
+  return `${failure.advice} The old ${credentialNoun(current)} is not saved, so no later run can try it, and every \`up\` fails until the next reset. Set a new version, which resets the ${subject.kind.word}.`;
 }
 
 /** Secrets that are named in one message. */
