@@ -102,7 +102,7 @@ function areNotKnown(names: readonly string[]): string {
 
 function resetAnnouncement(announced: Announced, due: Reset, isTentative: boolean): Said {
   const { subject } = announced;
-  // Each secret whose id is not known yet is another one.
+  // Ids that are not known yet count as different ones: ten new databases are ten resets in a preview.
   const secret = isUnknown(subject.id) ? Symbol() : secretOf(subject);
   const first = isTentative
     ? " It is read first: if the read shows that the last one was applied, its result is saved instead."

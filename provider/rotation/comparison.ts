@@ -16,14 +16,17 @@ import {
   withRecord,
 } from "./state";
 
-/** A read that shows a former credential changes nothing. */
+/** A read that shows an old credential is outdated, and changes nothing. */
 export function stale(saved: State): Learned {
   const why =
     "the platform still shows an old credential. If it keeps doing so, set a new version, which resets it once more";
   return { state: saved, findings: [{ kind: "notCompared", why }] };
 }
 
-/** Of the record, only fields that are no credentials are taken. What is hidden now is not waited for any longer. */
+/**
+ * Takes only the fields that are not credentials. It also ends the wait for the credentials of the last reset: a
+ * platform that hides them now, as Upstash does with Credential Protection, will not show them to the next read.
+ */
 export function afterHidden(saved: State, read: SecretResponse, context: Context): Learned {
   const { memory } = saved;
   const names = namesIn(memory.current);

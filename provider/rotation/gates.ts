@@ -56,7 +56,7 @@ function isInUse(_: Reset, { memory, context }: Question): Refusal | undefined {
   return { kind: "refuse", code: "REKEY_QUEUE_TOKEN_IN_USE", why };
 }
 
-/** A read may be late, or hide it: every read of the run is believed. */
+/** One read may be outdated or hide the token, so it is enough if any read of the run has shown it. */
 function isShownInRun(ownToken: string, { read }: Context): boolean {
   return read !== undefined && read.shownInRun.some((one) => hasToken(one, ownToken));
 }

@@ -75,8 +75,8 @@ export interface LastRead {
 const lastReadMs = 1_000;
 
 /**
- * Reads until the former credential is not shown any more, because a platform may apply a reset later than it responds,
- * and a read may show an older record. What is hidden is not waited for.
+ * Reads until the old credential is no longer shown, because a platform may apply a reset later than it responds, and a
+ * read may show an older record. A read without the credential ends it, too: waiting does not unmask a password.
  */
 export function readUntilChanged(session: Session, memory: Memory): Promise<LastRead> {
   const { run, context, evidence } = session;

@@ -26,7 +26,7 @@ import { dueAt, isFuture, pastTime } from "./schedule";
 
 /**
  * Signing keys come in pairs. A roll makes the next key the current one and generates a new next key, so a read proves
- * exactly whether a roll was applied: the current key is the former next one, or it is not.
+ * exactly whether a roll was applied: the current key is the old next one, or it is not.
  */
 export const keyEvidence: Evidence = {
   compare: compareKeys,
@@ -35,7 +35,10 @@ export const keyEvidence: Evidence = {
   afterRead: afterKeyRead,
 };
 
-/** A former key that is still shown this long after a roll is current, whatever the memory says. */
+/**
+ * For this long after a roll, a read that shows an old key counts as outdated. Later, the read is believed: the
+ * platform may have restored a backup.
+ */
 const latestReadMs = 24 * 3_600_000;
 
 function compareKeys(memory: Memory, { currentKey, nextKey }: Marks, context: Context): Verdict {
@@ -94,7 +97,8 @@ function confirmedRoll(
   const before = memory.current;
   const values = valuesIn(responses);
   const shown = marksOf(memory, values);
-  // The former next key is the current one, although nothing may show it, unless it was current before.
+  // A roll makes the next key the current one, even if no response shows that. A key that was current before cannot be
+  // one that a roll makes current: then what is remembered is not a real pair.
   const wasCurrent = [before.currentKey, ...memory.former].some((mark) => mark === before.nextKey);
   const isNextKnown = before.nextKey !== undefined && !wasCurrent;
   const rolled: Marks = isNextKnown ? { currentKey: before.nextKey } : {};
@@ -116,7 +120,7 @@ function confirmedRoll(
   };
 }
 
-/** Both keys of a pair. One that is current after a roll is no former one. */
+/** Both keys of a pair: two rolls replace both. After one roll, `withFormer` leaves out the one that is current. */
 function replacedKeys({ currentKey, nextKey }: Marks): string[] {
   return [currentKey, nextKey].filter((mark) => mark !== undefined);
 }

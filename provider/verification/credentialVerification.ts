@@ -133,7 +133,7 @@ function isAbout({ count, mark }: Entry, target: Target): boolean {
   return count === target.count && mark === target.current?.mark;
 }
 
-/** A credential without its value, if the rotation does not save values any more. */
+/** A credential without its value if the rotation no longer saves values: its mark is enough to compare it. */
 function withoutUnsaved(accepted: Entry["accepted"], { current }: Target): Entry["accepted"] {
   if (accepted?.value === undefined || !current || current.value !== undefined) return accepted;
   return { ...accepted, value: undefined };
@@ -212,7 +212,7 @@ function lastingFailure(entry: Entry | undefined, target: Target): Failure | und
   return isLasting(entry.failure, target) ? entry.failure : undefined;
 }
 
-/** Whether a failure stays one until the next reset: it is about a former credential that is not saved. */
+/** Whether a failure lasts until the next reset: no later run can try an old credential that is not saved. */
 function isLasting({ isOfFormer }: Failure, { current }: Target): boolean {
   return isOfFormer === true && current?.value === undefined;
 }
@@ -225,7 +225,7 @@ function areFormersRefused(results: readonly Verified[]): true | undefined {
   return (replaced.length > 0 && replaced.every(({ entry }) => entry.formerRefused)) || undefined;
 }
 
-/** What is damaged is not known: it is verified again, and nothing is claimed from it. */
+/** Entries that are damaged are left out: those secrets are verified again, and nothing is claimed about them. */
 function entriesIn(saved: CredentialVerificationOutputs | undefined): Entries {
   const entries = parsed(saved?.memory);
   const isEntry = ([, one]: [string, unknown]) => isObject(one) && typeof one["count"] === "number";
