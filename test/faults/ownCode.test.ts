@@ -28,8 +28,8 @@ SecretOperations.prototype.reset = async function (id) {
 
 /** The steps behind the response to a reset, and what breaks each of them. */
 const steps = {
-  "the evidence": 'load("rotation/evidence").recordEvidence.confirmed = broken;',
-  "the evidence of what the response proves": 'load("rotation/evidence").recordEvidence.compare = broken;',
+  "the evidence": 'load("rotation/recordEvidence").recordEvidence.confirmed = broken;',
+  "the evidence of what the response proves": 'load("rotation/recordEvidence").recordEvidence.compare = broken;',
   "what a response leaves to be said": 'load("rotation/planRotation").isOlder = broken;',
   saving: 'load("rotation/save").save = broken;',
   "the output access": 'load("rotation/access").accessOf = broken;',
@@ -110,7 +110,7 @@ describe("faults: our own code", () => {
     [36, "it throws: the use of a new queue token", "create", "saved as delivered, may have been changed; 1 sent"],
     async (fixture) => {
       const { host, server } = await fixture.start({
-        preload: breaking('load("platformClient").PlatformClient.prototype.useQueueToken = broken;'),
+        preload: breaking('load("run/platformClient").PlatformClient.prototype.useQueueToken = broken;'),
         server: { bodyOf },
         settings: () => ({ queueToken: undefined, queueUserId: userId }),
       });

@@ -32,7 +32,7 @@ describe("sdk: loading", () => {
     assert.ok(loaded.has("@pulumi/pulumi"));
     const pulumis = packagesLoadedBy('require("@pulumi/pulumi")');
     assert.ok(!heavy.some((name) => loaded.has(name) && !pulumis.has(name)), [...loaded].join());
-    assert.ok(packagesLoadedBy(`require(${built("provider/platformClient.js")})`).has("axios"));
+    assert.ok(packagesLoadedBy(`require(${built("provider/run/platformClient.js")})`).has("axios"));
   });
 
   it("loads no package with the entry of the provider", () => {

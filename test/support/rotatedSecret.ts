@@ -8,15 +8,15 @@ import { type Context } from "../../provider/rotation/plan";
 import { rotationOf } from "../../provider/rotation/rotation";
 import { contextOf } from "../../provider/rotation/session";
 import { type Run } from "../../provider/run/run";
-import { FakeRun, notSent, unconfirmed } from "./fakeRun";
+import { FakeRun, unconfirmed } from "./fakeRun";
 import { type Properties } from "./wire";
 
 /** What a platform does in one call of the engine. */
 export interface PlatformDoes {
   /** What a read shows until a reset is sent. Default: this platform cannot be read. */
   readonly shows?: Credentials;
-  /** What a read shows after that, or that it fails. Default: what `shows` says. */
-  readonly showsAfter?: Credentials | "fails";
+  /** What a read shows after that, or what it fails with. Default: what `shows` says. */
+  readonly showsAfter?: Credentials | (() => never);
   /** What the response to a reset has, or what it fails with. Default: no credential. */
   readonly responds?: Credentials | (() => Partial<SecretResponse>);
   /** The record of each response. */
@@ -127,7 +127,7 @@ export class RotatedSecret {
     fake.canRead = shows !== undefined || showsAfter !== undefined;
     fake.readDatabase = (_, resets) => {
       const shown = resets > before ? showsAfter : shows;
-      return shown === "fails" ? notSent() : { record, credentials: shown ?? {} };
+      return { record, credentials: (typeof shown === "function" ? shown() : shown) ?? {} };
     };
     fake.answer = () => ({ record, ...(typeof responds === "function" ? responds() : { credentials: responds }) });
   }

@@ -9,6 +9,7 @@ import { marksOf } from "../../../provider/rotation/marks";
 import { credentialsIn, progressOf } from "../../../provider/rotation/state";
 import { planRotation } from "../../../provider/rotation/planRotation";
 import { keyEvidence } from "../../../provider/rotation/signingKeys";
+import { rejected } from "../../support/fakeRun";
 import { isLost, RotatedSecret, timeAt } from "../../support/rotatedSecret";
 
 /** A record of generation n of a database. */
@@ -37,8 +38,8 @@ async function makePasswords() {
   await reset.up({ version: 2 }, { shows: all(1), showsAfter: all(2), responds: all(2), record: { port: 1 } });
   const changed = reset.copy();
   await changed.refresh({ shows: all(3) });
-  const notShown = reset.copy();
-  await notShown.up({ version: 3 }, { shows: all(2), showsAfter: "fails" });
+  const unread = reset.copy();
+  await unread.up({ version: 3 }, { shows: all(2), showsAfter: rejected });
   return {
     withBoth,
     withPassword: await adopted({ password: "p1" }),
@@ -46,7 +47,7 @@ async function makePasswords() {
     withNothing: await adopted({}),
     reset,
     changed,
-    notShown,
+    unread,
     lost: await lostFrom(reset, all(2)),
     lostBlindly: await lostFrom(reset, { restToken: "r2" }),
     lostAfterAnother: await lostFrom(reset, all(3)),
@@ -140,8 +141,8 @@ const reads: Table<Secrets, Read> = {
   },
   withPassword: { "a token is saved": { shown: all(1), findings: "", saved: all(1) } },
   withNothing: { "both are saved": { shown: all(1), findings: "", saved: all(1) } },
-  notShown: {
-    "what is hidden still is not known": { shown: {}, findings: "unknown" },
+  unread: {
+    "what is hidden is not known": { shown: {}, findings: "unknown" },
     "what is shown is saved": { shown: all(3), findings: "", saved: all(3) },
   },
   lost: {

@@ -6,7 +6,7 @@ import { type Desired, formOf, isFormChanged, programOf } from "../../../provide
 import { type Context, isReadFirst, type Plan } from "../../../provider/rotation/plan";
 import { planRotation } from "../../../provider/rotation/planRotation";
 import { contextOf } from "../../../provider/rotation/session";
-import { FakeRun } from "../../support/fakeRun";
+import { FakeRun, rejected } from "../../support/fakeRun";
 import { isLost, resetSecret, RotatedSecret, timeAt } from "../../support/rotatedSecret";
 
 const p1 = { password: "p1" };
@@ -27,8 +27,10 @@ async function makeSecrets() {
   await imported.import({ shows: p1 });
   const importedBlindly = new RotatedSecret();
   await importedBlindly.import({});
-  const notShown = new RotatedSecret();
-  await notShown.up({ version: 1 }, { shows: {}, showsAfter: "fails" });
+  const unread = new RotatedSecret();
+  await unread.up({ version: 1 }, { shows: p1, showsAfter: rejected });
+  const hidden = new RotatedSecret();
+  await hidden.up({ version: 1 }, { shows: {} });
   const nowhere = new RotatedSecret();
   await nowhere.up({ version: 1, saveCredentials: false }, { shows: { password: "p0" }, showsAfter: p1, responds: p1 });
 
@@ -58,7 +60,7 @@ async function makeSecrets() {
   const tokens = { ownToken, ownReadOnlyToken, otherToken };
   const losses = { lost, lostAfterRead, lostThrice, lostBySchedule, keysLost };
   const adoptions = { adopted, ofUnknownAge, imported, importedBlindly };
-  return { reset, weekly, notShown, nowhere, keys, ...adoptions, ...losses, ...tokens };
+  return { reset, weekly, unread, hidden, nowhere, keys, ...adoptions, ...losses, ...tokens };
 }
 
 interface Case extends Partial<Pick<Context, "canRead" | "isScheduleOn" | "ownToken" | "account">> {
@@ -225,11 +227,12 @@ const due: Readonly<Record<string, Section>> = {
         desired: { connection: { host: unknownValue } },
         plan: "read",
       },
-      "a credential that the last reset did not show, and no read could, is read": {
-        of: "notShown",
+      "a credential that could not be read after the last reset is read": {
+        of: "unread",
         desired: { version: 1 },
         plan: "read",
       },
+      "a credential that reads hide is not waited for": { of: "hidden", desired: { version: 1 }, plan: "keep" },
       "another form does nothing": { desired: { saveCredentials: false, encryptFor: ["age1"] }, plan: "keep" },
       "values that are not saved are not missed": { of: "nowhere", desired: { version: 1 }, plan: "keep" },
     },

@@ -6,6 +6,7 @@ import { type Credentials } from "../../../provider/records/fields";
 import { type Desired } from "../../../provider/rotation/desired";
 import { planRotation } from "../../../provider/rotation/planRotation";
 import { Team } from "../../support/age";
+import { type Properties } from "../../support/wire";
 import { isLost, type PlatformDoes, resetSecret, RotatedSecret } from "../../support/rotatedSecret";
 
 /** Credentials of generation n. */
@@ -153,6 +154,19 @@ describe("save", () => {
     secret.hours = 5;
     await secret.up({ version: 2, ...forms.encrypted }, { responds: { nextKey: "k3" } });
     assert.deepEqual([fileOf(secret), secret.saved], [file, { nextKey: "k3" }]);
+  });
+
+  it("an age file that was damaged or removed is no copy, and is made again by the next reset", async () => {
+    for (const damaged of [undefined, "-----BEGIN AGE ENCRYPTED FILE-----"]) {
+      const secret = await resetIn("encrypted");
+      secret.outputs = JSON.parse(JSON.stringify({ ...secret.outputs, encryptedCredentials: damaged })) as Properties;
+      const desired = { version: 2, ...forms.encrypted };
+      assert.match(secret.preview(desired), /set a new version/);
+      await secret.refresh({ shows: all(2) });
+      assert.deepEqual([fileOf(secret), secret.saved], [undefined, {}]);
+      await secret.up({ ...desired, version: 3 }, { responds: all(3) });
+      assert.equal((await team.decrypt(fileOf(secret)))["password"], "p3");
+    }
   });
 
   it("what cannot be encrypted after a reset is saved as secrets, until a new version", async () => {
