@@ -39,7 +39,7 @@ const passwords: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
       ...stillFormer,
       responds: { password: "p2" },
       saved: { password: "p2" },
-      says: /does not know restToken: the platform still shows the former one/,
+      says: /does not know restToken, because the platform still shows the old one/,
     },
     "confirms, and the token is not known if it cannot be read": {
       responds: { password: "p2" },
@@ -69,7 +69,7 @@ const passwords: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
       ...hides,
       responds: { restToken: "r2" },
       saved: { restToken: "r2" },
-      says: /does not know password: the platform neither returned it nor shows it/,
+      says: /does not know password, because the platform neither returned it nor shows it/,
     },
     "confirms, and what it repeats is not taken for current": {
       responds: { restToken: "r1" },
@@ -89,7 +89,7 @@ const passwords: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
       ...stillFormer,
       responds: unattributed(all(2)),
       ...unconfirmed,
-      says: /could not be attributed.* otherFields\..* sends no other reset without a new version/s,
+      says: /may belong to another request.* otherFields .* does not reset again without a new version/s,
     },
   },
   "a lost response": {
@@ -97,7 +97,7 @@ const passwords: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
       ...both,
       responds: isLost,
       saved: all(2),
-      says: /^was reset\. The response to the last reset was lost \(it broke\), but/,
+      says: /^was reset\. The platform did not confirm it \(it broke\), but/,
     },
     "leaves it open if reads show the former one": {
       ...stillFormer,
@@ -124,7 +124,7 @@ const passwords: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
         throw new TypeError("p2");
       },
       saved: all(2),
-      says: /was lost \(its result was lost\), but/,
+      says: /did not confirm it \(its result was lost\), but/,
     },
     "of which Rekey itself is the cause is one": {
       responds: () => {
@@ -272,7 +272,7 @@ describe("reset: what follows from one that was not confirmed", () => {
     assert.match(said, /was changed outside of Rekey \(password, restToken\)/);
     assert.deepEqual(secret.saved, all(7));
     const later = await secret.refresh({ shows: all(8) });
-    assert.match(later.said, /a read shows new credentials/);
+    assert.match(later.said, /a read now shows new credentials/);
   });
 
   it("of a new resource settles with the next read after two were lost, as that of a saved one does", async () => {
@@ -319,7 +319,7 @@ describe("reset: what follows from one that was not confirmed", () => {
     const secret = made.copy();
     secret.hours = 5;
     const { said, code } = await secret.up({ version: 2 }, { shows: pair(1), showsAfter: pair(8), responds: isLost });
-    assert.match(said, /^was rolled by someone else\. The last roll was not confirmed \(it broke\)/);
+    assert.match(said, /^was rolled by someone else\. The platform did not confirm Rekey's last roll \(it broke\)/);
     assert.deepEqual([code, secret.saved], [undefined, pair(8)]);
     assert.equal((await secret.up({ version: 2 }, { shows: pair(8) })).sent, 0);
     assert.equal((await secret.up({ version: 3 }, { shows: pair(8) })).code, "REKEY_ROLLED_RECENTLY");
