@@ -129,7 +129,7 @@ async function afterResponse(
     return confirm(unconfirmed, [others], session, last);
   }
   const why = verdict === "hidden" ? "reads still show" : "its response contains";
-  const state = verdict === "hidden" ? withDelivered(unconfirmed, others) : unconfirmed;
+  const state = withDelivered(unconfirmed, others);
   return { state, failure: notConfirmed(`${why} the old one`, unconfirmed, session), findings: [] };
 }
 

@@ -25,10 +25,10 @@ async function adoptedSecret(shows: Credentials): Promise<RotatedSecret> {
   return secret;
 }
 
-async function changedSecret(): Promise<RotatedSecret> {
-  const secret = await secrets.reset();
-  await secret.refresh({ shows: all(3) });
-  return secret;
+async function afterRefresh(secret: Made, shows: Credentials): Made {
+  const next = await secret;
+  await next.refresh({ shows });
+  return next;
 }
 
 /** At hour 1, for version 3, nothing comes back of a reset. */
@@ -42,8 +42,9 @@ const secrets = {
   withToken: () => adoptedSecret({ restToken: "r1" }),
   withNothing: () => adoptedSecret({}),
   reset: () => afterUp(adoptedSecret(all(1)), { version: 2 }, resetting),
-  changed: changedSecret,
+  changed: (): Made => afterRefresh(secrets.reset(), all(3)),
   unread: (): Made => afterUp(secrets.reset(), { version: 3 }, { shows: all(2), showsAfter: rejected }),
+  withAnotherToken: (): Made => afterRefresh(secrets.withToken(), { password: "p9", restToken: "r2" }),
   lost: (): Made => lostAfter(all(2)),
   lostBlindly: (): Made => lostAfter({ restToken: "r2" }),
   lostAfterAnother: (): Made => lostAfter(all(3)),
@@ -60,6 +61,9 @@ const rolling = { shows: pair(1), showsAfter: pair(2), responds: pair(2) };
 
 /** Pairs of signing keys by what happened to them. Rolls were sent at hour 2 and at hour 5. */
 const keys = {
+  withNothing: () => afterUp(new RotatedSecret(signingKeys), adopting, { shows: {} }),
+  withHalf: () => afterUp(new RotatedSecret(signingKeys), adopting, { shows: { currentKey: "k1" } }),
+  withoutAccount: () => afterUp(new RotatedSecret(signingKeys), adopting, { shows: pair(1) }),
   rolled: () => afterUp(afterUp(newKeys(), adopting, { shows: pair(1) }), { version: 2 }, rolling, 2),
   lost: (): Made => lostRoll(pair(2)),
   lostWithHalf: (): Made => lostRoll({ currentKey: "k2" }),
@@ -97,6 +101,9 @@ const verdicts: Table<typeof secrets, { readonly shown: Credentials; readonly ve
     "the same token is current, whatever the password": { shown: all(1), verdict: "current" },
     "another token is new": { shown: { restToken: "r2" }, verdict: "new" },
     "a record without the token proves nothing": { shown: { password: "p1" }, verdict: "hidden" },
+  },
+  withAnotherToken: {
+    "the same token is still current, whatever the password": { shown: all(2), verdict: "current" },
   },
   withNothing: {
     "the first record that shows a password is new": { shown: all(1), verdict: "new" },
@@ -172,7 +179,11 @@ const keyVerdicts: Table<
     "half of another pair proves nothing": { shown: { currentKey: "k8" }, verdict: "hidden" },
     "a next key alone proves nothing": { shown: { nextKey: "k8" }, verdict: "hidden" },
   },
+  withHalf: {
+    "half of another pair is new, as the known one is half": { shown: { currentKey: "k8" }, verdict: "new" },
+  },
   lost: {
+    "half of another pair is new: it may be the response": { shown: { currentKey: "k8" }, verdict: "new" },
     "what it is to replace is former, however late": { hours: 999, shown: pair(2), verdict: "former" },
     "what was replaced before is former, however late": { hours: 999, shown: pair(1), verdict: "former" },
     "the next pair is new": { shown: pair(3), verdict: "new" },
@@ -185,6 +196,16 @@ const overtaken = { findings: "overtaken", saved: pair(8), rolledAt: 6, ages: [5
 const there = { account: "b", address: "https://b" };
 
 const keyReads: Table<typeof keys, KeyRead> = {
+  withNothing: { "the first pair is saved, and no roll is noticed": { shown: pair(1), findings: "", saved: pair(1) } },
+  withoutAccount: {
+    "one roll by someone else is saved": {
+      shown: pair(2),
+      findings: drift,
+      saved: pair(2),
+      rolledAt: 6,
+      ages: [undefined, undefined],
+    },
+  },
   lost: {
     "the next pair settles it": { shown: pair(3), findings: "settled", saved: pair(3), ages: [2, 5] },
     "half of another pair leaves it open": { shown: { currentKey: "k8" }, findings: "" },
@@ -279,6 +300,8 @@ describe("evidence: passwords", () => {
     const secret = await secrets.lost();
     await secret.up({ version: 4 }, { shows: all(2), responds: isLost });
     assert.equal(secret.memory.pending?.count, 1);
+    await secret.up({}, { shows: all(2), responds: isLost });
+    assert.equal(secret.memory.pending.count, 2, "without a version, it repeats the last one");
   });
 
   it("what a lost reset has generated is not older than rotatedSince, by whatever clock", async () => {
@@ -296,6 +319,68 @@ describe("evidence: passwords", () => {
     ahead.hours = 1;
     await ahead.refresh({ shows: all(3) });
     assert.equal(ahead.state.rotatedAt, timeAt(1).toISOString());
+  });
+});
+
+describe("evidence: what is said of a read that proves nothing", () => {
+  for (const [title, { of, shows, says }] of Object.entries({
+    "a former credential": {
+      of: secrets.reset,
+      shows: all(1),
+      says: /still shows a former credential.* set a new ver/,
+    },
+    "hidden credentials": {
+      of: secrets.reset,
+      shows: {},
+      says: /does not show password, restToken\. If it was changed/,
+    },
+  })) {
+    it(title, async () => {
+      const { said } = await (await of()).refresh({ shows });
+      assert.match(said, /^was read, but not compared: /);
+      assert.match(said, says);
+    });
+  }
+
+  it("keys of another account", async () => {
+    const secret = await keys.rolled();
+    secret.fake.queueAccount = there;
+    const { said } = await secret.refresh({ shows: pair(20) });
+    assert.match(said, /it was read with other settings than before, and may be another pair/);
+  });
+});
+
+describe("evidence: an adoption", () => {
+  it("says that no credential is known, and why", async () => {
+    for (const [does, said] of [
+      [{ shows: {} }, /^was adopted without credentials: the platform does not show them/],
+      [{}, /^was adopted without credentials: nothing was contacted, because rekey:databasePath is not set/],
+      [{ shows: all(1) }, /^$/],
+    ] as const) {
+      assert.match((await new RotatedSecret().up(adopting, does)).said, said);
+    }
+  });
+
+  it("has a time until the first reset", async () => {
+    const secret = await secrets.withPassword();
+    assert.deepEqual(progressOf(secret.state), { outcome: "adopted", adoptedAt: timeAt(0).toISOString() });
+    await secret.up({ version: 2 }, { responds: all(2) });
+    assert.deepEqual(progressOf(secret.state), { outcome: "reset", adoptedAt: undefined });
+  });
+
+  it("is as old as the database, if the platform says so, until the first reset", async () => {
+    const ageOf = async (creationTime: unknown, from: Made = secrets.withPassword()): Promise<string | undefined> => {
+      const secret = await from;
+      await secret.refresh({ shows: all(1), record: { creationTime } });
+      return secret.memory.generatedAt;
+    };
+    const seconds = timeAt(-24).getTime() / 1000;
+    assert.equal(await ageOf(seconds), timeAt(-24).toISOString());
+    for (const unusable of [undefined, String(seconds), 1e20, timeAt(1).getTime() / 1000]) {
+      assert.equal(await ageOf(unusable), undefined, String(unusable));
+    }
+    assert.equal(await ageOf(seconds, secrets.changed()), timeAt(0).toISOString());
+    assert.equal(await ageOf(seconds, keys.withNothing()), undefined);
   });
 });
 
@@ -319,8 +404,9 @@ describe("evidence: signing keys", () => {
       [memory.generatedAt, memory.keys?.nextGeneratedAt],
       expected ?? [generatedAt, former?.nextGeneratedAt],
     );
-    assert.equal(memory.keys?.address, findings === "notCompared" ? here.address : account.address);
-    assert.equal(learned.isRolledOnce === true, ages === noticedOnce.ages);
+    const isElsewhere = former?.address !== undefined && findings !== "notCompared";
+    assert.equal(memory.keys?.address, isElsewhere ? account.address : former?.address);
+    assert.equal(learned.isRolledOnce === true, findings === drift && shown.currentKey === secret.saved.nextKey);
     const isOver = findings.startsWith("settled") || findings === "overtaken";
     assert.equal(memory.pending === undefined, secret.memory.pending === undefined || isOver);
     if (isOver) assert.notEqual(planRotation(learned.state, { version: 3 }, context).kind, "reset");

@@ -44,6 +44,7 @@ describe("save", () => {
   interface Case {
     readonly form: Form;
     /** Default: generation 2. */
+    readonly responds?: Credentials;
     readonly showsAfter?: Credentials;
     readonly saved: Credentials;
     readonly isEncrypted?: true;
@@ -64,14 +65,22 @@ describe("save", () => {
       saved: all(2),
       says: /password, restToken/,
     },
+    "one that was not shown before, but after, leaves": {
+      form: "hidden",
+      responds: { password: "p2", restToken: "r1" },
+      showsAfter: { password: "p2", restToken: "r1" },
+      saved: {},
+    },
     "those of a late read are not shown": { form: "hidden", showsAfter: all(1), saved: all(2), says: /password, rest/ },
     "none is saved that is in the age file": { form: "encrypted", showsAfter: {}, saved: {}, isEncrypted: true },
     "an age file may be added to what is saved": { form: "both", saved: all(2), isEncrypted: true },
   };
-  for (const [title, { form, showsAfter = all(2), saved, isEncrypted, says }] of Object.entries(cases)) {
+  for (const [title, { form, responds = all(2), showsAfter = all(2), saved, isEncrypted, says }] of Object.entries(
+    cases,
+  )) {
     it(title, async () => {
       const secret = await resetSecret({ version: 1 }, all(1));
-      const came = await secret.up({ version: 2, ...forms[form] }, { shows: all(1), showsAfter, responds: all(2) });
+      const came = await secret.up({ version: 2, ...forms[form] }, { shows: all(1), showsAfter, responds });
       assert.deepEqual([came.code, secret.saved], [undefined, saved]);
       if (says) assert.match(came.said, says);
       else assert.equal(came.said, "");
@@ -131,6 +140,19 @@ describe("save", () => {
     await secret.refresh({ shows: all(2) });
     await secret.up({ version: 2, ...forms.encrypted, rotateEvery: "30d" });
     assert.equal(fileOf(secret), file);
+    for (const other of [
+      { password: "p2", restToken: "r3" },
+      { password: "p2", restToken: "r3", readOnlyRestToken: "o3" },
+    ]) {
+      await secret.refresh({ shows: other });
+      const { password, restToken, readOnlyRestToken } = await team.decrypt(fileOf(secret));
+      assert.deepEqual({ readOnlyRestToken: undefined, ...other }, { password, restToken, readOnlyRestToken });
+    }
+  });
+
+  it("there is no age file of nothing", async () => {
+    const secret = await resetSecret({ version: 1, ...forms.encrypted }, {});
+    assert.equal(fileOf(secret), undefined);
   });
 
   it("an age file stays as long as it is the only place", async () => {
@@ -156,7 +178,7 @@ describe("save", () => {
     await secret.up({ version: 2, ...forms.encrypted, connection }, { responds: all(2), record });
     const { connectionUrl } = await team.decrypt(fileOf(secret));
     assert.equal(connectionUrl, secret.outputs?.["connectionUrl"] ?? "rediss://default:p2@new.example.com:1");
-    assert.match(String(connectionUrl), /new\.example\.com/);
+    assert.match(connectionUrl as string, /new\.example\.com/);
   });
 
   it("an age file stays that is the only place of a next key which is the current one now", async () => {
@@ -164,8 +186,13 @@ describe("save", () => {
     await secret.up({ version: 1, ...forms.encrypted }, { responds: { currentKey: "k1", nextKey: "k2" } });
     const file = fileOf(secret);
     secret.hours = 5;
+    const other = secret.copy();
     await secret.up({ version: 2, ...forms.encrypted }, { responds: { nextKey: "k3" } });
     assert.deepEqual([fileOf(secret), secret.saved], [file, { nextKey: "k3" }]);
+    const shown = { shows: { currentKey: "k1" }, showsAfter: { nextKey: "k3" }, responds: { nextKey: "k3" } };
+    const { said } = await other.up({ version: 2, ...forms.hidden }, shown);
+    assert.deepEqual([fileOf(other), other.saved], [file, {}]);
+    assert.match(said, /despite saveCredentials: false \(in encryptedCredentials\)/);
   });
 
   it("an age file that was damaged or removed is no copy, and is made again by the next reset", async () => {
@@ -204,7 +231,10 @@ describe("save", () => {
     const desired = { version: 2, ...forms.encrypted };
     const { code, message = "" } = await secret.up(desired, { responds: all(2) });
     assert.equal(code, "REKEY_NOT_ENCRYPTED");
-    assert.match(message, /could not be encrypted.* saved in the state, as secrets\..* set a new version/s);
+    assert.match(
+      message,
+      /^The password of database "db" could not be encrypted.* saved in the state, as secrets\..* set a new version/s,
+    );
     mock.restoreAll();
     const before = secret.outputs;
     assert.deepEqual([secret.saved, fileOf(secret), before?.["outcome"]], [all(2), undefined, "reset"]);
@@ -228,7 +258,7 @@ describe("save", () => {
       const secret = new RotatedSecret();
       await secret.import({ shows: all(1) });
       assert.deepEqual(secret.saved, {});
-      await secret.refresh({ shows: all(1) });
+      assert.equal((await secret.refresh({ shows: all(1) })).code, undefined);
       assert.deepEqual(secret.saved, {}, "nothing is known of the program yet");
       const desired = { version: 1, initialRotation: false, ...forms[form] };
       await secret.up(desired, { shows: all(2) });

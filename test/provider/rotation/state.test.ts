@@ -68,7 +68,10 @@ describe("memory: marks", () => {
     const mark = (trigger: object) => triggerMark({ salt: "a" }, trigger);
     assert.equal(mark({ version: 1, triggers: { a: true } }), mark({ version: "1", triggers: { a: "true", b: null } }));
     assert.equal(mark({ triggers: { a: 1, b: 2 } }), mark({ triggers: { b: 2, a: 1 } }));
-    assert.equal(mark({ triggers: {} }), "");
+    for (const none of [{ triggers: {} }, { version: null }, { version: undefined, triggers: null }]) {
+      assert.equal(mark(none), "");
+    }
+    assert.notEqual(mark({ version: "undefined" }), "");
     fc.assert(
       fc.property(fc.string(), fc.string(), (a, b) => (mark({ version: a }) === mark({ version: b })) === (a === b)),
     );
