@@ -52,9 +52,11 @@ const texts = {
     "is not known, because the platform shows only a REST token. Use restUrl and restToken; connectionUrl is undefined.",
   problems: ({ names }: Details) =>
     `was changed, but parts of the platform's response could not be read (see the output problems): ${names}.`,
-  /** The first of two rolls. */
-  older: ({ why }: Details) =>
-    `was rolled, but its current key is still older than rotatedSince, or of unknown age. Give both keys to the receivers, then run \`up\` again after ${why} to roll a second time.`,
+  /** The first of two rolls, or one of several resets of which it is unknown which one was applied. */
+  older: ({ kind, why }: Details) =>
+    kind.rolls
+      ? `was rolled, but its current key is still older than rotatedSince, or of unknown age. Give both keys to the receivers, then run \`up\` again after ${why} to roll a second time.`
+      : "was reset, but an earlier reset that was not confirmed may have made it, so it may still be older than rotatedSince. The next `up` resets it once more.",
   /** Values that are nowhere else. */
   kept: ({ names }: Details) =>
     `is still in the state, as a secret, despite saveCredentials: false (${names || "in encryptedCredentials"}), because no read has shown it, so it would be lost. To encrypt it instead, set encryptFor and a new version.`,
