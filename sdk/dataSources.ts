@@ -14,7 +14,7 @@ export type InputsOf<Args> = { [K in keyof Args]: pulumi.Input<Args[K]> };
 /** Options of a data source's Output form. */
 export interface DataSourceOptions {
   /**
-   * Resources that must be done before the platform is read, for example a FlowControlReset. A component includes its
+   * Resources to wait for before the platform is read, for example a FlowControlReset. A component includes its
    * children.
    *
    * @default none

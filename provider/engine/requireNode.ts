@@ -7,7 +7,7 @@ const problem = unsupportedNode();
 if (problem !== undefined) {
   const error = new RekeyError(
     "REKEY_NODE_TOO_OLD",
-    `${problem}. Nothing was sent. ${howToInstallNode}`,
+    `${problem}. No request was made. ${howToInstallNode}`,
     "not sent",
   );
   // Pulumi ends the program with the message alone.

@@ -206,7 +206,7 @@ function savedMember({ failure, ...one }: Done, run: Run): SavedMember {
     const { connectionUrl } = urlsOf(subject, state, run);
     return { ...one, error, connectionUrl, access: accessOf(subject, state, run) ?? access };
   } catch {
-    const text = `pulumi-rekey failed unexpectedly when it made the outputs of ${ownerOf(subject)}. Its password may have been changed, and what is known of it is saved. This is a bug: please report it, then run again.`;
+    const text = `pulumi-rekey failed unexpectedly while making the outputs of ${ownerOf(subject)}. Its password may have been changed, and what is known of it is saved. This is a bug: please report it, then run again.`;
     return { ...one, error: error ?? withCode(text, "REKEY_INTERNAL"), access };
   }
 }

@@ -52,11 +52,11 @@ function isInUse(_: Reset, { memory, context }: Question): Refusal | undefined {
   if (!kind.authorizesQueue || ownToken === undefined) return undefined;
   const isOwn = isShownInRun(ownToken, context) || isRemembered(ownToken, memory);
   if (!isOwn && !isTokenHidden(memory, context)) return undefined;
-  const why = `it ${isOwn ? "is" : "is not shown, and may be"} rekey:queueToken, which other processes of this run use, too. Set rekey:queueUserId instead, so that each of them reads the token when it needs it, or reset it in a stack without rekey:queueToken`;
+  const why = `it ${isOwn ? "is" : "is not shown, and may be"} rekey:queueToken, which other processes of this run also use. Set rekey:queueUserId instead, so that each process reads the token when it needs it, or reset the token in a stack without rekey:queueToken`;
   return { kind: "refuse", code: "REKEY_QUEUE_TOKEN_IN_USE", why };
 }
 
-/** A read may be late, or hide it: every read of the run is believed. */
+/** One read may be outdated or hide the token, so it is enough if any read of the run has shown it. */
 function isShownInRun(ownToken: string, { read }: Context): boolean {
   return read !== undefined && read.shownInRun.some((one) => hasToken(one, ownToken));
 }

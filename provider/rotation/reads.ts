@@ -56,7 +56,8 @@ export async function tryRead(session: Session, saved: State, isRefresh = false)
   } catch (error) {
     const advice = isRefresh ? savedKeyAdvice(subject.kind.service, error) : "";
     // Only the text of Rekey's own errors is free of secrets.
-    const why = error instanceof RekeyError ? error.text + advice : "pulumi-rekey failed.";
+    const why =
+      error instanceof RekeyError ? error.text + advice : "pulumi-rekey failed unexpectedly.";
     return { state: saved, findings: [{ kind: "failed", why: `was not read: ${why}` }] };
   }
 }
@@ -74,8 +75,8 @@ export interface LastRead {
 const lastReadMs = 1_000;
 
 /**
- * Reads until the former credential is not shown any more, because a platform may apply a reset later than it responds,
- * and a read may show an older record. What is hidden is not waited for.
+ * Reads until the old credential is no longer shown, because a platform may apply a reset later than it responds, and a
+ * read may show an older record. A read without the credential ends it, too: waiting does not unmask a password.
  */
 export function readUntilChanged(session: Session, memory: Memory): Promise<LastRead> {
   const { run, context, evidence } = session;
@@ -83,7 +84,7 @@ export function readUntilChanged(session: Session, memory: Memory): Promise<Last
   const endsAtMs = clock.elapsedMs() + settings.deadlineMs;
   // What the last read has shown that did not fail.
   let shown: LastRead = {};
-  const ended = () => ({ ...shown, why: "the run was ended", isFinal: true });
+  const ended = () => ({ ...shown, why: "the run has ended", isFinal: true });
   const act = async (): Promise<LastRead & { readonly isFinal: boolean }> => {
     if (end.aborted) return ended();
     const limitMs = Math.max(lastReadMs, endsAtMs - clock.elapsedMs());
@@ -102,12 +103,12 @@ export function readUntilChanged(session: Session, memory: Memory): Promise<Last
 
 const whyNotKnown: Partial<Record<Verdict, string>> = {
   hidden: "the platform neither returned it nor shows it",
-  former: "the platform still shows the former one",
+  former: "the platform still shows the old one",
 };
 
 function failedRead(error: unknown): LastRead & { readonly isFinal: boolean } {
   if (!(error instanceof RequestError)) {
-    return { why: "it could not be read (pulumi-rekey failed)", isFinal: false };
+    return { why: "it could not be read (pulumi-rekey failed unexpectedly)", isFinal: false };
   }
   const { happened, delivery, status } = error;
   const isFinal = delivery === "rejected" && status !== 429;

@@ -50,8 +50,9 @@ function withPendingReset(
   context: Context,
 ): State {
   const { kind, now } = context;
-  if (state === undefined)
-    {return withPendingReset(firstState(read, desired, context), desired, due, context);}
+  if (state === undefined) {
+    return withPendingReset(firstState(read, desired, context), desired, due, context);
+  }
   const { memory } = state;
   const shown = marksOf(memory, read?.credentials ?? {});
   const identity = memory.identity ?? identityIn(kind, shown);

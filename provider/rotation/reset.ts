@@ -140,8 +140,8 @@ function withDelivered(unconfirmed: State, { credentials }: SecretResponse): Sta
 }
 
 /**
- * A response may show what identifies the secret better than what reads show: a password that they mask, while their
- * token stays the same.
+ * A response may show a better identity than reads do. For example, reads mask the password, so the REST token is the
+ * identity that is saved, while the response to the reset shows the password: then the password decides.
  */
 function verdictOn(
   { credentials }: SecretResponse,
@@ -155,7 +155,10 @@ function verdictOn(
   return evidence.compare({ ...memory, identity }, shown, context);
 }
 
-/** A response that does not show the identity may repeat what was known before: that is not proven to be current. */
+/**
+ * The response without the values that were known before: if it does not show the identity, they are not proven to be
+ * current. For example, a response with a masked password may still contain the old REST token.
+ */
 function withoutKnown(response: SecretResponse, memory: Memory): SecretResponse {
   const marks = marksOf(memory, response.credentials);
   const known = [...memory.former, ...Object.values(memory.current)];
@@ -163,7 +166,10 @@ function withoutKnown(response: SecretResponse, memory: Memory): SecretResponse 
   return { ...response, credentials: picked(response.credentials, names) };
 }
 
-/** Reads what the response has not shown, or what may only leave the state if a read shows it. */
+/**
+ * Reads once more in two cases: the response lacks a credential that was known, such as the REST token; or no value is
+ * to be saved, and no read has shown yet that the new ones can be read again.
+ */
 async function complete(
   unconfirmed: State,
   response: SecretResponse,
@@ -176,7 +182,7 @@ async function complete(
   const isHidden = savesNone(memory.form ?? {}) && namesIn(memory.current).some(isUnshown);
   if (!context.canRead || (!isHidden && confirmed.findings.length === 0)) return confirmed;
   const last = await readUntilChanged(session, memory);
-  // A read that differs from what the response has delivered is late.
+  // A read that differs from the response is outdated.
   const isSame =
     last.read &&
     evidence.compare(memory, marksOf(memory, last.read.credentials), context) === "current";
@@ -205,6 +211,7 @@ function confirm(
   const names = [...expected].filter((name) => !Object.hasOwn(values, name));
   const isIdentified = identityIn(subject.kind, values) !== undefined;
   if (names.length === 0 && (isIdentified || !context.canRead)) return { state, findings: [] };
+  // Without a read, or if the last one was outdated, the next `up` reads again. If it was hidden, it stays hidden.
   const isOpen = last.verdict === undefined || last.verdict === "former";
   const memory: Memory = { ...state.memory, isUnread: (context.canRead && isOpen) || undefined };
   return { state: { ...state, memory }, findings: [{ kind: "unknown", names, why: last.why }] };
@@ -252,7 +259,7 @@ async function afterUnattributed(
   const pending = memory.pending && { ...memory.pending, count: unconfirmedLimit };
   const state = withDelivered({ ...unconfirmed, memory: { ...memory, pending } }, response);
   const failure = notConfirmed(
-    "its response has no id and could not be attributed, and no read shows the same credential; what it contained is in the secret output otherFields",
+    "its response has no id, so it may belong to another request, and no read shows the same credential. The secret output otherFields has what the response contained",
     state,
     session,
   );

@@ -53,7 +53,7 @@ async function carryOut(
   if (plan.kind !== "adopt") {
     return once(session, desired, () => resetIfStillDue(saved, desired, session));
   }
-  // The result of an adoption must not stand in for a reset: a program may import a secret and rotate it in one run.
+  // An adoption is not kept as the run's result: a program may import a secret and rotate it in the same run.
   if (!plan.mayReset) return saveLearned(await adoptSecret(desired, session), session);
   return once(session, desired, async () =>
     actOn(await adoptSecret(desired, session), desired, session),
@@ -154,7 +154,7 @@ async function resetIfStillDue(
   return actOn({ ...learned, read, isNews: isNews(saved, learned.state) }, desired, session);
 }
 
-/** Whether the read before a reset has ended a doubt, or noticed a roll: that is saved, even if the reset fails. */
+/** Whether the read before a reset has settled a pending one, or noticed a roll: that is saved even after a failure. */
 function isNews({ memory: before }: State, { memory: after }: State): boolean {
   return before.pending !== after.pending || before.current.currentKey !== after.current.currentKey;
 }

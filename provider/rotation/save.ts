@@ -98,7 +98,7 @@ function contentOf(state: State, { kind, id }: Subject, values: Credentials, run
   return jsonText({ [kind.idInput]: id, rotatedAt: state.rotatedAt, ...values, ...urls });
 }
 
-/** Whether the age file has a credential, under whatever name: a roll makes the next key the current one. */
+/** Whether the age file has a credential, under any name: after a roll, it has the current key as the next one. */
 function isInFile({ file }: Memory, mark: string | undefined): boolean {
   return mark !== undefined && file !== undefined && file.has.includes(mark);
 }

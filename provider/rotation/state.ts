@@ -118,10 +118,10 @@ export interface KeyMemory {
   readonly address?: string | undefined;
 }
 
-/** Former credentials that are remembered of one secret. */
+/** Old credentials of one secret that are remembered. */
 const maxFormer = 12;
 
-/** The marks of former credentials with some more, the newest, each once, without those that are current. */
+/** The marks of old credentials with some more: the newest ones, each once, without those that are current. */
 export function withFormer({ former }: Memory, marks: readonly string[], current: Marks): string[] {
   const all = [...new Set([...former, ...marks].toReversed())].toReversed();
   return all.filter((mark) => !Object.values(current).includes(mark)).slice(-maxFormer);
@@ -273,7 +273,7 @@ export function withForm(state: State, form: Form | undefined): State {
   return { ...state, memory: { ...state.memory, form } };
 }
 
-/** A memory without its age file if the state has another one or none: such a file is no copy of a credential. */
+/** A memory without its age file if the state has a different one or none: that is not a copy of the credentials. */
 function withSavedFile(memory: Memory, text: unknown): Memory {
   const { salt, file, form } = memory;
   if (file === undefined || (typeof text === "string" && saltedMark(salt, text) === file.mark)) {

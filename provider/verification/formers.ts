@@ -42,8 +42,8 @@ function replacedInRun(
 }
 
 /**
- * Whether the former credential is proven to be refused. Nothing is claimed if another one was current since the last
- * verification, which then was not tried.
+ * Whether the old credential is proven to be refused. After two resets without a verification between them, nothing is
+ * claimed: the credential in between was never tried.
  *
  * @param before undefined before the first verification
  */

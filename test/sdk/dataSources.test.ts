@@ -120,12 +120,9 @@ describe("sdk: data sources", () => {
       assert.deepEqual(others, []);
       assert.match(
         error,
-        /^InputError: getFlowControlKeys: (serch is not an input \(did you mean search\?\)|search must be a string, not a list)/,
+        /^InputError: getFlowControlKeys: (serch is not an argument \(did you mean search\?\)|search must be a string, not a list)/,
       );
-      assert.match(
-        error,
-        /Correct this, then run again\. A reset that was already sent is saved.*REKEY_INPUT_INVALID\]$/,
-      );
+      assert.match(error, /Fix this, then run again\. A reset that was already sent is saved.*REKEY_INPUT_INVALID\]$/);
     }
     assert.equal(platform.requests.length, 0);
   });

@@ -68,7 +68,7 @@ describe("sdk: credentials that are not saved", () => {
           assert.deepEqual(others, []);
           const type = rotation.constructor.name;
           assert.ok(error.includes(`${type} "a": ${name} is not saved, because of saveCredentials: false`), error);
-          assert.match(error, /Use encryptedCredentials, read the platform .*\[REKEY_NOT_SAVED\]/);
+          assert.match(error, /Use encryptedCredentials, read it from the platform .*\[REKEY_NOT_SAVED\]/);
         }
       }
     });

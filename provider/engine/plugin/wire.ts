@@ -78,7 +78,7 @@ const checkCall: typeof ResourceProviderService.check = {
   },
 };
 const protoProblem = withCode(
-  "A map of the inputs has the name `__proto__`, which JavaScript does not keep. Nothing was sent for it. Choose another name, then run again.",
+  "A map of the inputs has the name `__proto__`, which JavaScript does not keep. No request was made for it. Choose another name, then run again.",
   "REKEY_INPUT_INVALID",
 );
 

@@ -338,7 +338,7 @@ describe("evidence: what is said of a read that proves nothing", () => {
     "a former credential": {
       of: secrets.reset,
       shows: all(1),
-      says: /still shows a former credential.* set a new ver/,
+      says: /still shows an old credential.* set a new ver/,
     },
     "hidden credentials": {
       of: secrets.reset,
@@ -348,7 +348,7 @@ describe("evidence: what is said of a read that proves nothing", () => {
   })) {
     it(title, async () => {
       const { said } = await (await of()).refresh({ shows });
-      assert.match(said, /^was read, but not compared: /);
+      assert.match(said, /^was read, but could not be compared: /);
       assert.match(said, says);
     });
   }
@@ -357,15 +357,15 @@ describe("evidence: what is said of a read that proves nothing", () => {
     const secret = await keys.rolled();
     secret.fake.queueAccount = there;
     const { said } = await secret.refresh({ shows: pair(20) });
-    assert.match(said, /it was read with other settings than before, and may be another pair/);
+    assert.match(said, /it was read with different settings than before, and may be a different pair/);
   });
 });
 
 describe("evidence: an adoption", () => {
   it("says that no credential is known, and why", async () => {
     for (const [does, said] of [
-      [{ shows: {} }, /^was adopted without credentials: the platform does not show them/],
-      [{}, /^was adopted without credentials: nothing was contacted, because rekey:databasePath is not set/],
+      [{ shows: {} }, /^was adopted without credentials, because the platform does not show them/],
+      [{}, /^was adopted without credentials, because this platform cannot be read without rekey:databasePath/],
       [{ shows: all(1) }, /^$/],
     ] as const) {
       assert.match((await new RotatedSecret().up(adopting, does)).said, said);

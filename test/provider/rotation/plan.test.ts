@@ -251,7 +251,7 @@ const gates: Readonly<Record<string, Section>> = {
       "refuses those of another address": { why: /belongs to https:\/\/a, but the settings are for https:\/\/b/ },
       "refuses those of another user or token": {
         account: { ...here, account: "b" },
-        why: /another rekey:queueUserId or rekey:queueToken/,
+        why: /a different rekey:queueUserId or rekey:queueToken/,
       },
       "refuses a schedule, too, even if schedules are off": {
         desired: { version: 1, rotateEvery: "12h" },

@@ -46,7 +46,7 @@ const passwords: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
       responds: { password: "p2" },
       saved: { password: "p2" },
       next: "read",
-      says: /does not know restToken: the platform still shows the former one/,
+      says: /does not know restToken, because the platform still shows the old one/,
     },
     "confirms, and the token is not known if it cannot be read": {
       responds: { password: "p2" },
@@ -89,7 +89,7 @@ const passwords: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
       ...hides,
       responds: { restToken: "r2" },
       saved: { restToken: "r2" },
-      says: /does not know password: the platform neither returned it nor shows it/,
+      says: /does not know password, because the platform neither returned it nor shows it/,
     },
     "confirms, and what it has is saved beside what a read shows": {
       shows: one,
@@ -102,7 +102,7 @@ const passwords: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
       shows: {},
       saved: {},
       next: "keep",
-      says: /does not know the new one/,
+      says: /does not know the new value/,
     },
     "confirms, and nothing is said if a platform that cannot be read has never shown any": {
       from: "nothing",
@@ -147,7 +147,7 @@ const passwords: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
       responds: unattributed(all(2)),
       ...unconfirmed,
       kept: all(2),
-      says: /could not be attributed.* otherFields\..* sends no other reset without a new version/s,
+      says: /may belong to another request.* otherFields .* does not reset again without a new version/s,
     },
   },
   "a lost response": {
@@ -155,14 +155,14 @@ const passwords: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
       ...both,
       responds: isLost,
       saved: all(2),
-      says: /^was reset\. The response to the last reset was lost \(it broke\), but/,
+      says: /^was reset\. The platform did not confirm it \(it broke\), but/,
     },
     "is settled by a read that hides the token": {
       shows: one,
       showsAfter: { password: "p2" },
       responds: isLost,
       saved: { password: "p2" },
-      says: /was lost \(it broke\), but.*\n.*does not know restToken: the platform does not show it/,
+      says: /did not confirm it \(it broke\), but.*\n.*does not know restToken, because the platform does not show it/,
     },
     "leaves it open if reads show the former one": {
       ...stillFormer,
@@ -189,7 +189,7 @@ const passwords: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
         throw new TypeError("p2");
       },
       saved: all(2),
-      says: /was lost \(its result was lost\), but/,
+      says: /did not confirm it \(its result was lost\), but/,
     },
     "of which Rekey itself is the cause is one": {
       responds: () => {
@@ -356,7 +356,7 @@ describe("reset: what follows from one that was not confirmed", () => {
     assert.match(said, /was changed outside of Rekey \(password, restToken\)/);
     assert.deepEqual(secret.saved, all(7));
     const later = await secret.refresh({ shows: all(8) });
-    assert.match(later.said, /a read shows new credentials/);
+    assert.match(later.said, /a read now shows new credentials/);
   });
 
   it("of a new resource settles with the next read after two were lost, as that of a saved one does", async () => {
@@ -383,7 +383,7 @@ describe("reset: what follows from one that was not confirmed", () => {
       messages.push((await secret.up({ version: 2 }, { responds: isLost })).message);
     }
     assert.match(messages[1] ?? "", /it resets again/);
-    assert.match(messages[2] ?? "", /sends no other reset without a new version/);
+    assert.match(messages[2] ?? "", /does not reset/);
     assert.doesNotMatch(messages[2] ?? "", /resets again/);
   });
 
@@ -404,7 +404,7 @@ describe("reset: what follows from one that was not confirmed", () => {
     const secret = made.copy();
     secret.hours = 5;
     const { said, code } = await secret.up({ version: 2 }, { shows: pair(1), showsAfter: pair(8), responds: isLost });
-    assert.match(said, /^was rolled by someone else\. The last roll was not confirmed \(it broke\)/);
+    assert.match(said, /^was rolled by someone else\. The platform did not confirm Rekey's last roll \(it broke\)/);
     assert.deepEqual([code, secret.saved], [undefined, pair(8)]);
     assert.equal((await secret.up({ version: 2 }, { shows: pair(8) })).sent, 0);
     assert.equal((await secret.up({ version: 3 }, { shows: pair(8) })).code, "REKEY_ROLLED_RECENTLY");
@@ -415,7 +415,7 @@ describe("reset: what follows from one that was not confirmed", () => {
     secret.hours = 48;
     const desired = { version: 1, rotatedSince: "2026-01-02" };
     const { said } = await secret.up(desired, { shows: pair(1), showsAfter: pair(2), responds: pair(2) });
-    assert.match(said, /still older than rotatedSince\..* after 2026-01-03T01:00:00.000Z: it rolls the second time/);
+    assert.match(said, /still older than rotatedSince.* after 2026-01-03T01:00:00.000Z to roll a second time/);
     secret.hours = 49;
     const second = await secret.up(
       { ...desired, minInterval: "PT30M" },
