@@ -56,7 +56,8 @@ function newKeys(): RotatedSecret {
   return secret;
 }
 
-const lostRoll = (shows: Credentials): Made => afterUp(keys.rolled(), { version: 3 }, { shows, responds: isLost }, 5);
+const lostRoll = (shows: Credentials, from = keys.rolled()): Made =>
+  afterUp(from, { version: 3 }, { shows, responds: isLost }, 5);
 const rolling = { shows: pair(1), showsAfter: pair(2), responds: pair(2) };
 
 /** Pairs of signing keys by what happened to them. Rolls were sent at hour 2 and at hour 5. */
@@ -66,6 +67,7 @@ const keys = {
   withoutAccount: () => afterUp(new RotatedSecret(signingKeys), adopting, { shows: pair(1) }),
   rolled: () => afterUp(afterUp(newKeys(), adopting, { shows: pair(1) }), { version: 2 }, rolling, 2),
   lost: (): Made => lostRoll(pair(2)),
+  lostOfHalf: (): Made => lostRoll({ currentKey: "k1" }, keys.withHalf()),
   lostWithHalf: (): Made => lostRoll({ currentKey: "k2" }),
   lostBlindly: (): Made => lostRoll({}),
 };
@@ -206,7 +208,16 @@ const keyReads: Table<typeof keys, KeyRead> = {
       ages: [undefined, undefined],
     },
   },
+  lostOfHalf: {
+    "another current key settles it, if no next one was known": {
+      shown: pair(2),
+      findings: "settled",
+      saved: pair(2),
+      ages: [undefined, 5],
+    },
+  },
   lost: {
+    "what it is to replace leaves it open": { shown: pair(2), findings: "" },
     "the next pair settles it": { shown: pair(3), findings: "settled", saved: pair(3), ages: [2, 5] },
     "half of another pair leaves it open": { shown: { currentKey: "k8" }, findings: "" },
     "another pair ends it: someone else has rolled": { shown: pair(8), ...overtaken },
@@ -371,7 +382,7 @@ describe("evidence: an adoption", () => {
   it("is as old as the database, if the platform says so, until the first reset", async () => {
     const ageOf = async (creationTime: unknown, from: Made = secrets.withPassword()): Promise<string | undefined> => {
       const secret = await from;
-      await secret.refresh({ shows: all(1), record: { creationTime } });
+      await secret.refresh({ shows: secret.saved, record: { creationTime } });
       return secret.memory.generatedAt;
     };
     const seconds = timeAt(-24).getTime() / 1000;

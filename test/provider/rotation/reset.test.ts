@@ -388,12 +388,13 @@ describe("reset: what follows from one that was not confirmed", () => {
   });
 
   it("the next key of a lost roll may be the current one before the roll that repeats it", async () => {
-    const made = await resetSecret({ version: 1 }, pair(1), { kind: signingKeys });
-    const secret = made.copy();
+    const secret = await resetSecret({ version: 1 }, pair(0), { kind: signingKeys });
+    secret.hours = 3;
+    await secret.up({ version: 2 }, { responds: pair(1) });
     secret.hours = 5;
-    await secret.up({ version: 2 }, { shows: {}, responds: isLost });
+    await secret.up({ version: 3 }, { shows: {}, responds: isLost });
     secret.hours = 10;
-    const { said } = await secret.up({ version: 2 }, { shows: { currentKey: "k2" }, showsAfter: {} });
+    const { said } = await secret.up({ version: 3 }, { shows: { currentKey: "k2" }, showsAfter: {} });
     assert.match(said, /does not know currentKey, nextKey/);
     assert.deepEqual(secret.saved, {});
   });
@@ -422,6 +423,19 @@ describe("reset: what follows from one that was not confirmed", () => {
     );
     assert.deepEqual([second.sent, second.said], [1, ""]);
     assert.equal((await secret.up(desired, { shows: pair(3) })).sent, 0);
+  });
+
+  it("a key is as old as the roll that made it the next one, if that is known", async () => {
+    for (const [responds, age] of [
+      [pair(2), "2026-01-01T00:00:00.000Z"],
+      [pair(8), undefined],
+    ] as const) {
+      const secret = await resetSecret({ version: 1 }, pair(1), { kind: signingKeys });
+      secret.hours = 5;
+      await secret.up({ version: 2 }, { responds });
+      const { generatedAt, keys: { nextGeneratedAt } = {} } = secret.memory;
+      assert.deepEqual([generatedAt, nextGeneratedAt], [age, "2026-01-01T05:00:00.000Z"]);
+    }
   });
 
   it("a roll that a read has noticed counts as that of a new version", async () => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { mock } from "node:test";
 import { Encrypter } from "age-encryption";
-import { signingKeys } from "../../../provider/domain/secretKind";
+import { databasePassword, signingKeys } from "../../../provider/domain/secretKind";
 import { type Credentials } from "../../../provider/records/fields";
 import { type Desired } from "../../../provider/rotation/desired";
 import { planRotation } from "../../../provider/rotation/planRotation";
@@ -131,6 +131,22 @@ describe("save", () => {
       assert.deepEqual(secret.saved, form === "plain" ? all(7) : {});
       if (form !== "encrypted") assert.equal(fileOf(secret), undefined);
       else assert.equal((await team.decrypt(fileOf(secret)))["password"], "p7");
+    }
+  });
+
+  it("a lost reset has no other form, but that of a new resource", async () => {
+    for (const [kind, credentials] of [
+      [databasePassword, all(1)],
+      [signingKeys, { currentKey: "k1", nextKey: "k2" }],
+    ] as const) {
+      const does = { shows: credentials, responds: isLost };
+      const secret = new RotatedSecret(kind);
+      await secret.up(hidden, does);
+      assert.deepEqual(secret.memory.form, hidden);
+      const saved = await resetSecret({ version: 1 }, credentials, { kind });
+      saved.hours = 5;
+      await saved.up({ version: 2, ...hidden }, does);
+      assert.deepEqual([saved.memory.form, saved.saved], [{}, credentials]);
     }
   });
 

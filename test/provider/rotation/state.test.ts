@@ -2,7 +2,14 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { StateError } from "../../../provider/domain/errors";
 import { marksOf, triggerMark } from "../../../provider/rotation/marks";
-import { emptyMemory, type Memory, readMemory, withFormer, writeMemory } from "../../../provider/rotation/state";
+import {
+  emptyMemory,
+  type Memory,
+  readMemory,
+  withFormer,
+  withRecord,
+  writeMemory,
+} from "../../../provider/rotation/state";
 import { resetSecret } from "../../support/rotatedSecret";
 
 describe("memory: its saved form", () => {
@@ -53,6 +60,18 @@ describe("memory: what is remembered of former credentials", () => {
       password: "mark-14",
     });
     assert.deepEqual(former, marks.slice(2, 14));
+  });
+});
+
+describe("state: the record", () => {
+  it("keeps the fields that a response leaves out, and the digits of its integers", () => {
+    const former = { record: { a: 1, b: 2 }, exactIntegers: { a: "1", b: "2" }, otherFields: "{}" };
+    const state = { rotationCount: 0, memory: emptyMemory(new Date()), ...former };
+    const read = { record: { a: 3 }, credentials: {}, exactIntegers: { c: "4" }, problems: [] };
+    const { record, exactIntegers, otherFields } = withRecord(state, read);
+    const expected = { record: { a: 3, b: 2 }, exactIntegers: { b: "2", c: "4" }, otherFields: "{}" };
+    assert.deepEqual({ record, exactIntegers, otherFields }, expected);
+    assert.equal(withRecord(state, { ...read, otherFields: "{1}" }).otherFields, "{1}");
   });
 });
 
