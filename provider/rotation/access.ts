@@ -72,7 +72,7 @@ export function accessOf(subject: Subject, state: State, run: Run): Access | und
     salt: memory.salt,
     ...placeOf(subject, state, run),
   };
-  // Those of an unconfirmed reset are the former ones, which may be invalid.
+  // After an unconfirmed reset, the saved credentials are the old ones, which may be invalid.
   if (memory.pending) return access;
   const current = knownCredential(kind, memory.current, memory);
   return {

@@ -88,7 +88,13 @@ export function plainResult(
   state: State,
   error: unknown,
 ): Result<RotationOutputs> {
-  const outputs = { ...state, [kind.idInput]: id, memory: writeMemory(state.memory) };
+  const { memory, ...values } = state;
+  const outputs = {
+    ...values,
+    ...progressOf(state),
+    [kind.idInput]: id,
+    memory: writeMemory(memory),
+  };
   return {
     outputs,
     failure: new InternalError({ secret: secretOf({ kind, id }), word: kind.word }, error),

@@ -15,7 +15,7 @@ export interface Session extends SourceOf {
   /** Of a kind that overlaps. */
   readonly source?: OverlapSource | undefined;
   /** What the resets of this run have replaced, as far as it was known. */
-  readonly replaced: Credentials[];
+  readonly replacedValues: Credentials[];
 }
 
 export function openSession(subject: Subject, run: Run): Session {
@@ -27,7 +27,7 @@ export function openSession(subject: Subject, run: Run): Session {
     ...of,
     evidence: evidenceOf(kind),
     source: kind.overlaps && new QueueSource(of),
-    replaced: listIn(run.shared.replaced, secret),
+    replacedValues: listIn(run.shared.replacedValues, secret),
   };
 }
 
