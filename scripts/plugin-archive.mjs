@@ -17,7 +17,7 @@ const { code, moduleIds } = await bundled();
 
 const needed = `The plugin of Rekey needs Node ${supported.map(([major, minor]) => `${major}.${minor}+`).join(" or ")}`;
 const advice =
-  "Nothing was sent. Install one of these versions where pulumi runs, for example in the image of the pipeline.";
+  "No request was made. Install one of these versions where pulumi runs, for example in the image of the pipeline.";
 const missing = `${needed}, and there is no node on PATH. ${advice}`;
 
 // The shell reads it first, then Node, for which the lines of the shell are comments. Node finds the other file through
@@ -88,7 +88,7 @@ async function bundled() {
 
 /** In a bundle there is one copy of the libraries that `@pulumi/pulumi` uses. */
 function bundleLibraries(source, id) {
-  if (!id.endsWith(join("provider", "engine", "plugin", "wire.js"))) return undefined;
+  if (!id.endsWith(join("provider", "engine", "pulumiInternals.js"))) return undefined;
   return source.replace(/const sdkRequire = .*/, "").replaceAll("sdkRequire(", "require(");
 }
 

@@ -92,7 +92,7 @@ const inputTypes = {
     type: "object",
     additionalProperties: reference("FleetMemberArgs", declared("FleetMemberArgs")),
     description:
-      "The databases, by names of your choice. Adding one resets (or adopts) only that one. Removing one sends nothing. Changing a name resets nothing.",
+      "The databases, by names of your choice. Adding one resets (or adopts) only that one. Removing one makes no request. Changing a name resets nothing.",
   }),
 };
 

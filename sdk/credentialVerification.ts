@@ -7,15 +7,16 @@ export interface CredentialVerificationArgs {
   /** The output `access` of the rotation, or of the fleet, to verify. */
   access: pulumi.Input<string>;
   /**
-   * Where, and as which user, to connect to databases. What it sets has precedence over the `connection` of the
-   * rotation or fleet. Changing it verifies nothing again.
+   * Where, and as which user, to connect to databases. What it sets overrides the `connection` of the rotation or
+   * fleet. Changing it does not trigger another verification.
    *
-   * @default as the rotation or fleet
+   * @default the connection of the rotation or fleet
    */
   connection?: pulumi.Input<ConnectionArgs> | undefined;
   /**
-   * Seconds for which the verification is repeated, for all databases together, because platforms apply a reset with a
-   * delay. Each database gets at least one attempt. Changing it verifies nothing again.
+   * How long the verification is repeated, in seconds, because platforms may apply a reset with a delay. It applies to
+   * all databases of a fleet together; each database gets at least one attempt. Changing it does not trigger another
+   * verification.
    *
    * @default 30
    */
@@ -31,11 +32,11 @@ export interface CredentialVerificationArgs {
 }
 
 /**
- * Verifies after each rotation that the new password or token is accepted, and that a wrong one and the one that the
- * last verification accepted are refused. It connects to databases by the Redis protocol and sends only `AUTH`, or
- * `PING` over HTTPS if a REST token is known and no password. It sends a GET to indexes (`/info`) and to the queue
+ * After each rotation, verifies that the new password or token is accepted, and that a wrong one and the one that the
+ * last verification accepted are refused. It connects to databases over the Redis protocol and sends only `AUTH`; if
+ * only a REST token is known, it sends `PING` over HTTPS. It sends a GET to indexes (`/info`) and to the queue
  * (`/v2/globalParallelism`). A failed verification fails the run; the next `up` verifies again and resets nothing.
- * Previews, refresh and destroy contact nothing.
+ * Previews, refresh and destroy make no requests.
  *
  * @example
  * ```ts
@@ -51,20 +52,23 @@ export interface CredentialVerificationArgs {
 export class CredentialVerification extends DynamicResource {
   /** The id, `verification`. */
   declare readonly subject: pulumi.Output<string>;
-  /** Whether the current password or token was verified, of a fleet each one; false if no credential is known. */
+  /**
+   * Whether the current password or token was verified; for a fleet, whether all of them were. False if no credential
+   * is known.
+   */
   declare readonly verified: pulumi.Output<boolean>;
   /** Time of the last verification (ISO 8601, UTC). */
   declare readonly verifiedAt: pulumi.Output<string | undefined>;
   /**
-   * `true` if the former password or token was refused, of a fleet each one; undefined if there is none, or one was not
-   * tried, as after a rotation that was not verified.
+   * `true` if the old password or token was refused; for a fleet, if all of them were. Undefined if there is no old
+   * one, or if one was not tried, for example after a rotation that was not verified.
    */
   declare readonly formerRefused: pulumi.Output<boolean | undefined>;
   /** Time at which this resource has retired the former token or password (ISO 8601, UTC). */
   declare readonly formerRetiredAt: pulumi.Output<string | undefined>;
   /**
-   * JSON text of the last results, and of the credentials that were accepted, which must be refused after the next
-   * reset. Those that the rotation does not save have only marks in it. Secret.
+   * JSON text of the last results and of the credentials that were accepted, which must be refused after the next
+   * reset. For credentials that the rotation does not save, it contains only salted hashes. Secret.
    */
   declare readonly memory: pulumi.Output<string>;
 
@@ -82,6 +86,6 @@ export class CredentialVerification extends DynamicResource {
 function requireOutput(name: string, access: unknown): void {
   if (!pulumi.Resource.isInstance(access)) return;
   const of = resourceTitle("CredentialVerification", name);
-  const text = `${of}: access is a resource, and must be its output: write \`rotation.access\` in place of \`rotation\`. Nothing was sent.`;
+  const text = `${of}: access is a resource, and must be its output: write \`rotation.access\` instead of \`rotation\`. No request was made.`;
   refuseProgram("REKEY_INPUT_INVALID", text);
 }

@@ -1,5 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
 import { callFunction } from "../provider/engine/functions";
+import { childrenOf, initializationOf, isMocked } from "../provider/engine/pulumiInternals";
 import { InputError, RekeyError } from "../provider/domain/errors";
 import { type PlatformClient } from "../provider/run/platformClient";
 import { type ListedDatabase } from "../provider/records/database";
@@ -13,7 +14,7 @@ export type InputsOf<Args> = { [K in keyof Args]: pulumi.Input<Args[K]> };
 /** Options of a data source's Output form. */
 export interface DataSourceOptions {
   /**
-   * Resources that must be done before the platform is read, for example a FlowControlReset. A component includes its
+   * Resources to wait for before the platform is read, for example a FlowControlReset. A component includes its
    * children.
    *
    * @default none
@@ -182,10 +183,7 @@ const platformOfRun = perRun((): PlatformClient => {
  */
 async function readNow<Result>(name: string, args: object): Promise<Result> {
   try {
-    const monitor: object | undefined = pulumi.runtime.getMonitor();
-    // Also that of another copy of @pulumi/pulumi.
-    const isMocked = monitor !== undefined && Object.hasOwn(monitor, "mocks");
-    if (isMocked) {
+    if (isMocked(pulumi.runtime.getMonitor())) {
       return (await pulumi.runtime.invoke(`rekey:index:${name}`, { ...args })) as Result;
     }
     return (await callFunction(name, platformOfRun(), args as Properties)) as Result;
@@ -228,15 +226,7 @@ function done(resource: pulumi.Resource): pulumi.Output<unknown> {
     const { resetCount } = resource as { readonly resetCount?: unknown };
     return pulumi.all([resource.urn, resource.id, resetCount]);
   }
-  const component = resource as Component;
   return pulumi
-    .all([component.urn, component.__data])
-    .apply(() => allDone([...(component.__childResources ?? [])]));
-}
-
-/** What Pulumi's types do not declare of a component. */
-interface Component extends pulumi.Resource {
-  /** Resolves when `initialize` is done, which may create children after the constructor returns. */
-  readonly __data?: Promise<unknown>;
-  readonly __childResources?: ReadonlySet<pulumi.Resource>;
+    .all([resource.urn, initializationOf(resource)])
+    .apply(() => allDone(childrenOf(resource)));
 }

@@ -2,6 +2,7 @@ import { setImmediate as endOfTurn } from "node:timers/promises";
 import * as pulumi from "@pulumi/pulumi";
 import { packageVersion } from "../provider/domain/ownPackage";
 import { howToInstall, installedFrom, manifestIn } from "../provider/engine/installedPackage";
+import { isKnown } from "../provider/engine/pulumiInternals";
 import { resourceOf } from "../provider/engine/resources";
 import { type ErrorCode, resetsAreSaved, withCode } from "../provider/domain/errors";
 import { isSet } from "../provider/records/fields";
@@ -138,8 +139,7 @@ async function providerText(
 
 /** The value of an output; undefined if it is not known. */
 async function valueOf<T>(output: pulumi.Output<T>): Promise<T | undefined> {
-  const { isKnown } = output as unknown as { readonly isKnown: Promise<boolean> };
-  return (await isKnown) ? new Promise((resolve) => void output.apply(resolve)) : undefined;
+  return (await isKnown(output)) ? new Promise((resolve) => void output.apply(resolve)) : undefined;
 }
 
 /** A resource of a program, in messages: `PasswordRotation "sessions"` */
@@ -163,7 +163,7 @@ export function refuseOptions(
   for (const option of names) {
     const value: unknown = options[option];
     if (value === undefined || (Array.isArray(value) && value.length === 0)) continue;
-    const text = `${of} does not support the option \`${option}\`: ${why}. Nothing was sent. Remove the option.`;
+    const text = `${of} does not support the option \`${option}\`: ${why}. No request was made. Remove the option.`;
     refuseProgram(code, text);
   }
 }
@@ -180,7 +180,7 @@ const requirePackageForHost = perRun((): void => {
   if (found === undefined) {
     throw runError(
       "REKEY_NOT_INSTALLED",
-      `Pulumi's provider host cannot find pulumi-rekey from ${directory}. Nothing was sent.\n` +
+      `Pulumi's provider host cannot find pulumi-rekey from ${directory}. No request was made.\n` +
         howToInstall(),
     );
   }
@@ -188,7 +188,7 @@ const requirePackageForHost = perRun((): void => {
   if (hosts === packageVersion()) return;
   throw runError(
     "REKEY_OTHER_VERSION",
-    `The program uses pulumi-rekey ${packageVersion()}, but Pulumi's provider host would use ${hosts}, in ${found}. Nothing was sent.\n` +
+    `The program uses pulumi-rekey ${packageVersion()}, but Pulumi's provider host would use ${hosts}, in ${found}. No request was made.\n` +
       `Install the same version. ${howToInstall()} If a bundler has packed pulumi-rekey into the program, bundle it again.`,
   );
 });

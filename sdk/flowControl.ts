@@ -5,7 +5,7 @@ import { type TriggerArgs } from "./rotation";
 
 /** The arguments of `FlowControlLimits`. */
 export interface FlowControlLimitsArgs {
-  /** The key. Changing it replaces the resource: the limits of the former key are unpinned. */
+  /** The key. Changing it replaces the resource: the limits of the old key are unpinned. */
   flowControlKey: pulumi.Input<string>;
   /**
    * Maximum number of messages that run at the same time: a whole number, at least 1. Changing it
@@ -43,8 +43,9 @@ export interface FlowControlLimitsArgs {
  * the key. Refresh shows what was changed elsewhere, and the next `up` puts it back. Destroy unpins the limits, and
  * leaves a paused key paused. Limits are not secret: previews and the state show them.
  *
- * The option `retainOnDelete` is false by default: the resource must be removed before the package. With `true`, a
- * removal sends nothing: set it before you move the resource to another provider, to the plugin or to another stack.
+ * The option `retainOnDelete` is false by default: the resource must be removed before the package. With `true`,
+ * removing the resource makes no request: set it before you move the resource to another provider, to the plugin or to
+ * another stack.
  *
  * @example
  * ```ts
@@ -63,7 +64,9 @@ export class FlowControlLimits extends DynamicResource {
   declare readonly period: pulumi.Output<number | undefined>;
   /** Whether delivery is paused. */
   declare readonly paused: pulumi.Output<boolean>;
-  /** What this resource declares, with the period in seconds: it unpins that when it no longer declares it. */
+  /**
+   * The limits that this resource declares, with the period in seconds. It unpins a limit that it no longer declares.
+   */
   declare readonly declared: pulumi.Output<Record<string, number | boolean>>;
 
   constructor(name: string, args: FlowControlLimitsArgs, options?: pulumi.CustomResourceOptions) {
@@ -73,11 +76,11 @@ export class FlowControlLimits extends DynamicResource {
 
 /** The arguments of `FlowControlReset`. */
 export interface FlowControlResetArgs extends TriggerArgs {
-  /** The key whose counters are reset. Changing it replaces the resource, and so resets the other key. */
+  /** The key whose counters are reset. Changing it replaces the resource, which resets the new key. */
   flowControlKey: pulumi.Input<string>;
   /**
-   * Whether creating the resource resets the counters. `false` keeps them until `version` or `triggers` change. It
-   * counts only when the resource is created.
+   * Whether creating the resource resets the counters. `false` keeps them until `version` or `triggers` change. It only
+   * matters when the resource is created.
    *
    * @default true
    */

@@ -12,20 +12,21 @@ export type OutputsOf<F extends Fields> = {
 export interface PasswordRotationArgs extends RotationArgs {
   /**
    * Id of the database, for Upstash a UUID: `96ad0856-03b1-4ee7-9666-e81abd0349e1`. Changing it replaces the resource,
-   * and so resets the other database.
+   * which resets the new database.
    */
   databaseId: pulumi.Input<string>;
   /**
-   * Where and as which user clients connect: `connectionUrl` and `restUrl` are made of it. Changing it resets nothing.
+   * Where, and as which user, clients connect. `connectionUrl` and `restUrl` are built from it. Changing it resets
+   * nothing.
    *
-   * @default the endpoint and the port of the database's record
+   * @default the endpoint and port in the database's record
    */
   connection?: pulumi.Input<ConnectionArgs> | undefined;
 }
 
 /**
- * Rotates the password of a hosted database: when it is created, when its trigger changes, and when `rotateEvery` is
- * due. Previews, refresh, destroy and import never reset anything.
+ * Rotates the password of a hosted database: when it is created, when its trigger changes, and when `rotateEvery` has
+ * elapsed. Previews, refresh, destroy and import never reset anything.
  *
  * Each field of the database's record is also an output: `endpoint`, `port`, `tls` and so on.
  *
@@ -43,8 +44,8 @@ export class PasswordRotation extends RotationWithRecord {
   /** Id of the database. */
   declare readonly databaseId: pulumi.Output<string>;
   /**
-   * The database's record as the platform returned it with the last reset, or with a later read at an adoption or a
-   * refresh, if `rekey:databasePath` is set. Undefined before the first of them.
+   * The database's record, as the platform returned it with the last reset or with a later read. Rekey reads it in an
+   * adoption or a refresh if `rekey:databasePath` is set. Undefined until the platform has returned it.
    */
   declare readonly record: pulumi.Output<DatabaseRecord | undefined>;
   /** The password, if the platform returned it with the last reset or a later read. Secret. */
@@ -56,11 +57,13 @@ export class PasswordRotation extends RotationWithRecord {
    */
   declare readonly readOnlyRestToken: pulumi.Output<string | undefined>;
   /**
-   * The URL with which clients of Redis connect: `rediss://user:password@host:port`, or `redis://` without TLS.
-   * Undefined if the password, the host or the port is not known. Secret.
+   * The URL with which Redis clients connect: `rediss://user:password@host:port`, or `redis://` without TLS. Undefined
+   * if the password, the host or the port is not known. Secret.
    */
   declare readonly connectionUrl: pulumi.Output<string | undefined>;
-  /** The URL of the REST interface: `https://` and the host. Undefined if `restToken` or the host is not known. Secret. */
+  /**
+   * The URL of the REST interface: `https://` and the host. Undefined if `restToken` or the host is not known. Secret.
+   */
   declare readonly restUrl: pulumi.Output<string | undefined>;
 
   constructor(name: string, args: PasswordRotationArgs, options?: pulumi.CustomResourceOptions) {

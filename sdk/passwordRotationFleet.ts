@@ -11,7 +11,7 @@ import { DynamicResource, resourceTitle, refuseOptions } from "./dynamicResource
 import { ending, runError } from "./program";
 import { type ConnectionArgs, guard, type RotationArgs, type TriggerArgs } from "./rotation";
 
-/** A database of a fleet, with its own trigger, in addition to that of the fleet. */
+/** A database of a fleet, with its own trigger in addition to the fleet's. */
 export interface FleetMemberArgs extends TriggerArgs {
   /** Id of the database, for Upstash a UUID: `96ad0856-03b1-4ee7-9666-e81abd0349e1`. */
   databaseId: pulumi.Input<string>;
@@ -26,20 +26,20 @@ export type FleetDatabases =
 export interface PasswordRotationFleetArgs extends RotationArgs {
   /**
    * The databases: a list of ids, which are UUIDs for Upstash, or a map from names to ids or
-   * `{ databaseId, version, triggers }`. Adding one resets (or adopts) only that one. Removing one sends nothing, and
+   * `{ databaseId, version, triggers }`. Adding one resets (or adopts) only that one. Removing one makes no request and
    * deletes its saved state. The order and the names do not matter. Ids and names are not secret.
    */
   databases: pulumi.Input<FleetDatabases>;
   /**
-   * Where and as which user clients connect to each database: `connectionUrls` are made of it. Changing it resets
+   * Where, and as which user, clients connect to each database. `connectionUrls` are built from it. Changing it resets
    * nothing.
    *
-   * @default the endpoint and the port of each database's record
+   * @default the endpoint and port in each database's record
    */
   connection?: pulumi.Input<ConnectionArgs> | undefined;
   /**
-   * Failures after which no further database of the fleet is reset in this run. The next `up` continues. Changing it
-   * sends nothing.
+   * Number of failures after which no further database of the fleet is reset in this run. The next `up` continues.
+   * Changing it makes no request.
    *
    * @default none: all are attempted
    */
@@ -71,11 +71,11 @@ export class PasswordRotationFleet extends DynamicResource {
    * @remarks In a list, the id is the name.
    */
   declare readonly states: pulumi.Output<Record<string, FleetDatabase>>;
-  /** The credentials of each database that are known, by its name. Secret. */
+  /** The known credentials of each database, by its name. Secret. */
   declare readonly credentials: pulumi.Output<Record<string, FleetCredentials>>;
   /**
-   * The URL with which clients of Redis connect to each database, by its name. Databases without a known password,
-   * host or port are left out. Secret.
+   * The URL with which Redis clients connect to each database, by its name. Databases without a known password, host or
+   * port are left out. Secret.
    */
   declare readonly connectionUrls: pulumi.Output<Record<string, string>>;
   /** An age file with the credentials of each database, by its name, if `encryptFor` is set. Not a secret. */
@@ -89,9 +89,12 @@ export class PasswordRotationFleet extends DynamicResource {
    * most one hour before it (5 % of `rotateEvery`, if that is less), resets its password.
    */
   declare readonly nextRotationAt: pulumi.Output<string | undefined>;
-  /** JSON text of what a `CredentialVerification` needs: each credential, or its mark, and where it is used. Secret. */
+  /**
+   * JSON text of what a `CredentialVerification` needs: each credential, or its salted hash, and where it is used.
+   * Secret.
+   */
   declare readonly access: pulumi.Output<string>;
-  /** JSON text of all that Rekey remembers of the passwords: marks, and never the value of a credential. Secret. */
+  /** JSON text of what Rekey remembers about the passwords: salted hashes, never the value of a credential. Secret. */
   declare readonly memory: pulumi.Output<string>;
 
   constructor(

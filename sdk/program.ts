@@ -1,5 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
 import { type ErrorCode, RekeyError } from "../provider/domain/errors";
+import { isConfigSecret, markAsRunError } from "../provider/engine/pulumiInternals";
 import { Settings } from "../provider/settings/settings";
 import {
   isCredential,
@@ -37,13 +38,10 @@ export function settingsOfProgram(): Settings {
  */
 export const warnOfSettings = perRun((): void => {
   const settings = settingsOfProgram();
-  const { isConfigSecret } = pulumi.runtime as unknown as {
-    isConfigSecret: (key: string) => boolean;
-  };
   const plain = settingNames.filter((name) => {
     const found = settings.find(name);
     const isStored = found?.source === "configuration" && isCredential(name, found.value);
-    return isStored && !isConfigSecret(settingKey(name));
+    return isStored && !isConfigSecret(pulumi.runtime, settingKey(name));
   });
   const unknown = unknownSettings(Object.keys(pulumi.runtime.allConfig()), process.env);
   const inPlainText = plain.map((name) => plainText(name).join(" "));
@@ -66,7 +64,7 @@ export function ending<E extends Error>(error: E): E {
   if (!process.listeners("rejectionHandled").includes(expected)) {
     process.on("rejectionHandled", expected);
   }
-  return Object.defineProperty(error, "__pulumiRunError", { value: true });
+  return markAsRunError(error);
 }
 
 const expected = (): void => undefined;

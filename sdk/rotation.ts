@@ -9,8 +9,7 @@ import { runError } from "./program";
 /** What causes a reset when it changes. */
 export interface TriggerArgs {
   /**
-   * A change of it, for example from `1` to `2`, causes a reset; of a fleet, that of all passwords. `1` and `"1"` are
-   * the same.
+   * Changing it, for example from `1` to `2`, causes a reset; for a fleet, of all passwords. `1` and `"1"` are equal.
    *
    * @default none
    */
@@ -23,7 +22,7 @@ export interface TriggerArgs {
   triggers?: pulumi.Input<Record<string, pulumi.Input<string | number | boolean>>> | undefined;
 }
 
-/** Where and as which user clients connect to a database. Changing any of them resets nothing. */
+/** Where, and as which user, clients connect to a database. Changing any of them resets nothing. */
 export interface ConnectionArgs {
   /**
    * Host name or IP address, in which `{endpoint}` and `{id}` are replaced by the endpoint and the id of the database.
@@ -34,13 +33,13 @@ export interface ConnectionArgs {
   /**
    * Port.
    *
-   * @default that of the database's record
+   * @default the port in the database's record
    */
   port?: pulumi.Input<number> | undefined;
   /**
    * Whether to use TLS. It can be switched off for loopback hosts only: a password never travels in plain text.
    *
-   * @default true; for loopback hosts that of the database's record
+   * @default true; for loopback hosts, the value in the database's record
    */
   tls?: pulumi.Input<boolean> | undefined;
   /**
@@ -51,48 +50,48 @@ export interface ConnectionArgs {
   username?: pulumi.Input<string> | undefined;
 }
 
-/** The arguments of every rotation. Those of a fleet apply to each of its databases. */
+/** The arguments of every rotation. In a fleet, they apply to each of its databases. */
 export interface RotationArgs extends TriggerArgs {
   /**
-   * The first `up` after this time resets the secret: an ISO 8601 duration (`P30D`, `PT12H`), or `30d`, `12h`. It
-   * counts from the last confirmed reset, or from the adoption of an adopted secret. Changing it only moves the time of
-   * the next reset.
+   * The interval after which `up` resets the secret: an ISO 8601 duration (`P30D`, `PT12H`), or `30d`, `12h`. It starts
+   * at the last confirmed reset or at the adoption. Changing it only moves the time of the next reset.
    *
    * @default none: only a changed trigger resets
    */
   rotateEvery?: pulumi.Input<string> | undefined;
   /**
-   * Resets the secret if it is older: an ISO 8601 date (`2026-04-19`, midnight in UTC), or a date and time with a zone
-   * (`2026-04-19T18:30:00Z`). A secret is as old as its last confirmed reset. One that was adopted is as old as its
-   * database or index, and one of unknown age is reset. One date never causes a second confirmed reset. A date more
-   * than five minutes in the future is refused. Removing it or an earlier date resets nothing. Of signing keys, both
-   * must be newer, which takes two rolls, `minInterval` apart: a warning names the time of the second one.
+   * Resets the secret if it is older than this: an ISO 8601 date (`2026-04-19`, midnight UTC), or a date and time with
+   * a zone (`2026-04-19T18:30:00Z`). A secret's age is the time since its last confirmed reset or, if it was adopted,
+   * since its database or index was created. A secret of unknown age is reset. Each date causes at most one confirmed
+   * reset. A date more than five minutes in the future is refused. Removing it or setting an earlier date resets
+   * nothing. Both signing keys must be newer, which takes two rolls, `minInterval` apart: a warning names the time of
+   * the second one.
    *
    * @default none
    */
   rotatedSince?: pulumi.Input<string> | undefined;
   /**
-   * Whether creating the resource, or adding a database to a fleet, resets the secret. `false` adopts it, unchanged
-   * unless it is older than `rotatedSince`: the record and the credentials are read if the platform shows them (for a
-   * database, `rekey:databasePath` must be set), and are undefined until the first reset otherwise. Changing it resets
-   * nothing.
+   * Whether creating the resource, or adding a database to a fleet, resets the secret. `false` adopts it without a
+   * reset, unless it is older than `rotatedSince`: the record and the credentials are read if the platform shows them
+   * (for a database, `rekey:databasePath` must be set); otherwise, they are undefined until the first reset. Changing
+   * it resets nothing.
    *
    * @default true
    */
   initialRotation?: pulumi.Input<boolean> | undefined;
   /**
-   * Whether the credentials are saved in the state, as secrets. With `false` only marks of them are, and the outputs
-   * with credentials are undefined: a program that uses one stops (`REKEY_NOT_SAVED`). It needs `encryptFor`, or a
-   * platform that shows them, and nothing is reset otherwise. A change takes effect with the next reset: set a new
-   * `version` to remove what is saved now. Older states and backups still have it.
+   * Whether the credentials are saved in the state, as secrets. With `false`, only salted hashes of them are, and the
+   * outputs with credentials are undefined: a program that uses one stops (`REKEY_NOT_SAVED`). This needs `encryptFor`,
+   * or a platform that shows the credentials; otherwise, nothing is reset. A change takes effect with the next reset:
+   * to remove what is saved now, set a new `version`. Older states and backups still contain it.
    *
    * @default true
    */
   saveCredentials?: pulumi.Input<boolean> | undefined;
   /**
-   * Recipients of [age](https://age-encryption.org) (`age1…`), for whom `encryptedCredentials` is encrypted. One that
-   * cannot be used is refused before anything is sent. If the encryption fails later, new credentials are saved as
-   * secrets (`REKEY_NOT_ENCRYPTED`). A change takes effect with the next reset.
+   * Recipients of [age](https://age-encryption.org) (`age1…`), for whom `encryptedCredentials` is encrypted. An invalid
+   * recipient is refused before anything is sent. If the encryption fails later, new credentials are saved as secrets
+   * (`REKEY_NOT_ENCRYPTED`). A change takes effect with the next reset.
    *
    * @default none
    * @example
@@ -124,8 +123,8 @@ export interface OverlapArgs {
 }
 
 /**
- * What all rotations have in common. A program cannot use credentials that are not saved, and none after a reset that
- * was not confirmed.
+ * What all rotations have in common. A program cannot use credentials that are not saved, or any credentials after a
+ * reset that was not confirmed.
  */
 export abstract class Rotation extends DynamicResource {
   /** `reset`, `adopted`, or `unknown` if the platform did not confirm the last reset. */
@@ -149,11 +148,11 @@ export abstract class Rotation extends DynamicResource {
    * `encryptFor`, and until the credentials are known.
    */
   declare readonly encryptedCredentials: pulumi.Output<string | undefined>;
-  /** The parts of the platform's response that could not be read, one per line. Empty if there was none. */
+  /** The parts of the platform's response that could not be read. Empty if there were none. */
   declare readonly problems: pulumi.Output<string[] | undefined>;
-  /** JSON text of the fields that Rekey does not know. Secret. */
+  /** JSON text of the response's fields that Rekey does not know. Secret. */
   declare readonly otherFields: pulumi.Output<string | undefined>;
-  /** JSON text of all that Rekey remembers of the secret: marks, and never the value of a credential. Secret. */
+  /** JSON text of what Rekey remembers about the secret: salted hashes, never the value of a credential. Secret. */
   declare readonly memory: pulumi.Output<string>;
 
   protected constructor(
@@ -165,12 +164,12 @@ export abstract class Rotation extends DynamicResource {
     super(type, name, args, options);
     const of = resourceTitle(type, name);
     // An unconfirmed reset fails, but with `--continue-on-error` or `--target` the engine still gives the program what
-    // it has saved: the former credentials, which nothing may use.
+    // it has saved: the old credentials, which nothing may use.
     const current = this.outcome.apply((outcome) => {
       if (outcome !== "unknown") return;
       throw runError(
         "REKEY_UNCONFIRMED",
-        `${of}: the last reset was not confirmed. The secret may have been changed, and the credentials in this stack are the former ones. ${outputsAreFormer} Run \`up\` again: it settles the reset, or says what to do.`,
+        `${of}: the last reset was not confirmed. The secret may have been changed, and the credentials in this stack are the old ones. ${outputsAreFormer} Run \`up\` again: it settles the reset or says what to do.`,
       );
     });
     const names = secretOutputsOf(resourceOf(type)).filter(
@@ -184,7 +183,10 @@ export abstract class Rotation extends DynamicResource {
 export abstract class RotationWithRecord extends Rotation {
   /** Exact digits of the record's integers beyond 2^53, by field. */
   declare readonly exactIntegers: pulumi.Output<Record<string, string> | undefined>;
-  /** JSON text of what a `CredentialVerification` needs: the credential, or its mark, and where it is used. Secret. */
+  /**
+   * JSON text of what a `CredentialVerification` needs: the credential, or its salted hash, and where it is used.
+   * Secret.
+   */
   declare readonly access: pulumi.Output<string>;
 }
 
@@ -198,7 +200,8 @@ interface GuardedOutputs {
 
 /**
  * Makes outputs with credentials stop a program that uses one which is not saved: a consumer must not get an empty one.
- * In a preview, none can be used, even if it is in the state because it could not be encrypted.
+ * Their type is not enough: `interpolate` accepts undefined, and would make `redis://:undefined@…`. In a preview, none
+ * can be used, even if it is in the state because it could not be encrypted.
  *
  * @param of the resource, for errors
  */
@@ -212,7 +215,7 @@ export function guard(
     const refuse = (): never => {
       throw runError(
         "REKEY_NOT_SAVED",
-        `${of}: ${name} is not saved, because of saveCredentials: false, so the program cannot use it. Use encryptedCredentials, read the platform when it is needed, or remove saveCredentials.`,
+        `${of}: ${name} is not saved, because of saveCredentials: false, so the program cannot use it. Use encryptedCredentials, read it from the platform when needed, or remove saveCredentials.`,
       );
     };
     const saved = pulumi.all([outputs[name], current]).apply(([value]) => value);
@@ -223,7 +226,8 @@ export function guard(
         // Those of a fleet are a map, which may be empty.
         return saved.apply((value) => (Object.keys(value ?? {}).length === 0 ? refuse() : value));
       });
-    // Only a program that uses it stops, and not one that exports the whole resource.
+    // A getter, so that only a program that uses the output stops. It is not enumerable, so that one that exports the
+    // whole resource does not.
     Object.defineProperty(resource, name, { get, enumerable: saveCredentials !== false });
   }
 }

@@ -4,9 +4,9 @@ import { Rotation, type RotationArgs } from "./rotation";
 /** The arguments of `SigningKeyRotation`. */
 export interface SigningKeyRotationArgs extends RotationArgs {
   /**
-   * The shortest time between two rolls: an ISO 8601 duration (`PT2H`), or `2h`; `0s` allows a second roll at once. It
-   * counts from the last roll, also from one that was not confirmed, or from the read that noticed one by someone else.
-   * Until it has passed, a changed trigger is refused, and `rotateEvery` waits with a warning. Receivers must know the
+   * The shortest time between two rolls: an ISO 8601 duration (`PT2H`), or `2h`; `0s` allows a second roll right away.
+   * It starts at the last roll, even an unconfirmed one, or at the read that noticed a roll by someone else. Until it
+   * has elapsed, a changed trigger is refused, and `rotateEvery` is postponed, with a warning. Receivers must have the
    * keys of one roll before the next.
    *
    * @default 1h
@@ -16,10 +16,10 @@ export interface SigningKeyRotationArgs extends RotationArgs {
 
 /**
  * Rolls the keys that sign the messages of the queue: when it is created, when its trigger changes, and when
- * `rotateEvery` is due. A roll makes the next key the current one and generates a new next key, so receivers that know
- * both keys lose no message. A second roll before they know the new ones is an outage, which `minInterval` prevents. To
- * replace both keys, roll twice and update the receivers between the rolls. An account has one pair of keys for each
- * region; `rekey:queueUrl` decides which.
+ * `rotateEvery` has elapsed. A roll makes the next key the current one and generates a new next key, so receivers that
+ * know both keys lose no message. A second roll before they have the new keys causes an outage, which `minInterval`
+ * prevents. To replace both keys, roll twice and update the receivers between the rolls. An account has one pair of
+ * keys for each region; `rekey:queueUrl` decides which.
  *
  * @example
  * ```ts

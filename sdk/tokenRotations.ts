@@ -22,14 +22,14 @@ abstract class IndexTokenRotation extends TokenRotation {
 
 /** The arguments of `VectorTokenRotation`. */
 export interface VectorTokenRotationArgs extends RotationArgs {
-  /** Id of the vector index. Changing it replaces the resource, and so resets the other index. */
+  /** Id of the vector index. Changing it replaces the resource, which resets the new index. */
   indexId: pulumi.Input<string>;
 }
 
 /**
- * Rotates the tokens of a vector index: when it is created, when its trigger changes, and when `rotateEvery` is due.
- * Previews, refresh, destroy and import never reset anything. The platform's response to the reset has no tokens, so
- * they are read after it.
+ * Rotates the tokens of a vector index: when it is created, when its trigger changes, and when `rotateEvery` has
+ * elapsed. Previews, refresh, destroy and import never reset anything. The platform's response to the reset has no
+ * tokens, so they are read after it.
  *
  * @example
  * ```ts
@@ -49,12 +49,12 @@ export class VectorTokenRotation extends IndexTokenRotation {
 
 /** The arguments of `SearchTokenRotation`. */
 export interface SearchTokenRotationArgs extends RotationArgs {
-  /** Id of the search index. Changing it replaces the resource, and so resets the other index. */
+  /** Id of the search index. Changing it replaces the resource, which resets the new index. */
   indexId: pulumi.Input<string>;
 }
 
 /**
- * Rotates the tokens of a search index, as `VectorTokenRotation` does those of a vector index.
+ * Rotates the tokens of a search index, like `VectorTokenRotation`.
  *
  * @example
  * ```ts
@@ -75,17 +75,17 @@ export class SearchTokenRotation extends IndexTokenRotation {
 /** The arguments of `QueueTokenRotation`. */
 export interface QueueTokenRotationArgs extends RotationArgs, OverlapArgs {
   /**
-   * Id of the queue user, a UUID; an account has one for each region. Changing it replaces the resource, and so resets
-   * the tokens of the other user.
+   * Id of the queue user, a UUID; an account has one for each region. Changing it replaces the resource, which resets
+   * the tokens of the new user.
    */
   queueUserId: pulumi.Input<string>;
 }
 
 /**
- * Rotates the tokens of the message queue: when it is created, when its trigger changes, and when `rotateEvery` is due.
- * The tokens before the current ones stay valid until they are retired (`overlap`). Previews, refresh, destroy and
- * import never change anything. If Rekey rolls the signing keys with this token in the same program, make this resource
- * depend on the keys: a roll with a token that was replaced at once is rejected.
+ * Rotates the tokens of the message queue: when it is created, when its trigger changes, and when `rotateEvery` has
+ * elapsed. The tokens before the current ones stay valid until they are retired (`overlap`). Previews, refresh, destroy
+ * and import never change anything. If Rekey rolls the signing keys with this token in the same program, make this
+ * resource depend on the keys: a roll with a token that was replaced at once is rejected.
  *
  * @example
  * ```ts

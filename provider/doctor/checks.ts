@@ -68,7 +68,7 @@ export async function checkAll(
 /** The packages that the program needs, and where they are found. */
 export function checkInstallation({ program, runtime, usesPlugin }: Project): Check[] {
   const inPlugin =
-    "Whether the plugin is installed was not checked: `pulumi plugin ls` lists it, unless Pulumi.yaml names its folder.";
+    "The plugin was not checked: `pulumi plugin ls` lists it if it is installed, unless Pulumi.yaml names its folder.";
   return [
     ...(runtime === "nodejs" ? [checkSdk(program)] : []),
     usesPlugin ? unchecked(inPlugin) : checkPackage(program),
@@ -93,7 +93,7 @@ function checkSdk(program: string): Check {
   const { node } = process.versions;
   const [, oldestNode = "0"] = /^>=\s*([\d.]+)/.exec(engines?.node ?? "") ?? [];
   if (!isOlderVersion(node, oldestNode)) return ok(`${name} is ${version}.`);
-  const orOlder = `Install that Node, also in the pipeline; or, for Node 20, ${name} 3.248.0.`;
+  const orOlder = `Install that version of Node, in the pipeline too; or, for Node 20, install ${name} 3.248.0.`;
   return wrong(`${name} ${version} needs Node >=${oldestNode}, but this Node is ${node}.`, orOlder);
 }
 
@@ -221,10 +221,12 @@ async function checkReadOnly(client: PlatformClient): Promise<Check[]> {
     if (!(await client.isReadOnly())) return [];
   } catch (error) {
     if (!(error instanceof RequestError)) throw error;
-    return [unchecked(`Whether rekey:password can only read was not checked: ${error.happened}.`)];
+    return [
+      unchecked(`rekey:password may be read-only, which could not be checked: ${error.happened}.`),
+    ];
   }
   const seen =
-    "rekey:password seems to be a read-only API key: the platform shows an empty token of a queue user.";
+    "rekey:password seems to be a read-only API key: the platform shows an empty token for a queue user.";
   return [
     wrong(seen, "The platform refuses resets with it (403): use an API key that is not read-only."),
   ];

@@ -16,7 +16,7 @@ import { readStackState, readStateFile } from "./stackState";
 const help = `Usage: pulumi-rekey doctor [options]
 
 Checks the settings and the installation of the project in this folder, and its connection to the platform. Changes nothing.
-With --coverage, lists every secret of the account that can be rotated, and what stacks know of it, instead.
+With --coverage, lists every secret of the account that can be rotated, and what stacks know about it, instead.
 
   -s, --stack <name>  the stack (default: PULUMI_STACK, else the one that is selected, else dev). With --coverage, it may
                       be repeated, also with stacks of other projects (organization/project/stack); the first one has
@@ -101,7 +101,7 @@ function coverageProblem({ database, since }: Values): string | undefined {
   }
   const now = new Date();
   if (!isFuture(date.toISOString(), now)) return undefined;
-  return `--since must not be more than five minutes in the future: by the clock of this machine, it is ${now.toISOString()}`;
+  return `--since must not be more than five minutes in the future: by this machine's clock, it is ${now.toISOString()}`;
 }
 
 /** The stacks that are named. An empty variable counts as not set. */

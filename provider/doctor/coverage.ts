@@ -229,7 +229,7 @@ function ageOf(
 type Owner = "listed" | "other" | "unknown";
 
 const whyUnknown =
-  "its state does not show that the account is the listed one. Set rekey:queueUserId, or name its stack first.";
+  "its state does not show that it belongs to the listed account. Set rekey:queueUserId, or name its stack first.";
 
 function accountOf({ kind, settings: saved }: RotatedSecret, settings: Settings): Owner {
   if (kind.isOfServer) return "listed";

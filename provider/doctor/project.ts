@@ -66,7 +66,7 @@ function readYaml(path: string): Readonly<Record<string, unknown>> {
     return isObject(value) ? value : {};
   } catch (error) {
     if (!(error instanceof YAMLError)) throw error;
-    throw new Error(`${path} is not YAML (line ${error.linePos?.[0].line}): correct it`);
+    throw new Error(`${path} is not YAML (line ${error.linePos?.[0].line}): fix it`);
   }
 }
 
@@ -104,7 +104,7 @@ export function readStack(directory: string, name: string): Stack {
   const why = "error" in printed ? printed.error : "the pulumi CLI printed no JSON";
   const message = `The stack's configuration was not read: ${why}. Only the environment was read.`;
   if (why === noCli) return { name, stored, settings, unread: { state: "unchecked", message } };
-  const fix = `Log in, name the right stack, correct its file, or set PULUMI_CONFIG_PASSPHRASE until \`pulumi config --show-secrets --stack ${name}\` succeeds in ${directory}.`;
+  const fix = `Log in, name the right stack, fix its file, or set PULUMI_CONFIG_PASSPHRASE, until \`pulumi config --show-secrets --stack ${name}\` succeeds in ${directory}.`;
   return { name, stored, settings, unread: { state: "wrong", message, fix } };
 }
 

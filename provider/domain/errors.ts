@@ -74,11 +74,11 @@ export class RekeyError extends Error {
 
 /** What follows an error that is found when a reset may have been sent already. */
 export const resetsAreSaved =
-  "Correct this, then run again. A reset that was already sent is saved with its new password, and is not repeated.";
+  "Fix this, then run again. A reset that was already sent is saved with its new password and is not repeated.";
 
 /** After a failed `up`, the stack has new outputs only as far as the program returned them. */
 export const outputsAreFormer =
-  "Until an `up` succeeds, `pulumi stack output` may show former values that no longer work: do not use them.";
+  "Until an `up` succeeds, `pulumi stack output` may show old values that no longer work: do not use them.";
 
 /** An input that cannot be used. */
 export class InputError extends RekeyError {
@@ -90,7 +90,7 @@ export class InputError extends RekeyError {
     /** `of` is what has the input: `PasswordRotation "sessions"`. After a reset, the error does not deny it. */
     { of, afterReset = false }: { readonly of?: string; readonly afterReset?: boolean } = {},
   ) {
-    const advice = afterReset ? resetsAreSaved : "Nothing was sent. Correct it, then run again.";
+    const advice = afterReset ? resetsAreSaved : "No request was made. Fix it, then run again.";
     super(
       "REKEY_INPUT_INVALID",
       `${of === undefined ? "" : `${of}: `}${property} ${reason}. ${advice}`,
@@ -99,19 +99,19 @@ export class InputError extends RekeyError {
   }
 }
 
-/** A saved state that is damaged. Nothing was sent. */
+/** A saved state that is damaged. No request was made. */
 export class StateError extends RekeyError {
   constructor({
     output,
     reason,
     advice,
   }: Readonly<Record<"output" | "reason" | "advice", string>>) {
-    const text = `The saved output ${output} ${reason}: the state is damaged. Nothing was sent. ${advice}`;
+    const text = `The saved output ${output} ${reason}: the state is damaged. No request was made. ${advice}`;
     super("REKEY_STATE_UNREADABLE", text, "not sent");
   }
 }
 
-/** A setting that is missing or cannot be used. Nothing was sent. */
+/** A setting that is missing or cannot be used. No request was made. */
 export class SettingsError extends RekeyError {
   /** The setting and what is wrong with it. */
   readonly problem: string;
@@ -119,13 +119,13 @@ export class SettingsError extends RekeyError {
   readonly advice: string;
 
   constructor(code: ErrorCode, { problem, advice }: Pick<SettingsError, "problem" | "advice">) {
-    super(code, `${problem}. Nothing was sent, and nothing was changed. ${advice}`, "not sent");
+    super(code, `${problem}. No request was made, and nothing was changed. ${advice}`, "not sent");
     this.problem = problem;
     this.advice = advice;
   }
 }
 
-/** Rekey itself refuses to send a reset. Nothing was sent. */
+/** Rekey itself refuses to send a reset. No request was made. */
 export class RefusedError extends RekeyError {
   constructor(code: ErrorCode, { secret, why }: Readonly<Record<"secret" | "why", string>>) {
     super(code, `The ${secret} was not reset, and no reset was sent: ${why}.`, "not sent");
@@ -200,7 +200,7 @@ export class RequestError extends RekeyError {
 export class NotShownError extends RekeyError {
   /** @param why what is not shown, or why the key could not be read */
   constructor(flowControlKey: string, why: string) {
-    const text = `The platform confirmed the change of flow-control key ${JSON.stringify(flowControlKey)}, but ${why}. What was sent is saved. Check the key at the platform, then refresh and run again: only what still differs is sent.`;
+    const text = `The platform confirmed the change to flow-control key ${JSON.stringify(flowControlKey)}, but ${why}. What was sent is saved. Check the key at the platform, then refresh and run again: only the remaining differences are sent.`;
     super("REKEY_NOT_SHOWN", text, "maybe applied");
   }
 }
@@ -217,7 +217,7 @@ export class NotEncryptedError extends RekeyError {
 /** A bug around a reset. Only its kind and place are shown: the text of what was thrown may contain credentials. */
 export class InternalError extends RekeyError {
   constructor({ secret, word }: Readonly<Record<"secret" | "word", string>>, thrown: unknown) {
-    const text = `Could not reset the ${secret}: pulumi-rekey failed unexpectedly${whereThrown(thrown)}. The ${word} may have been changed. What the platform returned is saved, as far as it was understood. This is a bug: please report it, then run again.`;
+    const text = `Could not reset the ${secret}: pulumi-rekey failed unexpectedly${whereThrown(thrown)}. The ${word} may have been changed. What the platform returned is saved, as far as Rekey understood it. This is a bug: please report it, then run again.`;
     super("REKEY_INTERNAL", text, "maybe applied");
   }
 }

@@ -32,7 +32,7 @@ export class ResourceHandler {
   check(inputs: Properties, urn?: string): string[] {
     const problems = this.#problemsOf(inputs);
     const messages = problems.map(({ property, problem }) => {
-      const text = `${property} ${problem}. Nothing was sent for it. Correct the program, then run again.`;
+      const text = `${property} ${problem}. No request was made for it. Fix the program, then run again.`;
       return withCode(text, "REKEY_INPUT_INVALID");
     });
     const isOwner = urn !== undefined && problems.length === 0;
@@ -56,7 +56,7 @@ export class ResourceHandler {
       owners.set(subject, owner);
       if (owner === urn) return [];
       return withCode(
-        `${subject} already belongs to ${owner}: ${why} Nothing was sent for it.`,
+        `${subject} already belongs to ${owner}: ${why} No request was made for it.`,
         code,
       );
     });
@@ -119,7 +119,7 @@ export class ResourceHandler {
       return (await resource.import(id, run)) as Imported<Properties, Properties>;
     }
     const text =
-      "The resource cannot be imported or read: the platform has nothing to import. Nothing was sent. Remove the option `import` or `id`, then run again.";
+      "The resource cannot be imported or read: the platform has nothing to import. No request was made. Remove the option `import` or `id`, then run again.";
     throw new RekeyError("REKEY_IMPORT_UNSUPPORTED", text, "not sent");
   }
 

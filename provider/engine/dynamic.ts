@@ -8,7 +8,8 @@ import { type Run, startRun } from "../run/run";
 import { Settings } from "../settings/settings";
 import { settingKey } from "../settings/table";
 import { InitError, reporting, ResourceHandler, type Saved } from "./adapter";
-import { endWhenIdle, engineAddress, EngineWatch, ignoreUnreadOutput } from "./liveness";
+import { endWhenIdle, EngineWatch, ignoreUnreadOutput } from "./liveness";
+import { engineAddress } from "./pulumiInternals";
 import { type ResourceType, resources } from "./resources";
 
 type Provider = Required<dynamic.ResourceProvider<Properties, Properties>>;
@@ -24,7 +25,7 @@ export function createProviders(
   function started(): Run {
     if (run !== undefined) return run;
     // Settings of the environment alone may name another platform.
-    const text = `Pulumi's provider host did not pass on the stack's configuration. Nothing was sent. Install @pulumi/pulumi ${oldestPulumi} or later for the program, then run again.`;
+    const text = `Pulumi's provider host did not pass on the stack's configuration. No request was made. Install @pulumi/pulumi ${oldestPulumi} or later for the program, then run again.`;
     throw new RekeyError("REKEY_PULUMI_TOO_OLD", text, "not sent");
   }
 

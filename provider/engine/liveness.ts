@@ -2,6 +2,7 @@ import { type ClientHttp2Session, connect } from "node:http2";
 import { Server } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { RequestError, type RequestFacts } from "../domain/errors";
+import { activeHandles } from "./pulumiInternals";
 
 /** Milliseconds to wait for the engine's response: it runs on this machine. */
 const timeoutMs = 5_000;
@@ -123,9 +124,7 @@ function isGrpcServer(session: ClientHttp2Session): Promise<boolean> {
  * does the work of other providers in Pulumi's dynamic provider host.
  */
 export function endWhenIdle(): void {
-  // Node does not document it, but nothing else finds the server of Pulumi's host.
-  const { _getActiveHandles: getHandles } = process as { _getActiveHandles?: () => unknown[] };
-  for (const handle of getHandles?.() ?? []) if (handle instanceof Server) handle.unref();
+  for (const handle of activeHandles()) if (handle instanceof Server) handle.unref();
 }
 
 /**
@@ -140,10 +139,3 @@ export function ignoreUnreadOutput(): void {
 }
 
 const ignore = (): void => undefined;
-
-/** The engine's address, the last argument of the host process, after switches for logs; undefined outside a host. */
-export function engineAddress(): string | undefined {
-  return process.argv
-    .slice(-1)
-    .find((argument) => /^(\[[0-9a-fA-F:]+\]|[\w.-]+):\d+$/.test(argument));
-}

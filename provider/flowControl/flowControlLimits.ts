@@ -67,7 +67,7 @@ export const flowControlLimits: Resource<FlowControlLimitsInputs, FlowControlLim
   check: limitProblems,
   claims: ({ flowControlKey }) => {
     const subject = `flow-control key ${JSON.stringify(flowControlKey)}`;
-    const why = "each `up` would replace the limits of the other. Remove one of them.";
+    const why = "each `up` of one would replace the limits of the other. Remove one of them.";
     return isUnknown(flowControlKey) ? [] : [{ subject, code: "REKEY_DUPLICATE_KEY", why }];
   },
   plan,
@@ -84,7 +84,7 @@ function periodInput({ z, expected, attempt }: Schemas) {
   const requireUsable = (written: number | string): void => {
     const seconds = secondsOf(written);
     if (Number.isInteger(seconds) && seconds >= 1 && seconds <= longestPeriodSeconds) return;
-    throw new Error("must be whole seconds, at least 1 and at most a week");
+    throw new Error("must be a whole number of seconds, from 1 second to a week");
   };
   return z
     .union([z.number(), z.string()], expected("a duration, or a number of seconds"))
@@ -128,7 +128,7 @@ function plan(
     ...(isLeftPaused ? ["stays paused, because paused is no longer declared"] : []),
   ];
   const counters = operations.some(({ action }) => action === "pin")
-    ? " A pin resets the counters of the key."
+    ? " A pin resets the key's counters."
     : "";
   const text = `${keyTitle(flowControlKey)}: ${lines.join(", ")}.${counters}`;
   return {
@@ -155,7 +155,7 @@ async function apply(
     operationsFor(saved ? [shown, saved] : [shown], former, declared);
   const { shown, failure } = await send(flowControlKey, run, before, missingIn);
   const left = failure ? [] : operationsFor([shown], {}, declared);
-  const text = `${keyTitle(flowControlKey)} differs from the saved state. No preview has announced that, so the next \`up\` changes it: ${describe(left, shown)}. To keep it as it is, change the program.`;
+  const text = `${keyTitle(flowControlKey)} differs from the saved state. No preview has announced this, so only the next \`up\` changes it: ${describe(left, shown)}. To keep the key as it is, change the program.`;
   const notices = left.length > 0 ? [{ text, isWarning: true }] : [];
   // After a failure, what may have been sent is owned, and so is what is not unpinned yet.
   const owned = failure ? { ...former, ...declared } : declared;
@@ -189,7 +189,7 @@ async function send(
     });
     const missing = missingIn(shown);
     if (missing.length === 0) return { shown };
-    const why = `does not show it in time: ${describe(missing, shown)}`;
+    const why = `did not show it in time: ${describe(missing, shown)}`;
     return { shown, failure: new NotShownError(flowControlKey, why) };
   } catch (error) {
     if (
@@ -233,7 +233,7 @@ async function refresh(
     return { outputs: { flowControlKey, ...shown, declared }, notices: [] };
   } catch (error) {
     if (!(error instanceof RekeyError)) throw error;
-    const text = `${error.text}${savedKeyAdvice("queue", error)} The saved state stays.`;
+    const text = `${error.text}${savedKeyAdvice("queue", error)} The saved state is unchanged.`;
     return { outputs: saved, notices: [{ text, isWarning: true }] };
   }
 }
@@ -288,5 +288,5 @@ async function unpin(saved: FlowControlLimitsOutputs, run: Run): Promise<Notice[
 /** Another provider is another process, and another stack another run: neither of them knows what this one removes. */
 function unpinnedIn({ query }: KeyOperation): string {
   const names = Object.keys(query).join(" and ");
-  return `unpinned ${names}. If a resource with another provider, or of another stack, declares the limits of the key, run \`pulumi up --refresh\` there, which pins them again.`;
+  return `unpinned ${names}. If another stack, or a resource with another provider, declares the limits of this key, run \`pulumi up --refresh\` there to pin them again.`;
 }

@@ -55,7 +55,7 @@ export function keyProblems(flowControlKey: string, run: Run): InputProblem[] {
   ) {
     return [];
   }
-  const problem = `must contain ${accepted.of} only: the platform accepts no others`;
+  const problem = `must contain only ${accepted.of}: the platform accepts no others`;
   return [{ property: "flowControlKey", problem }];
 }
 

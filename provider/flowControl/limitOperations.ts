@@ -95,6 +95,6 @@ export function consequencesOf(done: readonly KeyOperation[]): RequestFacts["con
     done.length === 0 ? "" : `Already applied: ${done.map(({ action }) => action).join(", ")}. `;
   return {
     unchanged: applied === "" ? "The key was not changed." : `${applied}Nothing else was changed.`,
-    unknown: `${applied}The key may have been changed. The next \`up\` reads it first, and sends only what differs.`,
+    unknown: `${applied}The key may have been changed. The next \`up\` reads it first and sends only what differs.`,
   };
 }

@@ -71,8 +71,8 @@ export function whyNotSent(
   }
   // An alert of the server is about the client's certificate.
   if (/CERT|UNABLE_TO|HOSTNAME_MISMATCH/.test(code) && !/^ERR_SSL_.*ALERT/.test(code)) {
-    const happened = `the server's certificate is not accepted (${code})`;
-    const advice = `Check that the certificate is for the host in ${address}, that its dates and the clock of this machine are right, and that rekey:caFile has the certificate of its authority if that is not a public one.`;
+    const happened = `the server's certificate was not accepted (${code})`;
+    const advice = `Check that the certificate is for the host in ${address} and has not expired, that this machine's clock is right, and that rekey:caFile contains the certificate of the authority if that is not a public one.`;
     return { happened, advice };
   }
   if (/ERR_TLS|ERR_SSL|EPROTO$/.test(code)) {
@@ -118,9 +118,7 @@ function adviceOn(
   if (delivery !== "rejected") {
     // Until a reset is confirmed, clients may be refused.
     const isReset = service === "management" && facts.method === "POST";
-    return isReset
-      ? "Run `up` again at once."
-      : "Check the status of the platform, then run again.";
+    return isReset ? "Run `up` again right away." : "Check the platform's status, then run again.";
   }
   const aboutKey = adviceOnKey(service, facts, status);
   if (status === 401 || status === 403) return `Check ${credentials}.${aboutKey}`;
@@ -132,14 +130,14 @@ function adviceOn(
     return `${wait}, then run again; rekey:requestsPerSecond limits the rate.`;
   }
   if (status >= 400) return "Fix what the platform reports, then run again.";
-  return `Redirects are not followed: set ${address} to the address that the platform itself uses.`;
+  return `Redirects are not followed: set ${address} to the address that the platform redirects to.`;
 }
 
 /** What may be wrong with the API key that Upstash refuses. */
 function adviceOnKey(service: ServiceName, { method }: RequestFacts, status: number): string {
   if (service !== "management") return "";
   const isWriteRefused = method === "POST" && status === 403;
-  return ` The API key may be ${isWriteRefused ? "read-only, or " : ""}of another team.`;
+  return ` The API key may ${isWriteRefused ? "be read-only, or " : ""}belong to another team.`;
 }
 
 /** What to do if what responds does not know what was requested. */

@@ -21,7 +21,7 @@ export function checkTable(
   const wrong = Object.entries(inputs).flatMap(([property, value]) => {
     if (!isSet(value) || isUnknown(value)) return [];
     if (!Object.hasOwn(schemas, property)) {
-      return [{ property, problem: notAnInput(property, schemas) }];
+      return [{ property, problem: notAnArgument(property, schemas) }];
     }
     const issue = schemas[property]?.safeParse(value).error?.issues[0];
     return issue ? [{ property, problem: issue.message }] : [];
@@ -29,9 +29,10 @@ export function checkTable(
   return [...missing.map((property) => ({ property, problem: "is required" })), ...wrong];
 }
 
-function notAnInput(property: string, schemas: InputTable["schemas"]): string {
-  const question = didYouMean(property, Object.keys(schemas));
-  return `is not an input${question && ` (${question})`}`;
+function notAnArgument(property: string, schemas: InputTable["schemas"]): string {
+  const known = Object.keys(schemas);
+  const hint = didYouMean(property, known) || `known: ${known.join(", ") || "none"}`;
+  return `is not an argument (${hint})`;
 }
 
 /** The message for a value of another kind than the expected one. */

@@ -16,13 +16,8 @@ import { type Run } from "../run/run";
 import { type FoundSetting } from "../settings/table";
 import { knownCredential } from "./evidence";
 import { validUntil } from "./overlap/overlap";
-import {
-  type AdminInput,
-  type Connection,
-  type KnownCredential,
-  type Overlap,
-  type State,
-} from "./state";
+import { type Connection, type KnownCredential, type Overlap, type State } from "./state";
+import { type AdminInput } from "./userMemory";
 
 /**
  * How one secret is verified: the output `access` of its rotation, as JSON text, and the input of a verification.
@@ -84,7 +79,7 @@ export function accessOf(subject: Subject, state: State, run: Run): Access | und
     ...placeOf(subject, state, run),
     admin: state.admin?.given,
   };
-  // Those of an unconfirmed reset are the former ones, which may be invalid.
+  // After an unconfirmed reset, the saved credentials are the old ones, which may be invalid.
   if (memory.pending) return access;
   const ofUser = kind.isOfServer && { username: id };
   const current = knownCredential(kind, memory.current, ofUser ? { connection: ofUser } : memory);

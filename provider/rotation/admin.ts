@@ -10,14 +10,8 @@ import { type FoundSetting } from "../settings/table";
 import { type Access, endpointOf, plainTextProblem } from "./access";
 import { type Desired } from "./desired";
 import { saltedMark } from "./marks";
-import {
-  type AdminInput,
-  type AdminValues,
-  type Memory,
-  parsed,
-  type Server,
-  type State,
-} from "./state";
+import { type Memory, parsed, type State } from "./state";
+import { type AdminInput, type AdminValues, type Server } from "./userMemory";
 
 /** The input `admin`. It is a secret, so what is said of it shows none of its values. */
 export function adminInput({ z, refuseIf, checkTable, expected, flag }: Schemas) {

@@ -42,7 +42,7 @@ export function saidOf(announced: Announced, run: Run): Said[] {
   if (state) return [said, concerns(state.memory, plan, desired, context)].flat();
   const isRenamed = plan.kind === "reset" && run.shared.refreshed.has(secretOf(canonical(subject)));
   const renamed: Said = {
-    text: "is in the state already. Renamed? Then use the option `aliases`.",
+    text: "is already in the state. If you renamed the resource, use the option `aliases`.",
     isWarning: true,
   };
   return isRenamed ? [said, renamed].flat() : [said].flat();
@@ -89,14 +89,14 @@ function postponed({ subject, ...announced }: Announced, waits: WaitingReset): S
 /** A replacement looks like a new resource: someone who wants a reset by `--replace` is told that there is none. */
 function adoption(did: string, mayReset: boolean): Said {
   return mayReset
-    ? { text: `may be ${did}: \`up\` first reads its age, and compares it with rotatedSince.` }
-    : { text: `is adopted, and not ${did}: that takes a new version.` };
+    ? { text: `may be ${did}: \`up\` first reads its age and compares it with rotatedSince.` }
+    : { text: `is adopted, not ${did}. To have it ${did}, set a new version.` };
 }
 
 function refusal(did: string, { why }: Refusal, isTentative: boolean): Said {
   if (!isTentative) return { text: `is not ${did}: ${why}.` };
   return {
-    text: `is read first, and may then be ${did}. If that changes nothing, it is not ${did}: ${why}.`,
+    text: `is read first, and may then be ${did}. If the read changes nothing, it is not ${did}: ${why}.`,
   };
 }
 
@@ -106,10 +106,10 @@ function areNotKnown(names: readonly string[]): string {
 
 function resetAnnouncement(announced: Announced, due: Reset, isTentative: boolean): Said {
   const { subject } = announced;
-  // Each secret whose id is not known yet is another one.
+  // Ids that are not known yet count as different ones: ten new databases are ten resets in a preview.
   const secret = isUnknown(subject.id) ? Symbol() : secretOf(subject);
   const first = isTentative
-    ? " It is read first: if that shows that the last one was applied, what was read is saved instead."
+    ? " It is read first: if the read shows that the last one was applied, its result is saved instead."
     : "";
   const { state, desired } = announced;
   const note = overlapNote(subject.kind, state?.memory, desired, due);
@@ -124,7 +124,7 @@ function doingOf(kind: SecretKind, desired: Desired): string {
 
 function reasonOf({ reason, isAgain, lastAt }: Reset, announced: Announced): string {
   if (isAgain) {
-    return `the last reset (${lastAt}) was not confirmed, so the credentials are not known.`;
+    return `the last reset (${lastAt}) was not confirmed, so the current credentials are not known.`;
   }
   switch (reason) {
     case "created":
@@ -132,11 +132,11 @@ function reasonOf({ reason, isAgain, lastAt }: Reset, announced: Announced): str
     case "trigger":
       return "version or triggers have changed.";
     case "schedule":
-      return `it is due by rotateEvery, and was last reset or adopted at ${lastAt}.`;
+      return `rotateEvery has elapsed: it was last reset or adopted at ${lastAt}.`;
     case "rotatedSince":
       return lastAt
-        ? `it is older than rotatedSince (from ${lastAt}).`
-        : "rotatedSince is set, and when it was generated is not known.";
+        ? `it is older than rotatedSince: it was generated at ${lastAt}.`
+        : "rotatedSince is set, and its age is not known.";
   }
 }
 
@@ -145,7 +145,7 @@ function reasonOfNew({ subject, desired, isAdded }: Announced): string {
   const keep = ` To keep it, set \`initialRotation: false\`${desired.rotatedSince ? ", and remove rotatedSince" : ""}.`;
   if (isAdded) return `it is new in the fleet.${keep}`;
   const unknownAge = minInterval
-    ? ` When they were last rolled is not known: a second roll within ${minInterval} is an outage, because receivers know the new keys of neither.`
+    ? ` It is not known when they were last rolled: a second roll within ${minInterval} causes an outage, because receivers do not have the keys of the first one yet.`
     : "";
   return `the resource is new.${unknownAge}${keep} If it was only renamed, use the option \`aliases\`.`;
 }
@@ -162,7 +162,7 @@ export function announce(said: Said, run: Run): Said[] {
   if (count <= limit) {
     return [{ ...said, text: `${said.text} So far ${count} of ${limit} in this run.` }];
   }
-  const refused = `${planned(count)}, and rekey:maxResetsPerRun allows ${limit}: those above it are refused.`;
+  const refused = `${planned(count)}, and rekey:maxResetsPerRun allows ${limit}: those above the limit are refused.`;
   return [{ ...said, text: `${said.text} ${refused}`, isWarning: true }];
 }
 
@@ -172,24 +172,24 @@ function planned(count: number): string {
 
 /** Resets of a fleet that are more than the run's limit leaves. */
 export function tooMany({ count, left }: Readonly<{ count: number; left: number }>): string {
-  return `${planned(count)}, and rekey:maxResetsPerRun leaves ${left}`;
+  return `${planned(count)}, but rekey:maxResetsPerRun allows only ${left} more`;
 }
 
 /** What may be wrong with the saved memory, or does not take effect yet. */
 function concerns(memory: Memory, plan: Plan, desired: Desired, context: Context): Said[] {
   const all: Said[] = [];
   if (memory.applied === undefined && (plan.kind === "read" || plan.kind === "rewrite")) {
-    all.push({ text: "was imported: its version and triggers are adopted, and nothing is reset." });
+    all.push({ text: "was imported. Its version and triggers are adopted, and nothing is reset." });
   }
   if (isElsewhere(memory, context) && plan.kind !== "refuse") {
     all.push({
-      text: `may be another one, and is not compared: ${whyElsewhere(memory, context)}.`,
+      text: `may belong to another account, and is not compared: ${whyElsewhere(memory, context)}.`,
       isWarning: true,
     });
   }
   if (plan.kind !== "reset" && isFormChanged(desired, memory)) {
     const text =
-      "is saved as before: saveCredentials and encryptFor take effect with the next reset. To remove what is saved now, set a new version.";
+      "is still saved as before: changes to saveCredentials and encryptFor take effect with the next reset. To remove what is saved now, set a new version.";
     all.push({ text });
   }
   return [
@@ -209,9 +209,9 @@ function futureTimes(memory: Memory, { rotateEvery }: Desired, { now }: Context)
     if (time === undefined || !isFuture(time, now)) return [];
     const effect =
       input === "rotateEvery"
-        ? "counts from then: a new version resets it now"
-        : "is not compared with it";
-    const text = `was last changed at ${time} by the saved state, which is later than the clock of this machine. Check the clocks. ${input} ${effect}.`;
+        ? "counts from that time; a new version resets it now"
+        : "ignores that time";
+    const text = `was last changed at ${time} according to the saved state, which is later than this machine's clock. Check the clocks. ${input} ${effect}.`;
     return [{ text, isWarning: true }];
   });
 }

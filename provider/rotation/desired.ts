@@ -2,7 +2,8 @@ import { isDeepStrictEqual } from "node:util";
 import { isSet } from "../records/fields";
 import { isUnknown } from "../pulumi/values";
 import { type Trigger } from "./marks";
-import { type AdminInput, type Connection, type Form, type Memory } from "./state";
+import { type Connection, type Form, type Memory } from "./state";
+import { type AdminInput } from "./userMemory";
 
 /** The inputs of a rotation, in addition to the id. In a preview, any may be unknown. */
 export interface Desired extends Trigger {

@@ -70,7 +70,7 @@ export function knownCredential(
   return name && { name, mark: marks[name] ?? "", username: connection?.username };
 }
 
-/** The marks by which a former record is recognized, whichever of its credentials is shown. */
+/** The marks by which an old record is recognized, whichever of its credentials it shows. */
 export function identityMarks({ identities }: SecretKind, marks: Marks): string[] {
   return identities.flatMap((name) => marks[name] ?? []);
 }
@@ -95,7 +95,10 @@ export function pendingReset(
   };
 }
 
-/** The time of a reset that is sent now. What is generated for a date is at least as young as the date. */
+/**
+ * The time of a reset that is sent now. It is never before `rotatedSince`: with a clock that is two minutes slow and a
+ * date of one minute ago, the new secret would look older than the date, and the next `up` would reset it again.
+ */
 export function sentFor({ rotatedSince }: Desired, now: Date): string {
   const date = rotatedSince ? readDate(rotatedSince) : now;
   return new Date(Math.max(date.getTime(), now.getTime())).toISOString();

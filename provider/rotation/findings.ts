@@ -27,32 +27,36 @@ export interface Rotated extends Omit<Learned, "isRolledOnce"> {
 /** What texts depend on. `names` and `why` may be empty. */
 type Details = Readonly<{ kind: SecretKind; names: string; why: string }>;
 
-const newVersion = "If it lasts, set a new version, which resets it once more.";
+const newVersion = "If that does not help, set a new version, which resets it once more.";
 
 /** What is said of each finding. */
 const texts = {
   /** A read settles a reset that was not confirmed. */
   settled: ({ kind, why }: Details) =>
-    `was ${resetOrRolled(kind)}. The response to the last reset was lost${why && ` (${why})`}, but a read shows new credentials, so the reset did go through. They are saved.`,
+    `was ${resetOrRolled(kind)}. The platform did not confirm it${why && ` (${why})`}, but a read now shows new credentials, so it did go through. They have been saved.`,
   claimed: () =>
-    "was rolled once since the last `up`, by a run that was killed or by someone else: this counts as the roll of the new version, and no other one was sent. If someone else rolled it before the version was set, set another one.",
+    "was rolled once since the last `up`, by a run that was killed or by someone else. This counts as the roll for the new version, so Rekey did not roll again. If someone else rolled the keys before you set the version, set another version.",
   overtaken: ({ why }: Details) =>
-    `was rolled by someone else. The last roll was not confirmed${why && ` (${why})`}, and a read shows keys of neither before nor after it. They are saved, and no other roll is sent.`,
-  drift: ({ names }: Details) => `was changed outside of Rekey (${names}). What was read is saved.`,
-  /** Some of the new credentials are not known. Their former values are not kept. */
+    `was rolled by someone else. The platform did not confirm Rekey's last roll${why && ` (${why})`}, and the keys now shown match neither the old nor the expected new ones. They have been saved, and Rekey does not roll again.`,
+  drift: ({ names }: Details) =>
+    `was changed outside of Rekey (${names}). The saved state has been updated.`,
+  /** Some of the new credentials are not known. Their old values are not kept. */
   unknown: ({ names, why }: Details) =>
-    `was changed, but Rekey does not know ${names || "the new one"}: ${why || "the platform does not show it"}. A refresh reads it again, if the platform can be read. Until then, look in the platform's console. ${newVersion}`,
+    `was changed, but Rekey does not know ${names || "the new value"}, because ${why || "the platform does not show it"}. If the platform can be read, a refresh reads it again. Until then, look it up in the platform's console. ${newVersion}`,
   /** A read proves nothing. */
-  notCompared: ({ why }: Details) => `was read, but not compared: ${why}. The saved state stays.`,
+  notCompared: ({ why }: Details) =>
+    `was read, but could not be compared: ${why}. The saved credentials are unchanged.`,
   adopted: ({ why }: Details) =>
-    `was adopted without credentials: ${why}. Outputs that are not known stay empty until the next reset.`,
+    `was adopted without credentials, because ${why}. Outputs that are not known stay empty until the next reset.`,
   tokenOnly: () =>
-    "no password is known, because the platform shows only a REST token: use restUrl and restToken. connectionUrl is undefined.",
+    "is not known, because the platform shows only a REST token. Use restUrl and restToken; connectionUrl is undefined.",
   problems: ({ names }: Details) =>
-    `was changed, but parts of the platform's response could not be read (output problems): ${names}.`,
-  /** The first of two rolls. */
-  older: ({ why }: Details) =>
-    `has a current key that is still older than rotatedSince. Give both keys to the receivers, then run \`up\` again after ${why}: it rolls the second time.`,
+    `was changed, but parts of the platform's response could not be read (see the output problems): ${names}.`,
+  /** The first of two rolls, or one of several resets of which it is unknown which one was applied. */
+  older: ({ kind, why }: Details) =>
+    kind.rolls
+      ? `was rolled, but its current key is still older than rotatedSince, or of unknown age. Give both keys to the receivers, then run \`up\` again after ${why} to roll a second time.`
+      : "was reset, but an earlier reset that was not confirmed may have made it, so it may still be older than rotatedSince. The next `up` resets it once more.",
   /** Of two that are valid. */
   retired: ({ kind, why }: Details) =>
     `the ${kind.word} before the current one was retired. It was valid beside it since ${why}.`,
@@ -64,8 +68,8 @@ const texts = {
     `someone has prepared a next ${kind.word}, which is valid beside the current one. The first rotation hands it out.`,
   /** Values that are nowhere else. */
   kept: ({ names }: Details) =>
-    `is still in the state, as a secret, despite saveCredentials: false (${names || "in encryptedCredentials"}), because no read shows it and it would be lost. To encrypt it instead, set encryptFor and a new version.`,
-  failed: ({ why }: Details) => `${why} The saved state stays.`,
+    `is still in the state, as a secret, despite saveCredentials: false (${names || "in encryptedCredentials"}), because no read has shown it, so it would be lost. To encrypt it instead, set encryptFor and a new version.`,
+  failed: ({ why }: Details) => `${why} The saved state is unchanged.`,
   /** Of a user and its server. */
   note: ({ why }: Details) => why,
   warning: ({ why }: Details) => why,

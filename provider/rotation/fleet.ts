@@ -1,5 +1,5 @@
 import { InternalError, RefusedError, RekeyError, withCode } from "../domain/errors";
-import { databasePassword, ownerOf, secretOf } from "../domain/secretKind";
+import { databasePassword, ownerOf, secretOf, type Subject } from "../domain/secretKind";
 import { isObject } from "../records/fields";
 import { engineMessage, isUnknown } from "../pulumi/values";
 import { type Resource, type Result } from "../resource/resource";
@@ -29,6 +29,7 @@ import {
   planFleet,
 } from "./fleetPlan";
 import { refresh, rotate } from "./rotate";
+import { type State } from "./state";
 import { claimOf, connectionInput, rotationInputs, rotationProblems } from "./rotationInputs";
 
 /** Rotates the passwords of many databases, each by the same rules as a single one. */
@@ -188,17 +189,24 @@ function resultOf(done: readonly Done[], run: Run): Result<FleetOutputs> {
   };
 }
 
+/** What a state is made from again, by code that uses nothing that may have failed. */
+function plainAccess({ kind, id }: Subject, state: State | undefined) {
+  const { endpoint, port, tls } = state?.record ?? {};
+  const record = state?.record && { endpoint, port, tls };
+  return { id, of: kind.noun, count: state?.rotationCount ?? 0, record };
+}
+
 /** What is saved of one database. An unexpected error of it loses neither the others nor what its reset delivered. */
 function savedMember({ failure, ...one }: Done, run: Run): SavedMember {
   const { subject, state } = one;
-  const access = { id: subject.id, of: subject.kind.noun, count: state?.rotationCount ?? 0 };
+  const access = plainAccess(subject, state);
   const error = failure ? engineMessage(run.redacted(failure.message), maxErrorChars) : one.error;
   if (!state) return { ...one, error, access };
   try {
     const { connectionUrl } = urlsOf(subject, state, run);
     return { ...one, error, connectionUrl, access: accessOf(subject, state, run) ?? access };
   } catch {
-    const text = `pulumi-rekey failed unexpectedly when it made the outputs of ${ownerOf(subject)}. Its password may have been changed, and what is known of it is saved. This is a bug: please report it, then run again.`;
+    const text = `pulumi-rekey failed unexpectedly while making the outputs of ${ownerOf(subject)}. Its password may have been changed, and what is known of it is saved. This is a bug: please report it, then run again.`;
     return { ...one, error: error ?? withCode(text, "REKEY_INTERNAL"), access };
   }
 }

@@ -22,9 +22,9 @@ export interface FleetDatabase extends Pick<State, "rotatedAt">, Pick<Progress, 
   /** Id of the database. */
   readonly databaseId: string;
   /**
-   * `reset`, `adopted`, `unknown` if the platform did not confirm the last reset, or `pending` before the first one.
+   * `reset`, `adopted`, `unknown` if the platform did not confirm the last reset, or `none` before the first one.
    */
-  readonly outcome: Outcome | "pending";
+  readonly outcome: Outcome | "none";
   /** The parts of the platform's response that could not be read. */
   readonly problems?: readonly string[] | undefined;
   /** Why the last `up` failed for this database. */
@@ -66,7 +66,7 @@ export function readFleet(outputs: FleetOutputs): Map<string, Member> {
   }
   if (!Object.values(states).every(isObject)) throw damaged("states", "is incomplete");
   const remembered = Object.values(states).flatMap((one) =>
-    one.outcome === "pending" ? [] : one.databaseId,
+    one.outcome === "none" ? [] : one.databaseId,
   );
   if (!isDeepStrictEqual(remembered.toSorted(), Object.keys(memories as object).toSorted())) {
     throw damaged("memory", "does not have the same databases as states");
@@ -77,7 +77,7 @@ export function readFleet(outputs: FleetOutputs): Map<string, Member> {
       const member = { name, subject: { kind: databasePassword, id: databaseId }, error };
       const access = (accesses as Readonly<Record<string, Access | undefined>>)[name];
       if (typeof access?.count !== "number") throw damaged("access", "is incomplete");
-      if (others.outcome === "pending") return [id, member];
+      if (others.outcome === "none") return [id, member];
       // Of the record, only where clients connect is saved.
       const known = { rotationCount: access.count, record: access.record };
       const own = { ...others, ...known, ...credentials[name] };
@@ -143,7 +143,7 @@ export function writeFleet(members: readonly SavedMember[]) {
 }
 
 function databaseOf({ subject, state, error }: Member): FleetDatabase {
-  if (!state) return { databaseId: subject.id, outcome: "pending", error };
+  if (!state) return { databaseId: subject.id, outcome: "none", error };
   // Each value of a thousand databases takes time: what is in `access` is not here, nor is an empty list.
   const problems = state.problems?.length === 0 ? undefined : state.problems;
   return {

@@ -106,7 +106,7 @@ export function plannedMembers(
   const all = membersIn(inputs);
   if (all.length === 0 && before && before.size > 0) {
     const reason =
-      "is empty, but the fleet has some in its state. If the map is from the platform, check it; to stop rotating them, remove the fleet";
+      "is empty, but the fleet has some in its state. If the map comes from the platform, check it. To stop rotating them, remove the fleet";
     throw new InputError("databases", reason);
   }
   const context = contextOf(databasePassword, run);
@@ -217,7 +217,7 @@ export function fleetNotices(all: readonly SaidOfOne[], run: Run): Notice[] {
   return all.filter(isFirst).flatMap(({ name, reason, said }) => {
     const group = all.filter((one) => one.reason === reason);
     const isAlike = group.every((one) => one.said.text === said.text);
-    const details = isAlike ? "" : ` The details are those of ${JSON.stringify(name)}.`;
+    const details = isAlike ? "" : ` These details are for ${JSON.stringify(name)}.`;
     const secrets = said.secrets && group.flatMap((one) => one.said.secrets ?? []);
     const password = passwordOf(group.map((one) => one.name));
     return announce({ ...said, text: said.text + details, secrets }, run).map((one) =>

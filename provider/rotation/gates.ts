@@ -13,7 +13,7 @@ import {
 } from "./plan";
 import { otherAccount, rolledRecently } from "./signingKeys";
 
-/** In this order, so that what only the program can repair comes last. */
+/** In the order of a reader's questions: is it that secret, is it time, would it be lost, is it in use? */
 const gates: readonly Gate[] = [
   otherAccount,
   scheduleIsOff,
@@ -47,7 +47,7 @@ function formerIsValid(due: Reset, { memory, context }: Question): Plan | undefi
   return { kind: "keep", waits: { ...due, why } };
 }
 
-/** A credential that is not saved must be shown by reads. */
+/** A credential that is not saved must be shown by reads. Before the read, nothing is known of that. */
 function wouldBeLost(_: Reset, { memory, desired, context }: Question): Refusal | undefined {
   const shown = context.canRead ? context.read?.shown : {};
   if (!shown || !savesNone(formOf(desired))) return undefined;
@@ -69,11 +69,11 @@ function isInUse(_: Reset, { memory, desired, context }: Question): Refusal | un
   if (isAddedBeside(kind, desired)) return undefined;
   const isOwn = isShownInRun(ownToken, context) || isRemembered(ownToken, memory);
   if (!isOwn && !isTokenHidden(memory, context)) return undefined;
-  const why = `it ${isOwn ? "is" : "is not shown, and may be"} rekey:queueToken, which other processes of this run use, too. Set rekey:queueUserId instead, so that each of them reads the token when it needs it, or reset it in a stack without rekey:queueToken`;
+  const why = `it ${isOwn ? "is" : "is not shown, and may be"} rekey:queueToken, which other processes of this run also use. Set rekey:queueUserId instead, so that each process reads the token when it needs it, or reset the token in a stack without rekey:queueToken`;
   return { kind: "refuse", code: "REKEY_QUEUE_TOKEN_IN_USE", why };
 }
 
-/** A read may be late, or hide it: every read of the run is believed. */
+/** One read may be outdated or hide the token, so it is enough if any read of the run has shown it. */
 function isShownInRun(ownToken: string, { read }: Context): boolean {
   return read !== undefined && read.shownInRun.some((one) => hasToken(one, ownToken));
 }

@@ -49,8 +49,8 @@ ${outputsAreFormer} Run \`up\` again ${when}, with rekey:scheduledResets on: ${n
 
 function nextStep(noun: string, canSettle: boolean, isLast: boolean): string {
   const read = canSettle ? `it reads the ${noun} first, and ` : "it ";
-  if (isLast) return `${read}sends no other reset without a new version.`;
-  const stop = "After three unconfirmed resets in a row it stops, and asks for a new version.";
+  if (isLast) return `${read}does not reset again without a new version.`;
+  const stop = "After three unconfirmed resets in a row it stops and asks for a new version.";
   if (canSettle) return `${read}resets again only if the old credentials are still shown. ${stop}`;
   return `${read}resets again, which returns new credentials. ${stop}`;
 }
@@ -69,5 +69,5 @@ export function savedKeyAdvice(
   if (!isRejected && !(error instanceof SettingsError)) return "";
   const key = service === "management" ? "rekey:password" : "rekey:queueToken";
   const setting = isRejected ? key : "a setting";
-  return ` A ${command} uses the configuration that the last \`up\` saved: if ${setting} was changed since then, run \`pulumi ${command} --run-program\`, which uses that of the program.`;
+  return ` A ${command} uses the configuration that the last \`up\` saved: if ${setting} has changed since then, run \`pulumi ${command} --run-program\`, which uses the program's configuration.`;
 }

@@ -62,14 +62,15 @@ export async function tryRead(session: Session, saved: State, isRefresh = false)
   } catch (error) {
     const advice = isRefresh ? savedKeyAdvice(subject.kind.service, error) : "";
     // Only the text of Rekey's own errors is free of secrets.
-    const why = error instanceof RekeyError ? error.text + advice : "pulumi-rekey failed.";
+    const why =
+      error instanceof RekeyError ? error.text + advice : "pulumi-rekey failed unexpectedly.";
     return { state: saved, findings: [{ kind: "failed", why: `was not read: ${why}` }] };
   }
 }
 
-/** The last of several reads. */
+/** What several reads have shown. */
 export interface LastRead {
-  /** What it has shown, and what that proves. Undefined if it failed, or the run has ended. */
+  /** What the last of them that did not fail has shown, and what that proves. */
   readonly read?: SecretResponse;
   readonly verdict?: Verdict;
   /** Why it has shown no new credential. */
@@ -80,27 +81,27 @@ export interface LastRead {
 const lastReadMs = 1_000;
 
 /**
- * Reads until the former credential is not shown any more, because a platform may apply a reset later than it responds,
- * and a read may show an older record. What is hidden is not waited for.
+ * Reads until the old credential is no longer shown, because a platform may apply a reset later than it responds, and a
+ * read may show an older record. A read without the credential ends it, too: waiting does not unmask a password.
  */
 export function readUntilChanged(session: Session, memory: Memory): Promise<LastRead> {
   const { run, context, evidence } = session;
   const { clock, end, settings } = run.options;
   const endsAtMs = clock.elapsedMs() + settings.deadlineMs;
-  const ended: LastRead & { readonly isFinal: boolean } = {
-    why: "the run was ended",
-    isFinal: true,
-  };
+  // What the last read has shown that did not fail.
+  let shown: LastRead = {};
+  const ended = () => ({ ...shown, why: "the run has ended", isFinal: true });
   const act = async (): Promise<LastRead & { readonly isFinal: boolean }> => {
-    if (end.aborted) return ended;
+    if (end.aborted) return ended();
     const limitMs = Math.max(lastReadMs, endsAtMs - clock.elapsedMs());
     try {
       const read = await untilEnd(end, readSecret(session, run.during({ limitMs })));
-      if (read === undefined) return ended;
+      if (read === undefined) return ended();
       const verdict = evidence.compare(memory, marksOf(memory, read.credentials), context);
-      return { read, verdict, why: whyNotKnown[verdict], isFinal: verdict !== "former" };
+      shown = { read, verdict, why: whyNotKnown[verdict] };
+      return { ...shown, isFinal: verdict !== "former" };
     } catch (error) {
-      return failedRead(error);
+      return { ...shown, ...failedRead(error) };
     }
   };
   return poll(run, { act, isDone: ({ isFinal }) => isFinal, endsAtMs });
@@ -108,12 +109,12 @@ export function readUntilChanged(session: Session, memory: Memory): Promise<Last
 
 const whyNotKnown: Partial<Record<Verdict, string>> = {
   hidden: "the platform neither returned it nor shows it",
-  former: "the platform still shows the former one",
+  former: "the platform still shows the old one",
 };
 
 function failedRead(error: unknown): LastRead & { readonly isFinal: boolean } {
   if (!(error instanceof RequestError)) {
-    return { why: "it could not be read (pulumi-rekey failed)", isFinal: false };
+    return { why: "it could not be read (pulumi-rekey failed unexpectedly)", isFinal: false };
   }
   const { happened, delivery, status } = error;
   const isFinal = delivery === "rejected" && status !== 429;

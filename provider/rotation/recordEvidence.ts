@@ -1,4 +1,4 @@
-import { afterDrift, afterHidden, afterSame, lost, stale } from "./comparison";
+import { afterDrift, afterHidden, afterSame, noLongerKnown, stale } from "./afterRead";
 import {
   type BeforeReset,
   confirmedMemory,
@@ -49,33 +49,40 @@ function withPendingReset(
   due: Reset,
   context: Context,
 ): State {
-  const { kind } = context;
-  const memory = state?.memory ?? { ...emptyMemory(context.now), ...programOf(desired) };
+  const { kind, now } = context;
+  if (state === undefined) {
+    return withPendingReset(firstState(read, desired, context), desired, due, context);
+  }
+  const { memory } = state;
   const shown = marksOf(memory, read?.credentials ?? {});
   const identity = memory.identity ?? identityIn(kind, shown);
-  const isCurrentKnown =
-    identity !== undefined &&
-    shown[identity] !== undefined &&
-    !memory.former.includes(shown[identity]);
+  const mark = identity && shown[identity];
+  const canSettle = mark !== undefined && !memory.former.includes(mark);
   return {
-    ...(state ?? newState(memory, read)),
+    ...state,
     memory: {
       ...memory,
       applied: memory.applied ?? "",
-      pending: pendingReset(memory, desired, due, { now: context.now, canSettle: isCurrentKnown }),
+      pending: pendingReset(memory, desired, due, { now, canSettle }),
       identity,
       // What a read shows just before a reset is replaced by it, whether or not it was known.
       former: withFormer(memory, identityMarks(kind, shown), memory.current),
       replaced:
         knownCredential(kind, memory.current, memory) ?? knownCredential(kind, shown, memory),
-      form: formOf(desired),
     },
   };
 }
 
-function newState(memory: Memory, read: SecretResponse | undefined): State {
-  const empty: State = { rotationCount: 0, memory };
-  return read ? withRecord(empty, read) : empty;
+/** What is known of a secret before its first reset: only the marks of what that replaces, and no value. */
+function firstState(
+  read: SecretResponse | undefined,
+  desired: Desired,
+  { now }: Context,
+): BeforeReset {
+  const empty = { ...emptyMemory(now), ...programOf(desired), form: formOf(desired) };
+  const memory: Memory = { ...empty, current: marksOf(empty, read?.credentials ?? {}) };
+  const state: State = { rotationCount: 0, memory };
+  return { state: read ? withRecord(state, read) : state, read };
 }
 
 function confirmedReset(
@@ -131,6 +138,6 @@ function settled(
   const state = confirmedReset(saved, [read], generatedAt, context);
   return {
     state,
-    findings: [{ kind: "settled" }, ...lost(saved.memory.current, state.memory.current)],
+    findings: [{ kind: "settled" }, ...noLongerKnown(saved.memory.current, state.memory.current)],
   };
 }

@@ -3,11 +3,11 @@ import { secretOf } from "../domain/secretKind";
 import { type CredentialName } from "../records/fields";
 import { jsonText } from "../pulumi/values";
 import { type SecretResponse } from "../records/response";
-import { type Desired, savesNone } from "./desired";
+import { type Desired, formOf, programOf, savesNone } from "./desired";
 import { type BeforeReset, identityIn, type Verdict } from "./evidence";
-import { tokenOnly } from "./comparison";
+import { tokenOnly } from "./afterRead";
 import { marksOf, namesIn } from "./marks";
-import { credentialsIn, type Memory, picked, type State } from "./state";
+import { credentialsIn, type Memory, picked, type State, withForm } from "./state";
 import { type Finding, type Learned, type Rotated } from "./findings";
 import { unknownFailure } from "./messages";
 import { maySettle, type Reset } from "./plan";
@@ -36,29 +36,42 @@ export async function sendReset(
   due: Reset,
   session: Session,
 ): Promise<Rotated> {
-  const { subject, run, context, evidence, replaced } = session;
+  const { subject, run, context, evidence, replacedValues } = session;
   const { kind } = subject;
+  // The credentials of before stay in the form of before.
   const unconfirmed = evidence.withPending(before, desired, due, context);
   const response = await responseToReset(before.read, session);
   try {
-    replaced.push(credentialsIn(before.state), before.read?.credentials ?? {});
-    const { state, failure, findings } = await afterReset(unconfirmed, response, session);
-    const saved = await save(state, session);
+    replacedValues.push(credentialsIn(before.state), before.read?.credentials ?? {});
+    const { state, failure, findings } = await afterReset(
+      asDesired(unconfirmed, desired),
+      response,
+      session,
+    );
+    const saved = await save(failure ? withForm(state, unconfirmed.memory.form) : state, session);
     if (kind.authorizesQueue && !failure) run.platform.useQueueToken(subject.id, state.token);
-    // A confirmed reset has replaced what someone else has changed before, so that is not told.
-    const earlier =
-      before.isNews || failure ? before.findings.filter((one) => one.kind !== "adopted") : [];
     const after = failure ? [] : problemsOf(state, desired, session);
     return {
       state: saved.state,
       failure: failure ?? saved.failure,
-      findings: [...earlier, ...findings, ...after, ...saved.findings],
+      findings: [...toldBefore(before, failure), ...findings, ...after, ...saved.findings],
     };
   } catch (error) {
     const delivered = response instanceof RekeyError ? {} : response.credentials;
     const failure = new InternalError({ secret: secretOf(subject), word: kind.word }, error);
     return { state: { ...unconfirmed, ...delivered }, failure, findings: [] };
   }
+}
+
+/** A confirmed reset has replaced what someone else has changed before, so that is not told. */
+function toldBefore({ isNews, findings }: Before, failure: RekeyError | undefined): Finding[] {
+  return isNews || failure ? findings.filter(({ kind }) => kind !== "adopted") : [];
+}
+
+/** The new credentials are saved, and encrypted with the URLs, as the program says. */
+function asDesired(state: State, desired: Desired): State {
+  const { memory } = withForm(state, formOf(desired));
+  return { ...state, memory: { ...memory, ...programOf(desired) } };
 }
 
 /**
@@ -117,7 +130,7 @@ async function afterResponse(
     return confirm(unconfirmed, [others], session, last);
   }
   const why = verdict === "hidden" ? "reads still show" : "its response contains";
-  const state = verdict === "hidden" ? withDelivered(unconfirmed, others) : unconfirmed;
+  const state = withDelivered(unconfirmed, others);
   return { state, failure: notConfirmed(`${why} the old one`, unconfirmed, session), findings: [] };
 }
 
@@ -128,8 +141,8 @@ function withDelivered(unconfirmed: State, { credentials }: SecretResponse): Sta
 }
 
 /**
- * A response may show what identifies the secret better than what reads show: a password that they mask, while their
- * token stays the same.
+ * A response may show a better identity than reads do. For example, reads mask the password, so the REST token is the
+ * identity that is saved, while the response to the reset shows the password: then the password decides.
  */
 function verdictOn(
   { credentials }: SecretResponse,
@@ -143,7 +156,10 @@ function verdictOn(
   return evidence.compare({ ...memory, identity }, shown, context);
 }
 
-/** A response that does not show the identity may repeat what was known before: that is not proven to be current. */
+/**
+ * The response without the values that were known before: if it does not show the identity, they are not proven to be
+ * current. For example, a response with a masked password may still contain the old REST token.
+ */
 function withoutKnown(response: SecretResponse, memory: Memory): SecretResponse {
   const marks = marksOf(memory, response.credentials);
   const known = [...memory.former, ...Object.values(memory.current)];
@@ -151,7 +167,10 @@ function withoutKnown(response: SecretResponse, memory: Memory): SecretResponse 
   return { ...response, credentials: picked(response.credentials, names) };
 }
 
-/** Reads what the response has not shown, or what may only leave the state if a read shows it. */
+/**
+ * Reads once more in two cases: the response lacks a credential that was known, such as the REST token; or no value is
+ * to be saved, and no read has shown yet that the new ones can be read again.
+ */
 async function complete(
   unconfirmed: State,
   response: SecretResponse,
@@ -164,7 +183,7 @@ async function complete(
   const isHidden = savesNone(memory.form ?? {}) && namesIn(memory.current).some(isUnshown);
   if (!context.canRead || (!isHidden && confirmed.findings.length === 0)) return confirmed;
   const last = await readUntilChanged(session, memory);
-  // A read that differs from what the response has delivered is late.
+  // A read that differs from the response is outdated.
   const isSame =
     last.read &&
     evidence.compare(memory, marksOf(memory, last.read.credentials), context) === "current";
@@ -184,13 +203,7 @@ function confirm(
   last: LastRead = {},
 ): Rotated {
   const { lastSentAt = "" } = unconfirmed.memory.pending ?? {};
-  // What an earlier one has delivered is replaced, too.
-  const state = evidence.confirmed(
-    { ...unconfirmed, otherFields: undefined },
-    responses,
-    lastSentAt,
-    context,
-  );
+  const state = evidence.confirmed(unconfirmed, responses, lastSentAt, context);
   const values = credentialsIn(state);
   // What was known, or shown by a read before.
   const expected = new Set(
@@ -199,6 +212,7 @@ function confirm(
   const names = [...expected].filter((name) => !Object.hasOwn(values, name));
   const isIdentified = identityIn(subject.kind, values) !== undefined;
   if (names.length === 0 && (isIdentified || !context.canRead)) return { state, findings: [] };
+  // Without a read, or if the last one was outdated, the next `up` reads again. If it was hidden, it stays hidden.
   const isOpen = last.verdict === undefined || last.verdict === "former";
   const memory: Memory = { ...state.memory, isUnread: (context.canRead && isOpen) || undefined };
   return { state: { ...state, memory }, findings: [{ kind: "unknown", names, why: last.why }] };
@@ -213,7 +227,8 @@ async function afterLostResponse(
   const { subject, run, context, evidence } = session;
   const canSettle = maySettle(unconfirmed.memory, context);
   const last: LastRead = canSettle ? await readUntilChanged(session, unconfirmed.memory) : {};
-  const failure = unknownFailure(subject, lost, canSettle);
+  const isLast = unconfirmed.memory.pending?.count === unconfirmedLimit;
+  const failure = unknownFailure(subject, lost, canSettle, isLast);
   if (!last.read || last.verdict !== "new") return { state: unconfirmed, failure, findings: [] };
   // The platform's text may contain the new credentials, which only this read has shown.
   const why = run.redacted(lost instanceof RequestError ? lost.happened : "its result was lost");
@@ -245,7 +260,7 @@ async function afterUnattributed(
   const pending = memory.pending && { ...memory.pending, count: unconfirmedLimit };
   const state = withDelivered({ ...unconfirmed, memory: { ...memory, pending } }, response);
   const failure = notConfirmed(
-    "its response has no id and could not be attributed, and no read shows the same credential; what it contained is in the secret output otherFields",
+    "its response has no id, so it may belong to another request, and no read shows the same credential. The secret output otherFields has what the response contained",
     state,
     session,
   );

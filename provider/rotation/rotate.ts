@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { RekeyError } from "../domain/errors";
 import { secretOf, type Subject } from "../domain/secretKind";
 import { valuesOf } from "../records/fields";
@@ -5,9 +6,9 @@ import { type Run } from "../run/run";
 import { withAdmin } from "./admin";
 import { tryRecipients } from "./ageFile";
 import { type Desired, formOf, programOf } from "./desired";
-import { adopted } from "./comparison";
+import { adopted } from "./afterRead";
 import { canonicalTrigger, triggerMark } from "./marks";
-import { credentialsIn, type State } from "./state";
+import { credentialsIn, type Memory, type State, withForm } from "./state";
 import { type Learned, type Rotated } from "./findings";
 import { refusalError } from "./messages";
 import { isAddedBeside, withLasts } from "./overlap/overlap";
@@ -63,7 +64,7 @@ async function carryOut(
   if (plan.kind !== "adopt") {
     return once(session, desired, () => resetIfStillDue(saved, desired, session));
   }
-  // The result of an adoption must not stand in for a reset: a program may import a secret and rotate it in one run.
+  // An adoption is not kept as the run's result: a program may import a secret and rotate it in the same run.
   if (isAdopted) return saveLearned(await adoptSecret(desired, session), session);
   return once(session, desired, async () =>
     actOn(await adoptSecret(desired, session), desired, session),
@@ -103,7 +104,9 @@ function once(
   const result = act();
   results.set(key, result);
   const forget = () => results.delete(key);
-  result.then(({ failure }) => failure && failure.delivery !== "maybe applied" && forget(), forget);
+  const wasNotMade = ({ delivery }: RekeyError) =>
+    delivery === "not sent" || delivery === "rejected";
+  result.then(({ failure }) => failure && wasNotMade(failure) && forget(), forget);
   return result;
 }
 
@@ -114,22 +117,27 @@ function withAdoption(state: State, desired: Desired): State {
   return { ...state, memory: { ...memory, applied, form } };
 }
 
-/** Reads what is not known yet. What someone else has changed is saved in the form of the program. */
+/** Reads what is not known yet. What someone else has replaced is saved in the form of the program. */
 async function readAndSave(saved: State, desired: Desired, session: Session): Promise<Rotated> {
+  const { subject, run } = session;
   // Fails if a setting is missing, which `tryRead` would only report.
-  session.run.platform.operations(session.subject.kind);
-  const { state, findings } = await tryRead(session, saved);
-  const { memory, ...adoptedState } = withAdoption(state, desired);
-  const isChanged = findings.some(({ kind }) => kind === "drift");
-  const form = isChanged ? formOf(desired) : memory.form;
+  run.platform.operations(subject.kind);
+  await tryRecipients(subject, formOf(desired), run);
+  const learned = await tryRead(session, saved);
+  const state = withAdoption(learned.state, desired);
+  const { memory } = state;
+  const isReplaced = !isDeepStrictEqual(memory.current, saved.memory.current);
+  const form = isReplaced ? formOf(desired) : memory.form;
   // An import whose first read fails is read by the next `up`.
-  const isFailed = findings.some(({ kind }) => kind === "failed");
-  const isUnread =
-    memory.isUnread ?? ((isFailed && saved.memory.applied === undefined) || undefined);
-  return saveLearned(
-    { state: { ...adoptedState, memory: { ...memory, form, isUnread } }, findings },
-    session,
-  );
+  const isFailed = learned.findings.some(({ kind }) => kind === "failed");
+  const isStillUnread = isFailed && saved.memory.applied === undefined;
+  const next: Memory = {
+    ...memory,
+    ...programOf(desired),
+    form,
+    isUnread: memory.isUnread ?? (isStillUnread || undefined),
+  };
+  return saveLearned({ state: { ...state, memory: next }, findings: learned.findings }, session);
 }
 
 /** The state of a secret that is adopted without a reset. */
@@ -171,7 +179,7 @@ async function resetIfStillDue(
   return actOn({ ...learned, read, isNews: isNews(saved, learned.state) }, desired, session);
 }
 
-/** Whether the read before a reset has ended a doubt, or noticed a roll: that is saved, even if the reset fails. */
+/** Whether the read before a reset has settled a pending one, or noticed a roll: that is saved even after a failure. */
 function isNews({ memory: before }: State, { memory: after }: State): boolean {
   return before.pending !== after.pending || before.current.currentKey !== after.current.currentKey;
 }
@@ -200,9 +208,5 @@ async function actOn(before: Before, desired: Desired, session: Session): Promis
 /** What a read has shown of a saved secret. A reset that it has settled is saved in the form of the program. */
 function learnedIn({ state, findings, isNews }: Before, desired: Desired): Learned {
   if (state === undefined) throw new Error("without a state, a reset is due");
-  const { memory } = state;
-  return {
-    state: isNews ? { ...state, memory: { ...memory, form: formOf(desired) } } : state,
-    findings,
-  };
+  return { state: isNews ? withForm(state, formOf(desired)) : state, findings };
 }

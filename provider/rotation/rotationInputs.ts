@@ -36,7 +36,7 @@ export function connectionInput({ z, refuseIf, expected, flag, checkTable }: Sch
   >;
   const problemOf = (given: object) => {
     const [wrong] = checkTable({ required: [], schemas }, { ...given });
-    return wrong && `has a ${wrong.property} that ${wrong.problem}`;
+    return wrong && `is invalid: its ${wrong.property} ${wrong.problem}`;
   };
   return {
     connection: z.custom<object>(isObject, expected("an object")).superRefine(refuseIf(problemOf)),
@@ -62,7 +62,7 @@ export function rotationProblems(desired: Desired, kind: SecretKind, run: Run): 
     const setting = run.options.settings.databaseHost;
     const problem = isUnknown(connection) ? undefined : plainTextProblem(connection ?? {}, setting);
     if (problem !== undefined) {
-      problems.push({ property: "connection", problem: `has a tls that ${problem}` });
+      problems.push({ property: "connection", problem: `is invalid: its tls ${problem}` });
     }
   }
   const now = run.options.clock.now();
@@ -71,7 +71,7 @@ export function rotationProblems(desired: Desired, kind: SecretKind, run: Run): 
     !isUnknown(rotatedSince) &&
     isFuture(readDate(rotatedSince).toISOString(), now)
   ) {
-    const problem = `must not be more than five minutes in the future: by the clock of this machine, it is ${now.toISOString()}`;
+    const problem = `must not be more than five minutes in the future: by this machine's clock, it is ${now.toISOString()}`;
     problems.push({ property: "rotatedSince", problem });
   }
   if (saveCredentials === false && !encryptFor) problems.push(...unreadableProblems(kind, run));
@@ -82,7 +82,7 @@ export function rotationProblems(desired: Desired, kind: SecretKind, run: Run): 
 function unreadableProblems(kind: SecretKind, { options }: Run): InputProblem[] {
   if (kind.isOfServer || options.settings.canRead(kind)) return [];
   const problem =
-    "must not be false without encryptFor, because this platform cannot be read (rekey:databasePath): new credentials would be lost";
+    "must not be false without encryptFor, because this platform cannot be read (rekey:databasePath) and new credentials would be lost";
   return [{ property: "saveCredentials", problem }];
 }
 
@@ -112,6 +112,6 @@ function overlapProblems(desired: Desired, kind: SecretKind, run: Run): InputPro
 /** The claim of a resource for a secret. */
 export function claimOf(subject: Subject): Claim {
   const { word } = subject.kind;
-  const why = `each reset by one invalidates the ${word} of the other. Remove one of them. If both have reset it, the saved ${word} of one is stale: set a new version on the one that stays.`;
+  const why = `each reset by one invalidates the ${word} of the other. Remove one of them. If both have reset it, the saved ${word} of one is stale: set a new version on the one that you keep.`;
   return { subject: ownerOf(canonical(subject)), code: "REKEY_DUPLICATE_SECRET", why };
 }

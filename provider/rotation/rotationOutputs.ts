@@ -89,13 +89,14 @@ export function plainResult(
   state: State,
   error: unknown,
 ): Result<RotationOutputs> {
-  const { admin, ...others } = state;
+  const { memory, admin, ...values } = state;
   const outputs = {
-    ...others,
+    ...values,
+    ...progressOf(state),
     [kind.idInput]: id,
     // Its administrator is a secret as a part of it.
     ...(admin && { access: jsonText({ admin: admin.given }) }),
-    memory: writeMemory(state.memory),
+    memory: writeMemory(memory),
   };
   return {
     outputs,

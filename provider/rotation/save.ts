@@ -60,23 +60,34 @@ async function nextFile(
   const values = credentialsIn(state);
   const marks = Object.values(marksOf(memory, values));
   const unchanged: NextFile = { encryptedCredentials, memory };
-  const isOnlyInFile = (name: CredentialName) => {
-    const mark = memory.current[name];
-    return (
-      isInFile(memory, mark) && !marks.includes(mark as string) && !isShown(memory, name, reads)
-    );
+  const none: NextFile = {
+    encryptedCredentials: undefined,
+    memory: { ...memory, file: undefined },
   };
-  if (namesIn(memory.current).some(isOnlyInFile)) return unchanged;
+  const inFile = namesIn(memory.current).filter((name) => isInFile(memory, memory.current[name]));
+  const notAtHand = inFile.filter((name) => !marks.includes(memory.current[name] as string));
   const recipients = memory.form?.encryptFor;
-  // A file with nothing that is current is of no use.
-  if (recipients === undefined || marks.length === 0) {
-    return { encryptedCredentials: undefined, memory: { ...memory, file: undefined } };
+  if (recipients === undefined) {
+    return notAtHand.some((name) => !isShown(memory, name, reads)) ? unchanged : none;
   }
-  if (isSameContent(memory, marks)) return unchanged;
+  // Another file would not have everything that is in this one.
+  if (notAtHand.length > 0 || isSameContent(memory, marks)) return unchanged;
+  if (marks.length === 0) return none;
+  return encryptedFile(state, contentOf(state, subject, values, run), recipients, subject);
+}
+
+async function encryptedFile(
+  state: State,
+  content: string,
+  recipients: readonly string[],
+  subject: Subject,
+): Promise<NextFile | NotEncryptedError> {
   try {
-    const file = await encrypt(contentOf(state, subject, values, run), recipients);
+    const file = await encrypt(content, recipients);
+    const { memory } = state;
+    const has = Object.values(marksOf(memory, credentialsIn(state)));
     const mark = saltedMark(memory.salt, file);
-    return { encryptedCredentials: file, memory: { ...memory, file: { has: marks, mark } } };
+    return { encryptedCredentials: file, memory: { ...memory, file: { has, mark } } };
   } catch (error) {
     return new NotEncryptedError({ secret: secretOf(subject) }, error);
   }
@@ -95,7 +106,7 @@ function contentOf(state: State, { kind, id }: Subject, values: Credentials, run
   return jsonText({ [kind.idInput]: id, rotatedAt: state.rotatedAt, ...values, ...urls });
 }
 
-/** Whether the age file has a credential, under whatever name: a roll makes the next key the current one. */
+/** Whether the age file has a credential, under any name: after a roll, it has the current key as the next one. */
 function isInFile({ file }: Memory, mark: string | undefined): boolean {
   return mark !== undefined && file !== undefined && file.has.includes(mark);
 }
@@ -114,8 +125,10 @@ function withoutSaved(state: State, reads: readonly Credentials[]): State {
   const { memory } = state;
   // Without a form, after an import, the program is not known: no value is saved that a read can show.
   if (memory.form && memory.form.saveCredentials !== false) return state;
+  const saved = marksOf(memory, credentialsIn(state));
   const leaving = namesIn(memory.current).filter((name) => {
-    return isInFile(memory, memory.current[name]) || isShown(memory, name, reads);
+    const mark = memory.current[name];
+    return saved[name] === mark && (isInFile(memory, mark) || isShown(memory, name, reads));
   });
   // What an unconfirmed reset has delivered is nowhere else.
   const otherFields = memory.pending ? state.otherFields : undefined;

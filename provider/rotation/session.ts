@@ -16,7 +16,7 @@ export interface Session extends SourceOf {
   /** Of a kind that overlaps. */
   readonly source?: OverlapSource | undefined;
   /** What the resets of this run have replaced, as far as it was known. */
-  readonly replaced: Credentials[];
+  readonly replacedValues: Credentials[];
 }
 
 /** @param admin of a user: its administrator */
@@ -29,7 +29,7 @@ export function openSession(subject: Subject, run: Run, admin?: SourceOf["admin"
     ...of,
     evidence: evidenceOf(kind),
     source: kind.overlaps && sourceOf(of),
-    replaced: listIn(run.shared.replaced, secret),
+    replacedValues: listIn(run.shared.replacedValues, secret),
   };
 }
 

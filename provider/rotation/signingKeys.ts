@@ -1,6 +1,6 @@
 import { type SecretResponse } from "../records/response";
 import { type Desired, formOf } from "./desired";
-import { afterDrift, afterHidden, afterSame, lost, stale } from "./comparison";
+import { afterDrift, afterHidden, afterSame, noLongerKnown, stale } from "./afterRead";
 import {
   type BeforeReset,
   confirmedMemory,
@@ -26,7 +26,7 @@ import { dueAt, isFuture, pastTime } from "./schedule";
 
 /**
  * Signing keys come in pairs. A roll makes the next key the current one and generates a new next key, so a read proves
- * exactly whether a roll was applied: the current key is the former next one, or it is not.
+ * exactly whether a roll was applied: the current key is the old next one, or it is not.
  */
 export const keyEvidence: Evidence = {
   compare: compareKeys,
@@ -35,7 +35,10 @@ export const keyEvidence: Evidence = {
   afterRead: afterKeyRead,
 };
 
-/** A former key that is still shown this long after a roll is current, whatever the memory says. */
+/**
+ * For this long after a roll, a read that shows an old key counts as outdated. Later, the read is believed: the
+ * platform may have restored a backup.
+ */
 const latestReadMs = 24 * 3_600_000;
 
 function compareKeys(memory: Memory, { currentKey, nextKey }: Marks, context: Context): Verdict {
@@ -64,11 +67,10 @@ function withPendingRoll(
 ): State {
   const memory = state?.memory ?? emptyMemory(context.now);
   const shown = marksOf(memory, read?.credentials ?? {});
-  const isCurrentKnown =
-    shown.currentKey !== undefined && !memory.former.includes(shown.currentKey);
+  const isIdentified = shown.currentKey !== undefined && !memory.former.includes(shown.currentKey);
   const pending = pendingReset(memory, desired, due, {
     now: context.now,
-    canSettle: isCurrentKnown,
+    canSettle: isIdentified,
   });
   return {
     ...(state ?? { rotationCount: 0 }),
@@ -77,9 +79,9 @@ function withPendingRoll(
       applied: memory.applied ?? "",
       pending,
       // The pair that the roll replaces, even if it was not known before.
-      current: isCurrentKnown ? { ...memory.current, ...shown } : memory.current,
+      current: isIdentified ? { ...memory.current, ...shown } : memory.current,
       keys: { ...memory.keys, ...context.account, rolledAt: pending.lastSentAt },
-      form: formOf(desired),
+      ...(!state && { form: formOf(desired) }),
     },
   };
 }
@@ -94,7 +96,8 @@ function confirmedRoll(
   const before = memory.current;
   const values = valuesIn(responses);
   const shown = marksOf(memory, values);
-  // The former next key is the current one, although nothing may show it, unless it was current before.
+  // A roll makes the next key the current one, even if no response shows that. A key that was current before cannot be
+  // one that a roll makes current: then what is remembered is not a real pair.
   const wasCurrent = [before.currentKey, ...memory.former].some((mark) => mark === before.nextKey);
   const isNextKnown = before.nextKey !== undefined && !wasCurrent;
   const rolled: Marks = isNextKnown ? { currentKey: before.nextKey } : {};
@@ -116,7 +119,7 @@ function confirmedRoll(
   };
 }
 
-/** Both keys of a pair. One that is current after a roll is no former one. */
+/** Both keys of a pair: two rolls replace both. After one roll, `withFormer` leaves out the one that is current. */
 function replacedKeys({ currentKey, nextKey }: Marks): string[] {
   return [currentKey, nextKey].filter((mark) => mark !== undefined);
 }
@@ -151,7 +154,7 @@ function inAccount(saved: State, shown: Marks, context: Context): State | undefi
 }
 
 function notHere(saved: State): Learned {
-  const why = "it was read with other settings than before, and may be another pair";
+  const why = "it was read with different settings than before, and may be a different pair";
   return { state: saved, findings: [{ kind: "notCompared", why }] };
 }
 
@@ -174,7 +177,10 @@ function afterPending(
   if (!pending.canSettle) return { state: saved, findings: [] };
   const rolledAt = pastTime(pending.firstSentAt, context.now);
   const state = confirmedRoll(saved, [read], rolledAt, context);
-  return { state, findings: [{ kind: "settled" }, ...lost(memory.current, state.memory.current)] };
+  return {
+    state,
+    findings: [{ kind: "settled" }, ...noLongerKnown(memory.current, state.memory.current)],
+  };
 }
 
 /**
@@ -193,10 +199,12 @@ function overtaken(
   return {
     ...withRecord(saved, read),
     ...read.credentials,
+    otherFields: undefined,
     memory: {
       ...confirmedMemory(memory, context.now),
       scheduledFrom: now,
       current: shown,
+      isUnread: undefined,
       former: withFormer(memory, replacedKeys(memory.current), shown),
       generatedAt: pending.lastSentAt,
       keys: { ...memory.keys, rolledAt: now, nextGeneratedAt: pending.lastSentAt },
@@ -271,9 +279,9 @@ export function otherAccount(_: Reset, { memory, context }: Question): Refusal |
 export function whyElsewhere({ keys }: Memory, { account }: Context): string {
   const differs =
     keys?.address === account?.address
-      ? "it was last rolled or adopted with another rekey:queueUserId or rekey:queueToken"
+      ? "it was last rolled or adopted with a different rekey:queueUserId or rekey:queueToken"
       : `it belongs to ${keys?.address}, but the settings are for ${account?.address}`;
-  return `${differs}, and no read has shown that both are the same. Restore the former settings, or give the signing keys there a resource of their own (another name, or \`--replace\`)`;
+  return `${differs}, and no read has shown that the keys are the same. Restore the old settings, or use a separate resource for the other signing keys (a new name, or \`--replace\`)`;
 }
 
 /** A second roll before receivers know the keys of the first one is an outage. */
@@ -289,7 +297,7 @@ export function rolledRecently(
   }
   const allowed = dueAt(rolledAt, desired.minInterval ?? usual);
   if (allowed.getTime() <= Math.max(context.now.getTime(), Date.parse(rolledAt))) return undefined;
-  const why = `it was rolled, or may have been, at ${rolledAt}, and receivers that do not have its new keys yet would reject each message after a second roll. The first \`up\` after ${allowed.toISOString()} may roll it (minInterval)`;
+  const why = `it was, or may have been, rolled at ${rolledAt}, and after a second roll, receivers that do not have the new keys yet would reject every message. The first \`up\` after ${allowed.toISOString()} may roll it (minInterval)`;
   const isByTime = due.reason === "schedule" || due.reason === "rotatedSince";
   if (isByTime && !due.isAgain) return { kind: "keep", waits: { ...due, why } };
   return { kind: "refuse", code: "REKEY_ROLLED_RECENTLY", why };

@@ -10,6 +10,7 @@ import {
 import { jsonText } from "../pulumi/values";
 import { type SecretResponse } from "../records/response";
 import { type Marks, newSalt, saltedMark } from "./marks";
+import { type AdminInput, type UserMemory } from "./userMemory";
 
 /**
  * What Rekey remembers of one secret. It is saved as one secret output, and whether a reset is due depends on nothing
@@ -29,7 +30,7 @@ export interface Memory {
    * confirmed reset changes it. Undefined until a record shows one.
    */
   readonly identity?: CredentialName | undefined;
-  /** The last credentials that are known. A pending reset does not change them. */
+  /** The last credentials that are known: a pending reset may have replaced them. */
   readonly current: Marks;
   /**
    * Marks of what was replaced, and of what the pending reset is to replace, the newest last. A record that shows one
@@ -72,7 +73,7 @@ export interface PendingReset {
   readonly trigger: string;
   /** What asked for the first of them. */
   readonly reason: ResetReason;
-  /** Such resets in a row, with this trigger. */
+  /** Such resets in a row with this trigger, or the limit, if no other one is sent without a new version. */
   readonly count: number;
   /** When the first and the last of them were sent (ISO 8601, UTC), at least as late as their `rotatedSince`. */
   readonly firstSentAt: string;
@@ -150,40 +151,10 @@ export interface KeyMemory {
   readonly address?: string | undefined;
 }
 
-/** A user belongs to one server, on which an administrator changes it. */
-export interface UserMemory {
-  readonly server: Server;
-  /** A mark of the administrator as the program gives it. */
-  readonly admin: string;
-  /** By which the server knows the current password; undefined until Rekey has added one. */
-  readonly hash?: string | undefined;
-}
-
-/** A server of users, by whatever is known of it. */
-export interface Server {
-  /** The id of the database that it is. */
-  readonly id?: string | undefined;
-  /** Its host and port: `redis.example.com:6379` */
-  readonly address?: string | undefined;
-}
-
-/** An administrator as a program gives it: the output `access` of the rotation of its password, or its values. */
-export type AdminInput = string | AdminValues;
-
-export interface AdminValues {
-  readonly host: string;
-  readonly port: number;
-  /** Default: true. */
-  readonly tls?: boolean | null | undefined;
-  /** Default: the user `default`. */
-  readonly username?: string | null | undefined;
-  readonly password: string;
-}
-
-/** Former credentials that are remembered of one secret. */
+/** Old credentials of one secret that are remembered. */
 const maxFormer = 12;
 
-/** The marks of former credentials with some more, the newest, each once, without those that are current. */
+/** The marks of old credentials with some more: the newest ones, each once, without those that are current. */
 export function withFormer({ former }: Memory, marks: readonly string[], current: Marks): string[] {
   const all = [...new Set([...former, ...marks].toReversed())].toReversed();
   return all.filter((mark) => !Object.values(current).includes(mark)).slice(-maxFormer);
@@ -308,19 +279,38 @@ export function withRecord(
   };
 }
 
+/** What of the saved outputs is not made from something else. */
+const stateFields = [
+  "rotatedAt",
+  "rotationCount",
+  "rotationReason",
+  "record",
+  "exactIntegers",
+  "otherFields",
+  "problems",
+  "encryptedCredentials",
+] as const satisfies readonly (keyof State)[];
+
 /** The state of saved outputs. What follows from a state is made again when it is saved. */
 export function stateIn(
   outputs: Readonly<Record<string, unknown>>,
   memory = readMemory(outputs["memory"]),
 ): State {
-  const saved = {
-    ...outputs,
+  const saved = outputs as unknown as State;
+  const fields = stateFields.flatMap((name) => (name in outputs ? [[name, saved[name]]] : []));
+  return {
+    ...(Object.fromEntries(fields) as unknown as State),
+    ...credentialsIn(saved),
     memory: withSavedFile(memory, outputs["encryptedCredentials"]),
-  } as unknown as State;
-  return { ...withoutValues(saved), ...credentialsIn(saved) };
+  };
 }
 
-/** A memory without its age file if the state has another one or none: such a file is no copy of a credential. */
+/** A state whose credentials are, or will be, saved in a form. */
+export function withForm(state: State, form: Form | undefined): State {
+  return { ...state, memory: { ...state.memory, form } };
+}
+
+/** A memory without its age file if the state has a different one or none: that is not a copy of the credentials. */
 function withSavedFile(memory: Memory, text: unknown): Memory {
   const { salt, file, form } = memory;
   if (file === undefined || (typeof text === "string" && saltedMark(salt, text) === file.mark)) {

@@ -42,7 +42,7 @@ export interface QueueAccount {
 class SharedInRun {
   /** What reads have shown of each secret, and what resets have replaced. */
   readonly reads = new Map<string, Credentials[]>();
-  readonly replaced = new Map<string, Credentials[]>();
+  readonly replacedValues = new Map<string, Credentials[]>();
   /** The results of resets, which an engine that repeats a call gets again. */
   readonly results = new Map<string, Promise<unknown>>();
   /** The secrets that were refreshed. All are in the state: a new resource for one is probably a renamed one. */

@@ -70,18 +70,18 @@ const settingTable = {
     schema: () => textWithout(pathPartProblem),
   },
   resetPasswordPath: {
-    description: "Path of a password reset, which contains `{id}` once.",
+    description: "Path for resetting a password; it contains `{id}` once.",
     schema: () => databasePath(),
     default: "/v2/keyvalue/reset-password/{id}",
   },
   databasePath: {
     description:
-      "Path of an operation that reads a database, which contains `{id}` once; `none` if the platform has none.",
+      "Path for reading a database; it contains `{id}` once. `none` if the platform cannot read databases.",
     schema: () => z().literal("none").or(databasePath()),
     default: "none",
   },
   databaseListPath: {
-    description: "Path of an operation that lists the databases of the account.",
+    description: "Path for listing the databases of the account.",
     schema: () => path(),
   },
   flowControlResetAction: {
@@ -124,13 +124,13 @@ const settingTable = {
     },
   },
   maxResetsPerRun: {
-    description:
-      "Maximum number of password resets in one run; further resets are refused and not sent.",
+    description: "Maximum number of resets in one run; further resets are refused and not sent.",
     kind: "number",
     schema: () => number(z().int("must be a whole number").min(0, "must not be negative")),
   },
   scheduledResets: {
-    description: "`on`, or `off` for a run that makes no reset that only `rotateEvery` asks for.",
+    description:
+      "`on`, or `off` for a run that postpones resets that only `rotateEvery` calls for.",
     schema: () => z().enum(["on", "off"], 'must be "on" or "off"'),
     default: "on",
   },
@@ -274,7 +274,7 @@ export function unknownSettings(
     (name) =>
       name.startsWith("REKEY_") && !variables.includes(name) && didYouMean(name, variables) !== "",
   );
-  const isUnused = "and has no effect. Correct its name, or";
+  const isUnused = "and has no effect. Fix its name, or";
   return [
     ...unknownKeys.map(
       (key) => `${notASetting(key, keys)}, ${isUnused} run \`pulumi config rm ${key}\`.`,

@@ -83,7 +83,7 @@ function endpointFor(target: Target, { options }: Run): ProbeEndpoint | Failure 
       return { ...probe, baseUrl: options.settings.require("queueUrl") };
     }
     if (restUrl !== undefined) return { ...probe, baseUrl: restUrl.replace(/\/$/, "") };
-    const reason = `the platform's record of ${ownerOf(subject)} has no endpoint that can be used`;
+    const reason = `the platform's record of ${ownerOf(subject)} has no usable endpoint`;
     return { reason, advice: "Remove this verification." };
   } catch (error) {
     return endpointFailure(error);
@@ -174,9 +174,9 @@ function triesOf({ subject }: Target, current: Credential, formers: readonly Cre
   };
   const formersRefused = formers.map((credential): Try => ({
     credential,
-    name: `a former ${name}`,
+    name: `an old ${name}`,
     expected: "refused",
-    otherwise: `a former ${name} is still accepted`,
+    otherwise: `an old ${name} is still accepted`,
     check,
     isOfFormer: true,
   }));

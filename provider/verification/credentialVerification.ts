@@ -89,7 +89,7 @@ function check({ access, connection }: CredentialVerificationInputs, run: Run): 
   const problem = problems.find(isSet);
   return problem === undefined
     ? []
-    : [{ property: "connection", problem: `has a tls that ${problem}` }];
+    : [{ property: "connection", problem: `is invalid: its tls ${problem}` }];
 }
 
 /** What is wrong with an input `access`. It is a secret, so nothing of it is shown. */
@@ -177,7 +177,7 @@ function areFormersRefused(results: readonly Verified[]): true | undefined {
   return (replaced.length > 0 && replaced.every(({ entry }) => entry.formerRefused)) || undefined;
 }
 
-/** What is damaged is not known: it is verified again, and nothing is claimed from it. */
+/** Entries that are damaged are left out: those secrets are verified again, and nothing is claimed about them. */
 function entriesIn(saved: CredentialVerificationOutputs | undefined): Entries {
   const entries = parsed(saved?.memory);
   const isEntry = ([, one]: [string, unknown]) => isObject(one) && typeof one["count"] === "number";
@@ -195,7 +195,7 @@ function failureOf(results: readonly Verified[]): RekeyError | undefined {
   const advice = [...new Set(failures.map(adviceFor))].join(" ");
   const isAll = failures.every(({ target, failure }) => isLasting(failure, target));
   const next = isAll ? "fails again" : "verifies again";
-  const text = `Not verified:\n  ${lines.join("\n  ")}\nThe rotation itself is saved. ${outputsAreFormer} The next \`up\` ${next}, and resets nothing. ${advice}`;
+  const text = `Not verified:\n  ${lines.join("\n  ")}\nThe rotation itself is saved. ${outputsAreFormer} The next \`up\` ${next} and resets nothing. ${advice}`;
   const codes = new Set(failures.map(({ failure }) => failure.code));
   const code = codes.size === 1 ? failures[0]?.failure.code : undefined;
   return new RekeyError(code ?? "REKEY_VERIFICATION_FAILED", text, "not sent");
@@ -210,7 +210,7 @@ function adviceFor({
 }): string {
   const { subject, current } = target;
   if (!current || !isLasting(failure, target)) return failure.advice;
-  return `${failure.advice} The former ${credentialNoun(current)} is not saved, so no later run can try it: this stays a failure until the next reset. Set a new version, which resets the ${subject.kind.word}.`;
+  return `${failure.advice} The old ${credentialNoun(current)} is not saved, so no later run can try it, and every \`up\` fails until the next reset. Set a new version, which resets the ${subject.kind.word}.`;
 }
 
 /** Secrets that are named in one message. */

@@ -35,15 +35,15 @@ function replacedInRun(
   run: Run,
 ): Credential | undefined {
   if (!former || (current.value !== undefined && !retire)) return undefined;
-  const replaced = run.shared.replaced.get(secretOf(subject)) ?? [];
+  const replaced = run.shared.replacedValues.get(secretOf(subject)) ?? [];
   const values = replaced.flatMap(({ [former.name]: value }) => value ?? []);
   const isFormer = (value: string) => saltedMark(salt, value) === former.mark;
   return withValue(former, values.find(isFormer));
 }
 
 /**
- * Whether the former credential is proven to be refused. Nothing is claimed if another one was current since the last
- * verification, which then was not tried.
+ * Whether the old credential is proven to be refused. After two resets without a verification between them, nothing is
+ * claimed: the credential in between was never tried.
  *
  * @param before undefined before the first verification
  */

@@ -58,7 +58,7 @@ function isAbout({ count, mark }: Entry, target: Target): boolean {
   return count === target.count && mark === target.current?.mark;
 }
 
-/** A credential without its value, if the rotation does not save values any more. */
+/** A credential without its value if the rotation no longer saves values: its mark is enough to compare it. */
 function withoutUnsaved(accepted: Entry["accepted"], { current }: Target): Entry["accepted"] {
   if (accepted?.value === undefined || !current || current.value !== undefined) return accepted;
   return { ...accepted, value: undefined };
@@ -157,7 +157,7 @@ function lastingFailure(entry: Entry | undefined, target: Target): Failure | und
   return isLasting(entry.failure, target) ? entry.failure : undefined;
 }
 
-/** Whether a failure stays one until the next reset: it is about a former credential that is not saved. */
+/** Whether a failure lasts until the next reset: no later run can try an old credential that is not saved. */
 export function isLasting({ isOfFormer }: Failure, { current }: Target): boolean {
   return isOfFormer === true && current?.value === undefined;
 }

@@ -122,7 +122,7 @@ onEngineByAdapter("A setting that was changed since the last `up`", (adapter) =>
     await resetToken();
     assert.match((await succeeds(stack.refresh())).printed, saysOf("refresh"));
     await fails(stack.destroy(), saysOf("destroy"));
-    assert.doesNotMatch((await succeeds(stack.refresh({ runProgram: true }))).printed, /saved state stays/);
+    assert.doesNotMatch((await succeeds(stack.refresh({ runProgram: true }))).printed, /saved state is unchanged/);
     await resetToken();
     assert.equal(platform.flowControlKeys.get("orders")?.isPinnedRate, true);
     await succeeds(stack.destroy({ runProgram: true }));

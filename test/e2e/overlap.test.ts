@@ -222,7 +222,7 @@ describe("A program with two valid queue tokens", () => {
       assert.match(handedOver.printed, /a next token existed already, and when it was generated is not known/);
       assert.equal(tokenOf(stack), token);
       const again = await succeeds(stack.preview());
-      assert.match(again.printed, /rotatedSince is set, and when it was generated is not known.*is retired first/);
+      assert.match(again.printed, /rotatedSince is set, and its age is not known.*is retired first/);
       await succeeds(stack.up());
       assert.notEqual(tokenOf(stack), token);
       await succeeds(stack.up());

@@ -80,7 +80,7 @@ onEngine("The native plugin", () => {
     };
     await up(sdk());
     const moved = await up(plugin("b"));
-    assert.match(moved.printed, /"orders": unpinned rate\. .* `pulumi up --refresh` there, which pins them again/);
+    assert.match(moved.printed, /"orders": unpinned rate\. .* `pulumi up --refresh` there to pin them again/);
     assert.equal(moved.isPinned, false);
     assert.equal((await up(plugin("b"), true)).isPinned, true);
     // One process keeps what it has declared.

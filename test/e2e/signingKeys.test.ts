@@ -53,7 +53,7 @@ describe("A program with a SigningKeyRotation", () => {
     assert.deepEqual(await acceptAll(adopted, rolled), [true, true]);
     args = { ...args, version: 3 };
     const { printed } = await stack.preview();
-    assert.match(printed, /Pair of signing keys: is not rolled: it was rolled, or may have been, at/);
+    assert.match(printed, /Pair of signing keys: is not rolled: it was, or may have been, rolled at/);
     await fails(stack.up(), /REKEY_ROLLED_RECENTLY/);
     assert.equal(stack.platform.signingKeys.rolls, 1);
     const again = await up({ minInterval: "0s" });
@@ -70,7 +70,7 @@ describe("A program with a SigningKeyRotation", () => {
     });
     const result = await succeeds(hiding.up());
     assert.equal(valuesOf(result)["keys"], hiding.platform.signingKeys.current);
-    assert.doesNotMatch(result.printed, /not confirmed|was lost|does not know/);
+    assert.doesNotMatch(result.printed, /not confirm|does not know/);
     assert.match(result.printed, /Rolls the pair of signing keys/);
   });
 });

@@ -33,7 +33,7 @@ describe("A program with a CredentialVerification", () => {
     version = 2;
     stack.platform.failNext({ path: /reset-password/, keepFormerPassword: true });
     for (let run = 0; run < 2; run++) {
-      await fails(stack.up(), /former password is still/, /rotation itself is saved/);
+      await fails(stack.up(), /old password is still/, /rotation itself is saved/);
       const { password } = stack.platform.database("cache");
       assertFields(stack.saved("cache"), { password, rotationCount: 2, outcome: "reset" });
       assert.deepEqual([stack.saved("early")?.["password"], stack.saved("late")?.["password"]], [password, first]);
@@ -57,8 +57,8 @@ describe("A program with a CredentialVerification", () => {
     assert.deepEqual(valuesOf(await succeeds(stack.up())), { verified: true, formerRefused: true });
     version = 2;
     stack.platform.failNext({ path: /reset-password/, keepFormerPassword: true });
-    await fails(stack.up(), /former password is still/, /no later run can try it/);
-    await fails(stack.up(), /former password is still/, /Set a new version/);
+    await fails(stack.up(), /old password is still/, /no later run can try it/);
+    await fails(stack.up(), /old password is still/, /Set a new version/);
     assert.equal(stack.saved("proof")?.["verified"], false);
     assert.equal(stack.platform.resetCount, 2);
     version = 3;
@@ -73,7 +73,7 @@ describe("A program with a CredentialVerification", () => {
       },
       { databases: ["cache"] },
     );
-    const meant = /CredentialVerification "proof": access is a resource, .* `rotation\.access` .*Nothing was sent/;
+    const meant = /CredentialVerification "proof": access is a resource, .* `rotation\.access` .*No request was made/;
     await fails(stack.preview(), meant);
     await fails(stack.up(), meant);
     assert.equal(stack.platform.resetCount, 0);

@@ -65,7 +65,7 @@ describe("faults: rows of an engine", () => {
     if (host === undefined) return skip(this, "this machine has no address other than loopback");
     const proxy = await Proxy.start({ host });
     const stack = await TestStack.start(rotating, { config: { "rekey:proxy": `http://${host}:${proxy.port}` } });
-    await fails(stack.up(), /rekey:proxy.*Nothing was sent/s);
+    await fails(stack.up(), /rekey:proxy.*No request was made/s);
     assert.deepEqual([proxy.heads, stack.platform.requests], [[], []]);
     await proxy.close();
   });

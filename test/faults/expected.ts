@@ -99,7 +99,7 @@ async function assertUnconfirmed(
   assert.equal(id, key);
   for (const pattern of [
     /may have been changed/,
-    /`pulumi stack output` may show former/,
+    /`pulumi stack output` may show old/,
     /it resets again/,
     advice,
     ...expected.says,

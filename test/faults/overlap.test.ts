@@ -241,7 +241,7 @@ describe("faults: two valid queue tokens", () => {
     },
     "roll-token is confirmed, and keeps the former pair": {
       fault: { path: rollPath, keepFormerPassword: true },
-      fails: /a former token is still accepted/,
+      fails: /an old token is still accepted/,
       valid: [true, true],
       isRepeated: true,
     },

@@ -126,7 +126,7 @@ describe("faults: our own code", () => {
     testRow([54, fault, "create", "fails, naming it; 0 resets sent"], async (fixture) => {
       const { host, server } = await fixture.start({ server: { bodyOf }, settings: () => ({ queueUserId }) });
       const { message } = expectKind("failed", await host.create(userInputs));
-      assert.match(message, /rekey:queueUserId .*Nothing was sent, and nothing was changed/);
+      assert.match(message, /rekey:queueUserId .*No request was made, and nothing was changed/);
       assert.equal(server.count("POST", userId), 0);
     });
   }
@@ -164,7 +164,7 @@ describe("faults: installation", () => {
       const { PasswordRotation } = require(${JSON.stringify(join(projectRoot, "dist/sdk/index.js"))});
       try { new PasswordRotation("x", { databaseId: "db" }); } catch (error) { console.log(error.message); }`;
       const shown = execFileSync(process.execPath, ["-e", program], { cwd: folder.directory, encoding: "utf8" });
-      assert.match(shown, /pulumi-rekey.*Nothing was sent.*version [\d.]+ to the package\.json.*Install/s);
+      assert.match(shown, /pulumi-rekey.*No request was made.*version [\d.]+ to the package\.json.*Install/s);
       folder.remove();
     },
   );

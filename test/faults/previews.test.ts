@@ -105,7 +105,7 @@ async function assertPreviewsOnlyRead(fixture: Fixture, kind: Kind): Promise<voi
     if (kind.imported === "adopted") {
       assert.deepEqual(posts(platform), [], "the run that imports resets nothing");
       assert.equal(stack.plain["outcome"], "adopted");
-      assert.match(host.engine.received, /was imported: .*nothing is reset/);
+      assert.match(host.engine.received, /was imported\. .*nothing is reset/);
     }
     // It was imported in this process.
     await preview(2);

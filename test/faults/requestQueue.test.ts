@@ -97,10 +97,10 @@ describe("faults: the request queue", () => {
     const [error = "", ...others] = new Set(states.map((one) => one.error));
     assert.match(
       error,
-      /^No reset was sent, .*: 3 resets are planned, and rekey:maxResetsPerRun leaves 2\. .*RESET_LIMIT\]$/,
+      /^No reset was sent, .*: 3 resets are planned, but rekey:maxResetsPerRun allows only 2 more\. .*RESET_LIMIT\]$/,
     );
     assert.deepEqual([others, posts(fixture)], [[], 0]);
-    assert.match(fixture.host.said, /Would reset the password of each of 3 .*leaves 2: none will be sent\./);
+    assert.match(fixture.host.said, /Would reset the password of each of 3 .*allows only 2 more: none will be sent\./);
     // What was not sent leaves the limit to others.
     await succeeds(fixture, ["a", "b"]);
   });

@@ -32,7 +32,7 @@ class Database {
 
   constructor(
     readonly fixture: Fixture,
-    private readonly inputs: Properties,
+    public inputs: Properties,
   ) {}
 
   async start(options: FixtureOptions = {}): Promise<this> {
@@ -74,6 +74,10 @@ class Database {
     const shown = JSON.stringify(withoutSecrets(this.#stack.saved?.outputs ?? {})) + said + this.fixture.host.said;
     assert.deepEqual(leaksOf(shown, { ...canaries, ...this.#issued }), []);
     return said;
+  }
+
+  async refresh(): Promise<void> {
+    await this.#stack.refresh();
   }
 
   meet(behaviour: Behaviour): void {
@@ -132,7 +136,7 @@ describe("faults: credentials that are not saved", () => {
     await database.assertEncrypted(team);
     const former = database.credentials;
     database.meet(resetting);
-    assert.match(await database.up(3, "init error"), /sends one more reset/);
+    assert.match(await database.up(3, "init error"), /it resets again/);
     await database.assertEncrypted(team, former);
     database.assertSent(3);
     database.meet(responding(200));
@@ -141,24 +145,40 @@ describe("faults: credentials that are not saved", () => {
     database.assertSent(4);
   });
 
-  const thenEncrypted = "saved as secrets, then encrypted; 1 sent";
+  const thenEncrypted = "saved as secrets, and encrypted with the next version; 1 sent";
   encrypted(
     [102, "encryption fails after the reset", "create, update, next up", thenEncrypted],
     async (database, team) => {
-      for (const version of [1, 2]) {
+      for (const version of [1, 3]) {
         const message = await database.up(version, "init error");
-        assert.match(message, /could not be encrypted.*The next `up` tries again/s);
+        assert.match(message, /could not be encrypted.* saved in the state, as secrets\..* set a new version/s);
         const { saved, credentials } = database;
         assert.deepEqual({ ...saved, ...credentials, outcome: "reset", rotationCount: version }, saved);
         const host = await database.fixture.nextRun();
-        assert.equal(await database.up(version, "done", host), "update");
-        await database.assertEncrypted(team);
         assert.equal(await database.up(version, "done", host), "same");
+        assert.match(host.said, /take effect with the next reset\. .*, set a new version/);
         database.assertSent(version);
+        await database.up(version + 1, "done", host);
+        await database.assertEncrypted(team);
+        database.assertSent(version + 1);
       }
     },
     failingEncryption("credentials"),
   );
+
+  const atNextReset = "announced, and takes effect with the next reset; 0 sent";
+  encrypted([107, "another form", "diff, next version", atNextReset], async (database, team) => {
+    await database.up(1);
+    database.inputs = {};
+    assert.equal(await database.up(1), "same");
+    await database.assertEncrypted(team);
+    assert.match(database.fixture.host.said, /saveCredentials and encryptFor take effect with the next reset/);
+    await database.up(2);
+    const { encryptedCredentials, password, restToken } = database.saved;
+    assert.deepEqual({ password, restToken }, database.credentials);
+    assert.equal(encryptedCredentials, undefined);
+    database.assertSent(2);
+  });
 
   encrypted(
     [104, "nothing can be encrypted", "create, update", "fails, state kept; 0 sent"],
@@ -193,15 +213,15 @@ describe("faults: credentials that are not saved, at a platform that can be read
   }
 
   for (const reading of ["hides all", "hides the token"] as const) {
-    const saved = "passes, saved as secrets with a warning, and removed once it is shown; 1 sent";
-    testRow([106, `a read after the reset ${reading}`, "create, update, next up", saved], async (fixture) => {
+    const saved = "passes, saved as secrets with a warning, and removed by a refresh that shows them; 1 sent";
+    testRow([106, `a read after the reset ${reading}`, "create, update, refresh", saved], async (fixture) => {
       const database = await start(fixture);
       /** The state has the credentials that reads hide. */
       const assertSaved = (): void => {
         const { password, restToken } = database.saved;
         const hidden = { ...database.credentials, ...(reading === "hides the token" && { password: undefined }) };
         assert.deepEqual({ password, restToken }, hidden);
-        assert.match(database.fixture.host.said, /no read shows them/);
+        assert.match(database.fixture.host.said, /no read shows it and it would be lost/);
       };
       for (const version of [1, 2]) {
         database.reading = "shows all";
@@ -212,10 +232,10 @@ describe("faults: credentials that are not saved, at a platform that can be read
         });
         await database.up(version);
         assertSaved();
-        await database.up(version);
+        await database.refresh();
         assertSaved();
         database.reading = "shows all";
-        await database.up(version);
+        await database.refresh();
         database.assertHidden();
         database.assertSent(version);
       }

@@ -53,7 +53,7 @@ describe("faults: missing or saved settings", () => {
   testRow([54, "the platform cannot be read", "adoption", "says that nothing was contacted"], async (fixture) => {
     const { host, server } = await fixture.start();
     expectKind("done", await host.create(inputsOfDatabase()));
-    await until(() => /nothing was contacted.*stay empty until the next reset/.test(host.said));
+    await until(() => /Rekey made no request.*stay empty until the next reset/.test(host.said));
     assert.equal(server.requests.length, 0);
   });
 
@@ -103,7 +103,7 @@ describe("faults: missing or saved settings", () => {
         __provider: providerTexts.flowControlLimits,
       };
       const adviceOn = (setting: string, command: string) =>
-        `if ${setting} was changed since then, run \`pulumi ${command} --run-program\`, which uses that of the program.`;
+        `if ${setting} has changed since then, run \`pulumi ${command} --run-program\`, which uses the program's configuration.`;
       await host.read("db", database);
       await until(() => host.said.includes(adviceOn("rekey:password", "refresh")));
       await host.read("orders", limits);

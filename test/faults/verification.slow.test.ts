@@ -57,7 +57,7 @@ const failures: Record<string, { row: number; reply?: RedisReply; at?: At; says:
     at: async () => ({ port: await freePort() }),
     says: /connection failed \(ECONNREFUSED\)/,
   },
-  "expired certificate": { row: 64, at: served(ok, "expired"), says: /is not accepted \(CERT_HAS_EXPIRED\)/ },
+  "expired certificate": { row: 64, at: served(ok, "expired"), says: /was not accepted \(CERT_HAS_EXPIRED\)/ },
   "certificate of another host": {
     row: 64,
     at: served(ok, "otherHost"),

@@ -119,11 +119,18 @@ export const answer: fc.Arbitrary<Answer> = fc.oneof(
   { weight: 1, arbitrary: garbage },
 );
 
+/** Of names that are sent twice, and of spellings of one name, the last value counts. */
 function credentialsIn(list: readonly Entry[]): (readonly [string, string])[] {
-  return list.flatMap(([wireName, json]) => {
-    const value = Object.hasOwn(credentialNames, wireName) ? tryParse(json) : undefined;
-    return typeof value === "string" && value !== "" ? [[wireName, value] as const] : [];
-  });
+  const found = new Map<string, readonly [string, string]>();
+  for (const [wireName, json] of new Map(list)) {
+    if (!Object.hasOwn(credentialNames, wireName)) continue;
+    const value = tryParse(json);
+    const name = credentialNames[wireName as keyof typeof credentialNames];
+    if (typeof value === "string" && value !== "") found.set(name, [wireName, value]);
+    // Its digits count.
+    if (typeof value === "number") found.delete(name);
+  }
+  return [...found.values()];
 }
 
 /** The value of a JSON text; undefined if it is not JSON. */

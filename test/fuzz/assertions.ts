@@ -54,19 +54,22 @@ function isFaithful(text: unknown): boolean {
   return text.isWellFormed() && !text.includes("\ufffd");
 }
 
-/** Each credential of the response is in the outputs byte for byte and secret, or is named in `problems`. */
-export function assertCredentialsKept(answer: Answer, outs: Properties): void {
+/**
+ * Each credential of the response is in the outputs byte for byte and secret, or is named in `problems`. Of several
+ * with one name, in whatever spelling, the last one counts.
+ */
+export function assertCredentialsKept({ text, credentials }: Answer, outs: Properties): void {
   const problems = (outs["problems"] ?? []) as string[];
-  // Of what is nested so deeply, the last of two values with one name is read, and the name is not reported.
-  const isTooDeep = problems.some((problem) => problem.includes("nested too deeply"));
-  for (const [index, [wireName, value]] of answer.credentials.entries()) {
-    if (isTooDeep && answer.credentials.slice(index + 1).some(([later]) => later === wireName)) continue;
-    const name = credentialNames[wireName as keyof typeof credentialNames];
+  const sent = credentials.length > 0 ? Object.entries(tryParse(text) as Properties) : [];
+  const isCredential = ([wireName]: (typeof sent)[number]) => Object.hasOwn(credentialNames, wireName);
+  const nameOf = (wireName: string) => credentialNames[wireName as keyof typeof credentialNames];
+  const last = new Map(sent.filter(isCredential).map(([wireName, value]) => [nameOf(wireName), value]));
+  for (const [name, value] of last) {
     const output = outs[name];
-    if (isMasked(value) && output === undefined) continue;
+    if (typeof value !== "string" || value === "" || isMasked(value)) continue;
     if (isSecret(output) && output.value === value) continue;
     const named = problems.some((problem) => problem.startsWith(`${name}:`));
-    assert.ok(named, `${wireName} ${JSON.stringify(value)} is lost; the problems are ${JSON.stringify(problems)}`);
+    assert.ok(named, `${name} ${JSON.stringify(value)} is lost; the problems are ${JSON.stringify(problems)}`);
   }
 }
 

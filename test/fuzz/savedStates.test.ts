@@ -44,7 +44,7 @@ const damageOf = (names: readonly string[]): fc.Arbitrary<(all: Properties) => P
       return damaged === undefined ? others : Object.fromEntries([...Object.entries(others), [name, damaged]]);
     });
 
-/** That any change within a memory is refused: memory.test.ts. */
+/** That any change within a memory is refused: state.test.ts. */
 const damaged = (states: readonly Saved[]) => {
   const names = [...new Set(states.flatMap(({ outputs }) => Object.keys(outputs)))];
   const damages = fc.array(damageOf(names.filter((name) => name !== "__provider")), { minLength: 1, maxLength: 3 });
@@ -79,7 +79,7 @@ describe("fuzz: damaged saved states", () => {
         if (planned.status === "rejected") {
           refused++;
           for (const message of [messageOf(planned), failed]) {
-            assert.match(message, /saved output (databaseId|memory) .*Nothing was sent/);
+            assert.match(message, /saved output (databaseId|memory) .*No request was made/);
           }
         } else {
           assert.deepEqual(planned.value.replaces, [], "a replacement is a reset");
@@ -148,7 +148,7 @@ describe("fuzz: damaged saved states of a fleet", () => {
             continue;
           }
           refused++;
-          assert.match(messageOf(one), /the state is damaged\. Nothing was sent\..*REKEY_STATE_UNREADABLE/);
+          assert.match(messageOf(one), /the state is damaged\. No request was made\..*REKEY_STATE_UNREADABLE/);
         }
         assert.deepEqual(process.sent, []);
         assertNothingPolluted();

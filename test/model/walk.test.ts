@@ -72,6 +72,10 @@ describe("a random walk, with both adapters", function () {
       "PasswordRotation",
       ...[edit({ rotateEvery: "12h" }), up("lost, not applied"), wait(13), up("lost, applied")],
     ],
+    "a reset that may be that of an earlier date is made once more": [
+      "PasswordRotation",
+      ...[edit({ isLeaked: true }), up("lost, not applied"), wait(1), up("lost, applied"), up()],
+    ],
     "after three unconfirmed resets nothing is sent until the version changes": [
       "PasswordRotation",
       ...[set({ canRead: false }), up("lost, applied"), up("lost, not applied"), up("lost, applied"), up()],

@@ -69,7 +69,7 @@ describe("An old Node", () => {
         console.log(Object.keys(require.cache).filter((path) => path.includes("node_modules")).join());`;
       const { stdout } = runAs("18.20.8", code);
       const [refusal, loaded] = stdout.split("\n");
-      const message = `Node 18.20.8 is too old: pulumi-rekey needs Node ${needs}. Nothing was sent. Install one of these versions where pulumi runs, in the pipeline too, then run the command again. [REKEY_NODE_TOO_OLD]`;
+      const message = `Node 18.20.8 is too old: pulumi-rekey needs Node ${needs}. No request was made. Install one of these versions where pulumi runs, in the pipeline too, then run the command again. [REKEY_NODE_TOO_OLD]`;
       assert.equal(refusal, `${message} REKEY_NODE_TOO_OLD true`);
       assert.equal(loaded, "");
     });
@@ -81,7 +81,7 @@ describe("An old Node", () => {
     assert.equal(stdout, "");
     assert.match(
       stderr,
-      /^Node 22\.11\.0 is too old: pulumi-rekey needs Node 20\.19\+ or 22\.12\+\. Nothing was sent\. Install .*\n$/,
+      /^Node 22\.11\.0 is too old: pulumi-rekey needs Node 20\.19\+ or 22\.12\+\. No request was made\. Install .*\n$/,
     );
   });
 });

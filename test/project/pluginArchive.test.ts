@@ -54,7 +54,7 @@ describe("The plugin's archives", function () {
     assert.equal(status, 1);
     assert.match(
       stderr.trim(),
-      /^The plugin of Rekey needs Node 20\.19\+ or 22\.12\+, and there is no node on PATH\. Nothing was sent\. Install .*\.$/,
+      /^The plugin of Rekey needs Node 20\.19\+ or 22\.12\+, and there is no node on PATH\. No request was made\. Install .*\.$/,
     );
   });
 
@@ -66,7 +66,7 @@ describe("The plugin's archives", function () {
       const preload = `Object.defineProperty(process.versions, "node", { value: "${version}" })`;
       const args = ["--require", folder.write("version.cjs", preload), folder.path("pulumi-resource-rekey")];
       const { status, stderr } = spawnSync(process.execPath, args, { encoding: "utf8" });
-      const refused = `The plugin of Rekey needs Node 20.19+ or 22.12+, and the node on PATH is ${version}. Nothing was sent. `;
+      const refused = `The plugin of Rekey needs Node 20.19+ or 22.12+, and the node on PATH is ${version}. No request was made. `;
       assert.equal(status, 1);
       assert.equal(stderr.startsWith(refused), !isSupported, stderr);
     });

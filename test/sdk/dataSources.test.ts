@@ -17,7 +17,8 @@ import {
 import { type FlowControlRecord } from "../../local/platform/flowControl";
 import { type Platform, startPlatform } from "../../local/platform/index";
 import { functions } from "../../provider/engine/functions";
-import { errorsOf, isKnown, type MockOptions, startMocks, valueOf } from "./pulumiMocks";
+import { isKnown } from "../../provider/engine/pulumiInternals";
+import { errorsOf, type MockOptions, startMocks, valueOf } from "./pulumiMocks";
 
 const ratePeriodStart = 1_764_000_000;
 const limits = { parallelismCount: 0, rateCount: 3, rateMax: 3, ratePeriod: 60, ratePeriodStart };
@@ -119,12 +120,9 @@ describe("sdk: data sources", () => {
       assert.deepEqual(others, []);
       assert.match(
         error,
-        /^InputError: getFlowControlKeys: (serch is not an input \(did you mean search\?\)|search must be a string, not a list)/,
+        /^InputError: getFlowControlKeys: (serch is not an argument \(did you mean search\?\)|search must be a string, not a list)/,
       );
-      assert.match(
-        error,
-        /Correct this, then run again\. A reset that was already sent is saved.*REKEY_INPUT_INVALID\]$/,
-      );
+      assert.match(error, /Fix this, then run again\. A reset that was already sent is saved.*REKEY_INPUT_INVALID\]$/);
     }
     assert.equal(platform.requests.length, 0);
   });

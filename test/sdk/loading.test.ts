@@ -70,7 +70,7 @@ describe("sdk: the package as the host finds it", () => {
     const command = `${howToInstall()} [REKEY_NOT_INSTALLED]\n`;
     const parts = stdout.split(command);
     assert.equal(parts.length, 3);
-    for (const part of parts.slice(0, 2)) assert.match(part, /^true .*pulumi-rekey.*Nothing was sent/);
+    for (const part of parts.slice(0, 2)) assert.match(part, /^true .*pulumi-rekey.*No request was made/);
     assert.ok(parts[0]?.includes(directory));
   });
 
@@ -79,7 +79,7 @@ describe("sdk: the package as the host finds it", () => {
       [packageVersion(), /^made\nmade\n$/],
       [
         "9.9.9",
-        /^true The program uses pulumi-rekey .*, but .* would use 9\.9\.9, in .*Nothing was sent\.\nInstall the same version\. .*\[REKEY_OTHER_VERSION\]/,
+        /^true The program uses pulumi-rekey .*, but .* would use 9\.9\.9, in .*No request was made\.\nInstall the same version\. .*\[REKEY_OTHER_VERSION\]/,
       ],
     ] as const) {
       folder.write("node_modules/pulumi-rekey/package.json", JSON.stringify({ name: "pulumi-rekey", version }));

@@ -73,11 +73,20 @@ describe("sdk: credentials that are not saved", () => {
           assert.deepEqual(others, []);
           const type = rotation.constructor.name;
           assert.ok(error.includes(`${type} "a": ${name} is not saved, because of saveCredentials: false`), error);
-          assert.match(error, /Use encryptedCredentials, read the platform .*\[REKEY_NOT_SAVED\]/);
+          assert.match(error, /Use encryptedCredentials, read it from the platform .*\[REKEY_NOT_SAVED\]/);
         }
       }
     });
   }
+
+  it("are in no text that a program makes of one, which its type would allow", async () => {
+    for (const preview of [true, false]) {
+      await startMocks({ outputs: () => state, preview });
+      const rotation = rotate(saving);
+      const [error = ""] = await errorsOf(() => pulumi.interpolate`redis://:${rotation.password}@host`);
+      assert.match(error, /password is not saved, because of saveCredentials: false/);
+    }
+  });
 
   it("do not keep the address of an index from a program", async () => {
     await startMocks({ outputs: () => ({ ...state, restUrl: "https://index.example.com" }), preview: true });

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import * as pulumi from "@pulumi/pulumi";
 import { PasswordRotation, PasswordRotationFleet, type PasswordRotationFleetArgs } from "pulumi-rekey";
-import { errorsOf, isKnown, startMocks, valueOf } from "./pulumiMocks";
+import { isKnown } from "../../provider/engine/pulumiInternals";
+import { errorsOf, startMocks, valueOf } from "./pulumiMocks";
 import { unknown } from "../support/wire";
 
 const late = <T>(value: T) => pulumi.output(Promise.resolve(value));
@@ -12,7 +13,7 @@ const make = (databases: unknown, more: object = {}) =>
 const outputs = () => ({
   states: {
     one: { databaseId: "a", outcome: "reset" },
-    two: { databaseId: "b", outcome: "pending", error: "It broke.\nFix it." },
+    two: { databaseId: "b", outcome: "none", error: "It broke.\nFix it." },
   },
   credentials: { one: { password: "p" } },
   connectionUrls: { one: "rediss://default:p@a:1" },

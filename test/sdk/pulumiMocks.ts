@@ -76,11 +76,6 @@ export function valueOf<T>(output: pulumi.Output<T>): Promise<pulumi.Unwrap<T>> 
   return new Promise((resolve) => void pulumi.output(output).apply(resolve));
 }
 
-/** Whether an output is known, once that is settled. */
-export function isKnown(output: pulumi.Output<unknown>): Promise<boolean> {
-  return (output as unknown as { isKnown: Promise<boolean> }).isKnown;
-}
-
 /** The errors that a program's run would report. */
 export async function errorsOf(make: () => unknown): Promise<string[]> {
   const errors = new Set<string>();

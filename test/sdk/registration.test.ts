@@ -90,7 +90,7 @@ for (const { type, resource, Class } of classes) {
             error.code === "REKEY_IMPORT_UNSUPPORTED" &&
             // Pulumi would print a stack trace.
             !/ at /.test(inspect(error, { colors: true })) &&
-            new RegExp(`${type} "adopted" .*\`${option}\`.*initialRotation: false.*Nothing was sent`).test(
+            new RegExp(`${type} "adopted" .*\`${option}\`.*initialRotation: false.*No request was made`).test(
               error.message,
             ),
         );

@@ -30,12 +30,12 @@ describe("sdk: the settings of a program", () => {
     process.env["REKEY_MAX_RESET_PER_RUN"] = process.env["REKEY_OF_SOMEONE_ELSE"] = "canary";
     const names = ["rekey:maxResetPerRun", "rekey:passwrod", "rekey:nonsense", "rekey:username", "project:maxResets"];
     const isNone = "is not a setting of pulumi-rekey";
-    const fix = (key: string) => `, and has no effect. Correct its name, or run \`pulumi config rm ${key}\`.`;
+    const fix = (key: string) => `, and has no effect. Fix its name, or run \`pulumi config rm ${key}\`.`;
     const expected = [
       `rekey:maxResetPerRun ${isNone} (did you mean rekey:maxResetsPerRun?)${fix("rekey:maxResetPerRun")}`,
       `rekey:passwrod ${isNone} (did you mean rekey:password?)${fix("rekey:passwrod")}`,
       `rekey:nonsense ${isNone}${fix("rekey:nonsense")}`,
-      `REKEY_MAX_RESET_PER_RUN ${isNone} (did you mean REKEY_MAX_RESETS_PER_RUN?), and has no effect. Correct its name, or unset it.`,
+      `REKEY_MAX_RESET_PER_RUN ${isNone} (did you mean REKEY_MAX_RESETS_PER_RUN?), and has no effect. Fix its name, or unset it.`,
     ];
     const config = Object.fromEntries(names.map((name) => [name, "canary"]));
     for (const preview of [true, false]) {

@@ -7,18 +7,20 @@ import { credentialsIn, type Memory, readMemory, type State, stateIn } from "../
 import { type Context } from "../../provider/rotation/plan";
 import { rotationOf } from "../../provider/rotation/rotation";
 import { contextOf } from "../../provider/rotation/session";
-import { type Run } from "../../provider/run/run";
-import { FakeRun, notSent, unconfirmed } from "./fakeRun";
+import { type Platform, type Run } from "../../provider/run/run";
+import { FakeRun, unconfirmed } from "./fakeRun";
 import { type Properties } from "./wire";
 
 /** What a platform does in one call of the engine. */
 export interface PlatformDoes {
   /** What a read shows until a reset is sent. Default: this platform cannot be read. */
   readonly shows?: Credentials;
-  /** What a read shows after that, or that it fails. Default: what `shows` says. */
-  readonly showsAfter?: Credentials | "fails";
+  /** What a read shows after that, or what it fails with. Default: what `shows` says. */
+  readonly showsAfter?: Credentials | (() => Credentials);
   /** What the response to a reset has, or what it fails with. Default: no credential. */
   readonly responds?: Credentials | (() => Partial<SecretResponse>);
+  /** Parts of a platform in place of those of `FakeRun`. */
+  readonly parts?: Partial<Platform>;
   /** The record of each response. */
   readonly record?: Readonly<Record<string, unknown>>;
 }
@@ -34,8 +36,9 @@ export interface Came {
   readonly message?: string | undefined;
   /** The texts of its notices, without their subject, in lines. */
   readonly said: string;
-  /** Resets that were sent. */
+  /** Resets that were sent, and reads. */
   readonly sent: number;
+  readonly reads: number;
 }
 
 /**
@@ -111,14 +114,16 @@ export class RotatedSecret {
 
   async #call(does: PlatformDoes, act: (run: Run) => Promise<Result<Properties>>): Promise<Came> {
     const { fake } = this;
-    const before = fake.resets.length;
+    const before = { sent: fake.resets.length, reads: fake.reads.length };
     this.#meet(does);
-    const result = await act(fake.start()).catch((error: unknown) => error as Error & { code?: string });
-    const sent = fake.resets.length - before;
-    if (result instanceof Error) return { code: result.code ?? result.name, message: result.message, said: "", sent };
+    const result = await act(fake.start(does.parts)).catch((error: unknown) => error as Error & { code?: string });
+    const requests = { sent: fake.resets.length - before.sent, reads: fake.reads.length - before.reads };
+    if (result instanceof Error) {
+      return { code: result.code ?? result.name, message: result.message, said: "", ...requests };
+    }
     this.outputs = JSON.parse(JSON.stringify(result.outputs)) as Properties;
     const { failure, notices = [] } = result;
-    return { code: failure?.code, message: failure?.message, said: textsOf(notices), sent };
+    return { code: failure?.code, message: failure?.message, said: textsOf(notices), ...requests };
   }
 
   #meet({ shows, showsAfter = shows, responds = {}, record = {} }: PlatformDoes): void {
@@ -127,7 +132,7 @@ export class RotatedSecret {
     fake.canRead = shows !== undefined || showsAfter !== undefined;
     fake.readDatabase = (_, resets) => {
       const shown = resets > before ? showsAfter : shows;
-      return shown === "fails" ? notSent() : { record, credentials: shown ?? {} };
+      return { record, credentials: (typeof shown === "function" ? shown() : shown) ?? {} };
     };
     fake.answer = () => ({ record, ...(typeof responds === "function" ? responds() : { credentials: responds }) });
   }
@@ -158,4 +163,18 @@ export async function resetSecret(
   if (at) secret.fake.time = at;
   await secret.up(desired, { responds: credentials, record });
   return secret;
+}
+
+/** A secret that calls have made. */
+export type Made = Promise<RotatedSecret>;
+
+/** The secret after one more `up`, by default at hour 0. */
+export async function afterUp(
+  secret: RotatedSecret | Made,
+  ...[desired, does, hours = 0]: [desired: Desired, does: PlatformDoes, hours?: number]
+): Made {
+  const next = await secret;
+  next.hours = hours;
+  await next.up(desired, does);
+  return next;
 }

@@ -33,7 +33,7 @@ queue = rekey.QueueTokenRotation(
     **when,
 )
 
-# Fails the run if a new password or token is not accepted, or a former one still is.
+# Fails the run if a new password or token is not accepted, or an old one still is.
 proofs = [
     rekey.CredentialVerification("databases", access=databases.access),
     rekey.CredentialVerification("vectors", access=vectors.access),

@@ -20,7 +20,7 @@ export function checkConfig(news: Properties): { inputs: Properties; failures: s
   return {
     inputs: Object.fromEntries(inputs),
     failures: unknown.map((name) => {
-      const text = `${notASetting(name, known)}. Nothing was sent. Correct its name, or remove it, then run again.`;
+      const text = `${notASetting(name, known)}. No request was made. Fix its name or remove it, then run again.`;
       return withCode(text, "REKEY_SETTING_INVALID");
     }),
   };

@@ -4,7 +4,7 @@ import type * as start from "./start";
 
 const problem = unsupportedNode();
 if (problem !== undefined) {
-  console.error(`${problem}. Nothing was sent. ${howToInstallNode}`);
+  console.error(`${problem}. No request was made. ${howToInstallNode}`);
   process.exitCode = 1;
 } else {
   // Loaded only now: an older Node cannot load it.

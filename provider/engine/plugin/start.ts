@@ -1,4 +1,5 @@
-import { endWhenIdle, engineAddress, ignoreUnreadOutput } from "../liveness";
+import { endWhenIdle, ignoreUnreadOutput } from "../liveness";
+import { engineAddress } from "../pulumiInternals";
 import { servePlugin } from "./wire";
 
 /** Serves the engine that has started this process. */

@@ -1,4 +1,3 @@
-import { createRequire } from "node:module";
 import { promisify } from "node:util";
 import type { sendUnaryData, UntypedServiceImplementation } from "@grpc/grpc-js";
 import type { JavaScriptValue, Struct } from "google-protobuf/google/protobuf/struct_pb";
@@ -13,17 +12,12 @@ import { withCode } from "../../domain/errors";
 import { type Properties } from "../../pulumi/values";
 import { InitError, reporting } from "../adapter";
 import { EngineWatch } from "../liveness";
+import { librariesOfSdk } from "../pulumiInternals";
 import { checkConfig } from "./config";
 import { type EngineLink, PluginService } from "./service";
 
-type StructModule = typeof import("google-protobuf/google/protobuf/struct_pb");
-type EmptyModule = typeof import("google-protobuf/google/protobuf/empty_pb");
-
-/** The libraries under the messages must be the copies that `@pulumi/pulumi` uses, wherever they are installed. */
-const sdkRequire = createRequire(require.resolve("@pulumi/pulumi/package.json"));
-const grpc = sdkRequire("@grpc/grpc-js") as typeof import("@grpc/grpc-js");
-export const { Empty } = sdkRequire("google-protobuf/google/protobuf/empty_pb") as EmptyModule;
-const structs = sdkRequire("google-protobuf/google/protobuf/struct_pb") as StructModule;
+const { grpc, empty, structs } = librariesOfSdk();
+export const { Empty } = empty;
 
 /** Saved states and credentials of a fleet can be larger than gRPC's usual 4 MB. */
 export const unlimited = {
@@ -84,7 +78,7 @@ const checkCall: typeof ResourceProviderService.check = {
   },
 };
 const protoProblem = withCode(
-  "A map of the inputs has the name `__proto__`, which JavaScript does not keep. Nothing was sent for it. Choose another name, then run again.",
+  "A map of the inputs has the name `__proto__`, which JavaScript does not keep. No request was made for it. Choose another name, then run again.",
   "REKEY_INPUT_INVALID",
 );
 

@@ -4,7 +4,7 @@ import { RekeyError, RequestError } from "../../domain/errors";
 import { ownerOf, secretOf } from "../../domain/secretKind";
 import { type Credentials, isObject } from "../../records/fields";
 import { type SecretResponse } from "../../records/response";
-import { adopted } from "../comparison";
+import { adopted } from "../afterRead";
 import { type Desired } from "../desired";
 import { type Finding, type Learned } from "../findings";
 import { marksOf, saltedMark } from "../marks";

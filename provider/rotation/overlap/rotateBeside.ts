@@ -83,7 +83,7 @@ async function add(
   session: OverlapSession,
 ): Promise<Rotated> {
   if (before.failure) return saveRotated(before, session);
-  const { subject, run, source, replaced } = session;
+  const { subject, run, source, replacedValues } = session;
   const undo = run.reserveReset(secretOf(subject));
   let added: Added | undefined;
   try {
@@ -93,7 +93,7 @@ async function add(
       const failure = added.lost ?? notProven(subject, proof);
       return await saveRotated({ ...begunFrom(before, due, desired, added), failure }, session);
     }
-    replaced.push(...session.reads, credentialsIn(before.state));
+    replacedValues.push(...session.reads, credentialsIn(before.state));
     const state = rotatedBeside(before.state, added, { desired, due, session });
     const next = lastsOf(desired) === noOverlap ? retire : asItIs;
     const rotated = await next({ state, findings: foundOf(before, added) }, session);

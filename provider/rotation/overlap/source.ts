@@ -7,7 +7,8 @@ import { type Desired } from "../desired";
 import { type Finding, type Learned } from "../findings";
 import { type Marks } from "../marks";
 import { type Context } from "../plan";
-import { type AdminInput, type Overlap, type State } from "../state";
+import { type Overlap, type State } from "../state";
+import { type AdminInput } from "../userMemory";
 
 /**
  * Where a secret is of which two may be valid at once. It settles a lost response by reads in the same run. Its

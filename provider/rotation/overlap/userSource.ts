@@ -4,7 +4,7 @@ import { type ProbeResult } from "../../clients/probe";
 import { RefusedError, RekeyError } from "../../domain/errors";
 import { ownerOf, secretOf } from "../../domain/secretKind";
 import { redisAdminOf, withAdmin } from "../admin";
-import { adopted } from "../comparison";
+import { adopted } from "../afterRead";
 import { type Desired } from "../desired";
 import { type Finding, type Learned } from "../findings";
 import { type State } from "../state";

@@ -215,7 +215,7 @@ describe("pulumi-rekey doctor", function () {
       shows: { path: "/v2/qstash/users", body: [{ id: "u1", token: "", read_only_token: "" }] },
       prints: [
         /^ok {5}The platform accepted rekey:username and rekey:password/,
-        /^WRONG {2}rekey:password seems to be a read-only API key: the platform shows an empty token of a queue user\.$/,
+        /^WRONG {2}rekey:password seems to be a read-only API key: the platform shows an empty token for a queue user\.$/,
         /^ {7}The platform refuses resets with it \(403\): use an API key that is not read-only\.$/,
       ],
     },
@@ -223,7 +223,7 @@ describe("pulumi-rekey doctor", function () {
       title: "does not know whether an API key can only read, if the platform has no users of a queue",
       config: { "rekey:databaseListPath": listPath },
       shows: { path: "/v2/qstash/users", status: 404 },
-      prints: [/^- {6}Whether rekey:password can only read was not checked: the platform responded with 404\b/],
+      prints: [/^- {6}rekey:password may be read-only, which could not be checked: the platform responded with 404\b/],
     },
     { title: "has a help", args: ["--help"], prints: [/^Example:$/, /^Exit codes:$/] },
     ...(

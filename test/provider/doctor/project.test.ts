@@ -9,7 +9,7 @@ import { installPackages } from "../../support/project";
 const plugin = "packages:\n  random: random@4.19.0\n  rekey: rekey@0.1.0\n";
 const sdk = ["@pulumi/pulumi is 3.", "pulumi-rekey is "];
 const neither = ["@pulumi/pulumi is not installed for", "Pulumi's provider host cannot find pulumi-rekey from"];
-const unchecked = "Whether the plugin is installed was not checked";
+const unchecked = "The plugin was not checked";
 
 /** What is checked of a project with a program in src/, whose packages are in src/, too. */
 function checksOf(file: string, change?: (packages: Folder) => void): Check[] {
@@ -76,7 +76,7 @@ describe("pulumi-rekey doctor: the installation", () => {
   it("refuses a file that is not YAML, without showing a part of it", () => {
     const folder = new Folder();
     const path = folder.write("Pulumi.yaml", "name: caches\nconfig: [canary\n");
-    assert.throws(() => findProject(folder.directory), { message: `${path} is not YAML (line 3): correct it` });
+    assert.throws(() => findProject(folder.directory), { message: `${path} is not YAML (line 3): fix it` });
     folder.remove();
   });
 });

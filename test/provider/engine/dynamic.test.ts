@@ -24,7 +24,7 @@ describe("the dynamic provider", () => {
     await passwordRotation.check({}, { ...inputs, initialRotation: false });
     assert.match(
       process.said[1] ?? "",
-      /^Password of database "db": is adopted, and not reset: that takes a new version/,
+      /^Password of database "db": is adopted, not reset\. To have it reset, set a new version/,
     );
   });
 
@@ -44,7 +44,7 @@ describe("the dynamic provider", () => {
   it("changes nothing if the host is too old to pass on the configuration: the environment may name another platform", async () => {
     const { passwordRotation, flowControlReset } = createProviders(() => assert.fail("it has no settings"));
     const refused =
-      /did not pass on the .* Nothing was sent\. Install @pulumi\/pulumi 3\.139\.0 or later .*REKEY_PULUMI_TOO_OLD/;
+      /did not pass on the .* No request was made\. Install @pulumi\/pulumi 3\.139\.0 or later .*REKEY_PULUMI_TOO_OLD/;
     for (const provider of [passwordRotation, flowControlReset]) {
       await assert.rejects(provider.check({}, inputs), { message: refused });
       await assert.rejects(provider.create(inputs), { message: refused });

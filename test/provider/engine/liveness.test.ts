@@ -5,7 +5,8 @@ import { type AddressInfo, type Server } from "node:net";
 import { mock } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
 import { RequestError } from "../../../provider/domain/errors";
-import { engineAddress, EngineWatch, freshnessMs } from "../../../provider/engine/liveness";
+import { EngineWatch, freshnessMs } from "../../../provider/engine/liveness";
+import { engineAddress } from "../../../provider/engine/pulumiInternals";
 import { EngineListener } from "../../support/engineListener";
 import { until } from "../../support/results";
 

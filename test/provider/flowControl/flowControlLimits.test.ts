@@ -102,11 +102,11 @@ describe("FlowControlLimits: the plan", () => {
     "the same limits, written differently": [{ rate: 50, period: "1s", paused: true, parallelism: null }, false],
     "another rate, and a resume": [
       { rate: 100, period: "1m", paused: false },
-      "pin rate 100 per 60 s (now 50 per 1 s), resume. A pin resets the counters of the key.",
+      "pin rate 100 per 60 s (now 50 per 1 s), resume. A pin resets the key's counters.",
     ],
     "a first parallelism": [
       { rate: 50, paused: true, parallelism: 1 },
-      "pin parallelism 1 (now not pinned). A pin resets the counters of the key.",
+      "pin parallelism 1 (now not pinned). A pin resets the key's counters.",
     ],
     "a resume": [{ rate: 50, paused: false }, "resume."],
     "paused that is left out": [{ rate: 50 }, "stays paused, because paused is no longer declared."],
@@ -161,7 +161,7 @@ describe("FlowControlLimits", () => {
     platform.failNext({ method: "GET", status: 403 });
     const failed = await limits.refresh(saved, run);
     assert.equal(failed.outputs, saved);
-    assert.match(failed.warning ?? "", /The saved state stays\.$/);
+    assert.match(failed.warning ?? "", /The saved state is unchanged\.$/);
   });
 
   it("sends nothing that no preview has announced, and the next one announces it; a new resource sends all", async () => {
@@ -174,7 +174,7 @@ describe("FlowControlLimits", () => {
     assert.match(warning ?? "", /^Flow-control key "orders" differs from the saved state\. No preview has announced/);
     assert.ok(warning?.includes(`the next \`up\` changes it: ${left}`), warning);
     assertFields(outputs, { parallelism: 3, rate: undefined, paused: true });
-    const notice = `Flow-control key "orders": ${left} A pin resets the counters of the key.`;
+    const notice = `Flow-control key "orders": ${left} A pin resets the key's counters.`;
     assert.equal(limits.plan(outputs, desired, run).notice, notice);
     // What has the announced value already is not sent.
     await up({ ...desired, rate: 7 }, { ...outputs, parallelism: 9, paused: false });
@@ -249,7 +249,7 @@ describe("FlowControlLimits", () => {
       const saved = await up(whole);
       nextRun();
       assert.deepEqual(limits.check(whole, run), []);
-      const says = /^Flow-control key "orders": unpinned parallelism and rate\. .* which pins them again\.$/;
+      const says = /^Flow-control key "orders": unpinned parallelism and rate\. .* there to pin them again\.$/;
       assert.match((await limits.remove(saved, run)) ?? "", says);
       assert.deepEqual(changes().slice(1), ["unpin?parallelism=true&rate=true"]);
     });

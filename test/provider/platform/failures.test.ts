@@ -21,22 +21,22 @@ type Row = readonly [given: Omit<Failure, "delivery">, happened: string, advice:
 
 const connection = "Check that the platform is running and that rekey:baseUrl is correct, then run again.";
 const certificate =
-  "Check that the certificate is for the host in rekey:baseUrl, that its dates and the clock of this machine are right, and that rekey:caFile has the certificate of its authority if that is not a public one.";
+  "Check that the certificate is for the host in rekey:baseUrl and has not expired, that this machine's clock is right, and that rekey:caFile contains the certificate of the authority if that is not a public one.";
 const tls = "Check that the port in rekey:baseUrl uses TLS.";
-const team = "The API key may be of another team.";
+const team = "The API key may belong to another team.";
 const reported = "Fix what the platform reports, then run again.";
 // Clients may be refused until a reset is confirmed.
-const again = "Run `up` again at once.";
+const again = "Run `up` again right away.";
 
 /** What is said of a failed reset. */
 const rows: Readonly<Record<Failure["delivery"], readonly Row[]>> = {
   "not sent": [
     [{ code: "ECONNREFUSED" }, "the connection failed (ECONNREFUSED)", connection],
     [{ code: "ENOTFOUND" }, "host was not found", connection],
-    [{ code: "CERT_HAS_EXPIRED" }, "certificate is not accepted (CERT_HAS_EXPIRED)", certificate],
-    [{ code: "DEPTH_ZERO_SELF_SIGNED_CERT" }, "certificate is not accepted", certificate],
-    [{ code: "UNABLE_TO_GET_ISSUER_CERT_LOCALLY" }, "certificate is not accepted", certificate],
-    [{ code: "ERR_TLS_CERT_ALTNAME_INVALID" }, "certificate is not accepted", certificate],
+    [{ code: "CERT_HAS_EXPIRED" }, "certificate was not accepted (CERT_HAS_EXPIRED)", certificate],
+    [{ code: "DEPTH_ZERO_SELF_SIGNED_CERT" }, "certificate was not accepted", certificate],
+    [{ code: "UNABLE_TO_GET_ISSUER_CERT_LOCALLY" }, "certificate was not accepted", certificate],
+    [{ code: "ERR_TLS_CERT_ALTNAME_INVALID" }, "certificate was not accepted", certificate],
     // The server asks for a certificate of the client.
     [{ code: "ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED" }, "TLS connection failed", tls],
     [{ code: "EPROTO" }, "TLS connection failed", tls],
@@ -51,7 +51,7 @@ const rows: Readonly<Record<Failure["delivery"], readonly Row[]>> = {
     [
       { status: 403 },
       " 403",
-      "Check rekey:username and rekey:password. The API key may be read-only, or of another team.",
+      "Check rekey:username and rekey:password. The API key may be read-only, or belong to another team.",
     ],
     [{ status: 404 }, " 404", `Check the id and rekey:baseUrl. ${team}`],
     [{ status: 405 }, " 405", `Check the id and rekey:baseUrl. ${team}`],
@@ -60,7 +60,7 @@ const rows: Readonly<Record<Failure["delivery"], readonly Row[]>> = {
     [
       { status: 302 },
       " 302",
-      "Redirects are not followed: set rekey:baseUrl to the address that the platform itself uses.",
+      "Redirects are not followed: set rekey:baseUrl to the address that the platform redirects to.",
     ],
     [{ status: 422 }, " 422", reported],
   ],
@@ -141,7 +141,7 @@ describe("platform: messages of failed requests", () => {
     assert.equal(failed(refused, { method: "GET" }).advice, `Check rekey:username and rekey:password. ${team}`);
     const lost = { delivery: "maybe applied", status: 500 } as const;
     for (const other of [{ method: "GET" }, { service: "queue" }] as const) {
-      assert.equal(failed(lost, other).advice, "Check the status of the platform, then run again.");
+      assert.equal(failed(lost, other).advice, "Check the platform's status, then run again.");
     }
   });
 

@@ -153,7 +153,7 @@ describe("platform: connections, over real sockets", () => {
         const through = requestsOf("https://platform.test", { ...settings, proxy: url });
         await assertNotSent(through.reset(), /the proxy could not be reached/);
         for (const name of ["password", "restToken"] as const) {
-          assert.match(JSON.stringify(await probe({ name, value: "canary" })), /unknown.*certificate is not accepted/);
+          assert.match(JSON.stringify(await probe({ name, value: "canary" })), /unknown.*certificate was not accepted/);
         }
       } finally {
         delete process.env["NODE_TLS_REJECT_UNAUTHORIZED"];

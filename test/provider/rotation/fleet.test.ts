@@ -153,7 +153,7 @@ describe("fleet: what is saved", () => {
       {},
       { a },
       { a, b: { ...b, databaseId: "c" } },
-      { a, b: { ...b, outcome: "pending" } },
+      { a, b: { ...b, outcome: "none" } },
       { a, b: a },
     ]) {
       fleet.saved = { ...whole, states: states as never };
@@ -328,7 +328,7 @@ describe("fleet: failures", () => {
     assert.doesNotMatch(JSON.stringify(fleet.saved), /canary|it broke/);
     assert.deepEqual(fleet.passwords, { one: "p-a-1", three: "p-c-1" });
     const { two, four } = fleet.saved?.states ?? {};
-    assert.deepEqual([two?.outcome, four?.outcome], ["pending", "unknown"]);
+    assert.deepEqual([two?.outcome, four?.outcome], ["none", "unknown"]);
     assert.match(two?.error ?? "", /REKEY_REJECTED/);
     assert.equal(fleet.plan(inputs).changes, true);
     fleet.fake.answer = answer;
@@ -445,7 +445,7 @@ describe("fleet: rekey:maxResetsPerRun", () => {
       await single.apply(undefined, { databaseId }, tight);
     }
     const names = '("db-0", "db-1", "db-2", "db-3", "db-4" and 15 more)';
-    const why = "20 resets are planned, and rekey:maxResetsPerRun leaves 5";
+    const why = "20 resets are planned, but rekey:maxResetsPerRun allows only 5 more";
     const { warning, notice } = fleet.plan(changed, tight);
     const reason = "because version or triggers have changed.";
     assert.equal(
@@ -507,7 +507,7 @@ describe("fleet: rekey:maxResetsPerRun", () => {
     const { warning = "" } = fleet.plan(more);
     assert.match(
       warning,
-      /Would reset .*\("d", "e", "f"\), because it is new in the fleet\. .* 3 resets are planned, and .* leaves 2: none will be sent\./,
+      /Would reset .*\("d", "e", "f"\), because it is new in the fleet\. .* 3 resets are planned, but .* allows only 2 more: none will be sent\./,
     );
     assert.match(
       warning,
@@ -560,7 +560,7 @@ describe("fleet: an id in another spelling", () => {
     await fleet.up({ databases: of(upper) });
     const run = fleet.fake.start();
     await refresh(fleet.saved ?? assert.fail(), run);
-    assert.match(plan(undefined, { databases: of(lower) }, run).warning ?? "", /Renamed\?/);
+    assert.match(plan(undefined, { databases: of(lower) }, run).warning ?? "", /If you renamed the resource/);
   });
 });
 
@@ -573,13 +573,16 @@ describe("fleet: what is said", () => {
       fleet.plan({ databases }).notice,
       `Resets the p${each}, because the resource is new. To keep it, set \`initialRotation: false\`. If it was only renamed, use the option \`aliases\`. So far 12 in this run.`,
     );
-    const adopted = `P${each}: is adopted, and not reset: that takes a new version.`;
+    const adopted = `P${each}: is adopted, not reset. To have it reset, set a new version.`;
     assert.equal(fleet.plan({ databases, initialRotation: false }).notice, adopted);
     await fleet.up({ databases });
     const run = fleet.fake.start();
     await refresh(fleet.saved ?? assert.fail(), run);
     const { warning } = plan(undefined, { databases }, run);
-    assert.equal(warning, `P${each}: is in the state already. Renamed? Then use the option \`aliases\`.`);
+    assert.equal(
+      warning,
+      `P${each}: is already in the state. If you renamed the resource, use the option \`aliases\`.`,
+    );
   });
 
   it("one line for each reason, although their times differ", async () => {
@@ -594,7 +597,7 @@ describe("fleet: what is said", () => {
     const [late = "", added = "", ...more] = notice.split("\n");
     assert.match(
       late,
-      /^Resets the password of each of 3 databases \("b", "a", "c"\), because it is due by rotateEvery, and was last reset or adopted at 2026-11-02T12:00:00\.000Z\. The details are those of "b"\. So far 3 in this run\.$/,
+      /^Resets the password of each of 3 databases \("b", "a", "c"\), because rotateEvery has elapsed: it was last reset or adopted at 2026-11-02T12:00:00\.000Z\. These details are for "b"\. So far 3 in this run\.$/,
     );
     assert.match(added, /^Resets the password of database "d", because it is new in the fleet\. .* So far 4 in this/);
     assert.deepEqual(more, []);
@@ -634,7 +637,7 @@ describe("fleet: what is said", () => {
     const { notice = "", warning = "" } = await fleet.refresh();
     assert.match(
       notice,
-      /^Password of each of 5 databases \("db-0", "db-1", "db-2", "db-4", "db-6"\): was changed outside of Rekey \(password\)\. What was read is saved\.$/,
+      /^Password of each of 5 databases \("db-0", "db-1", "db-2", "db-4", "db-6"\): was changed outside of Rekey \(password\)\. The saved state has been updated\.$/,
     );
     assert.match(warning, /^Password of each of 2 databases \("db-3", "db-5"\): was not read: Could not do it/);
     assert.equal(fleet.passwords["db-0"], "other-db-0");
@@ -673,9 +676,9 @@ describe("fleet: what is refused", () => {
       [{ databases: { x: null } }, /^databases\["x"\] is required\./],
       ...["__proto__", "toString", "constructor"].map((name): readonly [object, RegExp] => [
         { databases: Object.fromEntries([[name, "a"]]) },
-        new RegExp(`^databases must not have the name "${name}", which .*: choose another one\\. Nothing was sent`),
+        new RegExp(`^databases must not have the name "${name}", which .*: choose another one\\. No request was made`),
       ]),
-      [{ databases: { x: { databaseId: "a", versoin: 1 } } }, /^databases\["x"\]\.versoin is not an input/],
+      [{ databases: { x: { databaseId: "a", versoin: 1 } } }, /^databases\["x"\]\.versoin is not an argument/],
       [{ databases: { x: "a", y: { databaseId: "a" } } }, /^databases has the database "a" twice, as "x" and as "y"/],
       [{ databases: { x: `redis://:${canary}@host` } }, /^databases\["x"\] must be an id, for Upstash a UUID/],
       // As the SDK passes on a list.
@@ -683,7 +686,7 @@ describe("fleet: what is refused", () => {
       // As a single rotation.
       [
         { databases: of("a"), connection: { hots: 1 } },
-        /^connection has a hots that is not an input \(did you mean host\?\)/,
+        /^connection is invalid: its hots is not an argument \(did you mean host\?\)/,
       ],
       [{ databases: of("a"), saveCredentials: false }, /^saveCredentials must not be false without/],
       [{ databases: of("a"), maxFailures: 0 }, /^maxFailures must be a whole number, at least 1/],

@@ -6,64 +6,71 @@ import { type Desired, formOf, isFormChanged, programOf } from "../../../provide
 import { type Context, isReadFirst, type Plan } from "../../../provider/rotation/plan";
 import { planRotation } from "../../../provider/rotation/planRotation";
 import { contextOf } from "../../../provider/rotation/session";
-import { FakeRun } from "../../support/fakeRun";
-import { isLost, resetSecret, RotatedSecret, timeAt } from "../../support/rotatedSecret";
+import { FakeRun, rejected } from "../../support/fakeRun";
+import {
+  afterUp,
+  isLost,
+  type Made,
+  type PlatformDoes,
+  resetSecret,
+  RotatedSecret,
+  timeAt,
+} from "../../support/rotatedSecret";
 
 const p1 = { password: "p1" };
 const here = { account: "a", address: "https://a" };
 const elsewhere = { account: "b", address: "https://b" };
-const dayBefore = timeAt(-24).getTime() / 1000;
 
-/** Secrets by what happened to them at hour 0 of 2026, unless it says something else. All have `version: 1`. */
-async function makeSecrets() {
-  const adopting = { version: 1, initialRotation: false };
-  const reset = await resetSecret({ version: 1 }, p1);
-  const weekly = await resetSecret({ version: 1, rotateEvery: "7d" }, p1);
-  const adopted = new RotatedSecret();
-  await adopted.up(adopting, { shows: p1, record: { creationTime: dayBefore } });
-  const ofUnknownAge = new RotatedSecret();
-  await ofUnknownAge.up(adopting, { shows: p1 });
-  const imported = new RotatedSecret();
-  await imported.import({ shows: p1 });
-  const importedBlindly = new RotatedSecret();
-  await importedBlindly.import({});
-  const notShown = new RotatedSecret();
-  await notShown.up({ version: 1 }, { shows: {}, showsAfter: "fails" });
-  const nowhere = new RotatedSecret();
-  await nowhere.up({ version: 1, saveCredentials: false }, { shows: { password: "p0" }, showsAfter: p1, responds: p1 });
+async function adoptedSecret(record = {}): Promise<RotatedSecret> {
+  const secret = new RotatedSecret();
+  await secret.up({ version: 1, initialRotation: false }, { shows: p1, record });
+  return secret;
+}
 
-  const lost = reset.copy();
-  await lost.up({ version: 2 }, { responds: isLost });
-  const lostAfterRead = reset.copy();
-  await lostAfterRead.up({ version: 2 }, { shows: p1, responds: isLost });
-  const lostThrice = lost.copy();
-  for (let nth = 2; nth <= 3; nth++) await lostThrice.up({ version: 2 }, { responds: isLost });
-  const lostBySchedule = weekly.copy();
-  lostBySchedule.hours = 168;
-  await lostBySchedule.up({ version: 1, rotateEvery: "7d" }, { responds: isLost });
+async function importedSecret(does: PlatformDoes): Promise<RotatedSecret> {
+  const secret = new RotatedSecret();
+  await secret.import(does);
+  return secret;
+}
 
+function newKeys(): RotatedSecret {
   const keys = new RotatedSecret(signingKeys);
   keys.fake.queueAccount = here;
-  await keys.up({ version: 1 }, { responds: { currentKey: "k1", nextKey: "k2" } });
-  const keysLost = keys.copy();
-  keysLost.hours = 2;
-  await keysLost.up({ version: 1, rotateEvery: "PT1H" }, { responds: isLost });
-  const ownToken = await resetSecret({ version: 1, overlap: "none" }, { token: "own" }, { kind: queueToken });
-  const ownReadOnlyToken = await resetSecret(
-    { version: 1, overlap: "none" },
-    { token: "t", readOnlyToken: "own" },
-    { kind: queueToken },
-  );
-  const otherToken = await resetSecret({ version: 1, overlap: "none" }, { token: "other" }, { kind: queueToken });
-  const tokens = { ownToken, ownReadOnlyToken, otherToken };
-  const losses = { lost, lostAfterRead, lostThrice, lostBySchedule, keysLost };
-  const adoptions = { adopted, ofUnknownAge, imported, importedBlindly };
-  return { reset, weekly, notShown, nowhere, keys, ...adoptions, ...losses, ...tokens };
+  return keys;
 }
+
+const tokenSecret = (credentials: Credentials) =>
+  resetSecret({ version: 1, overlap: "none" }, credentials, { kind: queueToken });
+const twice = { version: 1, rotateEvery: "PT1H" };
+const hiding = { version: 1, saveCredentials: false };
+
+/** Secrets by what happened to them at hour 0 of 2026, unless it says something else. All have `version: 1`. */
+const secrets = {
+  reset: () => resetSecret({ version: 1 }, p1),
+  weekly: () => resetSecret({ version: 1, rotateEvery: "7d" }, p1),
+  adopted: () => adoptedSecret({ creationTime: timeAt(-24).getTime() / 1000 }),
+  ofUnknownAge: () => adoptedSecret(),
+  imported: () => importedSecret({ shows: p1 }),
+  importedBlindly: () => importedSecret({}),
+  unread: () => afterUp(new RotatedSecret(), { version: 1 }, { shows: p1, showsAfter: rejected }),
+  hidden: () => afterUp(new RotatedSecret(), { version: 1 }, { shows: {} }),
+  nowhere: () => afterUp(new RotatedSecret(), hiding, { shows: { password: "p0" }, showsAfter: p1, responds: p1 }),
+  lost: (): Made => afterUp(secrets.reset(), { version: 2 }, { responds: isLost }),
+  lostAfterRead: (): Made => afterUp(secrets.reset(), { version: 2 }, { shows: p1, responds: isLost }),
+  lostTwice: (): Made => afterUp(secrets.lost(), { version: 2 }, { responds: isLost }),
+  lostThrice: (): Made => afterUp(secrets.lostTwice(), { version: 2 }, { responds: isLost }),
+  lostBySchedule: (): Made => afterUp(secrets.weekly(), { version: 1, rotateEvery: "7d" }, { responds: isLost }, 168),
+  keys: () => afterUp(newKeys(), { version: 1 }, { responds: { currentKey: "k1", nextKey: "k2" } }),
+  keysWithoutAccount: () => afterUp(new RotatedSecret(signingKeys), { version: 1 }, { responds: { currentKey: "k1" } }),
+  keysLost: (): Made => afterUp(secrets.keys(), twice, { responds: isLost }, 2),
+  ownToken: () => tokenSecret({ token: "own" }),
+  ownReadOnlyToken: () => tokenSecret({ token: "t", readOnlyToken: "own" }),
+  otherToken: () => tokenSecret({ token: "other" }),
+} satisfies Readonly<Record<string, () => Promise<RotatedSecret>>>;
 
 interface Case extends Partial<Pick<Context, "canRead" | "isScheduleOn" | "ownToken" | "account">> {
   /** Default: a new resource. */
-  readonly of?: keyof Awaited<ReturnType<typeof makeSecrets>> | undefined;
+  readonly of?: keyof typeof secrets | undefined;
   /** Of a new resource. */
   readonly kind?: SecretKind;
   readonly desired: Desired;
@@ -225,11 +232,12 @@ const due: Readonly<Record<string, Section>> = {
         desired: { connection: { host: unknownValue } },
         plan: "read",
       },
-      "a credential that the last reset did not show, and no read could, is read": {
-        of: "notShown",
+      "a credential that could not be read after the last reset is read": {
+        of: "unread",
         desired: { version: 1 },
         plan: "read",
       },
+      "a credential that reads hide is not waited for": { of: "hidden", desired: { version: 1 }, plan: "keep" },
       "another form does nothing": { desired: { saveCredentials: false, encryptFor: ["age1"] }, plan: "keep" },
       "values that are not saved are not missed": { of: "nowhere", desired: { version: 1 }, plan: "keep" },
     },
@@ -244,13 +252,14 @@ const gates: Readonly<Record<string, Section>> = {
       "refuses those of another address": { why: /belongs to https:\/\/a, but the settings are for https:\/\/b/ },
       "refuses those of another user or token": {
         account: { ...here, account: "b" },
-        why: /another rekey:queueUserId or rekey:queueToken/,
+        why: /a different rekey:queueUserId or rekey:queueToken/,
       },
       "refuses a schedule, too, even if schedules are off": {
         desired: { version: 1, rotateEvery: "12h" },
         isScheduleOn: false,
       },
       "does not matter if nothing is due": { desired: { version: 1 }, plan: "keep" },
+      "is not another one if none was known": { of: "keysWithoutAccount", plan: "reset: trigger" },
       "is not another one if settings are missing": { account: undefined, plan: "reset: trigger" },
     },
   },
@@ -369,25 +378,20 @@ const claims: Section = {
 };
 
 describe("plan", () => {
-  let secrets: Awaited<ReturnType<typeof makeSecrets>>;
-  before(async () => void (secrets = await makeSecrets()));
-
-  const planOf = ({ of, kind = databasePassword, desired, hours = 1, plan: _, why: __, ...more }: Case): Plan => {
+  const planOf = async (one: Case): Promise<Plan> => {
+    const { of, kind = databasePassword, desired, hours = 1, plan: _, why: __, ...more } = one;
     const { shown, shownInRun = [shown ?? {}], isRolledOnce = false, ...context } = more;
-    const secret = of ? secrets[of] : new RotatedSecret(kind);
+    const secret = of ? await secrets[of]() : new RotatedSecret(kind);
     const isRead = shown !== undefined || isRolledOnce;
     const read = isRead ? { shown: shown ?? {}, shownInRun, isRolledOnce } : undefined;
-    return planRotation(
-      secret.outputs && secret.state,
-      desired,
-      secret.context({ now: timeAt(hours), read, ...context }),
-    );
+    const given = secret.context({ now: timeAt(hours), read, ...context });
+    return planRotation(secret.outputs && secret.state, desired, given);
   };
   const test = ({ usually, cases }: Section): void => {
     for (const [title, given] of Object.entries(cases)) {
       const one: Case = { desired: {}, plan: "", ...usually, ...given };
-      it(title, () => {
-        const plan = planOf(one);
+      it(title, async () => {
+        const plan = await planOf(one);
         assert.equal(textOf(plan), one.plan);
         const waits = "waits" in plan ? plan.waits : undefined;
         if (one.why) assert.match(plan.kind === "refuse" ? plan.why : (waits?.why ?? ""), one.why);
@@ -398,31 +402,31 @@ describe("plan", () => {
   for (const [what, section] of Object.entries({ ...due, ...gates })) describe(what, () => test(section));
   describe("a roll that was noticed", () => test(claims));
 
-  it("a reset says when the schedule began, the secret was generated, or the lost reset was sent", () => {
-    const lastAt = (one: Omit<Case, "plan">): string | undefined => {
-      const plan = planOf({ ...one, plan: "" });
+  it("a reset says when the schedule began, the secret was generated, or the lost reset was sent", async () => {
+    const lastAt = async (one: Omit<Case, "plan">): Promise<string | undefined> => {
+      const plan = await planOf({ ...one, plan: "" });
       return plan.kind === "reset" ? plan.lastAt : undefined;
     };
     const start = timeAt(0).toISOString();
-    assert.equal(lastAt({ of: "weekly", desired: { rotateEvery: "7d" }, hours: 999 }), start);
-    assert.equal(lastAt({ of: "reset", desired: { rotatedSince: "2026-01-02" }, hours: 48 }), start);
-    assert.equal(lastAt({ of: "lost", desired: {} }), start);
-    assert.equal(lastAt({ of: "reset", desired: forTrigger }), undefined);
+    assert.equal(await lastAt({ of: "weekly", desired: { rotateEvery: "7d" }, hours: 999 }), start);
+    assert.equal(await lastAt({ of: "reset", desired: { rotatedSince: "2026-01-02" }, hours: 48 }), start);
+    assert.equal(await lastAt({ of: "lost", desired: {} }), start);
+    assert.equal(await lastAt({ of: "reset", desired: forTrigger }), undefined);
   });
 
-  it("a read may change a refusal that it may end, or settle a lost reset", () => {
-    const isFirst = (of: NonNullable<Case["of"]>, more: Partial<Case> = {}): boolean => {
+  it("a read may change a refusal that it may end, or settle a lost reset", async () => {
+    const isFirst = async (of: NonNullable<Case["of"]>, more: Partial<Case> = {}): Promise<boolean> => {
       const one = { desired: { version: 2 }, hours: 50, ...more, of, plan: "" };
-      const secret = secrets[of];
-      return isReadFirst(secret.state, planOf(one), secret.context({ canRead: one.canRead ?? true }));
+      const secret = await secrets[of]();
+      return isReadFirst(secret.state, await planOf(one), secret.context({ canRead: one.canRead ?? true }));
     };
-    assert.equal(isFirst("keys", { account: elsewhere }), true);
-    assert.equal(isFirst("keys", { account: elsewhere, canRead: false }), false);
-    assert.equal(isFirst("keys", { hours: 0.5 }), false, "minInterval");
-    assert.equal(isFirst("lostAfterRead"), true);
-    assert.equal(isFirst("lostAfterRead", { canRead: false }), false);
-    assert.equal(isFirst("lost"), false, "what it replaced was not shown before it");
-    assert.equal(isFirst("reset"), false);
+    assert.equal(await isFirst("keys", { account: elsewhere }), true);
+    assert.equal(await isFirst("keys", { account: elsewhere, canRead: false }), false);
+    assert.equal(await isFirst("keys", { hours: 0.5 }), false, "minInterval");
+    assert.equal(await isFirst("lostAfterRead"), true);
+    assert.equal(await isFirst("lostAfterRead", { canRead: false }), false);
+    assert.equal(await isFirst("lost"), false, "what it replaced was not shown before it");
+    assert.equal(await isFirst("reset"), false);
   });
 
   it("Rekey's own token is known from the settings, unless each process reads it", () => {
@@ -445,12 +449,13 @@ describe("plan", () => {
     assert.deepEqual(programOf({ connection: { host: null } }), { connection: undefined, rotateEvery: undefined });
   });
 
-  it("a form is changed if it differs from that of the last reset, as far as both are known", () => {
-    const isChanged = (of: NonNullable<Case["of"]>, desired: Desired) => isFormChanged(desired, secrets[of].memory);
-    assert.equal(isChanged("reset", { saveCredentials: true }), false);
-    assert.equal(isChanged("reset", { saveCredentials: false }), true);
-    assert.equal(isChanged("reset", { encryptFor: ["age1"] }), true);
-    assert.equal(isChanged("reset", { encryptFor: [unknownValue] }), false);
-    assert.equal(isChanged("imported", { saveCredentials: false }), false);
+  it("a form is changed if it differs from that of the last reset, as far as both are known", async () => {
+    const isChanged = (secret: RotatedSecret, desired: Desired) => isFormChanged(desired, secret.memory);
+    const reset = await secrets.reset();
+    assert.equal(isChanged(reset, { saveCredentials: true }), false);
+    assert.equal(isChanged(reset, { saveCredentials: false }), true);
+    assert.equal(isChanged(reset, { encryptFor: ["age1"] }), true);
+    assert.equal(isChanged(reset, { encryptFor: [unknownValue] }), false);
+    assert.equal(isChanged(await secrets.imported(), { saveCredentials: false }), false);
   });
 });

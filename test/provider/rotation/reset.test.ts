@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
-import { type SecretKind, signingKeys } from "../../../provider/domain/secretKind";
+import { queueToken, type SecretKind, signingKeys } from "../../../provider/domain/secretKind";
 import { type Credentials } from "../../../provider/records/fields";
 import { progressOf } from "../../../provider/rotation/state";
-import { rejected } from "../../support/fakeRun";
+import { notSent, rejected } from "../../support/fakeRun";
+import { planRotation } from "../../../provider/rotation/planRotation";
+import { type Plan } from "../../../provider/rotation/plan";
 import { isLost, type PlatformDoes, resetSecret, RotatedSecret } from "../../support/rotatedSecret";
 
 /** Credentials of generation n. */
@@ -19,6 +21,10 @@ interface Case extends PlatformDoes {
   /** Default: `unknown` if it fails, otherwise `reset`. */
   readonly outcome?: string;
   readonly saved: Credentials;
+  /** What else it has delivered is kept apart. */
+  readonly kept?: Credentials;
+  /** What the next `up` does without another change. Default: not looked at. */
+  readonly next?: Plan["kind"];
   /** What it says, as a notice or in its failure. Default: nothing. */
   readonly says?: RegExp;
 }
@@ -39,7 +45,8 @@ const passwords: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
       ...stillFormer,
       responds: { password: "p2" },
       saved: { password: "p2" },
-      says: /does not know restToken: the platform still shows the former one/,
+      next: "read",
+      says: /does not know restToken, because the platform still shows the old one/,
     },
     "confirms, and the token is not known if it cannot be read": {
       responds: { password: "p2" },
@@ -55,10 +62,23 @@ const passwords: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
     "confirms if a read shows a new one": { ...both, responds: one, saved: all(2) },
     "does not confirm if reads still show it": { ...stillFormer, responds: one, ...unconfirmed, says: /the old one/ },
     "does not confirm if reads hide it": { ...hides, responds: one, ...unconfirmed, says: /contains the old one/ },
+    "confirms if a read shows a new one, and nothing else of it is taken for current": {
+      shows: one,
+      showsAfter: { password: "p2" },
+      responds: { password: "p1", restToken: "r9" },
+      saved: { password: "p2" },
+      says: /does not know restToken/,
+    },
+    "does not confirm, and what else it has is kept apart": {
+      responds: { password: "p1", restToken: "r9" },
+      ...unconfirmed,
+      kept: { restToken: "r9" },
+      says: /contains the old one/,
+    },
     "does not confirm on a platform that cannot be read": {
       responds: one,
       ...unconfirmed,
-      says: /contains the old one\. The password may have been changed\..* Run `up` again right away/s,
+      says: /contains the old one\. The password may have been changed\..* Run `up` again right away, .* resets again, which/s,
     },
   },
   "a response without the password": {
@@ -69,7 +89,31 @@ const passwords: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
       ...hides,
       responds: { restToken: "r2" },
       saved: { restToken: "r2" },
-      says: /does not know password: the platform neither returned it nor shows it/,
+      says: /does not know password, because the platform neither returned it nor shows it/,
+    },
+    "confirms, and what it has is saved beside what a read shows": {
+      shows: one,
+      showsAfter: { password: "p2" },
+      responds: { restToken: "r2" },
+      saved: all(2),
+    },
+    "confirms, and what a new resource has never shown is not known": {
+      from: "nothing",
+      shows: {},
+      saved: {},
+      next: "keep",
+      says: /does not know the new value/,
+    },
+    "confirms, and nothing is said if a platform that cannot be read has never shown any": {
+      from: "nothing",
+      saved: {},
+    },
+    "does not confirm if reads show the former one, and what it has is kept apart": {
+      ...stillFormer,
+      responds: { restToken: "r2" },
+      ...unconfirmed,
+      kept: { restToken: "r2" },
+      says: /reads still show/,
     },
     "confirms, and what it repeats is not taken for current": {
       responds: { restToken: "r1" },
@@ -85,11 +129,25 @@ const passwords: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
       responds: unattributed(all(3)),
       saved: all(2),
     },
+    "confirms if a read shows the same password, and its token is saved": {
+      shows: one,
+      showsAfter: { password: "p2" },
+      responds: unattributed(all(2)),
+      saved: all(2),
+    },
+    "confirms if a read shows another password, and its token is not saved": {
+      shows: one,
+      showsAfter: { password: "p2" },
+      responds: unattributed(all(3)),
+      saved: { password: "p2" },
+      says: /does not know restToken/,
+    },
     "does not confirm otherwise": {
       ...stillFormer,
       responds: unattributed(all(2)),
       ...unconfirmed,
-      says: /could not be attributed.* otherFields\..* sends no other reset without a new version/s,
+      kept: all(2),
+      says: /may belong to another request.* otherFields .* does not reset again without a new version/s,
     },
   },
   "a lost response": {
@@ -97,7 +155,14 @@ const passwords: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
       ...both,
       responds: isLost,
       saved: all(2),
-      says: /^was reset\. The response to the last reset was lost \(it broke\), but/,
+      says: /^was reset\. The platform did not confirm it \(it broke\), but/,
+    },
+    "is settled by a read that hides the token": {
+      shows: one,
+      showsAfter: { password: "p2" },
+      responds: isLost,
+      saved: { password: "p2" },
+      says: /did not confirm it \(it broke\), but.*\n.*does not know restToken, because the platform does not show it/,
     },
     "leaves it open if reads show the former one": {
       ...stillFormer,
@@ -124,7 +189,7 @@ const passwords: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
         throw new TypeError("p2");
       },
       saved: all(2),
-      says: /was lost \(its result was lost\), but/,
+      says: /did not confirm it \(its result was lost\), but/,
     },
     "of which Rekey itself is the cause is one": {
       responds: () => {
@@ -137,6 +202,13 @@ const passwords: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
   },
   "a reset that is rejected": {
     "changes nothing": { responds: rejected, code: "REKEY_REJECTED", outcome: "reset", saved: one, says: /it broke/ },
+    "changes nothing, as one that is not sent": {
+      responds: notSent,
+      code: "REKEY_NOT_SENT",
+      outcome: "reset",
+      saved: one,
+      says: /it broke/,
+    },
     "changes nothing, and a new resource is not saved": {
       from: "nothing",
       responds: rejected,
@@ -192,12 +264,18 @@ const keys: Readonly<Record<string, Case>> = {
     responds: { nextKey: "k3" },
     saved: pair(2),
   },
+  "is the first of a new resource": { from: "nothing", responds: pair(2), saved: pair(2) },
+  "does not know the current key if no next one was known": {
+    from: { currentKey: "k1" },
+    saved: {},
+    says: /does not know currentKey/,
+  },
   "is saved as the response shows it, although that is not the known next key": { responds: pair(8), saved: pair(8) },
 };
 
 describe("reset: what follows from its response", () => {
   const test = (title: string, known: Credentials, kind: SecretKind | undefined, given: Case): void => {
-    const { from = known, code, saved, says, outcome = code ? "unknown" : "reset", ...does } = given;
+    const { from = known, code, saved, kept, next, says, outcome = code ? "unknown" : "reset", ...does } = given;
     it(title, async () => {
       const made = from === "nothing" ? new RotatedSecret(kind) : await resetSecret({ version: 1 }, from, { kind });
       const secret = made.copy();
@@ -206,6 +284,12 @@ describe("reset: what follows from its response", () => {
       assert.equal(came.code, code, came.message);
       assert.equal(secret.outputs ? progressOf(secret.state).outcome : "nothing", outcome);
       assert.deepEqual(secret.saved, saved);
+      if (secret.outputs) {
+        const { rotationCount, otherFields } = secret.state;
+        assert.equal(rotationCount, (from === "nothing" ? 0 : 1) + (code ? 0 : 1));
+        assert.deepEqual(otherFields && JSON.parse(otherFields), kept);
+      }
+      if (next) assert.equal(planRotation(secret.state, { version: 2 }, secret.context()).kind, next);
       const said = [came.message, came.said].join("\n").trim();
       if (says) assert.match(said, says);
       else assert.equal(said, "");
@@ -272,16 +356,45 @@ describe("reset: what follows from one that was not confirmed", () => {
     assert.match(said, /was changed outside of Rekey \(password, restToken\)/);
     assert.deepEqual(secret.saved, all(7));
     const later = await secret.refresh({ shows: all(8) });
-    assert.match(later.said, /a read shows new credentials/);
+    assert.match(later.said, /a read now shows new credentials/);
+  });
+
+  it("of a new resource settles with the next read after two were lost, as that of a saved one does", async () => {
+    for (const secret of [new RotatedSecret(), await resetSecret({ version: 1 }, one)]) {
+      const desired = { version: 2 };
+      await secret.up(desired, { ...stillFormer, responds: isLost });
+      assert.equal((await secret.up(desired, { ...both, responds: isLost })).code, undefined);
+      assert.deepEqual(secret.saved, all(2));
+    }
+  });
+
+  it("a read that fails after others have shown the former one does not confirm it", async () => {
+    const secret = await resetSecret({ version: 1 }, one);
+    let nth = 0;
+    const showsAfter = () => (nth++ < 3 ? one : rejected());
+    const { code } = await secret.up({ version: 2 }, { shows: one, showsAfter, responds: {} });
+    assert.deepEqual([code, secret.saved], ["REKEY_UNCONFIRMED", one]);
+  });
+
+  it("the third in a row says that no other one is sent", async () => {
+    const secret = await resetSecret({ version: 1 }, one);
+    const messages: (string | undefined)[] = [];
+    for (let nth = 1; nth <= 3; nth++) {
+      messages.push((await secret.up({ version: 2 }, { responds: isLost })).message);
+    }
+    assert.match(messages[1] ?? "", /it resets again/);
+    assert.match(messages[2] ?? "", /does not reset/);
+    assert.doesNotMatch(messages[2] ?? "", /resets again/);
   });
 
   it("the next key of a lost roll may be the current one before the roll that repeats it", async () => {
-    const made = await resetSecret({ version: 1 }, pair(1), { kind: signingKeys });
-    const secret = made.copy();
+    const secret = await resetSecret({ version: 1 }, pair(0), { kind: signingKeys });
+    secret.hours = 3;
+    await secret.up({ version: 2 }, { responds: pair(1) });
     secret.hours = 5;
-    await secret.up({ version: 2 }, { shows: {}, responds: isLost });
+    await secret.up({ version: 3 }, { shows: {}, responds: isLost });
     secret.hours = 10;
-    const { said } = await secret.up({ version: 2 }, { shows: { currentKey: "k2" }, showsAfter: {} });
+    const { said } = await secret.up({ version: 3 }, { shows: { currentKey: "k2" }, showsAfter: {} });
     assert.match(said, /does not know currentKey, nextKey/);
     assert.deepEqual(secret.saved, {});
   });
@@ -291,9 +404,106 @@ describe("reset: what follows from one that was not confirmed", () => {
     const secret = made.copy();
     secret.hours = 5;
     const { said, code } = await secret.up({ version: 2 }, { shows: pair(1), showsAfter: pair(8), responds: isLost });
-    assert.match(said, /^was rolled by someone else\. The last roll was not confirmed \(it broke\)/);
+    assert.match(said, /^was rolled by someone else\. The platform did not confirm Rekey's last roll \(it broke\)/);
     assert.deepEqual([code, secret.saved], [undefined, pair(8)]);
     assert.equal((await secret.up({ version: 2 }, { shows: pair(8) })).sent, 0);
     assert.equal((await secret.up({ version: 3 }, { shows: pair(8) })).code, "REKEY_ROLLED_RECENTLY");
+  });
+
+  it("a first roll for rotatedSince says when the second one may be made", async () => {
+    const secret = await resetSecret({ version: 1 }, pair(1), { kind: signingKeys });
+    secret.hours = 48;
+    const desired = { version: 1, rotatedSince: "2026-01-02" };
+    const { said } = await secret.up(desired, { shows: pair(1), showsAfter: pair(2), responds: pair(2) });
+    assert.match(said, /still older than rotatedSince.* after 2026-01-03T01:00:00.000Z to roll a second time/);
+    secret.hours = 49;
+    const second = await secret.up(
+      { ...desired, minInterval: "PT30M" },
+      { shows: pair(2), showsAfter: pair(3), responds: pair(3) },
+    );
+    assert.deepEqual([second.sent, second.said], [1, ""]);
+    assert.equal((await secret.up(desired, { shows: pair(3) })).sent, 0);
+  });
+
+  it("a key is as old as the roll that made it the next one, if that is known", async () => {
+    for (const [responds, age] of [
+      [pair(2), "2026-01-01T00:00:00.000Z"],
+      [pair(8), undefined],
+    ] as const) {
+      const secret = await resetSecret({ version: 1 }, pair(1), { kind: signingKeys });
+      secret.hours = 5;
+      await secret.up({ version: 2 }, { responds });
+      const { generatedAt, keys: { nextGeneratedAt } = {} } = secret.memory;
+      assert.deepEqual([generatedAt, nextGeneratedAt], [age, "2026-01-01T05:00:00.000Z"]);
+    }
+  });
+
+  it("a roll that a read has noticed counts as that of a new version", async () => {
+    for (const [shown, said] of [
+      [pair(2), /^was rolled once since the last `up`[^\n]*$/],
+      [{ currentKey: "k2" }, /^was rolled once since the last `up`.*\n.*does not know nextKey/],
+    ] as const) {
+      const secret = await resetSecret({ version: 1 }, pair(1), { kind: signingKeys });
+      secret.hours = 5;
+      const came = await secret.up({ version: 2 }, { shows: shown });
+      assert.match(came.said, said);
+      const { rotationCount, rotationReason, rotatedAt } = secret.state;
+      const counted = { rotationCount: 2, rotationReason: "trigger", rotatedAt: "2026-01-01T05:00:00.000Z" };
+      assert.deepEqual({ sent: came.sent, rotationCount, rotationReason, rotatedAt }, { sent: 0, ...counted });
+      assert.deepEqual(secret.saved, shown);
+      assert.equal(planRotation(secret.state, { version: 2 }, secret.context()).kind, "keep");
+    }
+  });
+});
+
+describe("reset: its requests", () => {
+  it("it has a connection of its own unless a read before it has shown what identifies the secret", async () => {
+    for (const [shows, isOwn] of [
+      [all(1), false],
+      [{ restToken: "r1" }, false],
+      [{ readOnlyRestToken: "o1" }, true],
+      [undefined, true],
+    ] as const) {
+      const secret = new RotatedSecret();
+      await secret.up({ version: 1 }, { ...(shows && { shows }), responds: all(2) });
+      assert.deepEqual(secret.fake.ownConnections, [isOwn]);
+    }
+  });
+
+  it("it is read before it, and after it only if something is missing", async () => {
+    const readsOf = async (does: PlatformDoes, desired = {}): Promise<number> => {
+      const secret = await resetSecret({ version: 1 }, one);
+      return (await secret.up({ version: 2, ...desired }, does)).reads;
+    };
+    assert.equal(await readsOf({ ...both, responds: all(2) }), 1);
+    assert.equal(await readsOf({ ...both, responds: { password: "p2" } }), 2);
+    assert.equal(await readsOf({ ...both, responds: all(2) }, { saveCredentials: false }), 2);
+    assert.equal(await readsOf({ responds: { password: "p2" } }), 0);
+  });
+
+  it("an adoption that becomes a reset, because its age is not known, does not say that it was adopted", async () => {
+    const secret = new RotatedSecret();
+    const desired = { initialRotation: false, rotatedSince: "2025-01-01" };
+    const { said, sent } = await secret.up(desired, { shows: {}, showsAfter: all(2), responds: all(2) });
+    assert.deepEqual([said, sent], ["", 1]);
+  });
+
+  it("a new token of the queue is used once it is confirmed, and a failure to use it loses nothing", async () => {
+    const used: unknown[] = [];
+    const parts = { useQueueToken: (...token: unknown[]) => void used.push(token) };
+    const secret = await resetSecret({ version: 1, overlap: "none" }, { token: "t1" }, { kind: queueToken, id: "u" });
+    await secret.up({ version: 2, overlap: "none" }, { responds: { token: "t1" }, parts });
+    assert.deepEqual(used, []);
+    await secret.up({ version: 3, overlap: "none" }, { responds: { token: "t2" }, parts });
+    assert.deepEqual(used, [["u", "t2"]]);
+    const useQueueToken = () => assert.fail("broken");
+    const {
+      code,
+      message = "",
+      said,
+    } = await secret.up({ version: 4, overlap: "none" }, { responds: { token: "t3" }, parts: { useQueueToken } });
+    assert.deepEqual([code, secret.saved, said], ["REKEY_INTERNAL", { token: "t3" }, ""]);
+    assert.match(message, /token of queue user "u".*The token may have been changed/);
+    assert.equal(progressOf(secret.state).outcome, "unknown");
   });
 });

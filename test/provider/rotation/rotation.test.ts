@@ -107,12 +107,12 @@ describe("rotation: one reset", () => {
     fake.readDatabase = () => responseWith("r0");
     const desired = { ...id, initialRotation: false, version: 1 };
     const adopted = await apply(undefined, desired, fake.start());
-    assert.match(adopted.notice ?? "", /no password is known, .* REST token: .* connectionUrl is undefined\./);
+    assert.match(adopted.notice ?? "", /is not known, .* REST token\. .* connectionUrl is undefined\./);
     assert.equal((adopted.outputs as unknown as { restUrl: string }).restUrl, "https://db.example.com");
     assert.equal((await refresh(adopted.outputs, fake.start())).notice, undefined);
     fake.answer = () => responseWith("r1");
     const reset = await apply(adopted.outputs, { ...desired, version: 2 }, fake.start());
-    assert.match(reset.notice ?? "", /no password is known/);
+    assert.match(reset.notice ?? "", /is not known, because the platform shows only a REST token/);
     fake.answer = () => ({ record, credentials: { restToken: "r2", password: "p2" } });
     assert.equal((await apply(reset.outputs, { ...desired, version: 3 }, fake.start())).notice, undefined);
   });
@@ -216,7 +216,7 @@ describe("rotation: what a preview says", () => {
     assert.match(say("b").notice ?? "", /So far 2 of 2 in this run\.$/);
     assert.match(
       say("c").warning ?? "",
-      / 3 resets are planned, and rekey:maxResetsPerRun allows 2: those above it are refused\.$/,
+      / 3 resets are planned, and rekey:maxResetsPerRun allows 2: those above the limit are refused\.$/,
     );
     assert.deepEqual(say("c"), { changes: true, changing: undefined }, "one reset is announced once");
     const none = new FakeRun();
@@ -233,7 +233,7 @@ describe("rotation: what a preview says", () => {
     const run = fake.start();
     assert.match(plan(undefined, { databaseId: "other" }, run).notice ?? "", /`aliases`/);
     await refresh(outputs, run);
-    assert.match(plan(undefined, id, run).warning ?? "", /Renamed\?/);
+    assert.match(plan(undefined, id, run).warning ?? "", /If you renamed the resource/);
   });
 
   it("which outputs may change, and no others", async () => {
@@ -319,7 +319,10 @@ describe("rotation: credentials that are not saved", () => {
     const { outputs: refreshed, warning } = await refresh(outputs, fake.start());
     broken.mock.restore();
     assert.deepEqual(refreshed, outputs);
-    assert.match(warning ?? "", /was read, but could not be encrypted for encryptFor\..* The saved state stays\./);
+    assert.match(
+      warning ?? "",
+      /was read, but could not be encrypted for encryptFor\..* The saved state is unchanged\./,
+    );
   });
 });
 
@@ -332,7 +335,7 @@ describe("rotation: an import", () => {
     const desired = { ...id, version: 7, rotatedSince: "2026-11-01", rotateEvery: "1h" };
     const saved = imported?.outputs ?? assert.fail();
     assert.equal(saved.password, undefined);
-    assert.match(plan(saved, desired, run).notice ?? "", /was imported: .* nothing is reset\./);
+    assert.match(plan(saved, desired, run).notice ?? "", /was imported\. .* nothing is reset\./);
     const { outputs } = await apply(saved, desired, run);
     assert.deepEqual(fake.resets, []);
     assert.equal(outputs.password, "password-0");
@@ -369,7 +372,7 @@ describe("rotation: signing keys", () => {
     const { notice = "" } = resource.plan(undefined, { version: 1 }, platform().fake.start());
     assert.match(
       notice,
-      /^Rolls the pair of signing keys, because.* a second roll within 1h is an outage.*initialRotation: false/,
+      /^Rolls the pair of signing keys, because.* a second roll within 1h causes an outage.*initialRotation: false/,
     );
   });
 
@@ -443,7 +446,7 @@ describe("rotation: signing keys", () => {
     fake.answer = () => unconfirmed();
     const lost = await up(undefined, { version: 1 });
     assert.match(lost.message ?? "", /once minInterval has passed/);
-    assert.doesNotMatch(lost.message ?? "", /at once/);
+    assert.doesNotMatch(lost.message ?? "", /right away/);
     await assert.rejects(up(lost.outputs, { version: 1 }), /REKEY_ROLLED_RECENTLY/);
     assert.deepEqual([fake.resets.length, state.n], [1, 1]);
   });

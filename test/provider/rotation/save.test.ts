@@ -1,11 +1,13 @@
 import assert from "node:assert/strict";
 import { mock } from "node:test";
 import { Encrypter } from "age-encryption";
-import { signingKeys } from "../../../provider/domain/secretKind";
+import { databasePassword, signingKeys } from "../../../provider/domain/secretKind";
 import { type Credentials } from "../../../provider/records/fields";
 import { type Desired } from "../../../provider/rotation/desired";
 import { planRotation } from "../../../provider/rotation/planRotation";
 import { Team } from "../../support/age";
+import { asShown, FakeRun, passwordRotation } from "../../support/fakeRun";
+import { type Properties } from "../../support/wire";
 import { isLost, type PlatformDoes, resetSecret, RotatedSecret } from "../../support/rotatedSecret";
 
 /** Credentials of generation n. */
@@ -42,6 +44,7 @@ describe("save", () => {
   interface Case {
     readonly form: Form;
     /** Default: generation 2. */
+    readonly responds?: Credentials;
     readonly showsAfter?: Credentials;
     readonly saved: Credentials;
     readonly isEncrypted?: true;
@@ -62,14 +65,22 @@ describe("save", () => {
       saved: all(2),
       says: /password, restToken/,
     },
+    "one that was not shown before, but after, leaves": {
+      form: "hidden",
+      responds: { password: "p2", restToken: "r1" },
+      showsAfter: { password: "p2", restToken: "r1" },
+      saved: {},
+    },
     "those of a late read are not shown": { form: "hidden", showsAfter: all(1), saved: all(2), says: /password, rest/ },
     "none is saved that is in the age file": { form: "encrypted", showsAfter: {}, saved: {}, isEncrypted: true },
     "an age file may be added to what is saved": { form: "both", saved: all(2), isEncrypted: true },
   };
-  for (const [title, { form, showsAfter = all(2), saved, isEncrypted, says }] of Object.entries(cases)) {
+  for (const [title, { form, responds = all(2), showsAfter = all(2), saved, isEncrypted, says }] of Object.entries(
+    cases,
+  )) {
     it(title, async () => {
       const secret = await resetSecret({ version: 1 }, all(1));
-      const came = await secret.up({ version: 2, ...forms[form] }, { shows: all(1), showsAfter, responds: all(2) });
+      const came = await secret.up({ version: 2, ...forms[form] }, { shows: all(1), showsAfter, responds });
       assert.deepEqual([came.code, secret.saved], [undefined, saved]);
       if (says) assert.match(came.said, says);
       else assert.equal(came.said, "");
@@ -123,12 +134,41 @@ describe("save", () => {
     }
   });
 
+  it("a lost reset has no other form, but that of a new resource", async () => {
+    for (const [kind, credentials] of [
+      [databasePassword, all(1)],
+      [signingKeys, { currentKey: "k1", nextKey: "k2" }],
+    ] as const) {
+      const does = { shows: credentials, responds: isLost };
+      const secret = new RotatedSecret(kind);
+      await secret.up(hidden, does);
+      assert.deepEqual(secret.memory.form, hidden);
+      const saved = await resetSecret({ version: 1 }, credentials, { kind });
+      saved.hours = 5;
+      await saved.up({ version: 2, ...hidden }, does);
+      assert.deepEqual([saved.memory.form, saved.saved], [{}, credentials]);
+    }
+  });
+
   it("an age file with the same credentials stays the same text", async () => {
     const secret = await resetIn("encrypted");
     const file = fileOf(secret);
     await secret.refresh({ shows: all(2) });
     await secret.up({ version: 2, ...forms.encrypted, rotateEvery: "30d" });
     assert.equal(fileOf(secret), file);
+    for (const other of [
+      { password: "p2", restToken: "r3" },
+      { password: "p2", restToken: "r3", readOnlyRestToken: "o3" },
+    ]) {
+      await secret.refresh({ shows: other });
+      const { password, restToken, readOnlyRestToken } = await team.decrypt(fileOf(secret));
+      assert.deepEqual({ readOnlyRestToken: undefined, ...other }, { password, restToken, readOnlyRestToken });
+    }
+  });
+
+  it("there is no age file of nothing", async () => {
+    const secret = await resetSecret({ version: 1, ...forms.encrypted }, {});
+    assert.equal(fileOf(secret), undefined);
   });
 
   it("an age file stays as long as it is the only place", async () => {
@@ -141,9 +181,20 @@ describe("save", () => {
       await part.up(desired, { shows: { password: "p2" }, responds: isLost });
       assert.equal(fileOf(part), file, "a read has shown one of two");
       await secret.up(desired, { shows: all(2), responds: isLost });
-      // A read has shown both, but what is encrypted already stays as it is until another reset is confirmed.
-      assert.equal(fileOf(secret), form === "forOthers" ? file : undefined);
+      assert.equal(fileOf(secret), file, "what is saved keeps its form until another reset is confirmed");
+      await secret.refresh({ shows: all(2) });
+      assert.equal(fileOf(secret), file, "although a read has shown both");
     }
+  });
+
+  it("an age file has the URLs of the program's connection", async () => {
+    const record = { endpoint: "db", port: 1, tls: true };
+    const secret = await resetSecret({ version: 1, ...forms.encrypted }, all(1), { record });
+    const connection = { host: "new.example.com" };
+    await secret.up({ version: 2, ...forms.encrypted, connection }, { responds: all(2), record });
+    const { connectionUrl } = await team.decrypt(fileOf(secret));
+    assert.equal(connectionUrl, secret.outputs?.["connectionUrl"] ?? "rediss://default:p2@new.example.com:1");
+    assert.match(connectionUrl as string, /new\.example\.com/);
   });
 
   it("an age file stays that is the only place of a next key which is the current one now", async () => {
@@ -151,8 +202,41 @@ describe("save", () => {
     await secret.up({ version: 1, ...forms.encrypted }, { responds: { currentKey: "k1", nextKey: "k2" } });
     const file = fileOf(secret);
     secret.hours = 5;
+    const other = secret.copy();
     await secret.up({ version: 2, ...forms.encrypted }, { responds: { nextKey: "k3" } });
     assert.deepEqual([fileOf(secret), secret.saved], [file, { nextKey: "k3" }]);
+    const shown = { shows: { currentKey: "k1" }, showsAfter: { nextKey: "k3" }, responds: { nextKey: "k3" } };
+    const { said } = await other.up({ version: 2, ...forms.hidden }, shown);
+    assert.deepEqual([fileOf(other), other.saved], [file, {}]);
+    assert.match(said, /despite saveCredentials: false \(in encryptedCredentials\)/);
+  });
+
+  it("an age file that was damaged or removed is no copy, and is made again by the next reset", async () => {
+    for (const damaged of [undefined, "-----BEGIN AGE ENCRYPTED FILE-----"]) {
+      const secret = await resetIn("encrypted");
+      secret.outputs = JSON.parse(JSON.stringify({ ...secret.outputs, encryptedCredentials: damaged })) as Properties;
+      const desired = { version: 2, ...forms.encrypted };
+      assert.match(secret.preview(desired), /set a new version/);
+      await secret.refresh({ shows: all(2) });
+      assert.deepEqual([fileOf(secret), secret.saved], [undefined, {}]);
+      await secret.up({ ...desired, version: 3 }, { responds: all(3) });
+      assert.equal((await team.decrypt(fileOf(secret)))["password"], "p3");
+    }
+  });
+
+  it("what cannot be encrypted after a reset is not reset again if the engine repeats the call", async () => {
+    const fake = new FakeRun();
+    const { apply } = asShown(passwordRotation);
+    const run = fake.start();
+    mock.method(Encrypter.prototype, "encrypt", (text: unknown) =>
+      text === "" ? Promise.resolve(new Uint8Array()) : Promise.reject(new Error("broken")),
+    );
+    for (let nth = 1; nth <= 2; nth++) {
+      const { failure } = await apply(undefined, { databaseId: "db", ...forms.encrypted }, run);
+      assert.equal(failure?.code, "REKEY_NOT_ENCRYPTED");
+    }
+    mock.restoreAll();
+    assert.equal(fake.resets.length, 1);
   });
 
   it("what cannot be encrypted after a reset is saved as secrets, until a new version", async () => {
@@ -163,7 +247,10 @@ describe("save", () => {
     const desired = { version: 2, ...forms.encrypted };
     const { code, message = "" } = await secret.up(desired, { responds: all(2) });
     assert.equal(code, "REKEY_NOT_ENCRYPTED");
-    assert.match(message, /could not be encrypted.* saved in the state, as secrets\..* set a new version/s);
+    assert.match(
+      message,
+      /^The password of database "db" could not be encrypted.* saved in the state, as secrets\..* set a new version/s,
+    );
     mock.restoreAll();
     const before = secret.outputs;
     assert.deepEqual([secret.saved, fileOf(secret), before?.["outcome"]], [all(2), undefined, "reset"]);
@@ -187,7 +274,7 @@ describe("save", () => {
       const secret = new RotatedSecret();
       await secret.import({ shows: all(1) });
       assert.deepEqual(secret.saved, {});
-      await secret.refresh({ shows: all(1) });
+      assert.equal((await secret.refresh({ shows: all(1) })).code, undefined);
       assert.deepEqual(secret.saved, {}, "nothing is known of the program yet");
       const desired = { version: 1, initialRotation: false, ...forms[form] };
       await secret.up(desired, { shows: all(2) });

@@ -2,7 +2,14 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { StateError } from "../../../provider/domain/errors";
 import { marksOf, triggerMark } from "../../../provider/rotation/marks";
-import { emptyMemory, type Memory, readMemory, withFormer, writeMemory } from "../../../provider/rotation/state";
+import {
+  emptyMemory,
+  type Memory,
+  readMemory,
+  withFormer,
+  withRecord,
+  writeMemory,
+} from "../../../provider/rotation/state";
 import { resetSecret } from "../../support/rotatedSecret";
 
 describe("memory: its saved form", () => {
@@ -56,6 +63,18 @@ describe("memory: what is remembered of former credentials", () => {
   });
 });
 
+describe("state: the record", () => {
+  it("keeps the fields that a response leaves out, and the digits of its integers", () => {
+    const former = { record: { a: 1, b: 2 }, exactIntegers: { a: "1", b: "2" }, otherFields: "{}" };
+    const state = { rotationCount: 0, memory: emptyMemory(new Date()), ...former };
+    const read = { record: { a: 3 }, credentials: {}, exactIntegers: { c: "4" }, problems: [] };
+    const { record, exactIntegers, otherFields } = withRecord(state, read);
+    const expected = { record: { a: 3, b: 2 }, exactIntegers: { b: "2", c: "4" }, otherFields: "{}" };
+    assert.deepEqual({ record, exactIntegers, otherFields }, expected);
+    assert.equal(withRecord(state, { ...read, otherFields: "{1}" }).otherFields, "{1}");
+  });
+});
+
 describe("memory: marks", () => {
   it("differ by salt, and tell credentials apart", () => {
     const one = marksOf({ salt: "a".repeat(22) }, { password: "x", restToken: "x" });
@@ -68,7 +87,10 @@ describe("memory: marks", () => {
     const mark = (trigger: object) => triggerMark({ salt: "a" }, trigger);
     assert.equal(mark({ version: 1, triggers: { a: true } }), mark({ version: "1", triggers: { a: "true", b: null } }));
     assert.equal(mark({ triggers: { a: 1, b: 2 } }), mark({ triggers: { b: 2, a: 1 } }));
-    assert.equal(mark({ triggers: {} }), "");
+    for (const none of [{ triggers: {} }, { version: null }, { version: undefined, triggers: null }]) {
+      assert.equal(mark(none), "");
+    }
+    assert.notEqual(mark({ version: "undefined" }), "");
     fc.assert(
       fc.property(fc.string(), fc.string(), (a, b) => (mark({ version: a }) === mark({ version: b })) === (a === b)),
     );

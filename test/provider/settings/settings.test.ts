@@ -88,7 +88,7 @@ const invalid: readonly (readonly [name: SettingName, reason: RegExp, ...written
   ["flowControlResetAction", /one word/, "", "reset-with:canary", "../x", "a/b"],
   ["deadlineSeconds", /above 0/, "0", "-1"],
   ["deadlineSeconds", /number of seconds/, "canary", "60s"],
-  ["deadlineSeconds", /at most 86400 \(a day\)\. Nothing/, "86401"],
+  ["deadlineSeconds", /at most 86400 \(a day\)\. No request/, "86401"],
   ["maxConcurrency", /at least 1/, "0"],
   ["maxConcurrency", /whole number/, "1.5"],
   ["maxConcurrency", /be a number/, "", "canary"],
@@ -161,7 +161,9 @@ describe("settings", () => {
       if (value !== undefined) continue;
       const secret = name === "password" || name === "queueToken" ? "--secret " : "";
       assert.throws(() => none.require(name), {
-        message: new RegExp(`rekey:${name}\\b.* not set.*Nothing[^]*set ${secret}rekey:${name} .*${variableOf(name)}`),
+        message: new RegExp(
+          `rekey:${name}\\b.* not set.*No request[^]*set ${secret}rekey:${name} .*${variableOf(name)}`,
+        ),
       });
     }
   });
@@ -210,7 +212,7 @@ describe("settings", () => {
   ];
   for (const [given, name, provider, is, advice] of missing) {
     it(`are missing all at once: ${is}`, () => {
-      const message = `${is}. Nothing was sent, and nothing was changed. ${advice} [REKEY_SETTING_MISSING]`;
+      const message = `${is}. No request was made, and nothing was changed. ${advice} [REKEY_SETTING_MISSING]`;
       assert.throws(() => new Settings((one) => given[one], {}, provider).require(name), { message });
     });
   }
@@ -256,7 +258,10 @@ describe("settings", () => {
     it(`${isRefused ? "refuse" : "allow"} ${address} through ${proxy}`, () => {
       const one = settings({ proxy });
       if (!isRefused) return assert.equal(one.proxyFor(address), proxy);
-      assert.throws(() => one.proxyFor(address), /rekey:proxy is not on this machine.*in plain text.*Nothing was sent/);
+      assert.throws(
+        () => one.proxyFor(address),
+        /rekey:proxy is not on this machine.*in plain text.*No request was made/,
+      );
     });
   }
 });

@@ -128,7 +128,7 @@ const scenarios: Readonly<Record<string, readonly Step[]>> = {
     { said: at(1), accepts: only("1"), fails: /a wrong password could not .* busy/ },
     { said: at(1), accepts: [1] },
     { said: at(2), accepts: only("2"), fails: /a wrong password could not .* busy/ },
-    { said: at(2), accepts: [1, 2], fails: /a former password is still accepted.*whether the reset was applied/s },
+    { said: at(2), accepts: [1, 2], fails: /an old password is still accepted.*whether the reset was applied/s },
     { said: at(2), accepts: [2], tried: "2 wrong 1", formerRefused: true, saves: [2] },
   ],
   "claims nothing without a credential, and remembers the former one for the next reset": [
@@ -162,7 +162,7 @@ const scenarios: Readonly<Record<string, readonly Step[]>> = {
     {
       said: ofIndex(2),
       accepts: [1, 2],
-      fails: /search index "db": a former token .*\(https:\/\/index\.example\.com\)/,
+      fails: /search index "db": an old token .*\(https:\/\/index\.example\.com\)/,
     },
   ],
   "names the queue and its address": [
@@ -178,7 +178,11 @@ const scenarios: Readonly<Record<string, readonly Step[]>> = {
     },
   ],
   "needs the URL of an index, or the port of a database": [
-    { said: { ...ofIndex(1), restUrl: undefined }, tried: "", fails: /record of search index "db" has no endpoint/ },
+    {
+      said: { ...ofIndex(1), restUrl: undefined },
+      tried: "",
+      fails: /record of search index "db" has no usable endpoint/,
+    },
     { said: at(1, { record: { endpoint: "x" } }), tried: "", fails: /port is unknown .*Set connection on the/s },
   ],
   "reads one that is not saved, and tries the former one only in the run that replaced it": [
@@ -189,8 +193,8 @@ const scenarios: Readonly<Record<string, readonly Step[]>> = {
   "reports that a former one which is not saved still works until the next reset, because no later run can try it": [
     { said: unsaved(1), accepts: [1] },
     { said: unsaved(2), accepts: () => accepted, replaced: [1], tried: "ops:2 ops:wrong", fails: /open to everyone/ },
-    { said: unsaved(3), accepts: [2, 3], replaced: [2], fails: /former password is still .* no later run can try it/s },
-    { said: unsaved(3), accepts: [3], tried: "", fails: /former password is still .*fails again.* Set a new version/s },
+    { said: unsaved(3), accepts: [2, 3], replaced: [2], fails: /old password is still .* no later run can try it/s },
+    { said: unsaved(3), accepts: [3], tried: "", fails: /old password is still .*fails again.* Set a new version/s },
     { said: unsaved(4), accepts: [4], replaced: [3], tried: "ops:4 ops:wrong old:3" },
   ],
   "forgets the value of one that is not saved any more": [
@@ -249,7 +253,7 @@ describe("verification: CredentialVerification", () => {
         { verified, verifiedAt, formerRefused },
         { verified: false, verifiedAt: saved?.verifiedAt, formerRefused: undefined },
       );
-      assert.match(message, /rotation itself is saved\. .* The next `up` (verifies|fails) again, and resets nothing/);
+      assert.match(message, /rotation itself is saved\. .* The next `up` (verifies|fails) again and resets nothing/);
     }
     const madeUp = fake.probes.map(({ credential }) => credential.value).filter(isMadeUp);
     assert.deepEqual(leaksOf(message + warning, { ...canaries, ...Object.fromEntries(madeUp.entries()) }), []);
@@ -267,7 +271,7 @@ describe("verification: CredentialVerification", () => {
         fake.readDatabase = () => ({ credentials: { password: canary(shows) } });
         const run = fake.start();
         const all = replaced.map((nth) => ({ password: canary(nth), restToken: "other" }));
-        run.shared.replaced.set(secretOf({ kind: databasePassword, id: "db" }), all);
+        run.shared.replacedValues.set(secretOf({ kind: databasePassword, id: "db" }), all);
         if (saved) assert.equal(plan(saved, inputs(said)).changes, true);
         const { outputs, message, warning } = await verify(said, saved, {}, run);
         assert.match(message, fails);
@@ -396,16 +400,19 @@ describe("verification: CredentialVerification", () => {
       [{ first: at(1, { connection: { host: "db.example.com" } }) }, { tls }],
       [rest(1), { host: "db.example.com", tls }],
     ] as const) {
-      const refused = /^connection has a tls that must not be false unless host is this machine/;
+      const refused = /^connection is invalid: its tls must not be false unless host is this machine/;
       assert.match(problems(inputs(said, { connection: own })), refused, JSON.stringify([said, own]));
     }
-    assert.match(problems({ access: unknown, connection: { host: "db.example.com", tls } }), /^connection has a tls/);
+    assert.match(
+      problems({ access: unknown, connection: { host: "db.example.com", tls } }),
+      /^connection is invalid: its tls/,
+    );
     assert.equal(problems({ access: unknown, connection: { tls } }), "");
     const localHost = { connection: { host: "localhost" } };
     for (const said of [at(1, localHost), at(1), ofIndex(1)]) {
       assert.equal(problems(inputs(said, { connection: { tls } })), "", JSON.stringify(said));
     }
-    assert.match(problems(inputs(at(1), { connection: { port: 0 } })), /^connection has a port that/);
+    assert.match(problems(inputs(at(1), { connection: { port: 0 } })), /^connection is invalid: its port /);
     assert.match(problems(inputs(at(1), { withinSeconds: 0 })), /^withinSeconds must be a number of seconds above 0/);
   });
 

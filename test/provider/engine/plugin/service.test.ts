@@ -107,7 +107,7 @@ describe("plugin service", () => {
     assert.match(plugin.check(urnOf("PasswordRotationFleet", "b"), fleet).problems.join(), /REKEY_DUPLICATE_SECRET/);
     assert.match(second, new RegExp(`database "${id}" already belongs to ${urn}: .*REKEY_DUPLICATE_SECRET`));
     const wrong = plugin.check(urn, { databaseId: unknown, rotateEvery: secret("soon"), nonsense: 1 }).problems;
-    assert.match(wrong.join("\n"), /^rotateEvery must be a duration.*\nnonsense is not an input.*INVALID\]$/s);
+    assert.match(wrong.join("\n"), /^rotateEvery must be a duration.*\nnonsense is not an argument.*INVALID\]$/s);
     const others = [urnOf("Nonsense"), urn.replace("rekey:index:", "redis:index:"), "no URN"];
     for (const other of others) assert.throws(() => plugin.check(other, {}), /is not a resource of this version/);
     assert.equal(sent(), 0);
@@ -126,7 +126,7 @@ describe("plugin service", () => {
       const fresh = Plugin.for(platform);
       const stack = stackOf(type, fresh);
       stack.saved = { id: own, outputs: {}, inputs };
-      const damaged = /the state is damaged\. Nothing was sent\. Restore it.*REKEY_STATE_UNREADABLE/s;
+      const damaged = /the state is damaged\. No request was made\. Restore it.*REKEY_STATE_UNREADABLE/s;
       await assert.rejects(stack.refresh(), damaged);
       await assert.rejects(stack.up(inputs), damaged);
     }
@@ -170,7 +170,7 @@ describe("plugin service", () => {
         assert.equal((await stack.up({ ...given, version: 1 })).outputs.outcome, "adopted");
         assert.notDeepEqual(leaks(), []);
       }
-      assert.match(importer.said.join("\n"), /^.* was imported: .* and nothing is reset\.$/m);
+      assert.match(importer.said.join("\n"), /^.* was imported\. .* and nothing is reset\.$/m);
       assert.equal((await stack.preview({ ...given, version: 1 })).did, "same");
       assert.equal((await stack.preview({ ...given, version: 2 })).did, "update");
     }
@@ -219,11 +219,11 @@ describe("plugin service", () => {
       [
         "getFlowControlKey",
         { flowControlKey: "a", flowControlkey: "b" },
-        /^InputError: flowControlkey is not an input \(did you mean flowControlKey\?\)/,
+        /^InputError: flowControlkey is not an argument \(did you mean flowControlKey\?\)/,
       ],
       ["getFlowControlKey", { flowControlKey: ".." }, /flowControlKey must not be "\.\."/],
       ["getFlowControlKey", {}, /^InputError: flowControlKey is required\./],
-      ["getDatabases", { search: "a" }, /search is not an input\./],
+      ["getDatabases", { search: "a" }, /search is not an argument \(known: none\)\./],
       ["getFlowControlKeys", { search: ["a"] }, /search must be a string, not a list/],
       ...["nonsense", "constructor", "__proto__"].map(
         (other) => [other, {}, /is not a function of this version/] as const,

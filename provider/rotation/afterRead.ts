@@ -16,14 +16,17 @@ import {
   withRecord,
 } from "./state";
 
-/** A read that shows a former credential changes nothing. */
+/** A read that shows an old credential is outdated, and changes nothing. */
 export function stale(saved: State): Learned {
   const why =
-    "the platform still shows a former credential. If that lasts, set a new version, which resets it once more";
+    "the platform still shows an old credential. If it keeps doing so, set a new version, which resets it once more";
   return { state: saved, findings: [{ kind: "notCompared", why }] };
 }
 
-/** Of the record, only fields that are no credentials are taken. What is hidden now is not waited for any longer. */
+/**
+ * Takes only the fields that are not credentials. It also ends the wait for the credentials of the last reset: a
+ * platform that hides them now, as Upstash does with Credential Protection, will not show them to the next read.
+ */
 export function afterHidden(saved: State, read: SecretResponse, context: Context): Learned {
   const { memory } = saved;
   const names = namesIn(memory.current);
@@ -92,7 +95,7 @@ export function afterDrift(
   const names = [...namesIn(shown), ...changedFields(saved, read)];
   return {
     state: withCreationTime(state, context),
-    findings: [...found("drift", known ? names : []), ...lost(memory.current, shown)],
+    findings: [...found("drift", known ? names : []), ...noLongerKnown(memory.current, shown)],
   };
 }
 
@@ -121,7 +124,7 @@ export function adopted(
   };
   const why = read
     ? "the platform does not show them"
-    : "nothing was contacted, because rekey:databasePath is not set, so this platform cannot be read";
+    : "this platform cannot be read without rekey:databasePath. Rekey made no request";
   return {
     state: read ? withCreationTime(withRecord(state, read), context) : state,
     findings: identity ? tokenOnly(identity) : [{ kind: "adopted", why }],
@@ -153,7 +156,7 @@ export function tokenOnly(identity: CredentialName | undefined): Finding[] {
 }
 
 /** What was known before, and is not known any more. */
-export function lost(before: Marks, after: Marks): Finding[] {
+export function noLongerKnown(before: Marks, after: Marks): Finding[] {
   return found(
     "unknown",
     namesIn(before).filter((name) => after[name] === undefined),
