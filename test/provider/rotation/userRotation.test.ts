@@ -82,7 +82,7 @@ describe("rotation: the inputs of a user", () => {
       inputs: { saveCredentials: false, overlap: "none" },
       says: /^saveCredentials must not be false without encryptFor, because nothing shows the new password[^\n]*$/,
     },
-    "a connection": { inputs: { connection: { host: "x" } }, says: /^connection is not an input/ },
+    "a connection": { inputs: { connection: { host: "x" } }, says: /^connection is not an argument/ },
   };
   for (const [what, { inputs, says }] of Object.entries(wrong)) {
     it(`are refused for ${what}`, () => {
