@@ -21,6 +21,8 @@ import { type Settings } from "../settings/settings";
 interface Shared {
   readonly secrets: KnownSecrets;
   readonly queueUser: QueueUser;
+  /** The kinds whose responses to resets have shown the id. */
+  readonly withId: Set<SecretKind>;
   requests?: { readonly queue: RequestQueue; readonly connections: Connections };
   probe?: CredentialProbe;
   queue?: Queue;
@@ -44,6 +46,7 @@ export class PlatformClient {
     private readonly shared: Shared = {
       secrets: new KnownSecrets(settings.secrets),
       queueUser: {},
+      withId: new Set(),
     },
   ) {}
 
@@ -66,7 +69,7 @@ export class PlatformClient {
       reset: settings.get("resetPasswordPath"),
       read: settings.get("databasePath"),
     };
-    const operations = new SecretOperations(requester, kind, paths);
+    const operations = new SecretOperations(requester, kind, paths, this.shared.withId);
     this.#operations.set(kind, operations);
     return operations;
   }

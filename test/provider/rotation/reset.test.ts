@@ -475,7 +475,7 @@ describe("reset: its requests", () => {
     ] as const) {
       const secret = new RotatedSecret();
       await secret.up({ version: 1 }, { ...(shows && { shows }), responds: all(2) });
-      assert.deepEqual(secret.fake.ownConnections, [isOwn]);
+      assert.deepEqual(secret.fake.newConnections, [isOwn]);
     }
   });
 
