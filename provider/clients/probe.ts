@@ -104,7 +104,7 @@ export class CredentialProbe {
       { deadlineMs: timeoutMs, secrets: this.options.secrets },
     );
     try {
-      const { body } = await requester.send({ method: "GET", path, ownConnection: true, purpose });
+      const { body } = await requester.send({ method: "GET", path, newConnection: true, purpose });
       const response = tryReadObject(body);
       const isExpected =
         service === "database" ? response?.["result"] === "PONG" : response !== undefined;

@@ -36,8 +36,8 @@ export class ConnectionError extends Error {
 interface Use {
   /** The deadline of the request with all its attempts, in the time of `performance.now()`. */
   readonly endsAtMs: number;
-  /** Whether it is opened for this request, and closed after the response. */
-  readonly isOwn: boolean;
+  /** Whether it is opened for this request. */
+  readonly isNew: boolean;
   /** Called when the connection is ready, immediately before the first byte. Nothing is sent if it throws. */
   readonly beforeSend?: (() => Promise<void>) | undefined;
 }
@@ -62,12 +62,12 @@ export class Connections {
    *
    * @throws ConnectionError, or what `beforeSend` throws: nothing was sent
    */
-  async take(url: URL, { endsAtMs, isOwn, beforeSend }: Use): Promise<Connection> {
+  async take(url: URL, { endsAtMs, isNew, beforeSend }: Use): Promise<Connection> {
     const origin = this.#origins.get(url.origin) ?? { free: [], isKept: true };
     this.#origins.set(url.origin, origin);
     for (;;) {
       await allSeen(origin);
-      let connection = isOwn ? undefined : takeUsable(origin.free);
+      let connection = isNew ? undefined : takeUsable(origin.free);
       if (!connection) {
         // There is time for two more attempts.
         const timeoutMs = Math.min(maxConnectMs, (endsAtMs - performance.now()) / 3);
@@ -196,8 +196,8 @@ export class Connection {
   }
 
   get isUsable(): boolean {
-    const { isReused, former, origin, socket } = this;
-    const isKept = !isReused || (former?.isRecognized === true && origin.isKept);
+    const { isReused, origin, socket } = this;
+    const isKept = !isReused || origin.isKept;
     return socket.readyState === "open" && this.isFresh && isKept;
   }
 
@@ -233,14 +233,18 @@ export class Connection {
         this.#response = response;
         onResponse(response);
       })
-      .once("close", () => this.#release());
+      .once("close", () => void this.#release());
   }
 
-  #release(): void {
+  async #release(): Promise<void> {
     if (!this.#response) this.onLost?.();
     const { origin, socket } = this;
     if (!this.isComplete || socket.readyState !== "open" || !origin.isKept) return this.close();
-    origin.free.push(new Connection(socket.unref(), origin, this));
+    const next = new Connection(socket.unref(), origin, this);
+    // The caller reads the response meanwhile.
+    await nextTurn();
+    if (!this.isRecognized) return next.close();
+    origin.free.push(next);
     origin.trial ??= sleep(trialMs);
   }
 

@@ -35,8 +35,8 @@ export interface ApiRequest
   /** Path below the service's address, its parts already encoded, without a query: it is sent, and shown in errors. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string>>;
-  /** Whether it needs its own connection, because its response does not show to which request it belongs. */
-  readonly ownConnection?: boolean;
+  /** Whether it needs a new connection, because its response may not show to which request it belongs. */
+  readonly newConnection?: boolean;
   /** Whether the response is a list, which may be larger than a record. */
   readonly isList?: boolean;
 }
@@ -179,7 +179,7 @@ export class HttpRequester implements Requester {
   ): Promise<Connection | ConnectionError> {
     const { beforeSend } = this.options;
     const ask = changesSecret(request) ? async () => beforeSend?.(facts) : undefined;
-    const use = { endsAtMs, isOwn: request.ownConnection === true, beforeSend: ask };
+    const use = { endsAtMs, isNew: request.newConnection === true, beforeSend: ask };
     try {
       return await this.connections.take(new URL(facts.url), use);
     } catch (error) {
@@ -188,11 +188,7 @@ export class HttpRequester implements Requester {
     }
   }
 
-  #exchange(
-    { method, query, body, ownConnection, isList }: ApiRequest,
-    url: string,
-    connection: Connection,
-  ) {
+  #exchange({ method, query, body, isList }: ApiRequest, url: string, connection: Connection) {
     return httpAdapter({
       method,
       url,
@@ -200,7 +196,7 @@ export class HttpRequester implements Requester {
       headers: AxiosHeaders.from({
         Authorization: this.service.authorization,
         Accept: "application/json",
-        Connection: ownConnection ? "close" : "keep-alive",
+        Connection: "keep-alive",
         "User-Agent": `pulumi-rekey/${packageVersion()}`,
         ...(body && { "Content-Type": "application/json" }),
       }),

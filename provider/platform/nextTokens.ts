@@ -59,7 +59,7 @@ function requestFor(path = "", id: string) {
     path: fillPath(path, { id }),
     idempotent: true,
     changesSecret: true,
-    ownConnection: true,
+    newConnection: true,
     toCheck: ["the id (for Upstash, the UUID that the console shows, not the name)"],
   } as const;
 }

@@ -9,28 +9,31 @@ const confirming: readonly number[] = [200, 201];
 
 /** The platform's operations on the secrets of one kind. */
 export class SecretOperations {
+  /** @param withId the kinds whose responses to resets have shown the id in this run */
   constructor(
     private readonly requester: Requester,
     private readonly kind: SecretKind,
     private readonly paths: SecretPaths,
+    private readonly withId: Set<SecretKind> = new Set(),
   ) {}
 
   /**
    * Resets a secret. It is not repeated once it may have reached the platform.
    *
-   * @param options.ownConnection whether it is sent on a new connection, so that even a response without an id can only
-   *   be the one to this request
+   * @param options.newConnection whether it is sent on a new connection, so that even a response without an id can only
+   *   be the one to this request. Once a response has shown the id, the next ones are expected to show it, too.
    * @returns the record, as far as it could be read: the secret was reset, unless the record `isUnattributed`.
    * @see docs/interface.md#reset-a-password
    */
-  async reset(id: string, { ownConnection = false } = {}): Promise<SecretResponse> {
+  async reset(id: string, { newConnection = false } = {}): Promise<SecretResponse> {
     const { word, confirmation, table } = this.kind;
+    const isAlone = newConnection && !this.withId.has(this.kind);
     const response = await this.requester.send({
       method: "POST",
       path: fillPath(this.paths.reset, { id }),
       idempotent: false,
       // The response shows no id.
-      ownConnection: ownConnection || table.id === undefined || confirmation !== undefined,
+      newConnection: isAlone || table.id === undefined || confirmation !== undefined,
       purpose: `reset the ${secretOf({ kind: this.kind, id })}`,
       toCheck: this.#toCheck("rekey:resetPasswordPath"),
       consequences: {
@@ -41,6 +44,7 @@ export class SecretOperations {
     const { status, body } = response;
     const read = this.#read(response, confirming, id);
     if (typeof read !== "string") {
+      if (this.#idIn(read) !== undefined) this.withId.add(this.kind);
       return this.#isAttributed(response, read) ? read : { ...read, isUnattributed: true };
     }
     if (confirming.includes(status) && this.#isConfirmation(tryReadJson(body))) {
@@ -53,18 +57,18 @@ export class SecretOperations {
    * Reads what has the secret, and its credentials if the platform shows them. It may be repeated.
    *
    * @param options.hideCredentials whether the platform leaves out the credentials
-   * @param options.ownConnection whether it is sent on a new connection, as after one that may hold a late response
+   * @param options.newConnection whether it is sent on a new connection, as after one that may hold a late response
    * @see docs/interface.md#read-a-database
    */
   async read(
     id: string,
-    { hideCredentials = false, ownConnection = this.kind.table.id === undefined } = {},
+    { hideCredentials = false, newConnection = this.kind.table.id === undefined } = {},
   ): Promise<SecretResponse> {
     const response = await this.requester.send({
       method: "GET",
       path: fillPath(this.paths.read, { id }),
       ...(hideCredentials && { query: { credentials: "hide" } }),
-      ownConnection,
+      newConnection,
       purpose: `read ${ownerOf({ kind: this.kind, id })}`,
       toCheck: this.#toCheck("rekey:databasePath (`none` switches reads off)"),
     });

@@ -85,10 +85,10 @@ async function responseToReset(
 ): Promise<SecretResponse | RekeyError> {
   const { kind, id } = subject;
   // If no read can recognize the result, the response must be certain to be that of this reset.
-  const ownConnection = identityIn(kind, read?.credentials ?? {}) === undefined;
+  const newConnection = identityIn(kind, read?.credentials ?? {}) === undefined;
   const undo = run.reserveReset(secretOf(subject));
   try {
-    return await run.platform.operations(kind).reset(id, { ownConnection });
+    return await run.platform.operations(kind).reset(id, { newConnection });
   } catch (error) {
     const isKnown = error instanceof RekeyError;
     if (isKnown && (error.delivery === "not sent" || error.delivery === "rejected")) {
@@ -249,8 +249,8 @@ async function afterUnattributed(
   response: SecretResponse,
   session: Session,
 ): Promise<Rotated> {
-  const { subject } = session;
-  const last = await readUntilChanged(session, unconfirmed.memory);
+  const { subject, context } = session;
+  const last: LastRead = context.canRead ? await readUntilChanged(session, unconfirmed.memory) : {};
   if (last.read && last.verdict === "new") {
     const name = identityIn(subject.kind, response.credentials);
     const isSame = name !== undefined && response.credentials[name] === last.read.credentials[name];

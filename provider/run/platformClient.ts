@@ -27,6 +27,8 @@ interface Shared {
   requestQueue?: RequestQueue;
   connections?: Connections;
   serverConnections?: ServerConnections;
+  /** The kinds whose responses to resets have shown the id. */
+  readonly withId: Set<SecretKind>;
   queue?: Queue;
 }
 
@@ -48,6 +50,7 @@ export class PlatformClient {
     private readonly shared: Shared = {
       secrets: new KnownSecrets(settings.secrets),
       queueUser: {},
+      withId: new Set(),
     },
   ) {}
 
@@ -71,7 +74,7 @@ export class PlatformClient {
       reset: settings.get("resetPasswordPath"),
       read: settings.get("databasePath"),
     };
-    const operations = new SecretOperations(requester, kind, paths);
+    const operations = new SecretOperations(requester, kind, paths, this.shared.withId);
     this.#operations.set(kind, operations);
     return operations;
   }

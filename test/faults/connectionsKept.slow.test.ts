@@ -26,7 +26,7 @@ function bodyOfGeneration(method: string, path: string): string {
 }
 
 describe("faults: connections that are kept", function () {
-  /** A platform that can be read, so that resets have the connections of reads: others have one of their own. */
+  /** A platform that can be read, so that resets have the connections of reads: other first resets have new ones. */
   const start = (fixture: Fixture, server: ServerOptions, more: Record<string, string | number> = {}) =>
     fixture.start({
       server,

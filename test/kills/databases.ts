@@ -87,12 +87,13 @@ export function assertAfterKill(
 }
 
 /** What must hold after one more, undisturbed `up`: the state and the platform agree, database by database. */
-export function assertAfterNextUp(before: Databases, killed: Databases, after: Databases): void {
+export function assertAfterNextUp(before: Databases, killed: Databases, after: Databases, { printed }: Done): void {
   for (const [id, now] of after) {
     const [then, middle] = [before.get(id), killed.get(id)];
     const wasSaved = middle?.saved?.password !== then?.saved?.password;
     const resets = now.resets - (middle?.resets ?? 0);
-    assert.equal(resets, wasSaved ? 0 : 1, `${id} was reset ${resets} times by the next up; saved before: ${wasSaved}`);
+    const expected = wasSaved ? 0 : 1;
+    assert.equal(resets, expected, `${id} was reset ${resets} times by the next up, not ${expected}: ${printed}`);
     const rotationCount = (then?.saved?.rotationCount ?? 0) + 1;
     assert.deepEqual(now.saved, { rotationCount, outcome: "reset", password: now.password, initError: false }, id);
     // An interrupted create stays pending until a person clears it; a repeated update is done.

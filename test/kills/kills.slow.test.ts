@@ -29,7 +29,7 @@ async function killAndRepeat(subject: Subject, kill: Kill): Promise<void> {
     const { saved, repeated } = assertAfterKill(before, killed, done, received, kill);
     const next = await up(2);
     assert.ok(next.succeeded, next.printed);
-    assertAfterNextUp(before, killed, await see(interrupted, subject));
+    assertAfterNextUp(before, killed, await see(interrupted, subject), next);
     counts.struck += Number(done.struck);
     counts.saved += saved;
     counts.repeated += repeated;

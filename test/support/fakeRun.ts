@@ -47,7 +47,7 @@ export class FakeRun {
   /** Ids and keys that were read, in order. */
   readonly reads: string[] = [];
   /** Whether each reset was sent on a connection of its own, in order. */
-  readonly ownConnections: (boolean | undefined)[] = [];
+  readonly newConnections: (boolean | undefined)[] = [];
   /** Messages shown during the run. */
   readonly said: string[] = [];
   time = new Date("2026-11-21T12:00:00.000Z");
@@ -88,9 +88,9 @@ export class FakeRun {
   start(parts: Partial<Platform> = {}): Run {
     const empty = { record: {}, credentials: {}, exactIntegers: {}, problems: [] };
     const operations = {
-      reset: async (id: string, { ownConnection }: { ownConnection?: boolean } = {}): Promise<SecretResponse> => {
+      reset: async (id: string, { newConnection }: { newConnection?: boolean } = {}): Promise<SecretResponse> => {
         this.resets.push(id);
-        this.ownConnections.push(ownConnection);
+        this.newConnections.push(newConnection);
         return { ...empty, ...this.answer(id) };
       },
       read: async (id: string): Promise<SecretResponse> => {

@@ -15,7 +15,7 @@ import { type Properties } from "./wire";
 export interface PlatformDoes {
   /** What a read shows until a reset is sent. Default: this platform cannot be read. */
   readonly shows?: Credentials;
-  /** What a read shows after that, or what it fails with. Default: what `shows` says. */
+  /** What a read shows after that, or fails with. Default: what `shows` says. */
   readonly showsAfter?: Credentials | (() => Credentials);
   /** What the response to a reset has, or what it fails with. Default: no credential. */
   readonly responds?: Credentials | (() => Partial<SecretResponse>);

@@ -94,7 +94,7 @@ export class QueueSource implements OverlapSource {
   async #readUser(): Promise<SecretResponse> {
     const { run, subject, reads } = this.of;
     const operations = run.platform.operations(subject.kind);
-    const user = await operations.read(subject.id, { ownConnection: true });
+    const user = await operations.read(subject.id, { newConnection: true });
     reads.push(user.credentials);
     return (this.#user = user);
   }

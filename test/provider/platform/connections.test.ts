@@ -63,13 +63,13 @@ describe("platform: kept connections, over real sockets", () => {
     const server = await startServer();
     const { read, reset } = requestsOf(plain(server));
     server.behave("POST", "db", ({ answer }) => answer(200, {}, '{"password":"without-an-id"}'));
-    for (const ownConnection of [false, true]) {
+    for (const newConnection of [false, true]) {
       await read();
       const before = server.connections;
-      const { credentials, isUnattributed } = await reset("db", { ownConnection });
+      const { credentials, isUnattributed } = await reset("db", { newConnection });
       assert.equal(credentials.password, "without-an-id");
-      assert.equal(isUnattributed, ownConnection ? undefined : true);
-      assert.equal(server.connections - before, ownConnection ? 1 : 0);
+      assert.equal(isUnattributed, newConnection ? undefined : true);
+      assert.equal(server.connections - before, newConnection ? 1 : 0);
     }
   });
 

@@ -18,7 +18,7 @@ describe("platform: the operations on a database", () => {
     await operations(requester).reset("a/b ü");
     await operations(requester).read("a/b ü");
     await operations(requester).read("a/b ü", { hideCredentials: true });
-    const common = { ownConnection: false, idempotent: undefined, query: undefined, consequences: undefined };
+    const common = { newConnection: false, idempotent: undefined, query: undefined, consequences: undefined };
     const get = { ...common, method: "GET", path: "/v2/redis/a%2Fb%20%C3%BC", purpose: 'read database "a/b ü"' };
     const post = {
       ...common,
@@ -99,5 +99,19 @@ describe("platform: the operations on a database", () => {
       if (isReused) await assert.rejects(read, /a record without an id, perhaps that of another request/);
       else assert.equal((await read).isUnattributed, undefined);
     }
+  });
+
+  it("reset on a connection of their own only until a response has shown the id", async () => {
+    let body = `{"password":"${canary}"}`;
+    const requester = new FakeRequester(() => ({ body }));
+    const database = operations(requester);
+    for (const next of [recordText, recordText, `{"password":"${canary}"}`]) {
+      await database.reset("db", { newConnection: true });
+      body = next;
+    }
+    assert.deepEqual(
+      requester.sent.map(({ newConnection }) => newConnection),
+      [true, true, false],
+    );
   });
 });

@@ -324,6 +324,15 @@ describe("reset: what follows from one that was not confirmed", () => {
     }
   });
 
+  it("a read that fails after one that has shown the former password proves nothing else", async () => {
+    let nth = 0;
+    const secret = await resetSecret({ version: 1 }, one);
+    const showsAfter = () => (nth++ === 0 ? one : rejected());
+    const { code, message = "", reads } = await secret.up({ version: 2 }, { shows: one, showsAfter });
+    assert.deepEqual([code, reads, secret.saved], ["REKEY_UNCONFIRMED", 3, one]);
+    assert.match(message, /reads still show the old one/);
+  });
+
   it("it is sent again until one is confirmed, or three in a row were not", async () => {
     const secret = await resetSecret({ version: 1 }, one);
     for (let nth = 1; nth <= 3; nth++) {
@@ -466,7 +475,7 @@ describe("reset: its requests", () => {
     ] as const) {
       const secret = new RotatedSecret();
       await secret.up({ version: 1 }, { ...(shows && { shows }), responds: all(2) });
-      assert.deepEqual(secret.fake.ownConnections, [isOwn]);
+      assert.deepEqual(secret.fake.newConnections, [isOwn]);
     }
   });
 
