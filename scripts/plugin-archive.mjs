@@ -18,7 +18,7 @@ const { code, moduleIds } = await bundled();
 const needed = `The plugin of Rekey needs Node ${supported.map(([major, minor]) => `${major}.${minor}+`).join(" or ")}`;
 const advice =
   "No request was made. Install one of these versions where pulumi runs, for example in the image of the pipeline.";
-const missing = `${needed}, and there is no node on PATH. ${advice}`;
+const missing = `${needed}, and node is not on PATH. ${advice}`;
 
 // The shell reads it first, then Node, for which the lines of the shell are comments. Node finds the other file through
 // symbolic links, too. Old versions of Node must be able to read it.

@@ -77,7 +77,7 @@ export function readStateFile(file: string): StackState {
 const typeName = /^(?:pulumi-nodejs:dynamic\/rekey|rekey:index):(\w+)$/;
 
 /**
- * The secrets that the resources of an exported state rotate; undefined if the text is no exported state.
+ * The secrets that the resources of an exported state rotate; undefined if the text is not an exported state.
  *
  * @param own the stack, if its settings were read, too
  */

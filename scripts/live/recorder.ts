@@ -78,7 +78,7 @@ export class Recorder {
   }
 }
 
-/** Sends a request without a body once, on a connection of its own. */
+/** Sends a request without a body once, on a new connection. */
 function forward(target: URL, { method, headers }: IncomingMessage): Promise<IncomingMessage> {
   const request = target.protocol === "https:" ? httpsRequest : httpRequest;
   const { connection: _, ...others } = headers;

@@ -54,7 +54,7 @@ describe("The plugin's archives", function () {
     assert.equal(status, 1);
     assert.match(
       stderr.trim(),
-      /^The plugin of Rekey needs Node 20\.19\+ or 22\.12\+, and there is no node on PATH\. No request was made\. Install .*\.$/,
+      /^The plugin of Rekey needs Node 20\.19\+ or 22\.12\+, and node is not on PATH\. No request was made\. Install .*\.$/,
     );
   });
 

@@ -46,7 +46,7 @@ export class FakeRun {
   readonly resets: string[] = [];
   /** Ids and keys that were read, in order. */
   readonly reads: string[] = [];
-  /** Whether each reset was sent on a connection of its own, in order. */
+  /** Whether each reset asked for a new connection, in order. */
   readonly newConnections: (boolean | undefined)[] = [];
   /** Messages shown during the run. */
   readonly said: string[] = [];

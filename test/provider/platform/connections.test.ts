@@ -59,7 +59,7 @@ describe("platform: kept connections, over real sockets", () => {
     }
   });
 
-  it("make a record without an id doubtful, unless the reset has a connection of its own", async () => {
+  it("make a record without an id doubtful, unless the reset has a new connection", async () => {
     const server = await startServer();
     const { read, reset } = requestsOf(plain(server));
     server.behave("POST", "db", ({ answer }) => answer(200, {}, '{"password":"without-an-id"}'));

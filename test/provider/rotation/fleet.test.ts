@@ -488,7 +488,7 @@ describe("fleet: rekey:maxResetsPerRun", () => {
     await assert.rejects(single.apply(undefined, { databaseId: "last" }, run), /REKEY_RESET_LIMIT/);
   });
 
-  it("counts one by one what only a read decides, and stops what is certain beside it", async () => {
+  it("counts one by one what only a read decides, and stops what is certain", async () => {
     const fleet = limited(2);
     const lost = fleetOf();
     Object.assign(lost.fake, {
@@ -542,7 +542,7 @@ describe("fleet: an id in another spelling", () => {
     assert.deepEqual(Object.keys(JSON.parse(fleet.saved?.memory ?? "") as object), [upper]);
   });
 
-  it("is refused beside the first one, and if another resource has it", () => {
+  it("is refused in addition to the first one, and if another resource has it", () => {
     const [twice = ""] = check({ databases: { x: upper, y: lower } });
     assert.match(twice, /^databases has the database "96ad.*" twice, as "x" and as "y"/);
     const claimed = [

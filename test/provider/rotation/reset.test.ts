@@ -91,7 +91,7 @@ const passwords: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
       saved: { restToken: "r2" },
       says: /does not know password, because the platform neither returned it nor shows it/,
     },
-    "confirms, and what it has is saved beside what a read shows": {
+    "confirms, and what it has is saved in addition to what a read shows": {
       shows: one,
       showsAfter: { password: "p2" },
       responds: { restToken: "r2" },
@@ -466,8 +466,8 @@ describe("reset: what follows from one that was not confirmed", () => {
 });
 
 describe("reset: its requests", () => {
-  it("it has a connection of its own unless a read before it has shown what identifies the secret", async () => {
-    for (const [shows, isOwn] of [
+  it("it asks for a new connection unless the read before has shown the identifying credential", async () => {
+    for (const [shows, isNew] of [
       [all(1), false],
       [{ restToken: "r1" }, false],
       [{ readOnlyRestToken: "o1" }, true],
@@ -475,7 +475,7 @@ describe("reset: its requests", () => {
     ] as const) {
       const secret = new RotatedSecret();
       await secret.up({ version: 1 }, { ...(shows && { shows }), responds: all(2) });
-      assert.deepEqual(secret.fake.newConnections, [isOwn]);
+      assert.deepEqual(secret.fake.newConnections, [isNew]);
     }
   });
 

@@ -183,7 +183,7 @@ describe("rotation: an age file that was removed from the state, or changed in i
     "one of before": () => "-----BEGIN AGE ENCRYPTED FILE-----",
   };
   for (const [what, changed] of Object.entries(changes)) {
-    it(`is no copy: nothing leaves the state for it, and the next reset writes another one (${what})`, async () => {
+    it(`does not count as a copy: nothing leaves the state for it, and the next reset writes another one (${what})`, async () => {
       const team = await Team.create();
       const fake = new FakeRun();
       const desired = { ...id, version: 1, encryptFor: [team.recipient] };

@@ -211,7 +211,7 @@ describe("save", () => {
     assert.match(said, /despite saveCredentials: false \(in encryptedCredentials\)/);
   });
 
-  it("an age file that was damaged or removed is no copy, and is made again by the next reset", async () => {
+  it("an age file that was damaged or removed does not count as a copy, and is made again by the next reset", async () => {
     for (const damaged of [undefined, "-----BEGIN AGE ENCRYPTED FILE-----"]) {
       const secret = await resetIn("encrypted");
       secret.outputs = JSON.parse(JSON.stringify({ ...secret.outputs, encryptedCredentials: damaged })) as Properties;
