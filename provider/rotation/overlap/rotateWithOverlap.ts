@@ -11,7 +11,7 @@ import { saveLearned } from "../save";
 import { type Session } from "../session";
 import { credentialsIn, type State } from "../state";
 import { noOverlap, lastsOf } from "./overlap";
-import { begun, notProven, rotatedBeside } from "./added";
+import { begun, notProven, withAdded } from "./added";
 import { withoutOverlap } from "./overlapEvidence";
 import { type Added, type OverlapSource, retirementOf } from "./source";
 
@@ -22,7 +22,7 @@ export type OverlapSession = Session & { readonly source: OverlapSource };
  * Rotates a secret without an outage: reads, retires the former one first if it is asked for, adds another one, proves
  * it, and saves it as current. The one before it stays valid until it is retired.
  */
-export async function rotateBeside(
+export async function rotateWithOverlap(
   saved: State | undefined,
   desired: Desired,
   session: OverlapSession,
@@ -94,7 +94,7 @@ async function add(
       return await saveRotated({ ...begunFrom(before, due, desired, added), failure }, session);
     }
     replacedValues.push(...session.reads, credentialsIn(before.state));
-    const state = rotatedBeside(before.state, added, { desired, due, session });
+    const state = withAdded(before.state, added, { desired, due, session });
     const next = lastsOf(desired) === noOverlap ? retire : asItIs;
     const rotated = await next({ state, findings: foundOf(before, added) }, session);
     return await saveRotated({ ...rotated, failure: rotated.failure ?? added.failure }, session);
