@@ -146,7 +146,8 @@ function reasonOf({ reason, isAgain, lastAt }: Reset, announced: Announced): str
   }
 }
 
-function reasonOfNew({ subject, desired, isAdded }: Announced): string {
+function reasonOfNew({ subject, state, desired, isAdded }: Announced): string {
+  if (state) return "its first rotation is not finished: the new secret was not proven.";
   const { minInterval } = subject.kind;
   const keep = ` To keep it, set \`initialRotation: false\`${desired.rotatedSince ? ", and remove rotatedSince" : ""}.`;
   if (isAdded) return `it is new in the fleet.${keep}`;

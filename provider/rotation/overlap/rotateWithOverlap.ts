@@ -137,22 +137,26 @@ interface Failed {
   readonly undo: () => void;
 }
 
-/** What was not added fails as it is, unless something was retired or learned. What may have been is remembered. */
+/** What was not added fails as it is, unless the former one was retired first. What may have been is remembered. */
 async function afterFailure(
   error: unknown,
   { before, due, desired, added, undo }: Failed,
   session: OverlapSession,
 ): Promise<Rotated> {
   const { subject } = session;
-  const facts = { secret: secretOf(subject), word: subject.kind.word };
-  const failure = error instanceof RekeyError ? error : new InternalError(facts, error);
-  const isAdded = added !== undefined || failure.delivery === "maybe applied";
-  if (isAdded) return saveRotated({ ...begunFrom(before, due, desired, added), failure }, session);
-  undo();
-  if (before.state.formerRetiredAt === session.context.now.toISOString()) {
-    return saveRotated({ ...before, failure }, session);
+  const begunRotation = begunFrom(before, due, desired, added);
+  if (!(error instanceof RekeyError)) {
+    // Saving it in another form may be what has failed.
+    const facts = { secret: secretOf(subject), word: subject.kind.word };
+    return { ...begunRotation, failure: new InternalError(facts, error) };
   }
-  throw failure;
+  if (added !== undefined || error.delivery === "maybe applied") {
+    return saveRotated({ ...begunRotation, failure: error }, session);
+  }
+  undo();
+  const isRetired = before.findings.some(({ kind }) => kind === "retired");
+  if (isRetired) return saveRotated({ ...before, failure: error }, session);
+  throw error;
 }
 
 async function saveRotated({ failure, ...learned }: Rotated, session: Session): Promise<Rotated> {

@@ -14,11 +14,15 @@ class OverlappingToken {
   next: string | undefined;
   /** Requests that changed something. */
   readonly sent: string[] = [];
+  /** Whether the queue accepts no token for now. */
+  isAway = false;
   #made = 0;
 
   constructor() {
-    this.secret.fake.probe = ({ credential }) =>
-      [this.current, this.next].includes(credential.value) ? { kind: "accepted" } : { kind: "refused", words: "no" };
+    this.secret.fake.probe = ({ credential }) => {
+      const isValid = !this.isAway && [this.current, this.next].includes(credential.value);
+      return isValid ? { kind: "accepted" } : { kind: "refused", words: "no" };
+    };
   }
 
   up(hours: number, desired: Desired): Promise<Came> {
@@ -37,7 +41,14 @@ class OverlappingToken {
         this.roll();
       },
     };
-    return secret.up(desired, { shows: { token: this.current }, parts: { nextTokens: nextTokens as NextTokens } });
+    const responds = () => {
+      this.sent.push("reset");
+      this.next = undefined;
+      this.current = `t${++this.#made}`;
+      return { credentials: { token: this.current } };
+    };
+    const shows = { token: this.current };
+    return secret.up(desired, { shows, responds, parts: { nextTokens: nextTokens as NextTokens } });
   }
 
   /** As a verification, or someone else. */
@@ -224,4 +235,20 @@ describe("rotation: plans for a secret of which two are valid", () => {
       assert.equal(saved, token.next ?? token.current, "the newest one is saved");
     });
   }
+
+  it("what was added and not proven is handed out by the next up, or replaced at once, and never due again", async () => {
+    for (const overlap of [undefined, "none"]) {
+      const token = new OverlappingToken();
+      token.isAway = true;
+      const { code } = await token.up(0, { version: 1 });
+      assert.deepEqual([code, token.sent, token.secret.saved], ["REKEY_VERIFICATION_FAILED", ["next"], { token: "t0" }]);
+      token.isAway = false;
+      assert.match(token.preview(0, { version: 1, overlap }), /the new secret was not proven/);
+      await token.up(0, { version: 1, overlap });
+      assert.deepEqual(token.sent, [overlap === undefined ? "next" : "reset"]);
+      assert.deepEqual(token.secret.saved, { token: token.next ?? token.current });
+      await token.up(0, { version: 1, overlap });
+      assert.deepEqual(token.sent, []);
+    }
+  });
 });
