@@ -241,7 +241,10 @@ describe("rotation: plans for a secret of which two are valid", () => {
       const token = new OverlappingToken();
       token.isAway = true;
       const { code } = await token.up(0, { version: 1 });
-      assert.deepEqual([code, token.sent, token.secret.saved], ["REKEY_VERIFICATION_FAILED", ["next"], { token: "t0" }]);
+      assert.deepEqual(
+        [code, token.sent, token.secret.saved],
+        ["REKEY_VERIFICATION_FAILED", ["next"], { token: "t0" }],
+      );
       token.isAway = false;
       assert.match(token.preview(0, { version: 1, overlap }), /the new secret was not proven/);
       await token.up(0, { version: 1, overlap });
