@@ -3,22 +3,18 @@ import { withRedis } from "../support/redis";
 import { type Adapter } from "../support/host";
 import { assertFields } from "../support/results";
 import { EngineStack, fails, onEngineByAdapter, succeeds } from "./engineStack";
-import { queueUserId, Scenario } from "./noOutage";
+import { kinds, Scenario, stackOptions } from "./noOutage";
 
 const none = { app: [], queue: [] };
 const accepted = { app: true, queue: true };
 const refused = { app: false, queue: false };
-const kinds = ["app", "queue"] as const;
 
 const describeProgram = (adapter: Adapter): void => {
   let scenario: Scenario;
   let stack: EngineStack;
   beforeEach(async () => {
     scenario = await Scenario.start();
-    // The queue token is used by the clients alone.
-    const config = { "rekey:queueUserId": queueUserId, "rekey:queueToken": undefined };
-    const options = { adapter, platform: { credentials: "read" }, config } as const;
-    stack = await EngineStack.start(scenario.program, options);
+    stack = await EngineStack.start(scenario.program, { adapter, ...stackOptions });
     scenario.connect(stack.platform);
   });
   afterEach(() => scenario.end());

@@ -11,11 +11,19 @@ import { type Rekey } from "./engineStack";
 
 export const queueUserId = "00000000-0000-4000-8000-000000000001";
 
+/** Of a stack on the real engine. Its queue token is used by the clients alone. */
+export const stackOptions = {
+  platform: { credentials: "read" },
+  config: { "rekey:queueUserId": queueUserId, "rekey:queueToken": undefined },
+} as const;
+
 /** What the clients use: the URL of a user of a Redis, and a queue token. */
 interface Secrets {
   readonly app: string;
   readonly queue: string;
 }
+
+export const kinds = ["app", "queue"] as const;
 
 /**
  * A program that rotates the password of a user of a real Redis and a queue token, and deploys 20 clients of each. They
@@ -40,7 +48,7 @@ export class Scenario {
   private constructor() {
     this.#service = new SocketServer(
       createServer((received, response) => {
-        const deploy = async (): Promise<void> => this.#deploy((await json(received)) as Secrets);
+        const deploy = async (): Promise<void> => this.#deploy((await json(received)) as Partial<Secrets>);
         void deploy().then(
           () => response.end(),
           (error: unknown) => response.writeHead(503).end(String(error)),
@@ -111,6 +119,12 @@ export class Scenario {
     return { app: await isAccepted("app"), queue: await isAccepted("queue") };
   }
 
+  /** Replaces all passwords of the user, and the tokens, as someone else may do. */
+  async replaceAll(platform: Platform): Promise<void> {
+    await this.#redis?.acl("SETUSER", "app", "resetpass", ">other");
+    platform.changeQueueUserTokens(queueUserId);
+  }
+
   async end(): Promise<void> {
     await Promise.all(Object.values(this.#clients ?? {}).map((each) => each.stop()));
     await this.#redis?.close();
@@ -122,11 +136,12 @@ export class Scenario {
     return this.#clients ?? assert.fail("the clients are not connected");
   }
 
-  async #deploy(secrets: Secrets): Promise<void> {
+  /** @param secrets without one that is not known yet */
+  async #deploy(secrets: Partial<Secrets>): Promise<void> {
     if (this.isBroken) throw new Error("the deployment has failed");
-    const { app, queue } = this.#running;
-    await Promise.all([app.handOver(secrets.app), queue.handOver(secrets.queue)]);
-    this.#deployed = secrets;
+    const { app, queue } = { ...this.#deployed, ...secrets };
+    await Promise.all([this.#running.app.handOver(app), this.#running.queue.handOver(queue)]);
+    this.#deployed = { app, queue };
   }
 }
 
