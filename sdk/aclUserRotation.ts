@@ -45,6 +45,9 @@ export interface AclUserRotationArgs extends RotationArgs, OverlapArgs {
  * until it is retired. The first rotation takes all passwords that the user has for its former ones. The user itself
  * and its rules are never changed. Previews, refresh and destroy never add or remove a password.
  *
+ * Destroy says if two passwords stay valid. So the option `retainOnDelete` is false by default: the resource must be
+ * removed before the package.
+ *
  * @example
  * ```ts
  * const cache = new PasswordRotation("cache", {

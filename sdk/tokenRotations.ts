@@ -87,6 +87,9 @@ export interface QueueTokenRotationArgs extends RotationArgs, OverlapArgs {
  * and import never change anything. If Rekey rolls the signing keys with this token in the same program, make this
  * resource depend on the keys: a roll with a token that was replaced at once is rejected.
  *
+ * Destroy says if two tokens stay valid. So the option `retainOnDelete` is false by default: the resource must be
+ * removed before the package.
+ *
  * @example
  * ```ts
  * const queueUserId = "7b1ad1c2-0e7e-4e0c-9d3f-0c2c1c1f5a11";
