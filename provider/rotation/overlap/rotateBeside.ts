@@ -57,13 +57,14 @@ async function retiredFirst(learned: Learned, session: OverlapSession): Promise<
   return learned.state.memory.overlap ? retire(learned, session) : learned;
 }
 
-/** The former one is retired, or the failure says why not: both are valid then. */
+/** The former one is retired, unless the current one is not valid; or the failure says why not: both are valid then. */
 async function retire({ state, findings }: Learned, session: OverlapSession): Promise<Rotated> {
   const { source, context } = session;
   const { overlap } = state.memory;
   if (!overlap) return { state, findings };
   try {
     const retired = await source.retire(retirementOf(state, overlap));
+    if (retired === "kept") return { state, findings };
     if (retired === "already") return { state: withoutOverlap(state), findings };
     return {
       state: { ...withoutOverlap(state), formerRetiredAt: context.now.toISOString() },

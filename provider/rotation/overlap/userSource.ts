@@ -66,10 +66,12 @@ export class UserSource implements OverlapSource {
     return users.prove(this.of.subject.id, credentials.password ?? "");
   }
 
-  async retire({ hashes }: Retirement): Promise<Retired> {
+  async retire({ hashes, current }: Retirement): Promise<Retired> {
     const { id } = this.of.subject;
     const users = await this.#connect();
     const user = await users.read(id);
+    // Its clients may use the former one again: what was read says that the current one is gone.
+    if (current !== undefined && !user?.hashes.includes(current)) return "kept";
     const valid = hashes.filter((hash) => user?.hashes.includes(hash));
     for (const hash of valid) await users.remove(id, hash);
     const { failure } = await this.#save(users);
