@@ -21,6 +21,7 @@ export interface UserServer {
   /** Makes a user with these rules and one password. @returns it */
   makeUser(name: string, ...rules: readonly string[]): Promise<string>;
   readonly admin: Readonly<{ username?: string; password: string }>;
+  restart?(): Promise<void>;
 }
 
 /** A real Redis. */
@@ -72,7 +73,13 @@ export class UserOfServer {
     this.admin = { host: "127.0.0.1", port: gate.port, tls: false, ...server.admin };
   }
 
-  static async start(adapter: Adapter, server: UserServer): Promise<UserOfServer> {
+  /** @param name of a user that another run rotates, too. Default: a new one */
+  static async start(adapter: Adapter, server: UserServer, name?: string): Promise<UserOfServer> {
+    if (name === undefined) return UserOfServer.#startNew(adapter, server);
+    return new UserOfServer(adapter, server, await RedisGate.start(server.port), name, firstPassword);
+  }
+
+  static async #startNew(adapter: Adapter, server: UserServer): Promise<UserOfServer> {
     const name = `app${++count}`;
     const first = await server.makeUser(name);
     return new UserOfServer(adapter, server, await RedisGate.start(server.port), name, first);
