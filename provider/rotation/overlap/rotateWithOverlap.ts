@@ -52,13 +52,14 @@ function withWaiting({ state, findings }: Learned, plan: Plan): Learned {
   return { state, findings: [...findings, { kind: "twoValid", why: overlap.since }] };
 }
 
-/** Retires the former one, if it is valid. A failure says why it was not: both are valid then. */
+/** Retires the former one, unless the current one is not valid. A failure says why it was not: both are valid then. */
 async function retire({ state, findings }: Learned, session: OverlapSession): Promise<Rotated> {
   const { source, context } = session;
   const { overlap } = state.memory;
   if (!overlap) return { state, findings };
   try {
     const retired = await source.retire(retirementOf(state, overlap));
+    if (retired === "kept") return { state, findings };
     if (retired === "already") return { state: withoutOverlap(state), findings };
     return {
       state: { ...withoutOverlap(state), formerRetiredAt: context.now.toISOString() },
