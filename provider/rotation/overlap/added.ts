@@ -65,13 +65,11 @@ export function withAdded(
 export function begun(state: State, { reason }: Reset, desired: Desired, added?: Added): State {
   const { memory } = state;
   const trigger = triggerMark(memory, desired);
+  // What an earlier run has added may still be there.
+  const { hash } = added ?? memory.added ?? {};
   return {
     ...state,
-    memory: {
-      ...memory,
-      applied: state.memory.applied ?? "",
-      added: { reason, trigger, hash: added?.hash },
-    },
+    memory: { ...memory, applied: memory.applied ?? "", added: { reason, trigger, hash } },
   };
 }
 
