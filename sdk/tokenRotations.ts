@@ -105,7 +105,7 @@ export class QueueTokenRotation extends TokenRotation {
   declare readonly record: pulumi.Output<QueueUserRecord | undefined>;
   /** When the current token was generated (ISO 8601, UTC); undefined if it existed before it was handed out. */
   declare readonly generatedAt: pulumi.Output<string | undefined>;
-  /** Since when the token before the current one is valid beside it (ISO 8601, UTC); undefined once it is retired. */
+  /** Since when the token before the current one is valid, too (ISO 8601, UTC); undefined once it is retired. */
   declare readonly formerValidSince: pulumi.Output<string | undefined>;
   /** With a duration as `overlap`: until when it is valid (ISO 8601, UTC). The next `up` after that retires it. */
   declare readonly formerValidUntil: pulumi.Output<string | undefined>;

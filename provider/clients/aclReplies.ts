@@ -69,7 +69,7 @@ const advices: readonly (readonly [RegExp, string])[] = [
 ];
 
 /** What to do about the error that a Redis replied to a command. */
-export function adviceOn(error: string, command: string): string {
+export function adviceOnReply(error: string, command: string): string {
   if (/^NOPERM\b/.test(error)) {
     return `Permit the admin the command (+${command.toLowerCase().replace(" ", "|")}), then run again.`;
   }

@@ -1,5 +1,12 @@
 import { randomBytes } from "node:crypto";
-import { adviceOn, type AclUser, hashOf, serverIn, type ServerFacts, userIn } from "./aclReplies";
+import {
+  adviceOnReply,
+  type AclUser,
+  hashOf,
+  serverIn,
+  type ServerFacts,
+  userIn,
+} from "./aclReplies";
 import { ConnectionError } from "../platform/connections";
 import { addressOf, type ClientEndpoint } from "../domain/endpoint";
 import { RequestError, type RequestFacts } from "../domain/errors";
@@ -253,7 +260,7 @@ export class AclUsers {
     return new RequestError("rejected", facts, {
       happened,
       words,
-      advice: adviceOn(text, facts.method),
+      advice: adviceOnReply(text, facts.method),
     });
   }
 

@@ -12,7 +12,7 @@ import { isSameId, orUndefined } from "../records/fields";
 import { clockToleranceMs, readDate } from "../rotation/schedule";
 import { type Settings } from "../settings/settings";
 import { type SettingName } from "../settings/table";
-import { formerNote, isTooLong, type ValidFormer } from "./overlaps";
+import { twoValidNote, isValidTooLong, type ValidFormer } from "./overlaps";
 import { type RotatedSecret, type SavedValue, type StackState } from "./stackState";
 
 /** A resource that rotates a secret. */
@@ -160,7 +160,7 @@ export function coverageOf(
         typeof rotated === "string" ? rotated : `Compared with the state of ${name}.`,
       ),
       ...here.flatMap((one) =>
-        one.former ? formerNote(labelOf(one, read.length), one.former) : [],
+        one.former ? twoValidNote(labelOf(one, read.length), one.former) : [],
       ),
       ...missing.map((one) => `Not in the account: ${named(one)}.`),
       ...elsewhere.map((one) => `In another account, and not compared: ${named(one)}.`),
@@ -211,7 +211,7 @@ function covered(
     createdAt: shown(newest(createdAt)),
     age: since && ageOf(at, former, since),
     formerValidSince: former?.since,
-    isFormerValidTooLong: (former && !since && isTooLong(former, new Date())) || undefined,
+    isFormerValidTooLong: (former && !since && isValidTooLong(former, new Date())) || undefined,
   };
 }
 

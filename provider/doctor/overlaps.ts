@@ -5,7 +5,7 @@ import { dueAt } from "../rotation/schedule";
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** A former secret that is valid beside the current one, as a state shows it. */
+/** A former secret that is still valid, as a state shows it. */
 export interface ValidFormer {
   /** In ISO 8601, UTC. */
   readonly since: string;
@@ -43,12 +43,12 @@ function isVerificationOf({ type, propertyDependencies }: Values, urn: unknown):
 }
 
 /** Whether a former secret is valid for longer than the program has it. */
-export function isTooLong({ since, lasts }: ValidFormer, now: Date): boolean {
+export function isValidTooLong({ since, lasts }: ValidFormer, now: Date): boolean {
   return dueAt(since, isDuration(lasts) ? lasts : longestUnverified) <= now;
 }
 
 /** @param resource `QueueTokenRotation "queue"` */
-export function formerNote(resource: string, { since, lasts }: ValidFormer): string {
+export function twoValidNote(resource: string, { since, lasts }: ValidFormer): string {
   const why = isDuration(lasts)
     ? `overlap: ${lasts}`
     : "no verification with retireFormer has retired it";

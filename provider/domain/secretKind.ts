@@ -34,7 +34,7 @@ export interface SecretKind {
   /** Whether it belongs to a user of a server, which an administrator of the server changes. Default: it does not. */
   readonly isOfServer?: true;
   /**
-   * Whether another one can be made valid beside it, so that a rotation only adds, and the former one is retired later.
+   * Whether two can be valid at once, so that a rotation only adds, and the former one is retired later.
    * Default: a reset replaces it.
    */
   readonly overlaps?: true;

@@ -6,7 +6,7 @@ import { unusable } from "./failures";
 import { fillPath, type Requester } from "./http";
 
 /**
- * The next tokens of the queue's users: a user may have a second pair, which is accepted beside its current one until
+ * The next tokens of the queue's users: a user may have a second pair, which is accepted like its current one until
  * it is rolled. Both operations may be repeated.
  *
  * @see docs/interface.md#two-valid-queue-tokens

@@ -76,7 +76,7 @@ export const aclUserTable = {
   credentials: { password: "password", rest_token: "restToken" },
 } as const satisfies RecordTable;
 
-/** The response with the next tokens of a user of the queue, which are valid beside its current ones. */
+/** The response with the next tokens of a user of the queue, which are valid in addition to its current ones. */
 export const nextTokenTable = {
   fields: {},
   credentials: { nextToken: "token", nextReadOnlyToken: "readOnlyToken" },

@@ -3,7 +3,7 @@ import { isUnknown } from "../pulumi/values";
 import { type Run } from "../run/run";
 import { type Desired, isFormChanged } from "./desired";
 import { resetOrRolled, type Said } from "./findings";
-import { isAddedBeside } from "./overlap/overlap";
+import { addsSecret } from "./overlap/overlap";
 import { overlapNote, plannedRetirement, postponedRetirement } from "./overlap/said";
 import { type Memory, type State } from "./state";
 import {
@@ -37,8 +37,8 @@ export interface Announced {
 export function saidOf(announced: Announced, run: Run): Said[] {
   const { subject, plan, state, desired } = announced;
   const context = contextOf(subject.kind, run);
-  const isTentative = state !== undefined && isReadFirst(state, plan, context);
-  const said = announcementOf(announced, isTentative) ?? [];
+  const isTentative = isReadFirst(state, plan, context);
+  const said = announcementOf(announced, context, isTentative) ?? [];
   if (state) return [said, concerns(state.memory, plan, desired, context)].flat();
   const isRenamed = plan.kind === "reset" && run.shared.refreshed.has(secretOf(canonical(subject)));
   const renamed: Said = {
@@ -53,19 +53,18 @@ export function saidOf(announced: Announced, run: Run): Said[] {
  *
  * @param isTentative whether the read before the reset may change the plan
  */
-function announcementOf(announced: Announced, isTentative: boolean): Said | undefined {
+function announcementOf(
+  announced: Announced,
+  context: Context,
+  isTentative: boolean,
+): Said | undefined {
   const { subject, plan, state } = announced;
   const did = resetOrRolled(subject.kind);
+  if (plan.kind === "retire") return state && plannedRetirement(subject.kind, state.memory, plan);
+  if ("waits" in plan && plan.waits) return postponed(announced, plan.waits);
   switch (plan.kind) {
-    case "keep":
-    case "rewrite":
     case "read":
-      if (plan.waits) return postponed(announced, plan.waits);
-      return plan.kind === "read" ? { text: "is read first; nothing is reset." } : undefined;
-    case "retire":
-      return state && plannedRetirement(subject.kind, state.memory, plan);
-    case "claim":
-      return undefined;
+      return { text: "is read first; nothing is reset." };
     case "adopt":
       return adoption(did, plan.mayReset);
     case "maybe":
@@ -73,7 +72,9 @@ function announcementOf(announced: Announced, isTentative: boolean): Said | unde
     case "refuse":
       return refusal(did, plan, isTentative);
     case "reset":
-      return resetAnnouncement(announced, plan, isTentative);
+      return resetAnnouncement(announced, plan, context, isTentative);
+    default:
+      return undefined;
   }
 }
 
@@ -104,7 +105,12 @@ function areNotKnown(names: readonly string[]): string {
   return `${names.join(" and ")} ${names.length > 1 ? "are" : "is"} not known yet`;
 }
 
-function resetAnnouncement(announced: Announced, due: Reset, isTentative: boolean): Said {
+function resetAnnouncement(
+  announced: Announced,
+  due: Reset,
+  context: Context,
+  isTentative: boolean,
+): Said {
   const { subject } = announced;
   // Ids that are not known yet count as different ones: ten new databases are ten resets in a preview.
   const secret = isUnknown(subject.id) ? Symbol() : secretOf(subject);
@@ -112,14 +118,14 @@ function resetAnnouncement(announced: Announced, due: Reset, isTentative: boolea
     ? " It is read first: if the read shows that the last one was applied, its result is saved instead."
     : "";
   const { state, desired } = announced;
-  const note = overlapNote(subject.kind, state?.memory, desired, due);
+  const note = overlapNote(state?.memory, desired, due, context);
   const text = `because ${reasonOf(due, announced)}${first}${note}`;
   return { does: doingOf(subject.kind, desired), text, secrets: [secret] };
 }
 
 function doingOf(kind: SecretKind, desired: Desired): string {
   if (kind.rolls) return "Rolls";
-  return isAddedBeside(kind, desired) ? "Rotates" : "Resets";
+  return addsSecret(kind, desired) ? "Rotates" : "Resets";
 }
 
 function reasonOf({ reason, isAgain, lastAt }: Reset, announced: Announced): string {
@@ -140,7 +146,8 @@ function reasonOf({ reason, isAgain, lastAt }: Reset, announced: Announced): str
   }
 }
 
-function reasonOfNew({ subject, desired, isAdded }: Announced): string {
+function reasonOfNew({ subject, state, desired, isAdded }: Announced): string {
+  if (state) return "its first rotation is not finished: the new secret was not proven.";
   const { minInterval } = subject.kind;
   const keep = ` To keep it, set \`initialRotation: false\`${desired.rotatedSince ? ", and remove rotatedSince" : ""}.`;
   if (isAdded) return `it is new in the fleet.${keep}`;

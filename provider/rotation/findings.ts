@@ -59,13 +59,13 @@ const texts = {
       : "was reset, but an earlier reset that was not confirmed may have made it, so it may still be older than rotatedSince. The next `up` resets it once more.",
   /** Of two that are valid. */
   retired: ({ kind, why }: Details) =>
-    `the ${kind.word} before the current one was retired. It was valid beside it since ${why}.`,
+    `the ${kind.word} before the current one was retired. Both were valid since ${why}.`,
   twoValid: ({ kind, why }: Details) =>
     `two are valid since ${why}, because no verification has retired the ${kind.word} before the current one. The rotation that is due by rotateEvery waits for that. Set retireFormer on a CredentialVerification, or set a new version, which retires it first.`,
   unknownAge: ({ kind }: Details) =>
     `a next ${kind.word} existed already, and when it was generated is not known. It is saved, because there is no other one without an outage. With rotatedSince, the next \`up\` retires the one before it and rotates once more.`,
   prepared: ({ kind }: Details) =>
-    `someone has prepared a next ${kind.word}, which is valid beside the current one. The first rotation hands it out.`,
+    `someone has prepared a next ${kind.word}, which is valid, too. The first rotation hands it out.`,
   /** Values that are nowhere else. */
   kept: ({ names }: Details) =>
     `is still in the state, as a secret, despite saveCredentials: false (${names || "in encryptedCredentials"}), because no read has shown it, so it would be lost. To encrypt it instead, set encryptFor and a new version.`,

@@ -117,7 +117,7 @@ export function plannedMembers(
       before && isUnknown(id)
         ? { kind: "maybe", names: ["databaseId"] }
         : planRotation(state, desired, context);
-    const isCertain = plan.kind === "reset" && !(state && isReadFirst(state, plan, context));
+    const isCertain = plan.kind === "reset" && !isReadFirst(state, plan, context);
     return { name, subject, state, desired, plan, isCertain };
   });
 }

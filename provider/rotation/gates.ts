@@ -1,7 +1,7 @@
 import { type Credentials } from "../records/fields";
 import { formOf, savesNone } from "./desired";
 import { saltedMark } from "./marks";
-import { isAddedBeside } from "./overlap/overlap";
+import { addsSecret, whyRetired } from "./overlap/overlap";
 import { type Memory } from "./state";
 import {
   type Context,
@@ -40,9 +40,13 @@ function scheduleIsOff(due: Reset, { context }: Question): Plan | undefined {
   return { kind: "refuse", code: "REKEY_UNCONFIRMED", why };
 }
 
-/** A schedule waits until the former one is retired. Only a read shows whether a verification has done that. */
-function formerIsValid(due: Reset, { memory, context }: Question): Plan | undefined {
+/**
+ * A schedule waits until the former one is retired, unless that is due, too. Only a read shows whether a verification
+ * has retired it.
+ */
+function formerIsValid(due: Reset, { memory, desired, context }: Question): Plan | undefined {
   if (due.reason !== "schedule" || !memory?.overlap || !context.read) return undefined;
+  if (whyRetired(memory, desired, context)) return undefined;
   const why = `two are valid since ${memory.overlap.since}, and no verification has retired the former one`;
   return { kind: "keep", waits: { ...due, why } };
 }
@@ -66,7 +70,7 @@ function isInUse(_: Reset, { memory, desired, context }: Question): Refusal | un
   const { kind, ownToken } = context;
   if (!kind.authorizesQueue || ownToken === undefined) return undefined;
   // It stays valid.
-  if (isAddedBeside(kind, desired)) return undefined;
+  if (addsSecret(kind, desired)) return undefined;
   const isOwn = isShownInRun(ownToken, context) || isRemembered(ownToken, memory);
   if (!isOwn && !isTokenHidden(memory, context)) return undefined;
   const why = `it ${isOwn ? "is" : "is not shown, and may be"} rekey:queueToken, which other processes of this run also use. Set rekey:queueUserId instead, so that each process reads the token when it needs it, or reset the token in a stack without rekey:queueToken`;

@@ -92,7 +92,8 @@ export function maySettle({ pending }: Memory, { canRead }: Context): boolean {
 }
 
 /** Whether the read before a reset may change the plan: it may be enough, or end a refusal. */
-export function isReadFirst(saved: State, plan: Plan, context: Context): boolean {
+export function isReadFirst(saved: State | undefined, plan: Plan, context: Context): boolean {
+  if (!saved) return false;
   const isUntilRead = plan.kind === "refuse" && plan.isUntilRead === true;
   return (isUntilRead && context.canRead) || maySettle(saved.memory, context);
 }

@@ -5,9 +5,9 @@ import { isAdminChanged } from "./admin";
 import { type Desired, programOf } from "./desired";
 import { refusalOf } from "./gates";
 import { triggerMark } from "./marks";
-import { type Memory, type ResetReason, type State } from "./state";
-import { isOver, isOverlapChanged, isUrgent } from "./overlap/overlap";
-import { type Context, type Plan, type Reset, type Retirement } from "./plan";
+import { type Addition, type Memory, type ResetReason, type State } from "./state";
+import { isOverlapChanged, whyRetired } from "./overlap/overlap";
+import { type Context, type Plan, type Reset } from "./plan";
 import { dueFrom, isOlder } from "./schedule";
 
 /** Inputs whose change can cause a reset. */
@@ -43,18 +43,19 @@ function dueOf(memory: Memory, desired: Desired, context: Context): Plan {
   const names = decidingInputs.filter((name) => isUnknown(desired[name]));
   if (names.length > 0) return { kind: "maybe", names };
   if (memory.pending) return dueOfPending(memory, memory.pending, desired);
-  if (memory.added) return resetFor(isTriggered(memory, desired) ? "trigger" : memory.added.reason);
+  if (memory.added) return dueOfAdded(memory, memory.added, desired);
   // The first `up` after an import adopts the program's trigger, and nothing else.
   if (memory.applied === undefined) return { kind: "keep" };
   const trigger = triggerMark(memory, desired);
   if (trigger !== "" && trigger !== memory.applied) {
     return context.read?.isRolledOnce ? { kind: "claim" } : resetFor("trigger");
   }
-  if (isOlder(memory, desired.rotatedSince, context.now)) {
-    return resetFor("rotatedSince", memory.generatedAt);
-  }
-  const { rotateEvery } = desired;
-  const isScheduled = rotateEvery && dueFrom(memory.scheduledFrom, rotateEvery) <= context.now;
+  return dueByTime(memory, desired, context.now);
+}
+
+function dueByTime(memory: Memory, { rotatedSince, rotateEvery }: Desired, now: Date): Plan {
+  if (isOlder(memory, rotatedSince, now)) return resetFor("rotatedSince", memory.generatedAt);
+  const isScheduled = rotateEvery && dueFrom(memory.scheduledFrom, rotateEvery) <= now;
   return isScheduled ? resetFor("schedule", memory.scheduledFrom) : { kind: "keep" };
 }
 
@@ -78,10 +79,11 @@ function resetFor(reason: ResetReason, lastAt?: string): Reset {
   return { kind: "reset", reason, lastAt };
 }
 
-/** Whether the trigger is another one than that of the rotation that has begun. */
-function isTriggered(memory: Memory, desired: Desired): boolean {
+/** A rotation that has begun is due again, until what it adds is proven. */
+function dueOfAdded(memory: Memory, added: Addition, desired: Desired): Plan {
   const trigger = triggerMark(memory, desired);
-  return trigger !== "" && trigger !== memory.added?.trigger;
+  const isTriggered = trigger !== "" && trigger !== added.trigger;
+  return resetFor(isTriggered ? "trigger" : added.reason);
 }
 
 /** What is to be read or saved although no reset is due. */
@@ -90,8 +92,8 @@ function upkeepOf(
   desired: Desired,
   context: Context,
 ): Extract<Plan, { waits?: unknown }> {
-  const retirement = retirementOf(memory, desired, context);
-  if (retirement) return retirement;
+  const why = whyRetired(memory, desired, context);
+  if (why) return { kind: "retire", why };
   const isImported = memory.applied === undefined;
   const isConnectionChanged = isChanged("connection", desired, memory);
   const isToBeRead = isImported || memory.isUnread || isConnectionChanged;
@@ -103,19 +105,6 @@ function upkeepOf(
     isAdminChanged(desired, memory) ||
     isOverlapChanged(memory, desired);
   return { kind: isRewritten ? "rewrite" : "keep" };
-}
-
-/** Whether a former one is to be retired. An `overlap` that is changed now counts from the next `up` on. */
-function retirementOf(
-  memory: Memory,
-  desired: Desired,
-  { now, isScheduleOn }: Context,
-): Retirement | undefined {
-  const { overlap } = memory;
-  if (overlap === undefined) return undefined;
-  if (isUrgent(overlap, desired, now)) return { kind: "retire", why: "date" };
-  if (!isScheduleOn || isOverlapChanged(memory, desired)) return undefined;
-  return isOver(overlap, now) ? { kind: "retire", why: "time" } : undefined;
 }
 
 /** Whether the program says something else of the clients or the schedule than is saved, or it is not known yet. */

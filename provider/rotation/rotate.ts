@@ -11,8 +11,8 @@ import { canonicalTrigger, triggerMark } from "./marks";
 import { credentialsIn, type Memory, type State, withForm } from "./state";
 import { type Learned, type Rotated } from "./findings";
 import { refusalError } from "./messages";
-import { isAddedBeside, withLasts } from "./overlap/overlap";
-import { type OverlapSession, rotateBeside } from "./overlap/rotateBeside";
+import { addsSecret, withLasts } from "./overlap/overlap";
+import { type OverlapSession, rotateWithOverlap } from "./overlap/rotateWithOverlap";
 import { isReadFirst, type Plan } from "./plan";
 import { planRotation } from "./planRotation";
 import { readBefore, readBeforeChange, tryRead } from "./reads";
@@ -51,30 +51,34 @@ async function carryOut(
     return { state: withAdoption(saved, desired), findings: [] };
   }
   if (saved && plan.kind === "read") return readAndSave(saved, desired, session);
-  if (plan.kind === "refuse" && !(saved && isReadFirst(saved, plan, context))) {
+  if (plan.kind === "refuse" && !isReadFirst(saved, plan, context)) {
     throw refusalError(subject, plan);
   }
   await tryRecipients(subject, formOf(desired), run);
-  const isAdopted = plan.kind === "adopt" && !plan.mayReset;
-  if (hasStory(session, plan, desired) && !isAdopted) {
-    const act = () => rotateBeside(saved, desired, session);
-    // A retirement may be repeated.
-    return plan.kind === "retire" ? act() : once(session, desired, act);
+  // A retirement may be repeated. A program may adopt a secret and rotate it in the same run.
+  if (plan.kind === "retire") return change(plan, saved, desired, session);
+  if (plan.kind === "adopt" && !plan.mayReset) {
+    return saveLearned(await adoptSecret(desired, session), session);
   }
-  if (plan.kind !== "adopt") {
-    return once(session, desired, () => resetIfStillDue(saved, desired, session));
-  }
-  // An adoption is not kept as the run's result: a program may import a secret and rotate it in the same run.
-  if (isAdopted) return saveLearned(await adoptSecret(desired, session), session);
-  return once(session, desired, async () =>
-    actOn(await adoptSecret(desired, session), desired, session),
-  );
+  return once(session, desired, () => change(plan, saved, desired, session));
 }
 
-/** Whether a plan is carried out beside the current one. A token that is replaced at once may have a former one. */
-function hasStory(session: Session, { kind }: Plan, desired: Desired): session is OverlapSession {
-  if (session.source === undefined) return false;
-  return kind === "retire" || isAddedBeside(session.subject.kind, desired);
+/** Changes the secret, unless a read shows that it is not due any more. */
+async function change(
+  plan: Plan,
+  saved: State | undefined,
+  desired: Desired,
+  session: Session,
+): Promise<Rotated> {
+  // A token that is replaced at once may have a former one.
+  const isOverlap = plan.kind === "retire" || addsSecret(session.subject.kind, desired);
+  if (hasSource(session) && isOverlap) return rotateWithOverlap(saved, desired, session);
+  if (plan.kind === "adopt") return actOn(await adoptSecret(desired, session), desired, session);
+  return resetIfStillDue(saved, desired, session);
+}
+
+function hasSource(session: Session): session is OverlapSession {
+  return session.source !== undefined;
 }
 
 /** Reads a secret for a refresh, and prepares what is saved. It resets nothing and never fails. */

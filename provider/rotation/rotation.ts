@@ -58,11 +58,14 @@ export class SecretRotation implements Resource<Desired, RotationOutputs> {
   readonly onlyId?: string;
   readonly outputs: Resource<Desired, RotationOutputs>["outputs"];
   readonly isSameId: (saved: string, given: string) => boolean = isSameId;
+  /** Only of a kind that overlaps: what a destroy of others leaves needs no word. */
+  readonly remove?: (saved: RotationOutputs) => Promise<Notice[]>;
 
   constructor(protected readonly kind: SecretKind) {
     this.idInput = kind.idInput;
     if (kind.onlyId !== undefined) this.onlyId = kind.onlyId;
     this.outputs = outputTable(kind);
+    if (kind.overlaps) this.remove = (saved) => this.#leave(saved);
   }
 
   readonly inputs: TableOf = (schemas) => {
@@ -141,7 +144,7 @@ export class SecretRotation implements Resource<Desired, RotationOutputs> {
   }
 
   /** A destroy changes nothing at the platform, and says if it leaves two valid ones. */
-  async remove(saved: RotationOutputs): Promise<Notice[]> {
+  async #leave(saved: RotationOutputs): Promise<Notice[]> {
     const state = orUndefined(() => stateIn(saved));
     const said = state ? leftValid(this.kind, state.memory) : [];
     return said.map((one) => noticeAbout(this.subjectOf({ values: saved, state }), one));

@@ -8,7 +8,7 @@ import { plainTextProblem } from "./access";
 import { recipientsProblem } from "./ageFile";
 import { type Desired } from "./desired";
 import { type Connection } from "./state";
-import { isAddedBeside, isDuration, readOverlap } from "./overlap/overlap";
+import { addsSecret, isDuration, readOverlap } from "./overlap/overlap";
 import { dueAt, isFuture, readDate, readInterval } from "./schedule";
 
 export function rotationInputs(schemas: Schemas) {
@@ -88,25 +88,23 @@ function unreadableProblems(kind: SecretKind, { options }: Run): InputProblem[] 
 
 /** What is wrong with the inputs of a secret that overlaps. */
 function overlapProblems(desired: Desired, kind: SecretKind, run: Run): InputProblem[] {
-  if (!kind.overlaps) return [];
-  const { overlap, rotateEvery, saveCredentials, encryptFor } = desired;
+  if (!kind.overlaps || isUnknown(desired.overlap)) return [];
   const problems: InputProblem[] = [];
-  if (overlap && rotateEvery && !isUnknown([overlap, rotateEvery]) && isDuration(overlap)) {
-    const now = run.options.clock.now().toISOString();
-    if (dueAt(now, overlap) >= dueAt(now, rotateEvery)) {
-      problems.push({ property: "overlap", problem: "must be shorter than rotateEvery" });
-    }
+  if (isTooLong(desired, run.options.clock.now())) {
+    problems.push({ property: "overlap", problem: "must be shorter than rotateEvery" });
   }
-  if (
-    saveCredentials === false &&
-    !encryptFor &&
-    !isUnknown(overlap) &&
-    isAddedBeside(kind, desired)
-  ) {
+  if (desired.saveCredentials === false && !desired.encryptFor && addsSecret(kind, desired)) {
     const problem = `must not be false without encryptFor, because nothing shows the new ${kind.word} before it is the only one: it would be lost${kind.paths ? '. Set encryptFor, or `overlap: "none"`' : ""}`;
     problems.push({ property: "saveCredentials", problem });
   }
   return problems;
+}
+
+/** Whether the next rotation would come before the former one is retired. */
+function isTooLong({ overlap, rotateEvery }: Desired, now: Date): boolean {
+  if (!overlap || !isDuration(overlap) || !rotateEvery || isUnknown(rotateEvery)) return false;
+  const from = now.toISOString();
+  return dueAt(from, overlap) >= dueAt(from, rotateEvery);
 }
 
 /** The claim of a resource for a secret. */

@@ -28,12 +28,12 @@ export function openSession(subject: Subject, run: Run, admin?: SourceOf["admin"
   return {
     ...of,
     evidence: evidenceOf(kind),
-    source: kind.overlaps && sourceOf(of),
+    source: kind.overlaps && overlapSourceOf(of),
     replacedValues: listIn(run.shared.replacedValues, secret),
   };
 }
 
-function sourceOf(of: SourceOf): OverlapSource {
+function overlapSourceOf(of: SourceOf): OverlapSource {
   return of.subject.kind.isOfServer ? new UserSource(of) : new QueueSource(of);
 }
 

@@ -60,7 +60,7 @@ export interface Memory {
   readonly file?: AgeFile | undefined;
   /** Two are valid: the current one, and the one before it, until that is retired. */
   readonly overlap?: Overlap | undefined;
-  /** What was made valid beside the current one, and could not be proven: it was never handed out. */
+  /** What was made valid in addition to the current one, and could not be proven: it was never handed out. */
   readonly added?: Addition | undefined;
   /** What is remembered of signing keys only. */
   readonly keys?: KeyMemory | undefined;
@@ -82,7 +82,7 @@ export interface PendingReset {
   readonly canSettle?: true | undefined;
 }
 
-/** A former secret that is valid beside the current one until it is retired. */
+/** A former secret that stays valid until it is retired. */
 export interface Overlap {
   /** When the current one was saved as such (ISO 8601, UTC). */
   readonly since: string;

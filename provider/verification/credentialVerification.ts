@@ -16,7 +16,7 @@ import { parsed } from "../rotation/state";
 import { connectionInput } from "../rotation/rotationInputs";
 import { type Run } from "../run/run";
 import { type Failure } from "./attempts";
-import { plannedRetirement, unknownRetirement } from "./retirement";
+import { announcedRetirement, unknownRetirement } from "./retirement";
 import { connectionIn, connectionsIn, type Target, targetsIn } from "./targets";
 import {
   type Entry,
@@ -116,7 +116,7 @@ function plan(
   const retired = retires ? due.filter(({ retire }) => retire !== undefined) : [];
   return {
     changes: !saved || targets.length !== before.size || due.length > 0,
-    notices: retired.map(plannedRetirement),
+    notices: retired.map(announcedRetirement),
   };
 }
 

@@ -34,14 +34,14 @@ export async function retireFormerOf(
     return undefined;
   } catch (error) {
     if (!(error instanceof RekeyError)) throw error;
-    const isWaiting = error.code === "REKEY_QUEUE_TOKEN_IN_USE" && !isUrgent(retire, run);
+    const isWaiting = error.code === "REKEY_QUEUE_TOKEN_IN_USE" && !mustNotWait(retire, run);
     return isWaiting ? { waits: error.text } : notRetired(error, target);
   }
 }
 
 /** A date has asked for it, or its time is over. */
-function isUrgent({ isUrgent: isAskedFor, until }: AccessRetirement, { options }: Run): boolean {
-  return isAskedFor === true || (until !== undefined && new Date(until) <= options.clock.now());
+function mustNotWait({ isUrgent, until }: AccessRetirement, { options }: Run): boolean {
+  return isUrgent === true || (until !== undefined && new Date(until) <= options.clock.now());
 }
 
 function notRetired(error: RekeyError, { current }: OverlappingTarget): NotRetired {
@@ -57,13 +57,13 @@ function notRetired(error: RekeyError, { current }: OverlappingTarget): NotRetir
 }
 
 /** What a preview says of a verification that retires. */
-export function plannedRetirement({ subject }: Target): Notice {
+export function announcedRetirement({ subject }: Target): Notice {
   const { word } = subject.kind;
   const text = `the ${word} before the current one is retired after the current one is accepted.`;
   return noticeAbout(subject, { text });
 }
 
-/** As `plannedRetirement`, if it is not known yet what is verified. */
+/** As `announcedRetirement`, if it is not known yet what is verified. */
 export const unknownRetirement: Notice = {
   text: "What a rotation replaces, and leaves valid, is retired after the new one is accepted.",
 };
@@ -82,6 +82,6 @@ export function waitingNotice({ subject }: Target, text: string): Notice {
 export function keptNotice({ subject, retire }: OverlappingTarget): Notice {
   const { word } = subject.kind;
   const until = retire.until ?? "it is retired (retireFormer of a CredentialVerification)";
-  const text = `the ${word} before the current one was not tried: it is valid since ${retire.since} beside it, until ${until}.`;
+  const text = `the ${word} before the current one was not tried: both are valid since ${retire.since}, until ${until}.`;
   return noticeAbout(subject, { text });
 }

@@ -3,7 +3,7 @@ import { type Notice } from "../resource/resource";
 import { type AccessCredential } from "../rotation/access";
 import { saltedMark } from "../rotation/marks";
 import { type Failure, type Tools, verify } from "./attempts";
-import { formersOf, isFormerRefused } from "./formers";
+import { formersOf, isFormerRefused, type KnownTarget } from "./formers";
 import {
   keptNotice,
   type OverlappingTarget,
@@ -71,63 +71,60 @@ export async function verifyTarget(
   tools: Verification,
 ): Promise<Verified> {
   if (entry && !isDue(target, entry, tools.retireFormer)) return { target, entry };
-  const { count, current, retire } = target;
+  const { current } = target;
+  // What is saved of the credential that is current now.
+  const saved = entry && isAbout(entry, target) ? entry : undefined;
   const next: Entry = {
-    count,
+    count: target.count,
     mark: current?.mark,
     accepted: withoutUnsaved(entry?.accepted, target),
   };
   if (!current) return { target, entry: next };
-  const lasting = lastingFailure(entry, target);
-  if (lasting) return { target, entry: { ...next, failure: lasting } };
-  const before = beforeOf(entry, target);
-  const formers = formersOf({ ...target, current }, before ?? {}, tools.run);
-  if (retire) return verifyOverlap({ ...target, current, retire }, entry, formers, tools);
-  const failure = await failureIn(target, current, formers, tools);
-  if (failure) return { target, entry: { ...next, kept: keptIn(entry, target), failure } };
+  if (saved?.failure && isLasting(saved.failure, target)) {
+    return { target, entry: { ...next, failure: saved.failure } };
+  }
+  return verifyKnown({ ...target, current }, { next, saved, entry }, tools);
+}
+
+/** What is saved of a secret that is verified. */
+interface Known {
+  /** What to save if nothing more is learned. */
+  readonly next: Entry;
+  readonly entry: Entry | undefined;
+  /** The entry, unless it is about another credential. */
+  readonly saved: Entry | undefined;
+}
+
+async function verifyKnown(
+  target: KnownTarget,
+  { next, saved, entry }: Known,
+  tools: Verification,
+): Promise<Verified> {
+  const { current, retire } = target;
+  // One that was kept was not tried yet. Without one, the former one is what was accepted before.
+  const before = saved?.kept ? { accepted: saved.kept.former } : entry;
+  const formers = formersOf(target, before ?? {}, tools.run);
+  if (retire) {
+    const kept = saved?.kept ?? { former: formerToKeep(target, formers) };
+    return verifyOverlap({ ...target, retire }, { ...next, kept }, formers, tools);
+  }
+  const failure = await failureIn(target, formers, tools);
+  if (failure) return { target, entry: { ...next, kept: saved?.kept, failure } };
   const formerRefused = isFormerRefused(target, before, formers) || undefined;
-  const retiredAt = entry && isAbout(entry, target) ? entry.retiredAt : undefined;
-  return {
-    target,
-    entry: { count, mark: current.mark, accepted: current, formerRefused, retiredAt },
-  };
-}
-
-/** Why a secret is not verified, without secrets. */
-async function failureIn(
-  target: Target,
-  current: AccessCredential,
-  formers: readonly Credential[],
-  tools: Tools,
-): Promise<Failure | undefined> {
-  const failure = await verify(target, current, formers, tools);
-  return failure && { ...failure, reason: tools.run.redacted(failure.reason) };
-}
-
-/** What the former one is compared with: that which is kept, or what was accepted before. */
-function beforeOf(entry: Entry | undefined, target: Target): Pick<Entry, "accepted"> | undefined {
-  const kept = keptIn(entry, target);
-  return kept ? { accepted: kept.former } : entry;
-}
-
-function keptIn(entry: Entry | undefined, target: Target): Entry["kept"] {
-  return entry && isAbout(entry, target) ? entry.kept : undefined;
+  const { retiredAt } = saved ?? {};
+  return { target, entry: { ...next, accepted: current, formerRefused, retiredAt } };
 }
 
 /** Verifies a secret whose former one is valid, and then retires that, if it is asked for. */
 async function verifyOverlap(
   target: OverlappingTarget,
-  entry: Entry | undefined,
+  next: Entry,
   formers: readonly Credential[],
   tools: Verification,
 ): Promise<Verified> {
-  const { count, current } = target;
-  const kept = keptIn(entry, target) ?? { former: formerToKeep(target, formers) };
-  const proven: Entry = { count, mark: current.mark, accepted: current, kept };
-  const refused = await failureIn(target, current, [], tools);
-  if (refused) {
-    return { target, entry: { ...proven, accepted: entry?.accepted, failure: refused } };
-  }
+  const refused = await failureIn(target, [], tools);
+  if (refused) return { target, entry: { ...next, failure: refused } };
+  const proven: Entry = { ...next, accepted: target.current };
   if (!tools.retireFormer) return { target, entry: proven, notices: [keptNotice(target)] };
   const result = await retireFormerOf(target, tools.run);
   if (result && "waits" in result) {
@@ -136,25 +133,30 @@ async function verifyOverlap(
   if (result) return { target, entry: { ...proven, failure: result } };
   const retiredAt = tools.run.options.clock.now().toISOString();
   const notices = [retiredNotice(target)];
-  const failure = await failureIn(target, current, formers, tools);
+  const failure = await failureIn(target, formers, tools);
   if (failure) return { target, entry: { ...proven, retiredAt, failure }, notices };
-  const formerRefused = isFormerRefused(target, { accepted: kept.former }, formers) || undefined;
+  const before = { accepted: next.kept?.former };
+  const formerRefused = isFormerRefused(target, before, formers) || undefined;
   return { target, entry: { ...proven, kept: undefined, formerRefused, retiredAt }, notices };
+}
+
+/** Why a secret is not verified, without secrets. */
+async function failureIn(
+  target: KnownTarget,
+  formers: readonly Credential[],
+  tools: Tools,
+): Promise<Failure | undefined> {
+  const failure = await verify(target, target.current, formers, tools);
+  return failure && { ...failure, reason: tools.run.redacted(failure.reason) };
 }
 
 /** The former one, with its value if the rotation saves values: it must be refused once it is retired. */
 function formerToKeep(
-  { former, current, salt }: OverlappingTarget,
+  { former, current, salt }: KnownTarget,
   formers: readonly Credential[],
 ): AccessCredential | undefined {
   const known = formers.find(({ value }) => saltedMark(salt, value) === former?.mark);
   return former && { ...former, value: current.value === undefined ? undefined : known?.value };
-}
-
-/** The last failure, if no later run can show that it has ended. */
-function lastingFailure(entry: Entry | undefined, target: Target): Failure | undefined {
-  if (!entry?.failure || !isAbout(entry, target)) return undefined;
-  return isLasting(entry.failure, target) ? entry.failure : undefined;
 }
 
 /** Whether a failure lasts until the next reset: no later run can try an old credential that is not saved. */

@@ -89,14 +89,14 @@ describe("A program with two valid queue tokens", () => {
     proof = {};
     const first = stack.platform.queueToken;
     const { printed } = await succeeds(stack.up());
-    assert.match(printed, /the token before the current one was not tried: it is valid since/);
+    assert.match(printed, /the token before the current one was not tried: both are valid since/);
     const second = tokenOf(stack);
     assertFields(stack.saved("proof"), { verified: true, formerRefused: undefined });
     await succeeds(stack.up());
     assert.deepEqual(await validity(stack, first, second), [true, true]);
     args["version"] = 2;
     const { printed: said } = await succeeds(stack.up());
-    assert.match(said, /the token before the current one was retired\. It was valid beside it since/);
+    assert.match(said, /the token before the current one was retired\. Both were valid since/);
     assert.deepEqual(await validity(stack, first, second, tokenOf(stack)), [false, true, true]);
     proof = { retireFormer: true };
     await succeeds(stack.up());

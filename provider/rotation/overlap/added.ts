@@ -11,7 +11,7 @@ import { lastsOf } from "./overlap";
 import { type Added } from "./source";
 
 /** The state in which what was added is the current one, and what was current is valid until it is retired. */
-export function rotatedBeside(
+export function withAdded(
   state: State,
   added: Added,
   { desired, due, session }: Readonly<{ desired: Desired; due: Reset; session: Session }>,

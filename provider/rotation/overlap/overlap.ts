@@ -1,6 +1,7 @@
 import { type SecretKind } from "../../domain/secretKind";
 import { isUnknown } from "../../pulumi/values";
 import { type Desired } from "../desired";
+import { type Context, type Retirement } from "../plan";
 import { dueAt, dueFrom, isOlder, readInterval } from "../schedule";
 import { type Memory, type Overlap } from "../state";
 
@@ -23,8 +24,8 @@ export function isDuration(lasts: string): boolean {
   return lasts !== untilVerified && lasts !== noOverlap;
 }
 
-/** Whether a rotation adds a secret beside the current one. The platform replaces a token at once if it is asked to. */
-export function isAddedBeside(kind: SecretKind, desired: Desired): boolean {
+/** Whether a rotation adds a secret, so that two are valid. The platform replaces a token at once if it is asked to. */
+export function addsSecret(kind: SecretKind, desired: Desired): boolean {
   const isReplaced = desired.overlap === noOverlap && kind.paths !== undefined;
   return kind.overlaps === true && !isReplaced;
 }
@@ -49,6 +50,19 @@ export function isUrgent(
 export function isOver({ since, lasts }: Overlap, now: Date): boolean {
   if (!isDuration(lasts)) return lasts === noOverlap;
   return dueFrom(since, lasts) <= now;
+}
+
+/** Why the former one is to be retired now, if it is. An `overlap` that is changed now counts from the next `up` on. */
+export function whyRetired(
+  memory: Memory,
+  desired: Desired,
+  { now, isScheduleOn }: Pick<Context, "now" | "isScheduleOn">,
+): Retirement["why"] | undefined {
+  const { overlap } = memory;
+  if (overlap === undefined) return undefined;
+  if (isUrgent(overlap, desired, now)) return "date";
+  if (!isScheduleOn || isOverlapChanged(memory, desired)) return undefined;
+  return isOver(overlap, now) ? "time" : undefined;
 }
 
 /** Whether the program says something else of the former one that is valid now, or it is not known yet. */

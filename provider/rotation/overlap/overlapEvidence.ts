@@ -17,8 +17,11 @@ export const overlapEvidence: Evidence = {
     // It is what the reset replaces, although it was replaced before as the one that clients use.
     return { ...pending, memory: { ...memory, pending: { ...memory.pending, canSettle: true } } };
   },
-  // A reset replaces both.
-  confirmed: (...of) => withoutOverlap(recordEvidence.confirmed(...of)),
+  // A reset replaces both, and what was added.
+  confirmed(...of) {
+    const state = withoutOverlap(recordEvidence.confirmed(...of));
+    return { ...state, memory: { ...state.memory, added: undefined } };
+  },
   afterRead(saved, read, context) {
     const { memory } = saved;
     const isFormer = isFormerShown(memory, marksOf(memory, read.credentials));

@@ -4,23 +4,34 @@ import { type Desired } from "../desired";
 import { type Said } from "../findings";
 import { type Context, type Reset, type Retirement } from "../plan";
 import { type Memory } from "../state";
-import { isAddedBeside, isDuration, isOver, isUrgent, lastsOf, noOverlap } from "./overlap";
+import {
+  addsSecret,
+  isDuration,
+  isOver,
+  isUrgent,
+  lastsOf,
+  noOverlap,
+  whyRetired,
+} from "./overlap";
 
 /** What the announcement of a rotation adds, after a space, of the secrets that are valid. */
 export function overlapNote(
-  kind: SecretKind,
   memory: Memory | undefined,
   desired: Desired,
   due: Reset,
+  context: Context,
 ): string {
+  const { kind } = context;
   if (!kind.overlaps || isUnknown(desired.overlap)) return "";
-  const former = memory?.overlap ? ` ${formerNote(kind, due)}` : "";
-  return `${isAddedBeside(kind, desired) ? former : ""} ${currentNote(kind, desired)}`;
+  const hasFormer = memory?.overlap !== undefined && addsSecret(kind, desired);
+  const former = hasFormer ? ` ${formerNote(memory, desired, due, context)}` : "";
+  return `${former} ${currentNote(kind, desired)}`;
 }
 
 /** A verification may have retired it, which only a read shows. */
-function formerNote({ word }: SecretKind, { reason }: Reset): string {
-  return reason === "schedule"
+function formerNote(memory: Memory, desired: Desired, due: Reset, context: Context): string {
+  const { word } = context.kind;
+  return due.reason === "schedule" && whyRetired(memory, desired, context) === undefined
     ? `If the ${word} before the current one still is valid, it waits until that is retired.`
     : `The ${word} before the current one is retired first, if it still is valid.`;
 }

@@ -36,7 +36,7 @@ export interface OverlapSource {
   retire(retirement: Retirement): Promise<Retired>;
 }
 
-/** A secret that is valid beside the current one. */
+/** A secret that was made valid in addition to the current one. */
 export interface Added {
   readonly credentials: Credentials;
   /** The marks of what was current until now, as far as they are known. */

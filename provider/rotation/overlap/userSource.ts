@@ -168,6 +168,6 @@ const whyNotSaved: Readonly<Record<Awaited<ReturnType<AclUsers["save"]>>, string
 function firstFormers({ rotationCount }: State, hashes: readonly string[]): Finding[] {
   if (rotationCount > 0 || hashes.length === 0) return [];
   const count = hashes.length === 1 ? "1 password" : `${hashes.length} passwords`;
-  const why = `the user had ${count} before its first rotation. They are its former ones: they stay valid beside the new one, and are retired together.`;
+  const why = `the user had ${count} before its first rotation. They are its former ones: they stay valid like the new one, and are retired together.`;
   return [{ kind: "note", why }];
 }

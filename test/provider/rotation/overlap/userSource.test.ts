@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { hashOf } from "../../../../provider/clients/aclReplies";
-import { type AclUsers,  } from "../../../../provider/clients/aclUsers";
+import { type AclUsers } from "../../../../provider/clients/aclUsers";
 import { RequestError } from "../../../../provider/domain/errors";
 import { readMemory } from "../../../../provider/rotation/state";
 import { FakeAclUsers } from "../../../support/fakeAclUsers";

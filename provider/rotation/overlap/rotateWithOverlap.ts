@@ -11,7 +11,7 @@ import { saveLearned } from "../save";
 import { type Session } from "../session";
 import { credentialsIn, type State } from "../state";
 import { noOverlap, lastsOf } from "./overlap";
-import { begun, notProven, rotatedBeside } from "./added";
+import { begun, notProven, withAdded } from "./added";
 import { withoutOverlap } from "./overlapEvidence";
 import { type Added, type OverlapSource, retirementOf } from "./source";
 
@@ -22,7 +22,7 @@ export type OverlapSession = Session & { readonly source: OverlapSource };
  * Rotates a secret without an outage: reads, retires the former one first if it is asked for, adds another one, proves
  * it, and saves it as current. The one before it stays valid until it is retired.
  */
-export async function rotateBeside(
+export async function rotateWithOverlap(
   saved: State | undefined,
   desired: Desired,
   session: OverlapSession,
@@ -94,7 +94,7 @@ async function add(
       return await saveRotated({ ...begunFrom(before, due, desired, added), failure }, session);
     }
     replacedValues.push(...session.reads, credentialsIn(before.state));
-    const state = rotatedBeside(before.state, added, { desired, due, session });
+    const state = withAdded(before.state, added, { desired, due, session });
     const next = lastsOf(desired) === noOverlap ? retire : asItIs;
     const rotated = await next({ state, findings: foundOf(before, added) }, session);
     return await saveRotated({ ...rotated, failure: rotated.failure ?? added.failure }, session);
@@ -137,22 +137,26 @@ interface Failed {
   readonly undo: () => void;
 }
 
-/** What was not added fails as it is, unless something was retired or learned. What may have been is remembered. */
+/** What was not added fails as it is, unless the former one was retired first. What may have been is remembered. */
 async function afterFailure(
   error: unknown,
   { before, due, desired, added, undo }: Failed,
   session: OverlapSession,
 ): Promise<Rotated> {
   const { subject } = session;
-  const facts = { secret: secretOf(subject), word: subject.kind.word };
-  const failure = error instanceof RekeyError ? error : new InternalError(facts, error);
-  const isAdded = added !== undefined || failure.delivery === "maybe applied";
-  if (isAdded) return saveRotated({ ...begunFrom(before, due, desired, added), failure }, session);
-  undo();
-  if (before.state.formerRetiredAt === session.context.now.toISOString()) {
-    return saveRotated({ ...before, failure }, session);
+  const begunRotation = begunFrom(before, due, desired, added);
+  if (!(error instanceof RekeyError)) {
+    // Saving it in another form may be what has failed.
+    const facts = { secret: secretOf(subject), word: subject.kind.word };
+    return { ...begunRotation, failure: new InternalError(facts, error) };
   }
-  throw failure;
+  if (added !== undefined || error.delivery === "maybe applied") {
+    return saveRotated({ ...begunRotation, failure: error }, session);
+  }
+  undo();
+  const isRetired = before.findings.some(({ kind }) => kind === "retired");
+  if (isRetired) return saveRotated({ ...before, failure: error }, session);
+  throw error;
 }
 
 async function saveRotated({ failure, ...learned }: Rotated, session: Session): Promise<Rotated> {

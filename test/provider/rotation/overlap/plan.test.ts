@@ -1,0 +1,257 @@
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { queueToken } from "../../../../provider/domain/secretKind";
+import { type NextTokens } from "../../../../provider/platform/nextTokens";
+import { type Desired } from "../../../../provider/rotation/desired";
+import { type Came, RotatedSecret, timeAt } from "../../../support/rotatedSecret";
+
+const hashOf = (text: string) => createHash("sha256").update(text).digest("hex");
+
+/** A token of the queue of which two may be valid, over many runs. */
+class OverlappingToken {
+  readonly secret = new RotatedSecret(queueToken, undefined, "u");
+  current = "t0";
+  next: string | undefined;
+  /** Requests that changed something. */
+  readonly sent: string[] = [];
+  /** Whether the queue accepts no token for now. */
+  isAway = false;
+  #made = 0;
+
+  constructor() {
+    this.secret.fake.probe = ({ credential }) => {
+      const isValid = !this.isAway && [this.current, this.next].includes(credential.value);
+      return isValid ? { kind: "accepted" } : { kind: "refused", words: "no" };
+    };
+  }
+
+  up(hours: number, desired: Desired): Promise<Came> {
+    const { secret } = this;
+    this.sent.length = 0;
+    secret.hours = hours;
+    const nextTokens: Pick<NextTokens, "prepare" | "roll"> = {
+      prepare: async () => {
+        this.sent.push("next");
+        this.next ??= `t${++this.#made}`;
+        return { token: this.next };
+      },
+      roll: async (_, hash) => {
+        this.sent.push("roll");
+        assert.equal(hash, hashOf(String(this.next)));
+        this.roll();
+      },
+    };
+    const responds = () => {
+      this.sent.push("reset");
+      this.next = undefined;
+      this.current = `t${++this.#made}`;
+      return { credentials: { token: this.current } };
+    };
+    const shows = { token: this.current };
+    return secret.up(desired, { shows, responds, parts: { nextTokens: nextTokens as NextTokens } });
+  }
+
+  /** As a verification, or someone else. */
+  roll(): void {
+    this.current = this.next ?? this.current;
+    this.next = undefined;
+  }
+
+  preview(hours: number, desired: Desired): string {
+    this.secret.hours = hours;
+    return this.secret.preview(desired);
+  }
+}
+
+/** One `up` of a token that was rotated at hour 0 of 2026, with two valid since then. */
+interface Row {
+  /** Of the first `up`. */
+  readonly first?: Desired;
+  /** What happened between. */
+  readonly between?: (token: OverlappingToken) => void;
+  readonly hours: number;
+  readonly desired: Desired;
+  readonly settings?: Readonly<Record<string, string>>;
+  /** What a preview says; undefined if it says nothing. */
+  readonly announces?: RegExp;
+  readonly sends: readonly string[];
+  readonly says?: RegExp;
+  /** Whether the former one is valid afterwards, as far as the state has it. */
+  readonly isFormerValid: boolean;
+}
+
+const isOff = { scheduledResets: "off" };
+const daily = { version: 1, rotateEvery: "24h" };
+const short = { ...daily, overlap: "12h" };
+const retiredFirst = /is retired first, if it still is valid\./;
+const rows: Readonly<Record<string, Row>> = {
+  "nothing is due": { hours: 1, desired: { version: 1 }, sends: [], isFormerValid: true },
+  "a new version retires first": {
+    hours: 1,
+    desired: { version: 2 },
+    announces: retiredFirst,
+    sends: ["roll", "next"],
+    says: /was retired\. Both were valid since 2026-01-01T00:00:00\.000Z/,
+    isFormerValid: true,
+  },
+  "a new version adds only, if a verification has retired it": {
+    between: (token) => token.roll(),
+    hours: 1,
+    desired: { version: 2 },
+    announces: retiredFirst,
+    sends: ["next"],
+    isFormerValid: true,
+  },
+  "a schedule waits for a verification": {
+    first: daily,
+    hours: 24,
+    desired: daily,
+    announces: /last reset or adopted at .*still is valid, it waits until that is retired/,
+    sends: [],
+    says: /two are valid since 2026-01-01T00:00:00\.000Z, because no verification has retired/,
+    isFormerValid: true,
+  },
+  "a schedule rotates, if a verification has retired it": {
+    first: daily,
+    between: (token) => token.roll(),
+    hours: 24,
+    desired: daily,
+    announces: /it waits until that is retired/,
+    sends: ["next"],
+    isFormerValid: true,
+  },
+  "a schedule retires first what is due to be retired": {
+    first: short,
+    hours: 24,
+    desired: short,
+    announces: retiredFirst,
+    sends: ["roll", "next"],
+    isFormerValid: true,
+  },
+  "a duration that is not over": { first: short, hours: 11.3, desired: short, sends: [], isFormerValid: true },
+  "a duration that is over but for the slack": {
+    first: short,
+    hours: 11.5,
+    desired: short,
+    announces: /is retired, if it still is valid, because its time is over \(overlap: 12h\)/,
+    sends: ["roll"],
+    says: /was retired/,
+    isFormerValid: false,
+  },
+  "a duration that is over, and retired by someone else": {
+    first: short,
+    between: (token) => token.roll(),
+    hours: 12,
+    desired: short,
+    announces: /is retired, if it still is valid/,
+    sends: [],
+    isFormerValid: false,
+  },
+  "a duration that is over, with the schedule off": {
+    first: short,
+    hours: 12,
+    desired: short,
+    settings: isOff,
+    announces: /due to be retired \(overlap: 12h\).*postponed: rekey:scheduledResets is off/,
+    sends: [],
+    isFormerValid: true,
+  },
+  "a schedule and a duration, with the schedule off": {
+    first: short,
+    hours: 24,
+    desired: short,
+    settings: isOff,
+    announces: /postponed/,
+    sends: [],
+    isFormerValid: true,
+  },
+  "a shorter overlap counts from the next up on": {
+    first: short,
+    hours: 2,
+    desired: { ...daily, overlap: "1h" },
+    sends: [],
+    isFormerValid: true,
+  },
+  "an overlap that is removed waits for a verification": {
+    first: short,
+    hours: 13,
+    desired: daily,
+    sends: [],
+    isFormerValid: true,
+  },
+  "a date after the rotation retires it and rotates": {
+    hours: 2,
+    desired: { version: 1, rotatedSince: "2026-01-01T01:00:00Z" },
+    announces: /generated at 2026-01-01T00.*is retired first/,
+    sends: ["roll", "next"],
+    isFormerValid: true,
+  },
+  "a date after the former one was generated retires it": {
+    hours: 1,
+    desired: { version: 1, rotatedSince: "2026-01-01" },
+    announces: /is retired, if it still is valid, because rotatedSince has asked for it/,
+    sends: ["roll"],
+    isFormerValid: false,
+  },
+  "a date retires with the schedule off": {
+    hours: 1,
+    desired: { version: 1, rotatedSince: "2026-01-01" },
+    settings: isOff,
+    announces: /because rotatedSince has asked for it/,
+    sends: ["roll"],
+    isFormerValid: false,
+  },
+  "a rotation for a date retires by the next up, also if the date is removed": {
+    first: { rotatedSince: "2026-01-01", initialRotation: false },
+    hours: 1,
+    desired: {},
+    announces: /because rotatedSince has asked for it/,
+    sends: ["roll"],
+    isFormerValid: false,
+  },
+};
+
+describe("rotation: plans for a secret of which two are valid", () => {
+  for (const [title, row] of Object.entries(rows)) {
+    it(title, async () => {
+      const token = new OverlappingToken();
+      const { first = { version: 1 } } = row;
+      const { code } = await token.up(0, first);
+      assert.deepEqual([code, token.sent], [undefined, ["next"]]);
+      row.between?.(token);
+      token.secret.fake.settings = { ...token.secret.fake.settings, ...row.settings };
+      const announced = token.preview(row.hours, row.desired);
+      if (row.announces) assert.match(announced, row.announces);
+      else assert.equal(announced, "");
+      assert.deepEqual(token.sent, ["next"], "a preview sends nothing");
+      const { said, code: failed } = await token.up(row.hours, row.desired);
+      assert.equal(failed, undefined);
+      assert.deepEqual(token.sent, row.sends);
+      if (row.says) assert.match(said, row.says);
+      assert.equal(token.secret.memory.overlap !== undefined, row.isFormerValid);
+      const { formerRetiredAt, token: saved } = token.secret.outputs ?? {};
+      const hasRetiredIt = row.sends.at(-1) === "roll";
+      assert.equal(formerRetiredAt, hasRetiredIt ? timeAt(row.hours).toISOString() : undefined);
+      assert.equal(saved, token.next ?? token.current, "the newest one is saved");
+    });
+  }
+
+  it("what was added and not proven is handed out by the next up, or replaced at once, and never due again", async () => {
+    for (const overlap of [undefined, "none"]) {
+      const token = new OverlappingToken();
+      token.isAway = true;
+      const { code } = await token.up(0, { version: 1 });
+      assert.deepEqual(
+        [code, token.sent, token.secret.saved],
+        ["REKEY_VERIFICATION_FAILED", ["next"], { token: "t0" }],
+      );
+      token.isAway = false;
+      assert.match(token.preview(0, { version: 1, overlap }), /the new secret was not proven/);
+      await token.up(0, { version: 1, overlap });
+      assert.deepEqual(token.sent, [overlap === undefined ? "next" : "reset"]);
+      assert.deepEqual(token.secret.saved, { token: token.next ?? token.current });
+      await token.up(0, { version: 1, overlap });
+      assert.deepEqual(token.sent, []);
+    }
+  });
+});
