@@ -54,7 +54,8 @@ export class Clients {
       await this.use(this.secret).catch((error: unknown) => void this.failures.push(String(error)));
       this.attempts++;
       this.#attemptsOfEach[nth] = (this.#attemptsOfEach[nth] ?? 0) + 1;
-      await wait(30);
+      // A connection that was closed keeps its port for a minute.
+      await wait(100);
     }
   }
 }
