@@ -46,6 +46,9 @@ export interface AclUserRotationArgs extends RotationArgs, OverlapArgs {
  * (`overlap`). To the first rotation, all passwords that the user has are former ones. The rules of the user are never
  * changed. Previews, refresh and destroy never add or remove a password.
  *
+ * Destroy says if two passwords stay valid. So the option `retainOnDelete` is false by default: the resource must be
+ * removed before the package.
+ *
  * @example
  * ```ts
  * const cache = new PasswordRotation("cache", {

@@ -87,6 +87,9 @@ export interface QueueTokenRotationArgs extends RotationArgs, OverlapArgs {
  * (`overlap`). Previews, refresh, destroy and import never change anything. With `overlap: "none"`, make the resource
  * depend on a `SigningKeyRotation` of the same program, whose roll is rejected if it uses a token that was replaced.
  *
+ * Destroy says if two tokens stay valid. So the option `retainOnDelete` is false by default: the resource must be
+ * removed before the package.
+ *
  * @example
  * ```ts
  * const queueUserId = "7b1ad1c2-0e7e-4e0c-9d3f-0c2c1c1f5a11";

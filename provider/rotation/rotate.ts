@@ -60,7 +60,7 @@ async function carryOut(
   if (plan.kind === "adopt" && !plan.mayReset) {
     return saveLearned(await adoptSecret(desired, session), session);
   }
-  return once(session, desired, () => change(plan, saved, desired, session));
+  return once(session, saved, desired, () => change(plan, saved, desired, session));
 }
 
 /** Changes the secret, unless a read shows that it is not due any more. */
@@ -98,6 +98,7 @@ export async function refresh(subject: Subject, saved: State, run: Run): Promise
  */
 function once(
   { subject, run }: Session,
+  saved: State | undefined,
   desired: Desired,
   act: () => Promise<Rotated>,
 ): Promise<Rotated> {
@@ -108,10 +109,16 @@ function once(
   const result = act();
   results.set(key, result);
   const forget = () => results.delete(key);
-  const wasNotMade = ({ delivery }: RekeyError) =>
-    delivery === "not sent" || delivery === "rejected";
-  result.then(({ failure }) => failure && wasNotMade(failure) && forget(), forget);
+  result.then((rotated) => wasNotMade(rotated, saved) && forget(), forget);
   return result;
+}
+
+/** Of a secret of which two are valid, what failed may be a later request than the one that has added it. */
+function wasNotMade({ state, failure }: Rotated, saved: State | undefined): boolean {
+  const isAdded =
+    state.rotationCount !== (saved?.rotationCount ?? 0) ||
+    state.memory.added !== saved?.memory.added;
+  return !isAdded && (failure?.delivery === "not sent" || failure?.delivery === "rejected");
 }
 
 /** The first `up` after an import adopts the program's trigger and form. */

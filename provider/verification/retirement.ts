@@ -12,7 +12,7 @@ import { type Target } from "./targets";
 export type OverlappingTarget = KnownTarget & { readonly retire: AccessRetirement };
 
 /** Why the former secret was not retired. */
-export interface NotRetired {
+interface NotRetired {
   readonly reason: string;
   readonly advice: string;
   readonly code: ErrorCode | undefined;

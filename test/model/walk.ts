@@ -243,7 +243,7 @@ export class Walk {
 }
 
 /** Outputs as text, with marks and salts by the order in which they occur. */
-function numbered(outputs: Properties): string {
+export function numbered(outputs: Properties): string {
   const marks: string[] = [];
   const sorted = Object.fromEntries(Object.entries(outputs).sort(([a], [b]) => (a < b ? -1 : 1)));
   return JSON.stringify(sorted).replace(/(?<=\\")([\w-]{36}|[\w-]{16})(?=\\")/g, (mark) => {

@@ -52,7 +52,10 @@ export function withAdded(
               lasts: lastsOf(desired),
               reason: due.reason,
               hashes: added.hashes,
-              formerGeneratedAt: memory.generatedAt,
+              // What was not retired, because the current one was gone, is older than that.
+              formerGeneratedAt: memory.overlap
+                ? memory.overlap.formerGeneratedAt
+                : memory.generatedAt,
             },
     },
   };
@@ -62,13 +65,11 @@ export function withAdded(
 export function begun(state: State, { reason }: Reset, desired: Desired, added?: Added): State {
   const { memory } = state;
   const trigger = triggerMark(memory, desired);
+  // What an earlier run has added may still be there.
+  const { hash } = added ?? memory.added ?? {};
   return {
     ...state,
-    memory: {
-      ...memory,
-      applied: state.memory.applied ?? "",
-      added: { reason, trigger, hash: added?.hash },
-    },
+    memory: { ...memory, applied: memory.applied ?? "", added: { reason, trigger, hash } },
   };
 }
 

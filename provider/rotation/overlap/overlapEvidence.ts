@@ -32,7 +32,7 @@ export const overlapEvidence: Evidence = {
 };
 
 /** Whether the former one is valid; undefined if the platform shows none, or if there is no overlap. */
-export function isFormerShown(
+function isFormerShown(
   { overlap, replaced }: Memory,
   { token }: Marks,
 ): boolean | undefined {

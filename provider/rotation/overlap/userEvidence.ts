@@ -40,11 +40,15 @@ function ofOthers(state: State, hashes: readonly string[], userName: string): Fi
   return [{ kind: "warning", why }];
 }
 
-/** The passwords that a rotation replaces: that of the last rotation, or at the first one all that the user has. */
+/**
+ * The passwords that a rotation replaces: that of the last rotation, or at the first one all that the user has. If that
+ * of the last one is gone, those before it were not retired.
+ */
 export function formerHashes({ memory, rotationCount }: State, { hashes }: AclUser): string[] {
-  const { user, added } = memory;
+  const { user, added, overlap } = memory;
+  const known = [user?.hash, ...(overlap?.hashes ?? [])];
   return hashes.filter((hash) => {
-    return rotationCount === 0 ? hash !== added?.hash : hash === user?.hash;
+    return rotationCount === 0 ? hash !== added?.hash : known.includes(hash);
   });
 }
 

@@ -47,7 +47,7 @@ export class UserSource implements OverlapSource {
     const warnings = made.isToken ? [] : this.#warningsOf(await users.readServer());
     // What no rotation has handed out goes first.
     if (memory.added?.hash !== undefined) await users.remove(id, memory.added.hash);
-    const lost = await this.#addOnce(users, made);
+    const lost = await this.#addSettled(users, made, before);
     const hashes = formerHashes(state, before);
     const saved = await this.#save(users);
     return {
@@ -66,10 +66,12 @@ export class UserSource implements OverlapSource {
     return users.prove(this.of.subject.id, credentials.password ?? "");
   }
 
-  async retire({ hashes }: Retirement): Promise<Retired> {
+  async retire({ hashes, current }: Retirement): Promise<Retired> {
     const { id } = this.of.subject;
     const users = await this.#connect();
     const user = await users.read(id);
+    // Its clients may use the former one again: what was read says that the current one is gone.
+    if (current !== undefined && !user?.hashes.includes(current)) return "kept";
     const valid = hashes.filter((hash) => user?.hashes.includes(hash));
     for (const hash of valid) await users.remove(id, hash);
     const { failure } = await this.#save(users);
@@ -125,7 +127,23 @@ export class UserSource implements OverlapSource {
     return [{ kind: "warning", why }];
   }
 
-  /** @returns why it is unknown whether it was added: a proof shows it */
+  /**
+   * If the reply was lost, and the user is read without it, the same one is added again.
+   *
+   * @returns why it is unknown whether it was added: a proof shows it
+   */
+  async #addSettled(
+    users: AclUsers,
+    made: MadePassword,
+    before: AclUser,
+  ): Promise<RekeyError | undefined> {
+    const lost = await this.#addOnce(users, made);
+    if (!lost) return undefined;
+    const user = await users.read(this.of.subject.id).catch(() => undefined);
+    const isMissing = user && !hashInList(hashOf(made.value), before.hashes, user.hashes);
+    return isMissing ? this.#addOnce(users, made).catch(() => lost) : lost;
+  }
+
   async #addOnce(users: AclUsers, made: MadePassword): Promise<RekeyError | undefined> {
     try {
       await users.add(this.of.subject.id, made);

@@ -24,9 +24,9 @@ describe("rotation: the passwords of a user", () => {
     users = new FakeAclUsers(["first"]);
     user = new RealResource("AclUserRotation", { deadlineSeconds: "0.1" });
   });
-  const up = (more: object = {}) => {
+  const start = () => user.start({ aclUsers: () => users as unknown as AclUsers });
+  const up = (more: object = {}, run = start()) => {
     const admin = { host: "redis.example.com", port: 6379, password: "admin" };
-    const run = user.start({ aclUsers: () => users as unknown as AclUsers });
     return user.up({ userName: "app", admin, version: 1, ...more }, run);
   };
   const memory = () => readMemory(user.outputs["memory"]);
@@ -144,6 +144,43 @@ describe("rotation: the passwords of a user", () => {
     await up();
     assert.deepEqual(users.hashes, ["first", "made-2"].map(hashOf));
     assert.equal(memory().added, undefined);
+  });
+
+  const lostWhile: Readonly<Record<string, keyof AclUsers>> = {
+    "its removal is lost": "remove",
+    "GENTOKEN is lost": "make",
+    "INFO is lost": "readServer",
+  };
+  for (const [what, command] of Object.entries(lostWhile)) {
+    it(`are removed by a later run if they were not proven, and ${what}`, async () => {
+      users.instead = { prove: () => ({ kind: "refused", words: "WRONGPASS no" }) };
+      await up();
+      users.instead = { [command]: lost };
+      assert.match((await up()).failure ?? "", /it broke/);
+      users.instead = {};
+      assert.equal((await up()).failure, undefined);
+      assert.deepEqual(users.hashes, [first, hashOf(current())]);
+    });
+  }
+
+  describe("in a call that the engine repeats, as an error hook does", () => {
+    const failures: Readonly<Record<string, Pick<FakeAclUsers, "instead"> & { readonly more?: object }>> = {
+      "SAVE is not sent": { instead: { save: fails("not sent") } },
+      "SAVE is rejected": { instead: { save: fails("rejected") } },
+      "the proof is not possible": { instead: { prove: fails("not sent") } },
+      "the former one is not removed": { instead: { remove: fails("rejected") }, more: { overlap: "none" } },
+    };
+    for (const [what, { instead, more = {} }] of Object.entries(failures)) {
+      it(`are added once, although ${what}`, async () => {
+        users.instead = instead;
+        const run = start();
+        await up(more, run);
+        user.saved = undefined;
+        await up(more, run);
+        assert.equal(users.commands.filter((command) => command === "add").length, 1);
+        assert.deepEqual(users.hashes, [first, hashOf("made-1")]);
+      });
+    }
   });
 
   describe("at a server that makes tokens", () => {
