@@ -197,17 +197,50 @@ describe("A program with two valid queue tokens", () => {
     assertFields(stack.saved("queue"), { rotationCount: 1 });
   });
 
-  describe("a pair that exists already", () => {
-    const prepared = async (stack: TestStack): Promise<string> => {
-      const { url, username, password } = stack.platform;
-      const authorization = `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`;
-      const response = await fetch(`${url}/v2/qstash/next-token/${queueUserId}`, {
-        method: "POST",
-        headers: { authorization },
-      });
-      return ((await response.json()) as { next_token: string }).next_token;
+  const prepared = async (stack: TestStack): Promise<string> => {
+    const { url, username, password } = stack.platform;
+    const authorization = `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`;
+    const response = await fetch(`${url}/v2/qstash/next-token/${queueUserId}`, {
+      method: "POST",
+      headers: { authorization },
+    });
+    return ((await response.json()) as { next_token: string }).next_token;
+  };
+
+  describe("at a platform that hides tokens", () => {
+    const startHidden = async () => {
+      const stack = await start({ credentials: "never" });
+      await succeeds(stack.up());
+      return stack;
     };
 
+    it("rotates again after a verification has retired the former one", async () => {
+      const stack = await startHidden();
+      const second = tokenOf(stack);
+      args = { version: 2 };
+      await succeeds(stack.up());
+      assert.deepEqual(await validity(stack, second, tokenOf(stack)), [false, true]);
+      assertFields(stack.saved("queue"), { rotationCount: 2 });
+    });
+
+    it("rotates again although someone has prepared another pair meanwhile", async () => {
+      const stack = await startHidden();
+      await prepared(stack);
+      args = { version: 2 };
+      await succeeds(stack.up());
+      assertFields(stack.saved("queue"), { rotationCount: 2 });
+    });
+
+    it("rotates by a schedule after a verification has retired the former one", async () => {
+      args = { rotateEvery: "PT0.2S" };
+      const stack = await startHidden();
+      await new Promise((resolve) => setTimeout(resolve, 250));
+      await succeeds(stack.up());
+      assertFields(stack.saved("queue"), { rotationCount: 2 });
+    });
+  });
+
+  describe("a pair that exists already", () => {
     it("is adopted with a warning, handed over, and replaced by the next `up` after a leak", async () => {
       const stack = await start();
       const token = await prepared(stack);
