@@ -78,7 +78,7 @@ export class QueueSource implements OverlapSource {
     const { run, subject } = this.of;
     const user = this.#user ?? (await this.#readUser());
     if (isRetired(user, retirement)) return this.#useNew("already");
-    this.#refuseOwn(user);
+    this.#refuseOwn(user, retirement);
     const [hash = ""] = retirement.hashes;
     try {
       await run.platform.nextTokens.roll(subject.id, hash);
@@ -132,12 +132,12 @@ export class QueueSource implements OverlapSource {
   }
 
   /** Other processes use it, too, and would fail. */
-  #refuseOwn({ credentials }: SecretResponse): void {
+  #refuseOwn({ credentials }: SecretResponse, retirement: Retirement): void {
     const { context, subject } = this.of;
     const { ownToken } = context;
-    const isOwn = [credentials.token, credentials.readOnlyToken].includes(ownToken);
-    if (ownToken === undefined || !isOwn) return;
-    const text = `The former ${secretOf(subject)} was not retired: it is rekey:queueToken, which this run and others use. Both tokens stay valid. Set rekey:queueToken to the new one (output token), or set rekey:queueUserId instead, then run again.`;
+    if (ownToken === undefined || !mayBeFormer(ownToken, credentials, retirement)) return;
+    const isShown = credentials.token !== undefined || retirement.former !== undefined;
+    const text = `The former ${secretOf(subject)} was not retired: it ${isShown ? "is" : "is not shown, and may be"} rekey:queueToken, which this run and others use. Both tokens stay valid. Set rekey:queueToken to the new one (output token), or set rekey:queueUserId instead, then run again.`;
     throw new RekeyError("REKEY_QUEUE_TOKEN_IN_USE", text, "not sent");
   }
 
@@ -156,6 +156,17 @@ export class QueueSource implements OverlapSource {
 function isRetired(user: SecretResponse, { salt, former }: Retirement): boolean {
   const { token } = user.credentials;
   return token === undefined ? hasNext(user) === false : saltedMark(salt, token) !== former;
+}
+
+/** Whether a token is that of the former pair, or may be, because nothing shows that. */
+function mayBeFormer(
+  ownToken: string,
+  { token, readOnlyToken }: Credentials,
+  { salt, former, hashes }: Retirement,
+): boolean {
+  if (token !== undefined) return [token, readOnlyToken].includes(ownToken);
+  if (former !== undefined) return saltedMark(salt, ownToken) === former;
+  return !hashes.includes(sha256(ownToken));
 }
 
 function sha256(text: string): string {
