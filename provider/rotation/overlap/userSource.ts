@@ -50,11 +50,13 @@ export class UserSource implements OverlapSource {
     const lost = await this.#addOnce(users, made);
     const hashes = formerHashes(state, before);
     const saved = await this.#save(users);
+    const hash = await this.#hashOf(made, before);
+    if (hash === undefined) warnings.push({ kind: "warning", why: whyNeverRetired(id) });
     return {
       credentials: { password: made.value, ...(made.isToken && { restToken: made.value }) },
       before: memory.current,
       hashes,
-      hash: await this.#hashOf(made, before),
+      hash,
       lost,
       failure: saved.failure,
       findings: [...firstFormers(state, hashes), ...warnings, ...saved.findings],
@@ -141,7 +143,9 @@ export class UserSource implements OverlapSource {
     const own = hashOf(value);
     if (!isToken) return own;
     const users = await this.#connect();
-    const user = await users.read(this.of.subject.id).catch(() => undefined);
+    const read = () => users.read(this.of.subject.id);
+    // A lost reply is asked for once more.
+    const user = await read().catch(() => read().catch(() => undefined));
     return user && hashInList(own, before.hashes, user.hashes);
   }
 
@@ -163,6 +167,10 @@ const whyNotSaved: Readonly<Record<Awaited<ReturnType<AclUsers["save"]>>, string
   "not permitted":
     "the admin may not use ACL SAVE. If the server has an ACL file, its restart undoes this change: permit it (+acl|save), or run `ACL SAVE`.",
 };
+
+function whyNeverRetired(userName: string): string {
+  return `the server lists the new password under a hash that is not known for certain, so no later rotation retires it. Once it is replaced, remove it: \`ACL GETUSER ${userName}\` lists the hashes, and \`ACL SETUSER ${userName} !<hash>\` removes one.`;
+}
 
 /** The first rotation says what it takes over. */
 function firstFormers({ rotationCount }: State, hashes: readonly string[]): Finding[] {
