@@ -202,17 +202,50 @@ describe("A program with two valid queue tokens", () => {
     assertFields(stack.saved("queue"), { rotationCount: 1 });
   });
 
-  describe("a pair that exists already", () => {
-    const prepared = async (stack: TestStack): Promise<string> => {
-      const { url, username, password } = stack.platform;
-      const authorization = `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`;
-      const response = await fetch(`${url}/v2/qstash/next-token/${queueUserId}`, {
-        method: "POST",
-        headers: { authorization },
-      });
-      return ((await response.json()) as { next_token: string }).next_token;
+  const prepared = async (stack: TestStack): Promise<string> => {
+    const { url, username, password } = stack.platform;
+    const authorization = `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`;
+    const response = await fetch(`${url}/v2/qstash/next-token/${queueUserId}`, {
+      method: "POST",
+      headers: { authorization },
+    });
+    return ((await response.json()) as { next_token: string }).next_token;
+  };
+
+  describe("at a platform that hides tokens", () => {
+    const startHidden = async () => {
+      const stack = await start({ credentials: "never" });
+      await succeeds(stack.up());
+      return stack;
     };
 
+    it("rotates again after a verification has retired the former one", async () => {
+      const stack = await startHidden();
+      const second = tokenOf(stack);
+      args = { version: 2 };
+      await succeeds(stack.up());
+      assert.deepEqual(await validity(stack, second, tokenOf(stack)), [false, true]);
+      assertFields(stack.saved("queue"), { rotationCount: 2 });
+    });
+
+    it("rotates again although someone has prepared another pair meanwhile", async () => {
+      const stack = await startHidden();
+      await prepared(stack);
+      args = { version: 2 };
+      await succeeds(stack.up());
+      assertFields(stack.saved("queue"), { rotationCount: 2 });
+    });
+
+    it("rotates by a schedule after a verification has retired the former one", async () => {
+      args = { rotateEvery: "PT0.2S" };
+      const stack = await startHidden();
+      await new Promise((resolve) => setTimeout(resolve, 250));
+      await succeeds(stack.up());
+      assertFields(stack.saved("queue"), { rotationCount: 2 });
+    });
+  });
+
+  describe("a pair that exists already", () => {
     it("is adopted with a warning, handed over, and replaced by the next `up` after a leak", async () => {
       const stack = await start();
       const token = await prepared(stack);
@@ -292,6 +325,20 @@ describe("A program with two valid queue tokens", () => {
       stack.config["rekey:queueToken"] = String(tokenOf(stack));
       await succeeds(stack.up());
       assert.deepEqual(await validity(stack, own, tokenOf(stack)), [false, true]);
+    });
+
+    it("may be the former one at a platform that hides tokens, which is not retired then", async () => {
+      const stack = await TestStack.start(program, { credentials: "never" });
+      const own = stack.platform.queueToken;
+      const { printed } = await succeeds(stack.up());
+      assert.match(printed, /was not retired: it is not shown, and may be rekey:queueToken/);
+      assert.deepEqual(await validity(stack, own, tokenOf(stack)), [true, true]);
+      stack.config["rekey:queueToken"] = String(tokenOf(stack));
+      await succeeds(stack.up());
+      assert.deepEqual(await validity(stack, own, tokenOf(stack)), [false, true]);
+      args["version"] = 2;
+      const { printed: said } = await succeeds(stack.up());
+      assert.match(said, /was not retired: it is rekey:queueToken/);
     });
 
     it("is not retired by a version, a date or a time: that fails, and what was proven is saved", async () => {

@@ -1,7 +1,9 @@
 import { type Evidence } from "../evidence";
 import { type Marks, marksOf } from "../marks";
 import { recordEvidence } from "../recordEvidence";
-import { type Memory, type State } from "../state";
+import { isObject } from "../../records/fields";
+import { type SecretResponse } from "../../records/response";
+import { type Memory, parsed, type State } from "../state";
 
 /**
  * The evidence of a token of which two may be valid. The platform shows the former one until it is retired, so a read
@@ -25,7 +27,7 @@ export const overlapEvidence: Evidence = {
       const isSettled = learned.state.memory.pending === undefined;
       return isSettled ? { ...learned, state: afterReplacement(learned.state) } : learned;
     }
-    const isFormer = isFormerShown(memory, marksOf(memory, read.credentials));
+    const isFormer = isFormerValid(memory, read);
     if (isFormer === true) return { state: saved, findings: [] };
     const known = isFormer === false ? withoutOverlap(saved) : saved;
     return recordEvidence.afterRead(known, read, context);
@@ -36,6 +38,19 @@ export const overlapEvidence: Evidence = {
 function isFormerShown({ overlap, replaced }: Memory, { token }: Marks): boolean | undefined {
   if (overlap === undefined || token === undefined) return undefined;
   return token === replaced?.mark;
+}
+
+/** As `isFormerShown`. If tokens are hidden, a user without a next pair has no former one. */
+function isFormerValid(memory: Memory, read: SecretResponse): boolean | undefined {
+  const isShown = isFormerShown(memory, marksOf(memory, read.credentials));
+  return isShown ?? (hasNext(read) === false ? false : undefined);
+}
+
+/** Whether a user has a next pair of tokens. It is no field of the record, because Rekey changes it itself. */
+export function hasNext({ otherFields }: SecretResponse): boolean | undefined {
+  const others = parsed(otherFields);
+  const has = isObject(others) ? others["has_next_token"] : undefined;
+  return typeof has === "boolean" ? has : undefined;
 }
 
 /** The state after its former secret was retired. */

@@ -2,14 +2,14 @@ import { createHash } from "node:crypto";
 import { type ProbeResult } from "../../clients/probe";
 import { RekeyError, RequestError } from "../../domain/errors";
 import { ownerOf, secretOf } from "../../domain/secretKind";
-import { type Credentials, isObject } from "../../records/fields";
+import { type Credentials } from "../../records/fields";
 import { type SecretResponse } from "../../records/response";
 import { adopted } from "../afterRead";
 import { type Desired } from "../desired";
 import { type Finding, type Learned } from "../findings";
 import { marksOf, saltedMark } from "../marks";
-import { parsed, type State } from "../state";
-import { overlapEvidence } from "./overlapEvidence";
+import { type State } from "../state";
+import { hasNext, overlapEvidence } from "./overlapEvidence";
 import {
   type Added,
   type OverlapSource,
@@ -49,7 +49,7 @@ export class QueueSource implements OverlapSource {
 
   async add({ memory }: State): Promise<Added> {
     const user = this.#user ?? (await this.#readUser());
-    const isPrepared = hasNext(user) && memory.added === undefined;
+    const isPrepared = hasNext(user) === true && memory.added === undefined;
     const credentials = await this.#prepare();
     const marks = marksOf(memory, credentials);
     const before = marksOf(memory, user.credentials);
@@ -79,7 +79,7 @@ export class QueueSource implements OverlapSource {
     const { run, subject } = this.of;
     const user = this.#user ?? (await this.#readUser());
     if (isRetired(user, retirement)) return this.#useNew("already");
-    this.#refuseOwn(user);
+    this.#refuseOwn(user, retirement);
     const [hash = ""] = retirement.hashes;
     try {
       await run.platform.nextTokens.roll(subject.id, hash);
@@ -87,7 +87,9 @@ export class QueueSource implements OverlapSource {
       // Also a 409: the platform has no such next token, perhaps because it was rolled before.
       if (!(error instanceof RequestError) || error.delivery === "not sent") throw error;
       const after = await this.#readUser().catch(() => undefined);
-      if (!after || !isRetired(after, retirement)) throw error;
+      // If tokens are hidden, and someone has prepared others, nothing else shows it.
+      const isOther = error.status === 409 && after?.credentials.token === undefined;
+      if (!after || !(isOther || isRetired(after, retirement))) throw error;
     }
     return this.#useNew("now");
   }
@@ -131,12 +133,12 @@ export class QueueSource implements OverlapSource {
   }
 
   /** Other processes use it, too, and would fail. */
-  #refuseOwn({ credentials }: SecretResponse): void {
+  #refuseOwn({ credentials }: SecretResponse, retirement: Retirement): void {
     const { context, subject } = this.of;
     const { ownToken } = context;
-    const isOwn = [credentials.token, credentials.readOnlyToken].includes(ownToken);
-    if (ownToken === undefined || !isOwn) return;
-    const text = `The former ${secretOf(subject)} was not retired: it is rekey:queueToken, which this run and others use. Both tokens stay valid. Set rekey:queueToken to the new one (output token), or set rekey:queueUserId instead, then run again.`;
+    if (ownToken === undefined || !mayBeFormer(ownToken, credentials, retirement)) return;
+    const isShown = credentials.token !== undefined || retirement.former !== undefined;
+    const text = `The former ${secretOf(subject)} was not retired: it ${isShown ? "is" : "is not shown, and may be"} rekey:queueToken, which this run and others use. Both tokens stay valid. Set rekey:queueToken to the new one (output token), or set rekey:queueUserId instead, then run again.`;
     throw new RekeyError("REKEY_QUEUE_TOKEN_IN_USE", text, "not sent");
   }
 
@@ -151,16 +153,21 @@ export class QueueSource implements OverlapSource {
   }
 }
 
-/** It is no field of the record, because Rekey changes it itself. */
-function hasNext({ otherFields = "{}" }: SecretResponse): boolean {
-  const others = parsed(otherFields);
-  return isObject(others) && others["has_next_token"] === true;
+/** Whether a user shows another token than the former one or, if tokens are hidden, has no next one. */
+function isRetired(user: SecretResponse, { salt, former }: Retirement): boolean {
+  const { token } = user.credentials;
+  return token === undefined ? hasNext(user) === false : saltedMark(salt, token) !== former;
 }
 
-/** Whether a user shows another token than the former one. */
-function isRetired({ credentials }: SecretResponse, { salt, former }: Retirement): boolean {
-  const { token } = credentials;
-  return token !== undefined && saltedMark(salt, token) !== former;
+/** Whether a token is that of the former pair, or may be, because nothing shows that. */
+function mayBeFormer(
+  ownToken: string,
+  { token, readOnlyToken }: Credentials,
+  { salt, former, hashes }: Retirement,
+): boolean {
+  if (token !== undefined) return [token, readOnlyToken].includes(ownToken);
+  if (former !== undefined) return saltedMark(salt, ownToken) === former;
+  return !hashes.includes(sha256(ownToken));
 }
 
 function sha256(text: string): string {
