@@ -74,8 +74,9 @@ export function retiredNotice({ subject, retire }: OverlappingTarget): Notice {
   return noticeAbout(subject, { text });
 }
 
-export function waitingNotice({ subject }: Target, text: string): Notice {
-  return noticeAbout(subject, { text, isWarning: true });
+/** @param text it names the secret */
+export function waitingNotice(text: string): Notice {
+  return { text, isWarning: true };
 }
 
 /** A former secret is not tried while it is valid. */

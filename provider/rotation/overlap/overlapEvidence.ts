@@ -1,5 +1,5 @@
 import { type Evidence } from "../evidence";
-import { type Marks, marksOf } from "../marks";
+import { marksOf } from "../marks";
 import { recordEvidence } from "../recordEvidence";
 import { isObject } from "../../records/fields";
 import { type SecretResponse } from "../../records/response";
@@ -34,16 +34,14 @@ export const overlapEvidence: Evidence = {
   },
 };
 
-/** Whether the former one is valid; undefined if the platform shows none, or if there is no overlap. */
-function isFormerShown({ overlap, replaced }: Memory, { token }: Marks): boolean | undefined {
-  if (overlap === undefined || token === undefined) return undefined;
-  return token === replaced?.mark;
-}
-
-/** As `isFormerShown`. If tokens are hidden, a user without a next pair has no former one. */
+/** Whether the former one is valid; undefined if there is none, or if the read does not show it. */
 function isFormerValid(memory: Memory, read: SecretResponse): boolean | undefined {
-  const isShown = isFormerShown(memory, marksOf(memory, read.credentials));
-  return isShown ?? (hasNext(read) === false ? false : undefined);
+  const { overlap, replaced } = memory;
+  if (overlap === undefined) return undefined;
+  const { token } = marksOf(memory, read.credentials);
+  if (token !== undefined) return token === replaced?.mark;
+  // If tokens are hidden, a user without a next pair has no former one.
+  return hasNext(read) === false ? false : undefined;
 }
 
 /** Whether a user has a next pair of tokens. It is no field of the record, because Rekey changes it itself. */

@@ -44,7 +44,7 @@ function ofOthers(state: State, hashes: readonly string[], userName: string): Fi
 /** A password whose hash is not known cannot be retired. */
 export function ifHashIsUnknown(hash: string | undefined, userName: string): Finding[] {
   if (hash !== undefined) return [];
-  const why = `by which hash the server lists the current password is not known, so the next rotation does not retire it, and it stays valid. After that rotation, find its hash with \`ACL GETUSER ${userName}\`, and remove it with \`ACL SETUSER ${userName} !<hash>\`.`;
+  const why = `under which hash the server lists the current password is not certain, so the next rotation does not retire it: it stays valid. After that rotation, find its hash with \`ACL GETUSER ${userName}\`, and remove it with \`ACL SETUSER ${userName} !<hash>\`.`;
   return [{ kind: "warning", why }];
 }
 
