@@ -24,8 +24,8 @@ const others = [
   "/v2/search/idx-search/reset-password",
   "/v2/vector/index/idx-vectors/reset-password",
 ];
-/** What the next `up` retires: the former token of the queue. */
-const retired = `/v2/qstash/roll-token/${queueUserId}`;
+/** The former queue token stays valid until the next `up`. */
+const retirement = `/v2/qstash/roll-token/${queueUserId}`;
 const fleetOf20 = Array.from({ length: 20 }, (_, index) => `db-${String(index + 1).padStart(2, "0")}`);
 const resetOf = (id: string): string => `/v2/keyvalue/reset-password/${id}`;
 const older = [...["db-adopted", ...fleetOf20].map(resetOf), ...others].sort();
@@ -87,14 +87,14 @@ onEngine("The program for the time after a leak", () => {
 
     await stack.configure({ leakedAt });
     assert.deepEqual(await up(), older);
-    assert.deepEqual(await up(), [retired]);
+    assert.deepEqual(await up(), [retirement]);
     assert.equal((await coverage()).code, 1, "one signing key is older");
     assertProven(platform);
 
     await stack.run("stack", "import", "--file", file);
     await stack.configure({ minInterval: "0s" });
     assert.deepEqual(await up(), older);
-    assert.deepEqual(await up(), ["/v2/keys/rotate", retired]);
+    assert.deepEqual(await up(), ["/v2/keys/rotate", retirement]);
     assert.deepEqual(await up(), []);
     assert.deepEqual(await coverage(), { code: 0, last: `27 secrets: 0 older than ${leakedAt}, 0 of unknown age.` });
   });
@@ -127,7 +127,7 @@ for (const [language, { needs, resets }] of Object.entries(withPlugin)) {
       );
       for (const [name, value] of Object.entries(settings)) await run(`pulumi config set ${name} '${value}'`);
       assert.deepEqual(await up(), [...resets.map(resetOf), ...others].sort());
-      assert.deepEqual(await up(), [retired]);
+      assert.deepEqual(await up(), [retirement]);
       assertProven(platform);
       await run("pulumi config set minInterval 0s");
       assert.deepEqual(await up(), ["/v2/keys/rotate"]);

@@ -2,6 +2,9 @@ import { request } from "node:http";
 import { setTimeout as wait } from "node:timers/promises";
 import { session } from "../support/redis";
 
+/** Uses a secret on a new connection. It rejects if the secret is refused. */
+type Use = (secret: string) => Promise<void>;
+
 /** Clients that use the secret that they have, again and again, until they are stopped. */
 export class Clients {
   /** Attempts that have ended. */
@@ -12,12 +15,9 @@ export class Clients {
   readonly #running: Promise<unknown>;
   #isStopped = false;
 
-  /**
-   * @param use uses a secret on a new connection, and rejects if it is refused
-   * @param secret that they have at first
-   */
+  /** @param secret that they have at first */
   constructor(
-    private readonly use: (secret: string) => Promise<void>,
+    private readonly use: Use,
     private secret: string,
     count = 20,
   ) {
@@ -54,7 +54,8 @@ export class Clients {
       await this.use(this.secret).catch((error: unknown) => void this.failures.push(String(error)));
       this.attempts++;
       this.#attemptsOfEach[nth] = (this.#attemptsOfEach[nth] ?? 0) + 1;
-      await wait(30);
+      // A connection that was closed keeps its port for a minute.
+      await wait(100);
     }
   }
 }
@@ -76,4 +77,11 @@ export async function useQueue(url: string, token: string): Promise<void> {
       .end();
   });
   if (status !== 200) throw new Error(`the queue has replied ${status}`);
+}
+
+export async function isAccepted(use: Use, secret: string): Promise<boolean> {
+  return use(secret).then(
+    () => true,
+    () => false,
+  );
 }

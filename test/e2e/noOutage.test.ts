@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import * as rekey from "pulumi-rekey";
 import { withRedis } from "../support/redis";
-import { succeeds } from "./engineStack";
+import { moveOn, resetTime } from "../support/time";
+import { fails, succeeds } from "./engineStack";
 import { closePlatforms, TestStack } from "./memory";
 import { queueUserId, Scenario } from "./noOutage";
 
@@ -16,6 +17,7 @@ withRedis("Clients that connect again and again", () => {
     delete stack.config["rekey:queueToken"];
     scenario.connect(stack.platform);
   });
+  afterEach(resetTime);
   afterEach(async () => {
     await scenario.end();
     await closePlatforms();
@@ -42,6 +44,18 @@ withRedis("Clients that connect again and again", () => {
 
   it("are refused if they are retired before the deployment", async () => {
     scenario.retiresLast = false;
+    assert.deepEqual(await refusals(), everyKind);
+  });
+
+  it("are refused if their deployment has failed for as long as two were valid", async () => {
+    scenario.args = { version: 1, overlap: "24h" };
+    scenario.proof = {};
+    scenario.isBroken = true;
+    await fails(stack.up(), /the deployment has failed/);
+    scenario.isBroken = false;
+    assert.deepEqual(scenario.failures, { app: [], queue: [] });
+    // The rotation comes before the deployment.
+    moveOn(24);
     assert.deepEqual(await refusals(), everyKind);
   });
 });

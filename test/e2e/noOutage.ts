@@ -6,7 +6,7 @@ import { type Platform } from "../../local/platform/index";
 import { Folder } from "../support/folder";
 import { type RedisServer, startRedisServer } from "../support/redis";
 import { SocketServer } from "../support/socketServer";
-import { Clients, pingRedis, useQueue } from "./clients";
+import { Clients, isAccepted, pingRedis, useQueue } from "./clients";
 import { type Rekey } from "./engineStack";
 
 export const queueUserId = "00000000-0000-4000-8000-000000000001";
@@ -111,12 +111,8 @@ export class Scenario {
 
   /** Which of these are accepted. */
   async accepted(secrets: Secrets): Promise<Record<keyof Secrets, boolean>> {
-    const isAccepted = (name: keyof Secrets) =>
-      this.#use[name](secrets[name]).then(
-        () => true,
-        () => false,
-      );
-    return { app: await isAccepted("app"), queue: await isAccepted("queue") };
+    const { app, queue } = this.#use;
+    return { app: await isAccepted(app, secrets.app), queue: await isAccepted(queue, secrets.queue) };
   }
 
   /** Replaces all passwords of the user, and the tokens, as someone else may do. */

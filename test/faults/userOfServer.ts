@@ -4,11 +4,13 @@ import { startRun } from "../../provider/run/run";
 import { Settings } from "../../provider/settings/settings";
 import { dynamicCalls, pluginCalls } from "../model/adapterCalls";
 import { leaksOf } from "../support/canaries";
-import { type Adapter } from "../support/host";
+import { type Adapter, adapters } from "../support/host";
 import { databaseReply, type RedisServer } from "../support/redis";
 import { RedisGate } from "../support/redisGate";
+import { itInPairs } from "../support/suite";
 import { type EngineCalls, Stack } from "../support/stack";
 import { type Properties } from "../support/wire";
+import { titled, type Titled } from "./describeFaults";
 
 /** What a user has at first. */
 export const firstPassword = "canary-first-4f1d";
@@ -151,4 +153,31 @@ async function failureOf(change: Promise<unknown>): Promise<string> {
     () => "",
     ({ message }: Error) => message,
   );
+}
+
+/** Tests of rows. Each has a user of a server, and runs with each adapter in this process. */
+export function userRows() {
+  const open: { close(): Promise<void> }[] = [];
+  const closes = <T extends { close(): Promise<void> }>(one: T): T => {
+    open.push(one);
+    return one;
+  };
+  after(async () => {
+    for (const one of open.reverse()) await one.close();
+  });
+  const testRow = (
+    title: Titled,
+    server: () => UserServer | Promise<UserServer>,
+    test: (user: UserOfServer) => Promise<void>,
+  ): void =>
+    itInPairs(
+      adapters,
+      (adapter) => titled(...title, adapter),
+      async (adapter) => {
+        const user = await UserOfServer.start(adapter, await server());
+        closes(user.gate);
+        await test(user);
+      },
+    );
+  return { closes, testRow };
 }

@@ -1,37 +1,11 @@
 import assert from "node:assert/strict";
 import { setTimeout as wait } from "node:timers/promises";
-import { type Platform } from "../../local/platform/index";
 import { Folder } from "../support/folder";
-import { type Adapter, adapters } from "../support/host";
 import { type RedisServer, startRedisServer, withRedis } from "../support/redis";
-import { itInPairs } from "../support/suite";
-import { titled, type Titled } from "./describeFaults";
-import { firstPassword, UserOfServer, usersOf, usersOfPlatform, type UserServer } from "./userOfServer";
-
-const open: { close(): Promise<void> }[] = [];
-function closes<T extends { close(): Promise<void> }>(one: T): T {
-  open.push(one);
-  return one;
-}
-
-/** Tests a row with each adapter, in this process, with a user of a server. */
-function testRow(
-  title: Titled,
-  server: () => UserServer | Promise<UserServer>,
-  test: (user: UserOfServer) => Promise<void>,
-): void {
-  const run = async (adapter: Adapter): Promise<void> => {
-    const user = await UserOfServer.start(adapter, await server());
-    closes(user.gate);
-    await test(user);
-  };
-  itInPairs(adapters, (adapter) => titled(...title, adapter), run);
-}
+import { firstPassword, UserOfServer, userRows, usersOf, type UserServer } from "./userOfServer";
 
 describe("faults: users and their servers", () => {
-  after(async () => {
-    for (const one of open.reverse()) await one.close();
-  });
+  const { closes, testRow } = userRows();
 
   withRedis("of a real Redis", () => {
     const folder = new Folder();
@@ -265,5 +239,3 @@ describe("faults: users and their servers", () => {
     }
   });
 });
-void usersOfPlatform;
-void ({} as Platform);

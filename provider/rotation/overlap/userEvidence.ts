@@ -31,12 +31,20 @@ function ifCurrentIsGone({ memory }: State, hashes: readonly string[]): Finding[
 /** Before the first rotation, all passwords are those that it retires. */
 function ofOthers(state: State, hashes: readonly string[], userName: string): Finding[] {
   const { memory, rotationCount } = state;
-  if (rotationCount === 0 || memory.user?.hash === undefined) return [];
+  if (rotationCount === 0) return [];
+  if (memory.user?.hash === undefined) return ifHashIsUnknown(undefined, userName);
   const known = [memory.user.hash, memory.added?.hash, ...(memory.overlap?.hashes ?? [])];
   const { length } = hashes.filter((hash) => !known.includes(hash));
   if (length === 0) return [];
   const have = length === 1 ? "1 password" : `${length} passwords`;
   const why = `the user has ${have} of which Rekey does not know, and which it never retires: someone else has added them, or a run was killed before it could save them. \`ACL GETUSER ${userName}\` lists their hashes, and \`ACL SETUSER ${userName} !<hash>\` removes one.`;
+  return [{ kind: "warning", why }];
+}
+
+/** A password whose hash is not known cannot be retired. */
+export function ifHashIsUnknown(hash: string | undefined, userName: string): Finding[] {
+  if (hash !== undefined) return [];
+  const why = `by which hash the server lists the current password is not known, so the next rotation does not retire it, and it stays valid. After that rotation, find its hash with \`ACL GETUSER ${userName}\`, and remove it with \`ACL SETUSER ${userName} !<hash>\`.`;
   return [{ kind: "warning", why }];
 }
 

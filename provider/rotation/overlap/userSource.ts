@@ -8,7 +8,7 @@ import { adopted } from "../afterRead";
 import { type Desired } from "../desired";
 import { type Finding, type Learned } from "../findings";
 import { type State } from "../state";
-import { afterUserRead, formerHashes, hashInList } from "./userEvidence";
+import { afterUserRead, formerHashes, hashInList, ifHashIsUnknown } from "./userEvidence";
 import {
   type Added,
   type OverlapSource,
@@ -50,14 +50,20 @@ export class UserSource implements OverlapSource {
     const lost = await this.#addSettled(users, made, before);
     const hashes = formerHashes(state, before);
     const saved = await this.#save(users);
+    const hash = await this.#hashOf(made, before);
     return {
       credentials: { password: made.value, ...(made.isToken && { restToken: made.value }) },
       before: memory.current,
       hashes,
-      hash: await this.#hashOf(made, before),
+      hash,
       lost,
       failure: saved.failure,
-      findings: [...firstFormers(state, hashes), ...warnings, ...saved.findings],
+      findings: [
+        ...firstFormers(state, hashes),
+        ...warnings,
+        ...saved.findings,
+        ...ifHashIsUnknown(hash, id),
+      ],
     };
   }
 
@@ -159,7 +165,10 @@ export class UserSource implements OverlapSource {
     const own = hashOf(value);
     if (!isToken) return own;
     const users = await this.#connect();
-    const user = await users.read(this.of.subject.id).catch(() => undefined);
+    const read = () => users.read(this.of.subject.id);
+    const user = await read()
+      .catch(read)
+      .catch(() => undefined);
     return user && hashInList(own, before.hashes, user.hashes);
   }
 
