@@ -116,6 +116,14 @@ const rows: Readonly<Record<string, Row>> = {
     sends: [],
     isFormerValid: true,
   },
+  "a duration of which no slack is left": {
+    first: { version: 1, overlap: "1h" },
+    hours: 0.95,
+    desired: { version: 1, overlap: "1h" },
+    announces: /its time is over/,
+    sends: ["roll"],
+    isFormerValid: false,
+  },
   "an overlap that is removed waits for a verification": {
     first: short,
     hours: 13,
