@@ -1,5 +1,5 @@
 import { type Evidence } from "../evidence";
-import { type Marks, marksOf } from "../marks";
+import { marksOf } from "../marks";
 import { recordEvidence } from "../recordEvidence";
 import { isObject } from "../../records/fields";
 import { type SecretResponse } from "../../records/response";
@@ -14,8 +14,8 @@ export const overlapEvidence: Evidence = {
   withPending({ state, read }, desired, due, context) {
     const pending = recordEvidence.withPending({ state, read }, desired, due, context);
     const { memory } = pending;
-    const isFormer = isFormerShown(memory, marksOf(memory, read?.credentials ?? {})) === true;
-    if (!isFormer || !memory.pending) return pending;
+    if (!read?.credentials.token || !memory.pending) return pending;
+    if (isFormerValid(memory, read) !== true) return pending;
     // It is what the reset replaces, although it was replaced before as the one that clients use.
     return { ...pending, memory: { ...memory, pending: { ...memory.pending, canSettle: true } } };
   },
@@ -33,19 +33,17 @@ export const overlapEvidence: Evidence = {
   },
 };
 
-/** Whether the former one is valid; undefined if the platform shows none, or if there is no overlap. */
-export function isFormerShown(
-  { overlap, replaced }: Memory,
-  { token }: Marks,
-): boolean | undefined {
-  if (overlap === undefined || token === undefined) return undefined;
-  return token === replaced?.mark;
-}
-
-/** As `isFormerShown`. If tokens are hidden, a user without a next pair has no former one. */
+/**
+ * Whether the former one is valid; undefined if there is no overlap, or nothing shows it. The platform shows it until
+ * it is retired. If it hides tokens, or did when that one was replaced, the current one still is the next one then.
+ */
 function isFormerValid(memory: Memory, read: SecretResponse): boolean | undefined {
-  const isShown = isFormerShown(memory, marksOf(memory, read.credentials));
-  return isShown ?? (hasNext(read) === false ? false : undefined);
+  const { overlap, replaced, current } = memory;
+  if (overlap === undefined) return undefined;
+  const { token } = marksOf(memory, read.credentials);
+  if (token === undefined) return hasNext(read) === false ? false : undefined;
+  if (token === current.token) return false;
+  return replaced === undefined ? hasNext(read) : token === replaced.mark;
 }
 
 /** Whether a user has a next pair of tokens. It is no field of the record, because Rekey changes it itself. */
