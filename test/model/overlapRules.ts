@@ -181,7 +181,8 @@ export class OverlapRules {
     else if (isRemoved) this.#held = undefined;
     const held = this.#held;
     if (held === undefined || valid.has(held)) return;
-    assert.ok(removedByOthers.has(held), `${held}, which consumers have, is refused`);
+    const isExcused = removedByOthers.has(held) || this.#removedByKilled.has(held);
+    assert.ok(isExcused, `${held}, which consumers have, is refused`);
     this.#held = undefined;
   }
 
@@ -246,7 +247,8 @@ export class OverlapRules {
     }
     if (failures.length > 0 || up?.killedAfter || !after) return;
     const left = this.#due(after, taken);
-    const waits = left === "schedule" && (settings.scheduledResets === "off" || before?.memory.overlap !== undefined);
+    const isScheduled = left === "schedule" || (left === "again" && after.memory.added?.reason === "schedule");
+    const waits = isScheduled && (settings.scheduledResets === "off" || before?.memory.overlap !== undefined);
     const isOfUnknownAge = left === "rotatedSince" && after.memory.generatedAt === undefined;
     assert.ok(left === undefined || waits || isOfUnknownAge, `${left} is due after an \`up\` that succeeded`);
     const isRotated = due !== undefined && sent.some(({ request }) => request !== "retire");
@@ -260,7 +262,8 @@ export class OverlapRules {
 
   #checkRetired(taken: Taken): void {
     const { after, ownToken } = taken;
-    const left = this.known(taken).filter((value) => value !== after?.value && value !== ownToken);
+    const isExpected = (value: string) => value === after?.value || value === ownToken || this.#unproven.has(value);
+    const left = this.known(taken).filter((value) => !isExpected(value));
     if (after?.value !== undefined) assert.deepEqual(left, [], "more is valid after a retirement");
   }
 }
