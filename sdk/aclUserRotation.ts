@@ -1,7 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 import { type OverlapArgs, Rotation, type RotationArgs } from "./rotation";
 
-/** A user who may change the users of a Redis, and where the server is. */
+/** An administrator, who may change the users of a Redis, and where the server is. */
 export interface AclAdminArgs {
   /** Host name or IP address of the server. */
   host: pulumi.Input<string>;
@@ -14,8 +14,8 @@ export interface AclAdminArgs {
    */
   tls?: pulumi.Input<boolean> | undefined;
   /**
-   * Name of the administrator, who needs the commands `ACL GETUSER` and `ACL SETUSER`, and at a plain Redis also `INFO`
-   * and `ACL SAVE`.
+   * Name of the administrator, who needs permission for `ACL GETUSER`, `ACL SETUSER` and `ACL GENTOKEN`, and at a plain
+   * Redis for `INFO` and `ACL SAVE`.
    *
    * @default `default`
    */
@@ -27,23 +27,27 @@ export interface AclAdminArgs {
 /** The arguments of `AclUserRotation`. */
 export interface AclUserRotationArgs extends RotationArgs, OverlapArgs {
   /**
-   * Who changes the user, and where: the output `access` of the `PasswordRotation` of the database, or the server and
-   * the password of an administrator. It is always a secret. Another server is another user, so it replaces the
-   * resource; another password, name or form for the same server changes nothing there.
+   * Who changes the user, and where: the output `access` of the `PasswordRotation` of the database, or the address of
+   * the server and the password of an administrator. It is always a secret. Another server has another user, so it
+   * replaces the resource, which rotates that one. Another administrator or password for the same server, and the other
+   * form, change nothing there.
    */
   admin: pulumi.Input<string | AclAdminArgs>;
   /**
-   * Name of the user, which exists, and is not `default`. Changing it replaces the resource, and so rotates the other
-   * user.
+   * Name of an existing user, other than `default`. Changing it replaces the resource, which rotates the new user; the
+   * old one keeps its passwords.
    */
   userName: pulumi.Input<string>;
 }
 
 /**
- * Rotates the password of a user of a Redis without an outage: a user has a list of passwords, and each of them is
- * valid. A rotation adds a new one, proves that the server accepts it, and hands it over; the former one stays valid
- * until it is retired. The first rotation takes all passwords that the user has for its former ones. The user itself
- * and its rules are never changed. Previews, refresh and destroy never add or remove a password.
+ * Rotates the password of a user of a Redis without an outage, because such a user can have several valid passwords. A
+ * rotation adds a new one and proves that the server accepts it; the former one stays valid until it is retired
+ * (`overlap`). To the first rotation, all passwords that the user has are former ones. The rules of the user are never
+ * changed. Previews, refresh and destroy never add or remove a password.
+ *
+ * Destroy says if two passwords stay valid. So the option `retainOnDelete` is false by default: the resource must be
+ * removed before the package.
  *
  * @example
  * ```ts
@@ -82,11 +86,11 @@ export class AclUserRotation extends Rotation {
 
   /** When the current password was added (ISO 8601, UTC). */
   declare readonly generatedAt: pulumi.Output<string | undefined>;
-  /** Since when the former passwords are valid, too (ISO 8601, UTC); undefined once they are retired. */
+  /** Since when the former passwords are valid in addition (ISO 8601, UTC); undefined once they are retired. */
   declare readonly formerValidSince: pulumi.Output<string | undefined>;
   /** With a duration as `overlap`: until when they are valid (ISO 8601, UTC). The next `up` after that retires them. */
   declare readonly formerValidUntil: pulumi.Output<string | undefined>;
-  /** When this resource itself has retired them (ISO 8601, UTC). */
+  /** When this resource itself retired them, without a verification (ISO 8601, UTC). */
   declare readonly formerRetiredAt: pulumi.Output<string | undefined>;
 
   constructor(name: string, args: AclUserRotationArgs, options?: pulumi.CustomResourceOptions) {

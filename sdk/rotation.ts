@@ -108,14 +108,13 @@ export interface RotationArgs extends TriggerArgs {
   encryptFor?: pulumi.Input<string[]> | undefined;
 }
 
-/** The argument of rotations that leave the former secret valid. */
+/** The argument of rotations that leave the former secret valid for a while. */
 export interface OverlapArgs {
   /**
-   * How long the secret before the current one stays valid: `verified`, until a `CredentialVerification` with
-   * `retireFormer` has proven the new one; or a duration (`24h`), shorter than `rotateEvery`, after which the next `up`
-   * retires it, or at most one hour before it (5 % of it, if that is less). `none` replaces it at once: clients are
-   * refused until they have the new one. After a rotation for `rotatedSince`, the next `up` retires it in any case.
-   * Changing it sends nothing.
+   * How long the former secret stays valid. `verified`: until a `CredentialVerification` with `retireFormer` has proven
+   * the new one. A duration (`24h`), shorter than `rotateEvery`: until the first `up` after it, or at most one hour
+   * before it (5 % of it, if that is less). `none`: it is replaced at once, and clients are refused until they have the
+   * new one. After a rotation for `rotatedSince`, the next `up` retires it in any case. Changing it makes no request.
    *
    * @default verified
    */

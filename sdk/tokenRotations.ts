@@ -75,24 +75,27 @@ export class SearchTokenRotation extends IndexTokenRotation {
 /** The arguments of `QueueTokenRotation`. */
 export interface QueueTokenRotationArgs extends RotationArgs, OverlapArgs {
   /**
-   * Id of the queue user, a UUID; an account has one for each region. Changing it replaces the resource, which resets
+   * Id of the queue user, a UUID; an account has one for each region. Changing it replaces the resource, which rotates
    * the tokens of the new user.
    */
   queueUserId: pulumi.Input<string>;
 }
 
 /**
- * Rotates the tokens of the message queue: when it is created, when its trigger changes, and when `rotateEvery` has
- * elapsed. The tokens before the current ones stay valid until they are retired (`overlap`). Previews, refresh, destroy
- * and import never change anything. If Rekey rolls the signing keys with this token in the same program, make this
- * resource depend on the keys: a roll with a token that was replaced at once is rejected.
+ * Rotates the tokens of a user of the message queue: when it is created, when its trigger changes, and when
+ * `rotateEvery` has elapsed. By default, this is not an outage: the former tokens stay valid until they are retired
+ * (`overlap`). Previews, refresh, destroy and import never change anything. With `overlap: "none"`, make the resource
+ * depend on a `SigningKeyRotation` of the same program, whose roll is rejected if it uses a token that was replaced.
+ *
+ * Destroy says if two tokens stay valid. So the option `retainOnDelete` is false by default: the resource must be
+ * removed before the package.
  *
  * @example
  * ```ts
  * const queueUserId = "7b1ad1c2-0e7e-4e0c-9d3f-0c2c1c1f5a11";
  * const queue = new QueueTokenRotation("queue", {
  *   queueUserId,
- *   initialRotation: false, // without this line, the first `pulumi up` resets the token
+ *   initialRotation: false, // without this line, the first `pulumi up` rotates the token
  *   rotateEvery: "30d",
  * });
  * export const token = queue.token;
@@ -105,11 +108,11 @@ export class QueueTokenRotation extends TokenRotation {
   declare readonly record: pulumi.Output<QueueUserRecord | undefined>;
   /** When the current token was generated (ISO 8601, UTC); undefined if it existed before it was handed out. */
   declare readonly generatedAt: pulumi.Output<string | undefined>;
-  /** Since when the token before the current one is valid, too (ISO 8601, UTC); undefined once it is retired. */
+  /** Since when the former token is valid in addition (ISO 8601, UTC); undefined once it is retired. */
   declare readonly formerValidSince: pulumi.Output<string | undefined>;
   /** With a duration as `overlap`: until when it is valid (ISO 8601, UTC). The next `up` after that retires it. */
   declare readonly formerValidUntil: pulumi.Output<string | undefined>;
-  /** When this resource itself has retired it (ISO 8601, UTC). */
+  /** When this resource itself retired it, without a verification (ISO 8601, UTC). */
   declare readonly formerRetiredAt: pulumi.Output<string | undefined>;
 
   constructor(name: string, args: QueueTokenRotationArgs, options?: pulumi.CustomResourceOptions) {

@@ -1,5 +1,12 @@
 import { randomBytes } from "node:crypto";
-import { adviceOnReply, type AclUser, hashOf, serverIn, type ServerFacts, userIn } from "./aclReplies";
+import {
+  adviceOnReply,
+  type AclUser,
+  hashOf,
+  serverIn,
+  type ServerFacts,
+  userIn,
+} from "./aclReplies";
 import { ConnectionError } from "../platform/connections";
 import { addressOf, type ClientEndpoint } from "../domain/endpoint";
 import { RequestError, type RequestFacts } from "../domain/errors";

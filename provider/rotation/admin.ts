@@ -74,7 +74,7 @@ function adminMark(salt: string, given: AdminInput): string {
 }
 
 /** Where the server of an administrator is; undefined if that is not known. */
-export function adminEndpoint(
+function adminEndpoint(
   given: AdminInput | null | undefined,
   setting: FoundSetting | undefined,
 ): ClientEndpoint | undefined {

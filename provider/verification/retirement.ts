@@ -12,7 +12,7 @@ import { type Target } from "./targets";
 export type OverlappingTarget = KnownTarget & { readonly retire: AccessRetirement };
 
 /** Why the former secret was not retired. */
-export interface NotRetired {
+interface NotRetired {
   readonly reason: string;
   readonly advice: string;
   readonly code: ErrorCode | undefined;
@@ -74,8 +74,9 @@ export function retiredNotice({ subject, retire }: OverlappingTarget): Notice {
   return noticeAbout(subject, { text });
 }
 
-export function waitingNotice({ subject }: Target, text: string): Notice {
-  return noticeAbout(subject, { text, isWarning: true });
+/** @param text it names the secret */
+export function waitingNotice(text: string): Notice {
+  return { text, isWarning: true };
 }
 
 /** A former secret is not tried while it is valid. */

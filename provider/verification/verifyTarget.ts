@@ -128,7 +128,7 @@ async function verifyOverlap(
   if (!tools.retireFormer) return { target, entry: proven, notices: [keptNotice(target)] };
   const result = await retireFormerOf(target, tools.run);
   if (result && "waits" in result) {
-    return { target, entry: proven, notices: [waitingNotice(target, result.waits)] };
+    return { target, entry: proven, notices: [waitingNotice(result.waits)] };
   }
   if (result) return { target, entry: { ...proven, failure: result } };
   const retiredAt = tools.run.options.clock.now().toISOString();

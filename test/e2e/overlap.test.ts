@@ -4,6 +4,7 @@ import { type Platform } from "../../local/platform/index";
 import { assertFields } from "../support/results";
 import { fails, succeeds } from "./engineStack";
 import { closePlatforms, Consumer, TestStack } from "./memory";
+import { moveOn, resetTime } from "../support/time";
 
 const queueUserId = "00000000-0000-4000-8000-000000000001";
 
@@ -25,6 +26,7 @@ describe("A program with two valid queue tokens", () => {
     proof = { retireFormer: true };
     isBroken = false;
   });
+  afterEach(resetTime);
   afterEach(closePlatforms);
 
   const program = () => {
@@ -108,16 +110,19 @@ describe("A program with two valid queue tokens", () => {
 
   it("retires once its time is over, in the first run with the schedule on, and changes no consumer", async () => {
     const stack = await start();
-    args = { version: 1, overlap: "PT0.4S" };
+    args = { version: 1, overlap: "24h" };
     proof = {};
     const first = stack.platform.queueToken;
     await succeeds(stack.up());
-    const { token, formerValidUntil } = stack.saved("queue") ?? {};
-    assert.ok(new Date(String(formerValidUntil)).getTime() <= Date.now() + 400);
-    await new Promise((resolve) => setTimeout(resolve, 450));
+    const { token, formerValidSince, formerValidUntil } = stack.saved("queue") ?? {};
+    const lastsMs = new Date(String(formerValidUntil)).getTime() - new Date(String(formerValidSince)).getTime();
+    assert.equal(lastsMs, 24 * 3_600_000);
+    moveOn(22);
+    assert.deepEqual((await succeeds(stack.up())).changes, { same: 4 });
+    moveOn(2);
     stack.config["rekey:scheduledResets"] = "off";
     const postponed = await succeeds(stack.up());
-    assert.match(postponed.printed, /due to be retired \(overlap: PT0.4S\).* postponed: rekey:scheduledResets is off/);
+    assert.match(postponed.printed, /due to be retired \(overlap: 24h\).* postponed: rekey:scheduledResets is off/);
     assert.deepEqual(await validity(stack, first, token), [true, true]);
     delete stack.config["rekey:scheduledResets"];
     assert.match(
@@ -150,11 +155,11 @@ describe("A program with two valid queue tokens", () => {
 
   it("waits for a schedule until it is retired, and says since when two are valid", async () => {
     const stack = await start();
-    args = { rotateEvery: "PT0.2S", initialRotation: false };
+    args = { rotateEvery: "30d", initialRotation: false };
     proof = {};
     await succeeds(stack.up());
     const rotateLater = async () => {
-      await new Promise((resolve) => setTimeout(resolve, 250));
+      moveOn(30 * 24);
       return succeeds(stack.up());
     };
     await rotateLater();

@@ -101,7 +101,8 @@ describe("sdk: two resources of a program for one secret or key", () => {
           const admin = { host, port: 6379, password: pulumi.secret("p") };
           return new AclUserRotation(nth === 0 ? "a" : "b", { userName: "app", admin });
         }),
-      message: /user "app" of redis.example.com:6379 already belongs to AclUserRotation "a": each would retire the password/,
+      message:
+        /user "app" of redis.example.com:6379 already belongs to AclUserRotation "a": each would retire the password/,
     },
     "a flow-control key": {
       make: () => ["a", "b"].map((name) => new FlowControlLimits(name, { flowControlKey: "orders", rate: 1 })),

@@ -59,10 +59,10 @@ export class FakeAclUsers implements Pick<AclUsers, keyof AclUsers> {
   async #run<K extends keyof AclUsers>(name: K, act: Reply<K>): Promise<Awaited<ReturnType<AclUsers[K]>>> {
     this.commands.push(name);
     const { [name]: instead } = this.instead;
-    if (instead) return (instead)();
+    if (instead) return instead();
     const result = act();
     const { [name]: after } = this.after;
-    if (after) (after)();
+    if (after) after();
     return result;
   }
 }

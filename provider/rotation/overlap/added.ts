@@ -52,7 +52,10 @@ export function withAdded(
               lasts: lastsOf(desired),
               reason: due.reason,
               hashes: added.hashes,
-              formerGeneratedAt: memory.generatedAt,
+              // What was not retired, because the current one was gone, is older than that.
+              formerGeneratedAt: memory.overlap
+                ? memory.overlap.formerGeneratedAt
+                : memory.generatedAt,
             },
     },
   };

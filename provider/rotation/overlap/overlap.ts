@@ -37,7 +37,7 @@ export function validUntil({ since, lasts }: Pick<Overlap, "since" | "lasts">): 
 
 /** Whether the former one must not stay valid: a date has asked for it to be replaced, now or when it was rotated. */
 export function isUrgent(
-  { reason, formerGeneratedAt }: Overlap,
+  { reason, formerGeneratedAt }: Pick<Overlap, "reason" | "formerGeneratedAt">,
   { rotatedSince }: Pick<Desired, "rotatedSince">,
   now: Date,
 ): boolean {

@@ -12,22 +12,23 @@ import { type Memory, parsed, type State } from "../state";
 export const overlapEvidence: Evidence = {
   ...recordEvidence,
   withPending({ state, read }, desired, due, context) {
-    const pending = recordEvidence.withPending({ state, read }, desired, due, context);
-    const { memory } = pending;
-    if (!read?.credentials.token || !memory.pending) return pending;
-    if (isFormerValid(memory, read) !== true) return pending;
-    // It is what the reset replaces, although it was replaced before as the one that clients use.
-    return { ...pending, memory: { ...memory, pending: { ...memory.pending, canSettle: true } } };
+    const unconfirmed = recordEvidence.withPending({ state, read }, desired, due, context);
+    const { memory } = unconfirmed;
+    const { overlap, pending } = memory;
+    if (!overlap || !pending || read?.credentials.token === undefined) return unconfirmed;
+    // The reset replaces what the platform shows, also if clients use the next one.
+    return { ...unconfirmed, memory: { ...memory, pending: { ...pending, canSettle: true } } };
   },
-  // A reset replaces both, and what was added.
-  confirmed(...of) {
-    const state = withoutOverlap(recordEvidence.confirmed(...of));
-    return { ...state, memory: { ...state.memory, added: undefined } };
-  },
+  confirmed: (...of) => afterReplacement(recordEvidence.confirmed(...of)),
   afterRead(saved, read, context) {
     const { memory } = saved;
+    if (memory.pending) {
+      const learned = recordEvidence.afterRead(saved, read, context);
+      const isSettled = learned.state.memory.pending === undefined;
+      return isSettled ? { ...learned, state: afterReplacement(learned.state) } : learned;
+    }
     const isFormer = isFormerValid(memory, read);
-    if (isFormer === true && !memory.pending) return { state: saved, findings: [] };
+    if (isFormer === true) return { state: saved, findings: [] };
     const known = isFormer === false ? withoutOverlap(saved) : saved;
     return recordEvidence.afterRead(known, read, context);
   },
@@ -56,4 +57,10 @@ export function hasNext({ otherFields }: SecretResponse): boolean | undefined {
 /** The state after its former secret was retired. */
 export function withoutOverlap(state: State): State {
   return { ...state, memory: { ...state.memory, overlap: undefined } };
+}
+
+/** The state after a reset, which has replaced both, and what was added. */
+function afterReplacement(state: State): State {
+  const { memory } = withoutOverlap(state);
+  return { ...state, memory: { ...memory, added: undefined } };
 }

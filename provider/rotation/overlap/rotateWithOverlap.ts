@@ -37,7 +37,7 @@ export async function rotateWithOverlap(
     case "refuse":
       throw refusalError(subject, plan);
     case "reset":
-      return add(await retiredFirst(learned, session), plan, desired, session);
+      return add(await retire(learned, session), plan, desired, session);
     case "retire":
       return saveRotated(await retire(learned, session), session);
     default:
@@ -52,18 +52,14 @@ function withWaiting({ state, findings }: Learned, plan: Plan): Learned {
   return { state, findings: [...findings, { kind: "twoValid", why: overlap.since }] };
 }
 
-/** Retires the former one of the last rotation, if it is valid. */
-async function retiredFirst(learned: Learned, session: OverlapSession): Promise<Rotated> {
-  return learned.state.memory.overlap ? retire(learned, session) : learned;
-}
-
-/** The former one is retired, or the failure says why not: both are valid then. */
+/** Retires the former one, unless the current one is not valid. A failure says why it was not: both are valid then. */
 async function retire({ state, findings }: Learned, session: OverlapSession): Promise<Rotated> {
   const { source, context } = session;
   const { overlap } = state.memory;
   if (!overlap) return { state, findings };
   try {
     const retired = await source.retire(retirementOf(state, overlap));
+    if (retired === "kept") return { state, findings };
     if (retired === "already") return { state: withoutOverlap(state), findings };
     return {
       state: { ...withoutOverlap(state), formerRetiredAt: context.now.toISOString() },

@@ -25,7 +25,7 @@ export function overlapNote(
   if (!kind.overlaps || isUnknown(desired.overlap)) return "";
   const hasFormer = memory?.overlap !== undefined && addsSecret(kind, desired);
   const former = hasFormer ? ` ${formerNote(memory, desired, due, context)}` : "";
-  return `${former} ${currentNote(kind, desired)}`;
+  return `${former} ${currentNote(memory, desired, due, context)}`;
 }
 
 /** A verification may have retired it, which only a read shows. */
@@ -36,12 +36,19 @@ function formerNote(memory: Memory, desired: Desired, due: Reset, context: Conte
     : `The ${word} before the current one is retired first, if it still is valid.`;
 }
 
-function currentNote({ word }: SecretKind, desired: Desired): string {
+function currentNote(
+  memory: Memory | undefined,
+  desired: Desired,
+  { reason }: Reset,
+  { kind: { word }, now }: Context,
+): string {
   const lasts = lastsOf(desired);
   if (lasts === noOverlap) {
     return `The current ${word} is replaced at once: clients are refused until they have the new one.`;
   }
-  if (desired.rotatedSince) return `The current ${word} stays valid until the next \`up\`.`;
+  if (isUrgent({ reason, formerGeneratedAt: memory?.generatedAt }, desired, now)) {
+    return `The current ${word} stays valid until the next \`up\`, or until a verification retires it.`;
+  }
   return isDuration(lasts)
     ? `The current ${word} stays valid for ${lasts}.`
     : `The current ${word} stays valid until a verification retires it.`;

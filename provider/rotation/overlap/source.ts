@@ -60,10 +60,12 @@ export interface Retirement extends Pick<Overlap, "since" | "hashes"> {
   readonly salt: string;
   /** The mark of the former one. */
   readonly former?: string | undefined;
+  /** By which a server knows the current password, if that was not proven to be valid before. */
+  readonly current?: string | undefined;
 }
 
-/** `already`: someone else has done it before. */
-export type Retired = "now" | "already";
+/** `already`: someone else has done it before. `kept`: it must stay valid, because the current one is not. */
+export type Retired = "now" | "already" | "kept";
 
 /** What a source is made of. */
 export interface SourceOf {
@@ -78,5 +80,6 @@ export interface SourceOf {
 
 export function retirementOf({ memory }: State, overlap: Overlap): Retirement {
   const { since, hashes } = overlap;
-  return { since, hashes, salt: memory.salt, former: memory.replaced?.mark };
+  const { salt, replaced, user } = memory;
+  return { since, hashes, salt, former: replaced?.mark, current: user?.hash };
 }

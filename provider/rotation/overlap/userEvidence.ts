@@ -31,7 +31,8 @@ function ifCurrentIsGone({ memory }: State, hashes: readonly string[]): Finding[
 /** Before the first rotation, all passwords are those that it retires. */
 function ofOthers(state: State, hashes: readonly string[], userName: string): Finding[] {
   const { memory, rotationCount } = state;
-  if (rotationCount === 0 || memory.user?.hash === undefined) return [];
+  if (rotationCount === 0) return [];
+  if (memory.user?.hash === undefined) return ifHashIsUnknown(undefined, userName);
   const known = [memory.user.hash, memory.added?.hash, ...(memory.overlap?.hashes ?? [])];
   const { length } = hashes.filter((hash) => !known.includes(hash));
   if (length === 0) return [];
@@ -40,11 +41,22 @@ function ofOthers(state: State, hashes: readonly string[], userName: string): Fi
   return [{ kind: "warning", why }];
 }
 
-/** The passwords that a rotation replaces: that of the last rotation, or at the first one all that the user has. */
+/** A password whose hash is not known cannot be retired. */
+export function ifHashIsUnknown(hash: string | undefined, userName: string): Finding[] {
+  if (hash !== undefined) return [];
+  const why = `under which hash the server lists the current password is not certain, so the next rotation does not retire it: it stays valid. After that rotation, find its hash with \`ACL GETUSER ${userName}\`, and remove it with \`ACL SETUSER ${userName} !<hash>\`.`;
+  return [{ kind: "warning", why }];
+}
+
+/**
+ * The passwords that a rotation replaces: that of the last rotation, or at the first one all that the user has. If that
+ * of the last one is gone, those before it were not retired.
+ */
 export function formerHashes({ memory, rotationCount }: State, { hashes }: AclUser): string[] {
-  const { user, added } = memory;
+  const { user, added, overlap } = memory;
+  const known = [user?.hash, ...(overlap?.hashes ?? [])];
   return hashes.filter((hash) => {
-    return rotationCount === 0 ? hash !== added?.hash : hash === user?.hash;
+    return rotationCount === 0 ? hash !== added?.hash : known.includes(hash);
   });
 }
 

@@ -8,7 +8,7 @@ import { adopted } from "../afterRead";
 import { type Desired } from "../desired";
 import { type Finding, type Learned } from "../findings";
 import { type State } from "../state";
-import { afterUserRead, formerHashes, hashInList } from "./userEvidence";
+import { afterUserRead, formerHashes, hashInList, ifHashIsUnknown } from "./userEvidence";
 import {
   type Added,
   type OverlapSource,
@@ -47,11 +47,10 @@ export class UserSource implements OverlapSource {
     const warnings = made.isToken ? [] : this.#warningsOf(await users.readServer());
     // What no rotation has handed out goes first.
     if (memory.added?.hash !== undefined) await users.remove(id, memory.added.hash);
-    const lost = await this.#addOnce(users, made);
+    const lost = await this.#addSettled(users, made, before);
     const hashes = formerHashes(state, before);
     const saved = await this.#save(users);
     const hash = await this.#hashOf(made, before);
-    if (hash === undefined) warnings.push({ kind: "warning", why: whyNeverRetired(id) });
     return {
       credentials: { password: made.value, ...(made.isToken && { restToken: made.value }) },
       before: memory.current,
@@ -59,7 +58,12 @@ export class UserSource implements OverlapSource {
       hash,
       lost,
       failure: saved.failure,
-      findings: [...firstFormers(state, hashes), ...warnings, ...saved.findings],
+      findings: [
+        ...firstFormers(state, hashes),
+        ...warnings,
+        ...saved.findings,
+        ...ifHashIsUnknown(hash, id),
+      ],
     };
   }
 
@@ -68,10 +72,12 @@ export class UserSource implements OverlapSource {
     return users.prove(this.of.subject.id, credentials.password ?? "");
   }
 
-  async retire({ hashes }: Retirement): Promise<Retired> {
+  async retire({ hashes, current }: Retirement): Promise<Retired> {
     const { id } = this.of.subject;
     const users = await this.#connect();
     const user = await users.read(id);
+    // Its clients may use the former one again: what was read says that the current one is gone.
+    if (current !== undefined && !user?.hashes.includes(current)) return "kept";
     const valid = hashes.filter((hash) => user?.hashes.includes(hash));
     for (const hash of valid) await users.remove(id, hash);
     const { failure } = await this.#save(users);
@@ -127,7 +133,23 @@ export class UserSource implements OverlapSource {
     return [{ kind: "warning", why }];
   }
 
-  /** @returns why it is unknown whether it was added: a proof shows it */
+  /**
+   * If the reply was lost, and the user is read without it, the same one is added again.
+   *
+   * @returns why it is unknown whether it was added: a proof shows it
+   */
+  async #addSettled(
+    users: AclUsers,
+    made: MadePassword,
+    before: AclUser,
+  ): Promise<RekeyError | undefined> {
+    const lost = await this.#addOnce(users, made);
+    if (!lost) return undefined;
+    const user = await users.read(this.of.subject.id).catch(() => undefined);
+    const isMissing = user && !hashInList(hashOf(made.value), before.hashes, user.hashes);
+    return isMissing ? this.#addOnce(users, made).catch(() => lost) : lost;
+  }
+
   async #addOnce(users: AclUsers, made: MadePassword): Promise<RekeyError | undefined> {
     try {
       await users.add(this.of.subject.id, made);
@@ -144,8 +166,9 @@ export class UserSource implements OverlapSource {
     if (!isToken) return own;
     const users = await this.#connect();
     const read = () => users.read(this.of.subject.id);
-    // A lost reply is asked for once more.
-    const user = await read().catch(() => read().catch(() => undefined));
+    const user = await read()
+      .catch(read)
+      .catch(() => undefined);
     return user && hashInList(own, before.hashes, user.hashes);
   }
 
@@ -167,10 +190,6 @@ const whyNotSaved: Readonly<Record<Awaited<ReturnType<AclUsers["save"]>>, string
   "not permitted":
     "the admin may not use ACL SAVE. If the server has an ACL file, its restart undoes this change: permit it (+acl|save), or run `ACL SAVE`.",
 };
-
-function whyNeverRetired(userName: string): string {
-  return `the server lists the new password under a hash that is not known for certain, so no later rotation retires it. Once it is replaced, remove it: \`ACL GETUSER ${userName}\` lists the hashes, and \`ACL SETUSER ${userName} !<hash>\` removes one.`;
-}
 
 /** The first rotation says what it takes over. */
 function firstFormers({ rotationCount }: State, hashes: readonly string[]): Finding[] {

@@ -1,67 +1,11 @@
 import assert from "node:assert/strict";
-import { createHash } from "node:crypto";
-import { queueToken } from "../../../../provider/domain/secretKind";
-import { type NextTokens } from "../../../../provider/platform/nextTokens";
 import { type Desired } from "../../../../provider/rotation/desired";
-import { type Came, RotatedSecret, timeAt } from "../../../support/rotatedSecret";
-
-const hashOf = (text: string) => createHash("sha256").update(text).digest("hex");
-
-/** A token of the queue of which two may be valid, over many runs. */
-class OverlappingToken {
-  readonly secret = new RotatedSecret(queueToken, undefined, "u");
-  current = "t0";
-  next: string | undefined;
-  /** Requests that changed something. */
-  readonly sent: string[] = [];
-  /** Whether the queue accepts no token for now. */
-  isAway = false;
-  #made = 0;
-
-  constructor() {
-    this.secret.fake.probe = ({ credential }) => {
-      const isValid = !this.isAway && [this.current, this.next].includes(credential.value);
-      return isValid ? { kind: "accepted" } : { kind: "refused", words: "no" };
-    };
-  }
-
-  up(hours: number, desired: Desired): Promise<Came> {
-    const { secret } = this;
-    this.sent.length = 0;
-    secret.hours = hours;
-    const nextTokens: Pick<NextTokens, "prepare" | "roll"> = {
-      prepare: async () => {
-        this.sent.push("next");
-        this.next ??= `t${++this.#made}`;
-        return { token: this.next };
-      },
-      roll: async (_, hash) => {
-        this.sent.push("roll");
-        assert.equal(hash, hashOf(String(this.next)));
-        this.roll();
-      },
-    };
-    const responds = () => {
-      this.sent.push("reset");
-      this.next = undefined;
-      this.current = `t${++this.#made}`;
-      return { credentials: { token: this.current } };
-    };
-    const shows = { token: this.current };
-    return secret.up(desired, { shows, responds, parts: { nextTokens: nextTokens as NextTokens } });
-  }
-
-  /** As a verification, or someone else. */
-  roll(): void {
-    this.current = this.next ?? this.current;
-    this.next = undefined;
-  }
-
-  preview(hours: number, desired: Desired): string {
-    this.secret.hours = hours;
-    return this.secret.preview(desired);
-  }
-}
+import { aclUser, queueToken } from "../../../../provider/domain/secretKind";
+import { unknownValue } from "../../../../provider/pulumi/values";
+import { notProven } from "../../../../provider/rotation/overlap/added";
+import { leftValid } from "../../../../provider/rotation/overlap/said";
+import { OverlappingToken } from "../../../support/overlappingToken";
+import { timeAt } from "../../../support/rotatedSecret";
 
 /** One `up` of a token that was rotated at hour 0 of 2026, with two valid since then. */
 interface Row {
@@ -241,7 +185,10 @@ describe("rotation: plans for a secret of which two are valid", () => {
       const token = new OverlappingToken();
       token.isAway = true;
       const { code } = await token.up(0, { version: 1 });
-      assert.deepEqual([code, token.sent, token.secret.saved], ["REKEY_VERIFICATION_FAILED", ["next"], { token: "t0" }]);
+      assert.deepEqual(
+        [code, token.sent, token.secret.saved],
+        ["REKEY_VERIFICATION_FAILED", ["next"], { token: "t0" }],
+      );
       token.isAway = false;
       assert.match(token.preview(0, { version: 1, overlap }), /the new secret was not proven/);
       await token.up(0, { version: 1, overlap });
@@ -250,5 +197,75 @@ describe("rotation: plans for a secret of which two are valid", () => {
       await token.up(0, { version: 1, overlap });
       assert.deepEqual(token.sent, []);
     }
+  });
+
+  describe("says in a preview how long the current one stays valid", () => {
+    const leaked = "2026-01-01T01:00:00Z";
+    const texts: readonly (readonly [desired: Desired, text: string])[] = [
+      [{}, " The current token stays valid until a verification retires it."],
+      [{ overlap: "verified" }, " The current token stays valid until a verification retires it."],
+      [{ overlap: "24h" }, " The current token stays valid for 24h."],
+      [{ overlap: "none" }, " The current token is replaced at once: clients are refused until they have the new one."],
+      [
+        { rotatedSince: leaked },
+        " The current token stays valid until the next `up`, or until a verification retires it.",
+      ],
+      [{ rotatedSince: "2025-01-01" }, " The current token stays valid until a verification retires it."],
+      [{ overlap: unknownValue }, ""],
+    ];
+    for (const [desired, text] of texts) {
+      it(JSON.stringify(desired), async () => {
+        const token = new OverlappingToken();
+        await token.up(0, { version: 1 });
+        await token.up(1, { version: 1, rotatedSince: "2026-01-01" });
+        assert.equal(token.secret.memory.overlap, undefined);
+        const announced = token.preview(2, { version: 2, ...desired });
+        // Notices are without their subject, and so without what is before the first colon.
+        const said = announced.replace(/^.* version or triggers have changed\./, "");
+        assert.equal(said, `${text.replace(/^.*: /, "")} So far 1 in this run.`);
+      });
+    }
+  });
+
+  it("says after a destroy that two are valid, as far as is known", async () => {
+    const token = new OverlappingToken();
+    await token.up(0, { version: 1 });
+    const [left, ...others] = leftValid(queueToken, token.secret.memory);
+    assert.deepEqual(others, []);
+    assert.equal(left?.isWarning, true);
+    assert.match(left.text, /If it still is valid, both stay valid: they are since 2026-01-01T00:00:00\.000Z\.$/);
+    token.roll();
+    await token.up(1, { version: 1, rotatedSince: "2026-01-01" });
+    assert.deepEqual(leftValid(queueToken, token.secret.memory), []);
+  });
+
+  it("says of what could not be proven why, and what to check", () => {
+    const { code, text, delivery } = notProven({ kind: queueToken, id: "u" }, { kind: "refused", words: "WRONG" });
+    assert.deepEqual([code, delivery], ["REKEY_VERIFICATION_FAILED", "responded"]);
+    assert.match(text, /was made valid, but not proven: it is refused: WRONG\..*Check rekey:queueUrl/);
+    const ofUser = notProven({ kind: aclUser, id: "app" }, { kind: "unknown", why: "no response" });
+    assert.match(ofUser.text, /it could not be tried: no response\..*Check admin,/);
+  });
+
+  it("a new version after one that was not proven is the reason of the rotation", async () => {
+    const token = new OverlappingToken();
+    token.isAway = true;
+    await token.up(0, { version: 1 });
+    token.isAway = false;
+    await token.up(0, { version: 2 });
+    assert.deepEqual([token.secret.outputs?.["rotationReason"], token.sent], ["trigger", ["next"]]);
+    await token.up(0, { version: 2 });
+    assert.deepEqual(token.sent, []);
+  });
+
+  it("a version that is removed after one that was not proven leaves its reason", async () => {
+    const token = new OverlappingToken();
+    token.isAway = true;
+    await token.up(0, { version: 1 });
+    token.isAway = false;
+    await token.up(0, {});
+    assert.equal(token.secret.outputs?.["rotationReason"], "created");
+    await token.up(0, {});
+    assert.deepEqual(token.sent, []);
   });
 });

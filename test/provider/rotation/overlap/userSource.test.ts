@@ -214,7 +214,10 @@ describe("rotation: the passwords of a user", () => {
       users.hashOfToken = (token) => hashOf(`other ${token}`);
       users.after = { add: () => void users.hashes.push(hashOf("someone else's")) };
       const { said } = await up();
-      assert.match(said, /under a hash that is not known for certain.*`ACL SETUSER app !<hash>` removes one/);
+      assert.match(
+        said,
+        /under which hash the server lists the current password is not certain.*remove it with `ACL SETUSER app !<hash>`/,
+      );
       assert.equal(memory().user?.hash, undefined);
       users.after = {};
       await up({ version: 2 });
