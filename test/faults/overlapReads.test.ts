@@ -148,4 +148,31 @@ describe("faults: reads and retirements of two valid queue tokens", () => {
       assert.equal(queue.rotation.plain["rotationCount"], 2);
     });
   }
+
+  testRow(
+    [
+      111,
+      "two runs rotate one token at once",
+      "create, verification, next version",
+      "both have the same new token; the former one is retired once",
+    ],
+    async (adapter) => {
+      const one = await Queue.start(adapter);
+      const other = one.inOtherStack();
+      assert.deepEqual(await Promise.all([one.rotate({ version: 1 }), other.rotate({ version: 1 })]), ["", ""]);
+      assert.equal(one.token, other.token);
+      assert.deepEqual(await one.valid(), [true, true]);
+      assert.deepEqual(await Promise.all([one.verify(), other.verify()]), ["", ""]);
+      assert.deepEqual(await one.valid(), [false, true]);
+      // What the one replaces is what the other one has, which is valid until that is retired.
+      assert.equal(await one.rotate({ version: 2 }), "");
+      assert.deepEqual(
+        [await one.valid(), await other.valid()],
+        [
+          [false, true, true],
+          [false, true],
+        ],
+      );
+    },
+  );
 });

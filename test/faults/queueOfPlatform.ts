@@ -49,6 +49,13 @@ export class Queue {
     return queue;
   }
 
+  /** The same token in another stack. */
+  inOtherStack(): Queue {
+    const other = new Queue(this.adapter, this.platform);
+    other.settings = this.settings;
+    return other;
+  }
+
   nextRun(): void {
     const values = this.settings as Readonly<Record<string, string | number | undefined>>;
     const settings = new Settings((name) => values[name]?.toString());
