@@ -29,7 +29,7 @@ type Details = Readonly<{ kind: SecretKind; names: string; why: string }>;
 
 const newVersion = "If that does not help, set a new version, which resets it once more.";
 
-/** What is said of each finding. */
+/** The text of each finding. */
 const texts = {
   /** A read settles a reset that was not confirmed. */
   settled: ({ kind, why }: Details) =>
@@ -77,7 +77,10 @@ const texts = {
 
 const ordinary: readonly Finding["kind"][] = ["settled", "drift", "tokenOnly", "retired", "note"];
 
-export function told({ kind: finding, names = [], why = "" }: Finding, kind: SecretKind): Said {
+export function messageOf(
+  { kind: finding, names = [], why = "" }: Finding,
+  kind: SecretKind,
+): Message {
   return {
     text: texts[finding]({ kind, names: names.join(", "), why }),
     isWarning: !ordinary.includes(finding),
@@ -85,7 +88,7 @@ export function told({ kind: finding, names = [], why = "" }: Finding, kind: Sec
 }
 
 /** A text about one secret, or about all of a fleet for which it is the same, without the subject. */
-export interface Said {
+export interface Message {
   /** What an announcement begins with, before the secret: `Resets`. */
   readonly does?: string | undefined;
   readonly text: string;

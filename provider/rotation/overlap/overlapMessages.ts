@@ -1,7 +1,7 @@
 import { type SecretKind } from "../../domain/secretKind";
 import { isUnknown } from "../../pulumi/values";
 import { type Desired } from "../desired";
-import { type Said } from "../findings";
+import { type Message } from "../findings";
 import { type Context, type Reset, type Retirement } from "../plan";
 import { type Memory } from "../state";
 import {
@@ -59,7 +59,7 @@ export function plannedRetirement(
   { word }: SecretKind,
   { overlap }: Memory,
   { why }: Retirement,
-): Said {
+): Message {
   const { since = "", lasts = "" } = overlap ?? {};
   const because =
     why === "date"
@@ -75,7 +75,7 @@ export function postponedRetirement(
   { overlap }: Memory,
   desired: Desired,
   { now, isScheduleOn }: Context,
-): Said[] {
+): Message[] {
   if (!overlap || isScheduleOn || !isOver(overlap, now) || isUrgent(overlap, desired, now)) {
     return [];
   }
@@ -84,7 +84,7 @@ export function postponedRetirement(
 }
 
 /** What a destroy leaves. */
-export function leftValid({ word }: SecretKind, { overlap }: Memory): Said[] {
+export function leftValid({ word }: SecretKind, { overlap }: Memory): Message[] {
   if (!overlap) return [];
   const text = `the ${word} before the current one was not retired by this resource. If it still is valid, both stay valid: they are since ${overlap.since}.`;
   return [{ text, isWarning: true }];
