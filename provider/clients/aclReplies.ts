@@ -1,22 +1,22 @@
 import { createHash } from "node:crypto";
 import { type Reply } from "./redisConnection";
 
-/** What a Redis knows of one of its users. */
+/** A user of a Redis server, as `ACL GETUSER` shows it. */
 export interface AclUser {
   /** Whether it may log in. */
   readonly isOn: boolean;
-  /** Whether it is accepted with any password. */
+  /** Whether it may log in with any password (`nopass`). */
   readonly hasNoPassword: boolean;
   /** The SHA-256 of each password that is accepted, in lower-case hex. */
   readonly hashes: readonly string[];
 }
 
-/** By which a Redis knows a password. */
+/** The SHA-256 of a password, in lower-case hex, as a Redis server lists it. */
 export function hashOf(password: string): string {
   return createHash("sha256").update(password).digest("hex");
 }
 
-/** What the users of a server depend on. */
+/** How a server is connected with others, which do not have its users. */
 export interface ServerFacts {
   readonly isReplica: boolean;
   readonly isCluster: boolean;
@@ -24,7 +24,7 @@ export interface ServerFacts {
   readonly replicas: number;
 }
 
-/** Undefined if the reply to `ACL GETUSER` is not a list of names and values with both that are needed. */
+/** The user in the reply to `ACL GETUSER`; undefined if that is not a list of names and values with the needed ones. */
 export function userIn(reply: Reply): AclUser | undefined {
   if (!Array.isArray(reply)) return undefined;
   const valueOf = (name: string): unknown =>
@@ -54,16 +54,16 @@ export function serverIn(info: string): ServerFacts {
   };
 }
 
-/** By how an error begins. */
-const advices: readonly (readonly [RegExp, string])[] = [
+/** What to do, by the beginning of the error. */
+const adviceByError: readonly (readonly [RegExp, string])[] = [
   [/^NOAUTH\b/, "Check the admin's name and password."],
   [
     /^READONLY\b/,
-    "The server is a replica, which has users of its own: use the address of its primary.",
+    "The server is a replica, and users are not replicated: use the address of its primary.",
   ],
   [
     /^(MOVED|CLUSTERDOWN)\b/,
-    "The server is a node of a cluster, each of which has users of its own: use a server that is not.",
+    "The server is a node of a cluster, whose nodes do not share users: use a server without a cluster.",
   ],
   [/^(LOADING|BUSY|MASTERDOWN)\b/, "Wait until the server is ready, then run again."],
 ];
@@ -74,7 +74,7 @@ export function adviceOnReply(error: string, command: string): string {
     return `Permit the admin the command (+${command.toLowerCase().replace(" ", "|")}), then run again.`;
   }
   return (
-    advices.find(([begins]) => begins.test(error))?.[1] ??
+    adviceByError.find(([begins]) => begins.test(error))?.[1] ??
     "Fix what the server reports, then run again."
   );
 }

@@ -23,14 +23,14 @@ import {
 } from "./redisConnection";
 import { type ServerConnections } from "./serverConnections";
 
-/** A user of a Redis who may change others, and where. */
+/** An administrator of a Redis server: how it logs in, and where. */
 export interface RedisAdmin extends ClientEndpoint {
   /** Default: the user `default`. */
   readonly username?: string | undefined;
   readonly password: string;
 }
 
-/** A password that was made for a user, and is not added yet. */
+/** A new password, which is not valid until it is added to a user. */
 export interface MadePassword {
   readonly value: string;
   /** Whether the server made it. Only such a server has a REST interface, in which it is a token. */
@@ -46,20 +46,20 @@ export interface AclUsersOptions extends Omit<RequesterOptions, "resetHeaders"> 
 interface Command {
   /** With its subcommand: `ACL SETUSER` */
   readonly name: string;
-  /** They may be secrets, which no error shows. */
+  /** May contain secrets, so errors do not show them. */
   readonly args?: readonly string[];
   readonly purpose: string;
   readonly consequences?: RequestFacts["consequences"];
-  /** Whether it is only sent in a call of the engine that may reset secrets, while the engine can save the result. */
+  /** Whether it needs the permission `resets`, and an engine that can save the result. Default: it needs neither. */
   readonly isChange?: boolean;
-  /** Errors that are a reply like any other one. */
+  /** Errors that are returned, not thrown. Default: none. */
   readonly expected?: RegExp;
 }
 
 /**
- * The users of a Redis server, as one of its administrators reads and changes them. Each command is sent once, on a
- * connection of its own, within the time of a request. No command but `AUTH` has a password in it; a token of the
- * vendor is also in `ACL SETUSER`.
+ * Reads and changes the users of a Redis server, as an administrator. Each command is sent once, on a new connection,
+ * within the deadline of a request. Only `AUTH` contains a password; a token that the server has made is also in
+ * `ACL SETUSER`.
  *
  * Its methods throw a RequestError: `not sent` if no connection could be made or the administrator is refused,
  * `rejected` if the server replied with an error, and `maybe applied` without a reply that can be read.
@@ -84,7 +84,7 @@ export class AclUsers {
     const command = {
       name: "ACL GETUSER",
       args: [userName],
-      purpose: `read ${this.#named(userName)}`,
+      purpose: `read ${this.#nameOf(userName)}`,
     };
     const reply = await this.#send(command);
     if (reply === undefined) return undefined;
@@ -93,7 +93,7 @@ export class AclUsers {
     return user;
   }
 
-  /** What its users depend on; `not permitted` if the administrator may not read it. */
+  /** How the server is connected with others; `not permitted` if the administrator may not read it. */
   async readServer(): Promise<ServerFacts | "not permitted"> {
     const command: Command = {
       name: "INFO",
@@ -106,12 +106,12 @@ export class AclUsers {
     return serverIn(reply);
   }
 
-  /** Makes a password that is not valid until it is added. The server makes it if it can, which changes no user. */
+  /** Makes a password. The server makes it if it can, which changes no user. */
   async make(userName: string): Promise<MadePassword> {
     const command: Command = {
       name: "ACL GENTOKEN",
       args: [userName],
-      purpose: `make a token for ${this.#named(userName)}`,
+      purpose: `make a token for ${this.#nameOf(userName)}`,
       isChange: true,
       expected: /^ERR unknown subcommand\b/i,
     };
@@ -123,13 +123,13 @@ export class AclUsers {
     return { value, isToken };
   }
 
-  /** Adds a password to those that a user has. The same one may be added again. */
+  /** Adds a password to those that a user has. Adding the same one again changes nothing. */
   async add(userName: string, { value, isToken }: MadePassword): Promise<void> {
     this.options.secrets.add([value]);
     await this.#change({
       name: "ACL SETUSER",
       args: [userName, isToken ? `>${value}` : `#${hashOf(value)}`],
-      purpose: `add a password to ${this.#named(userName)}`,
+      purpose: `add a password to ${this.#nameOf(userName)}`,
       consequences: {
         unchanged: "No password was added or removed.",
         unknown: "It may have been added; no password was removed.",
@@ -138,7 +138,7 @@ export class AclUsers {
   }
 
   /**
-   * Removes a password, or makes sure that it is not there. What the server lists afterwards decides, not its reply.
+   * Removes a password. What the server lists afterwards decides whether it is gone, not the reply.
    *
    * @returns the user without it; undefined if there is no such user
    */
@@ -147,7 +147,7 @@ export class AclUsers {
     const command: Command = {
       name: "ACL SETUSER",
       args: [userName, `!${removed}`],
-      purpose: `remove a password of ${this.#named(userName)}`,
+      purpose: `remove a password of ${this.#nameOf(userName)}`,
       consequences: { unchanged: "It was not removed.", unknown: "It may have been removed." },
     };
     const failure = await this.#change(command).then(
@@ -178,11 +178,11 @@ export class AclUsers {
     return reply.text.startsWith("NOPERM") ? "not permitted" : "no file";
   }
 
-  /** Logs in as a user, on a connection of its own. */
+  /** Tries a password of a user, on a new connection. */
   prove(userName: string, value: string): Promise<ProbeResult> {
     const { probe, deadlineMs } = this.options;
     return probe.probe({
-      owner: this.#named(userName),
+      owner: this.#nameOf(userName),
       endpoint: this.admin,
       credential: { name: "password", username: userName, value },
       timeoutMs: deadlineMs,
@@ -196,7 +196,7 @@ export class AclUsers {
     return reply;
   }
 
-  /** @returns an error only if it is expected */
+  /** @returns the reply; an error only if it is `expected` */
   async #send(command: Command): Promise<Reply> {
     const facts = this.#factsOf(command);
     const { queue, permission, deadlineMs } = this.options;
@@ -244,7 +244,7 @@ export class AclUsers {
     throw new RequestError("not sent", facts, problem);
   }
 
-  /** What changes something is not sent if the engine has ended, nor if the connection has meanwhile. */
+  /** A change is not sent if the engine has ended, or if the connection was lost while that was checked. */
   async #requireLiveness(connection: RedisConnection, facts: RequestFacts): Promise<void> {
     await this.options.beforeSend?.(facts);
     if (connection.isOpen) return;
@@ -278,15 +278,16 @@ export class AclUsers {
     return { purpose, method: name, url: addressOf(this.admin), consequences };
   }
 
-  #named(userName: string): string {
+  #nameOf(userName: string): string {
     return `user ${JSON.stringify(this.options.secrets.redactName(userName))}`;
   }
 }
 
 const untilSaved = "until `ACL SAVE` is run there.";
-const checkServer = "Check that the server is running, and is a Redis, then run again.";
+const checkServer =
+  "Check that the server is running, and that it is a Redis server, then run again.";
 
-/** Whether the password may be gone although its removal failed. */
+/** Whether the password may be gone, although its removal failed. */
 function wasSent(error: unknown): boolean {
   return error instanceof RequestError && error.delivery !== "not sent";
 }

@@ -16,7 +16,7 @@ import { type KnownSecrets } from "../platform/redact";
 import { connectToRedis, ErrorReply, NoReplyError, type RedisConnection } from "./redisConnection";
 import { type ServerConnections } from "./serverConnections";
 
-/** What a server does with a credential; `words` are its own, without secrets, and `why` may be shown, too. */
+/** Whether a server accepts a credential. Neither `words`, which are its own, nor `why` contains secrets. */
 export type ProbeResult =
   | { readonly kind: "accepted" }
   | { readonly kind: "refused"; readonly words: string }
@@ -29,7 +29,7 @@ export interface ProbeRequest {
   readonly credential: Credential;
   /** Milliseconds until the attempt is given up. */
   readonly timeoutMs: number;
-  /** What an error that nothing may be sent says of what was changed. Default: the rotation is saved. */
+  /** What an error says of the changes so far if nothing may be sent. Default: `The rotation itself is saved.` */
   readonly unchanged?: string;
 }
 
@@ -125,7 +125,7 @@ function unknown(why: string): ProbeResult {
   return { kind: "unknown", why };
 }
 
-/** Sends a password to a Redis, on a connection that stays open. */
+/** Logs in with a password, on a connection that stays open. */
 export async function authenticate(
   connection: RedisConnection,
   { username, value }: Pick<Credential, "username" | "value">,

@@ -5,18 +5,24 @@ import { type ClientEndpoint, restAddressOf } from "../domain/endpoint";
 /** What a Redis replies: a string, an integer, an array, an error, or undefined for its nil. */
 export type Reply = string | number | undefined | ErrorReply | readonly Reply[];
 
+/** An error as a reply. */
 export class ErrorReply {
   /** @param text the server's own words, in which there may be secrets */
   constructor(readonly text: string) {}
 }
 
-/** There is no reply, or none that can be read. The message may be shown. */
+/** No reply has arrived, or it cannot be read. The message contains no secrets. */
 export class NoReplyError extends Error {}
 
 /** Bytes of the longest reply that is read. */
 const maxReplyBytes = 1024 * 1024;
 
-/** @throws ConnectionError: nothing was sent */
+/**
+ * Opens a connection, on which nothing is sent yet.
+ *
+ * @param timeoutMs of the connection: from its beginning to the last reply
+ * @throws ConnectionError: nothing was sent
+ */
 export async function connectToRedis(
   connections: ServerConnections,
   endpoint: ClientEndpoint,
@@ -29,8 +35,8 @@ export async function connectToRedis(
 }
 
 /**
- * A connection to a Redis that sends what it is asked to send, and nothing else. Clients of Redis put commands, and so
- * passwords, into errors, debug output and diagnostics channels.
+ * A connection to a Redis server that sends only the commands that it is given. It is not a library, because clients of
+ * Redis put commands, and so passwords, into errors, debug output and diagnostics channels.
  */
 export class RedisConnection {
   readonly #timer: NodeJS.Timeout;
@@ -42,7 +48,7 @@ export class RedisConnection {
   /** The last command that was sent, without its arguments. */
   #command = "";
 
-  /** @param timeoutMs after which no reply arrives any more */
+  /** @param timeoutMs after which it is closed */
   constructor(
     private readonly socket: Socket,
     timeoutMs: number,
@@ -73,8 +79,8 @@ export class RedisConnection {
    */
   async send(command: string, ...args: readonly string[]): Promise<Reply> {
     this.#command = command;
-    // It would be taken for the reply to this command.
-    if (this.#received !== "") throw this.#notOfRedis();
+    // What has arrived unasked would be taken for the reply to this command.
+    if (this.#received !== "") throw this.#notRedis();
     const words = [...command.split(" "), ...args];
     const parts = words.map((word) => `$${Buffer.byteLength(word)}\r\n${word}\r\n`);
     this.socket.write(`*${words.length}\r\n${parts.join("")}`);
@@ -84,21 +90,21 @@ export class RedisConnection {
 
   async #readReply(): Promise<Reply> {
     const type = await this.#take(1);
-    if (!"+-:$*".includes(type)) throw this.#notOfRedis();
+    if (!"+-:$*".includes(type)) throw this.#notRedis();
     const line = await this.#takeLine();
     if (type === "+") return textOf(line);
     if (type === "-") return new ErrorReply(textOf(line));
-    if (!/^-?\d{1,19}$/.test(line)) throw this.#notOfRedis();
+    if (!/^-?\d{1,19}$/.test(line)) throw this.#notRedis();
     const number = Number(line);
     if (type === ":") return number;
     if (number < 0) return undefined;
-    if (number > maxReplyBytes) throw this.#notOfRedis();
+    if (number > maxReplyBytes) throw this.#notRedis();
     return type === "$" ? this.#readString(number) : this.#readArray(number);
   }
 
   async #readString(bytes: number): Promise<string> {
     const text = textOf(await this.#take(bytes));
-    if ((await this.#take(2)) !== "\r\n") throw this.#notOfRedis();
+    if ((await this.#take(2)) !== "\r\n") throw this.#notRedis();
     return text;
   }
 
@@ -134,16 +140,16 @@ export class RedisConnection {
       });
     if (done) throw new NoReplyError("the server closed the connection");
     this.#leftBytes -= value.length;
-    if (this.#leftBytes < 0) throw this.#notOfRedis();
+    if (this.#leftBytes < 0) throw this.#notRedis();
     this.#received += value;
   }
 
-  #notOfRedis(): NoReplyError {
+  #notRedis(): NoReplyError {
     return new NoReplyError(`the reply to ${this.#command} is not that of a Redis`);
   }
 }
 
-/** The text in bytes that are characters. */
+/** Decodes UTF-8 text of which each character is a byte. */
 function textOf(bytes: string): string {
   return Buffer.from(bytes, "latin1").toString();
 }

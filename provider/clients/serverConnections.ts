@@ -1,6 +1,6 @@
 import { Connections, type ConnectionSettings } from "../platform/connections";
 
-/** Connections to databases and indexes. One without TLS is to this machine, and so not through a proxy. */
+/** Connections to databases and indexes. Those without TLS are only to this machine, so they never use the proxy. */
 export class ServerConnections {
   readonly #secure: Connections;
   readonly #plain = new Connections();

@@ -52,7 +52,7 @@ export function twoValidNote(resource: string, { since, lasts }: ValidFormer): s
   const why = isDuration(lasts)
     ? `overlap: ${lasts}`
     : "no verification with retireFormer has retired it";
-  return `Two are valid: ${resource}, since ${since}, because the former one is not retired (${why}).`;
+  return `Two are valid: ${resource}, since ${since}, because the former one was not retired (${why}).`;
 }
 
 function isTime(time: unknown): time is string {

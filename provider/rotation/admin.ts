@@ -13,7 +13,7 @@ import { saltedMark } from "./marks";
 import { type Memory, parsed, type State } from "./state";
 import { type AdminInput, type AdminValues, type Server } from "./userMemory";
 
-/** The input `admin`. It is a secret, so what is said of it shows none of its values. */
+/** The schema of the input `admin`. It is a secret, so messages about it show none of its values. */
 export function adminInput({ z, refuseIf, checkTable, expected, flag }: Schemas) {
   const text = z.string(expected("a string"));
   const filled = text.superRefine(
@@ -46,7 +46,7 @@ function adminAccessProblem(text: string): string | undefined {
     : "must have a password, which AUTH needs: the platform shows only a REST token of this database";
 }
 
-/** The access of a database's password; undefined if what is given is something else. */
+/** The access of a database's password; undefined if something else is given. */
 function accessIn(given: unknown): Access | undefined {
   const access = typeof given === "string" ? parsed(given) : undefined;
   const isOfDatabase =
@@ -54,7 +54,7 @@ function accessIn(given: unknown): Access | undefined {
   return isOfDatabase ? (access as unknown as Access) : undefined;
 }
 
-function isGivenByValues(given: AdminInput | null | undefined): given is AdminValues {
+function isAdminValues(given: AdminInput | null | undefined): given is AdminValues {
   return isObject(given);
 }
 
@@ -85,9 +85,9 @@ function requireEndpoint(
   given: AdminInput | null | undefined,
   setting: FoundSetting | undefined,
 ): ClientEndpoint {
-  if (isGivenByValues(given)) {
+  if (isAdminValues(given)) {
     const { host, port, tls } = given;
-    // Which is not a template.
+    // Unlike that of a connection, this host is not a template.
     return endpointOf({ databaseId: "" }, { host, port, tls: tls ?? true }, undefined);
   }
   const access = accessIn(given);
@@ -96,7 +96,7 @@ function requireEndpoint(
   return endpointOf(database, access.connection ?? {}, setting);
 }
 
-/** The server of an administrator, by whatever is known of it. */
+/** What is known of the server of an administrator. */
 export function adminServer(
   given: AdminInput | null | undefined,
   setting: FoundSetting | undefined,
@@ -109,7 +109,7 @@ export function adminServer(
   };
 }
 
-/** Whether two are the same server. Of two databases, their ids decide. */
+/** Whether two are the same server. Two databases are compared by their ids. */
 export function isSameServer(one: Server, other: Server): boolean {
   if (one.id !== undefined && other.id !== undefined) return one.id === other.id;
   return one.address !== undefined && one.address === other.address;
@@ -117,15 +117,15 @@ export function isSameServer(one: Server, other: Server): boolean {
 
 /** A server in messages; undefined if nothing is known of it. */
 export function shownServer({ id, address }: Server): string | undefined {
-  return id === undefined ? address : ownerOf({ kind: databasePassword, id });
+  return id === undefined ? address : databaseNamed(id);
 }
 
 /** A state with the administrator that the program gives, of a kind that has one. */
 export function withAdmin(state: State, { admin }: Desired, { options }: Run): State {
-  const { memory } = state;
   if (!admin) return state;
+  const { memory } = state;
   const setting = options.settings.databaseHost;
-  // What is known of the server stays known: the next program may name it in the other way.
+  // What was known of the server stays known, because the next program may name it in the other way.
   const server = { ...memory.user?.server, ...adminServer(admin, setting) };
   const user = { ...memory.user, server, admin: adminMark(memory.salt, admin) };
   return {
@@ -135,7 +135,7 @@ export function withAdmin(state: State, { admin }: Desired, { options }: Run): S
   };
 }
 
-/** A saved state with its administrator, which `access` has. */
+/** A saved state with its administrator, which the output `access` contains. */
 export function withSavedAdmin(state: State, access: unknown, { options }: Run): State {
   const saved = parsed(access);
   const given = isObject(saved) ? (saved["admin"] as AdminInput | undefined) : undefined;
@@ -146,7 +146,7 @@ export function withSavedAdmin(state: State, access: unknown, { options }: Run):
   };
 }
 
-/** Whether the program gives another administrator than before, or in another form; or it is not known yet. */
+/** Whether the program gives another administrator than before, gives it in another form, or does not know it yet. */
 export function isAdminChanged({ admin }: Desired, { user, salt }: Memory): boolean {
   if (!admin) return false;
   return isUnknown(admin) || adminMark(salt, admin) !== user?.admin;
@@ -163,27 +163,27 @@ export async function redisAdminOf(
   run: Run,
 ): Promise<RedisAdmin> {
   const endpoint = requireEndpoint(given, run.options.settings.databaseHost);
-  if (isGivenByValues(given)) {
+  if (isAdminValues(given)) {
     const { username, password } = given;
     return { ...endpoint, username: username ?? undefined, password };
   }
   const access = accessIn(given) as Access;
   const { current } = access;
   if (current === undefined) {
-    const why = `the password of its admin, ${nameOf(access)}, is not known, because the last reset of its PasswordRotation is not confirmed, or nothing has shown it yet. Run \`up\` again without \`--target\` and \`--continue-on-error\`, so that the PasswordRotation settles it first`;
+    const why = `the password of its admin, ${databaseNamed(access.id)}, is not known, because the last reset by its PasswordRotation is not confirmed, or the platform has not shown the password yet. Run \`up\` again without \`--target\` and \`--continue-on-error\`, so that the PasswordRotation settles it first`;
     throw new RefusedError("REKEY_UNCONFIRMED", { secret: secretOf(subject), why });
   }
   const password = current.value ?? (await readPassword(access, subject, run));
   return { ...endpoint, username: current.username, password };
 }
 
-function nameOf({ id }: Access): string {
+function databaseNamed(id: string): string {
   return ownerOf({ kind: databasePassword, id });
 }
 
 async function readPassword(access: Access, subject: Subject, run: Run): Promise<string> {
   const refuse = (why: string): never => {
-    const whole = `the password of its admin, ${nameOf(access)}, is not saved, and ${why}`;
+    const whole = `the password of its admin, ${databaseNamed(access.id)}, is not saved, and ${why}`;
     throw new RefusedError("REKEY_NOT_READ", { secret: secretOf(subject), why: whole });
   };
   if (!run.options.settings.canRead(databasePassword)) {

@@ -2,9 +2,9 @@ import { canonical, secretOf, type SecretKind, type Subject } from "../domain/se
 import { isUnknown } from "../pulumi/values";
 import { type Run } from "../run/run";
 import { type Desired, isFormChanged } from "./desired";
-import { resetOrRolled, type Said } from "./findings";
+import { resetOrRolled, type Message } from "./findings";
 import { addsSecret } from "./overlap/overlap";
-import { overlapNote, plannedRetirement, postponedRetirement } from "./overlap/said";
+import { overlapNote, plannedRetirement, postponedRetirement } from "./overlap/overlapMessages";
 import { type Memory, type State } from "./state";
 import {
   type Context,
@@ -33,23 +33,23 @@ export interface Announced {
   readonly isAdded?: boolean;
 }
 
-/** What is said of a plan before it is carried out, and what may be wrong with the saved memory. */
-export function saidOf(announced: Announced, run: Run): Said[] {
+/** The announcement of a plan before it is carried out, and what may be wrong with the saved memory. */
+export function announcementsOf(announced: Announced, run: Run): Message[] {
   const { subject, plan, state, desired } = announced;
   const context = contextOf(subject.kind, run);
   const isTentative = isReadFirst(state, plan, context);
-  const said = announcementOf(announced, context, isTentative) ?? [];
-  if (state) return [said, concerns(state.memory, plan, desired, context)].flat();
+  const announcement = announcementOf(announced, context, isTentative) ?? [];
+  if (state) return [announcement, concerns(state.memory, plan, desired, context)].flat();
   const isRenamed = plan.kind === "reset" && run.shared.refreshed.has(secretOf(canonical(subject)));
-  const renamed: Said = {
+  const renamed: Message = {
     text: "is already in the state. If you renamed the resource, use the option `aliases`.",
     isWarning: true,
   };
-  return isRenamed ? [said, renamed].flat() : [said].flat();
+  return [announcement, isRenamed ? renamed : []].flat();
 }
 
 /**
- * An `up` shows it both before and after it does what it says, so it is true at either time.
+ * An `up` shows it before it acts and again afterwards, so the text must be true at both times.
  *
  * @param isTentative whether the read before the reset may change the plan
  */
@@ -57,7 +57,7 @@ function announcementOf(
   announced: Announced,
   context: Context,
   isTentative: boolean,
-): Said | undefined {
+): Message | undefined {
   const { subject, plan, state } = announced;
   const did = resetOrRolled(subject.kind);
   if (plan.kind === "retire") return state && plannedRetirement(subject.kind, state.memory, plan);
@@ -78,7 +78,7 @@ function announcementOf(
   }
 }
 
-function postponed({ subject, ...announced }: Announced, waits: WaitingReset): Said {
+function postponed({ subject, ...announced }: Announced, waits: WaitingReset): Message {
   const reset = subject.kind.rolls ? "roll" : "reset";
   const why = reasonOf(waits, { subject, ...announced });
   return {
@@ -88,13 +88,13 @@ function postponed({ subject, ...announced }: Announced, waits: WaitingReset): S
 }
 
 /** A replacement looks like a new resource: someone who wants a reset by `--replace` is told that there is none. */
-function adoption(did: string, mayReset: boolean): Said {
+function adoption(did: string, mayReset: boolean): Message {
   return mayReset
     ? { text: `may be ${did}: \`up\` first reads its age and compares it with rotatedSince.` }
     : { text: `is adopted, not ${did}. To have it ${did}, set a new version.` };
 }
 
-function refusal(did: string, { why }: Refusal, isTentative: boolean): Said {
+function refusal(did: string, { why }: Refusal, isTentative: boolean): Message {
   if (!isTentative) return { text: `is not ${did}: ${why}.` };
   return {
     text: `is read first, and may then be ${did}. If the read changes nothing, it is not ${did}: ${why}.`,
@@ -110,7 +110,7 @@ function resetAnnouncement(
   due: Reset,
   context: Context,
   isTentative: boolean,
-): Said {
+): Message {
   const { subject } = announced;
   // Ids that are not known yet count as different ones: ten new databases are ten resets in a preview.
   const secret = isUnknown(subject.id) ? Symbol() : secretOf(subject);
@@ -159,18 +159,18 @@ function reasonOfNew({ subject, state, desired, isAdded }: Announced): string {
 
 /**
  * Counts the resets that a text announces, and adds how many this run has announced so far: those above its limit are
- * refused. Nothing is said of resets that were announced before: a replacement is announced once, by its diff.
+ * refused. Resets that were announced before are left out: a replacement is announced once, by its diff.
  */
-export function announce(said: Said, run: Run): Said[] {
-  const counts = said.secrets && run.announce(said.secrets);
-  if (!counts) return said.secrets ? [] : [said];
-  const { count, limit } = counts;
-  if (limit === undefined) return [{ ...said, text: `${said.text} So far ${count} in this run.` }];
+export function announce(message: Message, run: Run): Message[] {
+  const counts = message.secrets && run.announce(message.secrets);
+  if (!counts) return message.secrets ? [] : [message];
+  const { count, limit = Infinity } = counts;
   if (count <= limit) {
-    return [{ ...said, text: `${said.text} So far ${count} of ${limit} in this run.` }];
+    const ofLimit = limit === Infinity ? "" : ` of ${limit}`;
+    return [{ ...message, text: `${message.text} So far ${count}${ofLimit} in this run.` }];
   }
   const refused = `${planned(count)}, and rekey:maxResetsPerRun allows ${limit}: those above the limit are refused.`;
-  return [{ ...said, text: `${said.text} ${refused}`, isWarning: true }];
+  return [{ ...message, text: `${message.text} ${refused}`, isWarning: true }];
 }
 
 function planned(count: number): string {
@@ -183,8 +183,8 @@ export function tooMany({ count, left }: Readonly<{ count: number; left: number 
 }
 
 /** What may be wrong with the saved memory, or does not take effect yet. */
-function concerns(memory: Memory, plan: Plan, desired: Desired, context: Context): Said[] {
-  const all: Said[] = [];
+function concerns(memory: Memory, plan: Plan, desired: Desired, context: Context): Message[] {
+  const all: Message[] = [];
   if (memory.applied === undefined && (plan.kind === "read" || plan.kind === "rewrite")) {
     all.push({ text: "was imported. Its version and triggers are adopted, and nothing is reset." });
   }
@@ -207,7 +207,7 @@ function concerns(memory: Memory, plan: Plan, desired: Desired, context: Context
 }
 
 /** The times of a clock that was ahead. */
-function futureTimes(memory: Memory, { rotateEvery }: Desired, { now }: Context): Said[] {
+function futureTimes(memory: Memory, { rotateEvery }: Desired, { now }: Context): Message[] {
   const compared = {
     minInterval: memory.keys?.rolledAt,
     rotateEvery: rotateEvery ? memory.scheduledFrom : undefined,

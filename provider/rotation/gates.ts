@@ -1,7 +1,7 @@
 import { type Credentials } from "../records/fields";
 import { formOf, savesNone } from "./desired";
 import { saltedMark } from "./marks";
-import { addsSecret, whyRetired } from "./overlap/overlap";
+import { addsSecret, retirementReason } from "./overlap/overlap";
 import { type Memory } from "./state";
 import {
   type Context,
@@ -46,8 +46,8 @@ function scheduleIsOff(due: Reset, { context }: Question): Plan | undefined {
  */
 function formerIsValid(due: Reset, { memory, desired, context }: Question): Plan | undefined {
   if (due.reason !== "schedule" || !memory?.overlap || !context.read) return undefined;
-  if (whyRetired(memory, desired, context)) return undefined;
-  const why = `two are valid since ${memory.overlap.since}, and no verification has retired the former one`;
+  if (retirementReason(memory, desired, context)) return undefined;
+  const why = `two have been valid since ${memory.overlap.since}, and no verification has retired the former one`;
   return { kind: "keep", waits: { ...due, why } };
 }
 
@@ -69,7 +69,7 @@ function wouldBeLost(_: Reset, { memory, desired, context }: Question): Refusal 
 function isInUse(_: Reset, { memory, desired, context }: Question): Refusal | undefined {
   const { kind, ownToken } = context;
   if (!kind.authorizesQueue || ownToken === undefined) return undefined;
-  // It stays valid.
+  // A rotation that only adds leaves it valid.
   if (addsSecret(kind, desired)) return undefined;
   const isOwn = isShownInRun(ownToken, context) || isRemembered(ownToken, memory);
   if (!isOwn && !isTokenHidden(memory, context)) return undefined;

@@ -8,18 +8,18 @@ import {
 import { type SecretKind, secretOf, type Subject } from "../domain/secretKind";
 import { isUnknown } from "../pulumi/values";
 import { type Notice } from "../resource/resource";
-import { type Said } from "./findings";
+import { type Message } from "./findings";
 import { type Refusal } from "./plan";
 
 /** A notice about one secret. */
-export function noticeAbout(subject: Subject, said: Said): Notice {
+export function noticeAbout(subject: Subject, message: Message): Notice {
   const { noun, word, hasId } = subject.kind;
   const secret = isUnknown(subject.id) && hasId ? `${word} of the ${noun}` : secretOf(subject);
-  return notice(secret, said);
+  return notice(secret, message);
 }
 
 /** A notice: `Password of database "a": was reset.`, or `Resets the password of database "a", because …` */
-export function notice(secret: string, { does, text, isWarning }: Said): Notice {
+export function notice(secret: string, { does, text, isWarning }: Message): Notice {
   if (does !== undefined) return { text: `${does} the ${secret}, ${text}`, isWarning };
   return { text: `${secret.slice(0, 1).toUpperCase()}${secret.slice(1)}: ${text}`, isWarning };
 }

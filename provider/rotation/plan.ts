@@ -33,14 +33,14 @@ interface PlanningRead {
 /** What to do about one secret. */
 export type Plan =
   | { readonly kind: "keep"; readonly waits?: WaitingReset | undefined }
-  /** Saves what the program says of clients and the schedule, without a request. */
+  /** Saves inputs that need no request, such as the connection and the schedule. */
   | { readonly kind: "rewrite"; readonly waits?: WaitingReset | undefined }
-  /** Reads, because the credentials are not known yet, or before clients are led elsewhere. */
+  /** Reads, because the credentials are not known yet, or because `connection` has changed. */
   | { readonly kind: "read"; readonly waits?: WaitingReset | undefined }
   /** `mayReset`: whether it is reset if a read shows that it is older than `rotatedSince`. */
   | { readonly kind: "adopt"; readonly mayReset: boolean }
   | Reset
-  | Retirement
+  | DueRetirement
   /** Of signing keys: counts a roll that a read has shown as that of the new version. */
   | { readonly kind: "claim" }
   /** Depends on inputs that are not known yet. */
@@ -57,7 +57,7 @@ export interface Reset {
 }
 
 /** Of a secret that overlaps: retires the former one, because its time is over, or a date has asked for it. */
-export interface Retirement {
+export interface DueRetirement {
   readonly kind: "retire";
   readonly why: "time" | "date";
   readonly waits?: WaitingReset | undefined;

@@ -6,7 +6,7 @@ import { type Desired, programOf } from "./desired";
 import { refusalOf } from "./gates";
 import { triggerMark } from "./marks";
 import { type Addition, type Memory, type ResetReason, type State } from "./state";
-import { isOverlapChanged, whyRetired } from "./overlap/overlap";
+import { isOverlapChanged, retirementReason } from "./overlap/overlap";
 import { type Context, type Plan, type Reset } from "./plan";
 import { dueFrom, isOlder } from "./schedule";
 
@@ -92,7 +92,7 @@ function upkeepOf(
   desired: Desired,
   context: Context,
 ): Extract<Plan, { waits?: unknown }> {
-  const why = whyRetired(memory, desired, context);
+  const why = retirementReason(memory, desired, context);
   if (why) return { kind: "retire", why };
   const isImported = memory.applied === undefined;
   const isConnectionChanged = isChanged("connection", desired, memory);

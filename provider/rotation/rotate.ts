@@ -55,8 +55,9 @@ async function carryOut(
     throw refusalError(subject, plan);
   }
   await tryRecipients(subject, formOf(desired), run);
-  // A retirement may be repeated. A program may adopt a secret and rotate it in the same run.
+  // A retirement may be repeated, so it is not limited to one in a run.
   if (plan.kind === "retire") return change(plan, saved, desired, session);
+  // A program may adopt a secret and rotate it in the same run, so an adoption does not count as its reset.
   if (plan.kind === "adopt" && !plan.mayReset) {
     return saveLearned(await adoptSecret(desired, session), session);
   }
@@ -70,7 +71,7 @@ async function change(
   desired: Desired,
   session: Session,
 ): Promise<Rotated> {
-  // A token that is replaced at once may have a former one.
+  // With `none`, a token is replaced at once, but may have a former one that is still to be retired.
   const isOverlap = plan.kind === "retire" || addsSecret(session.subject.kind, desired);
   if (hasSource(session) && isOverlap) return rotateWithOverlap(saved, desired, session);
   if (plan.kind === "adopt") return actOn(await adoptSecret(desired, session), desired, session);
@@ -113,7 +114,7 @@ function once(
   return result;
 }
 
-/** Of a secret of which two are valid, what failed may be a later request than the one that has added it. */
+/** Whether nothing was reset or added. What failed may be a later request than the one that added a secret. */
 function wasNotMade({ state, failure }: Rotated, saved: State | undefined): boolean {
   const isAdded =
     state.rotationCount !== (saved?.rotationCount ?? 0) ||
@@ -156,9 +157,8 @@ async function adoptSecret(
   desired: Desired,
   session: Session,
 ): Promise<Before & { readonly state: State }> {
-  const { subject, run, context } = session;
-  // Fails if a setting is missing, even for an adoption, which may send nothing.
-  const { source } = session;
+  const { subject, run, context, source } = session;
+  // Both fail if a setting is missing, even for an adoption, which may send nothing.
   if (source) {
     source.requireSettings();
     const learned = await readBeforeChange(session, "adopted", () =>

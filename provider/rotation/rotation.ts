@@ -14,12 +14,12 @@ import {
 } from "../resource/resource";
 import { type Run } from "../run/run";
 import { withSavedAdmin } from "./admin";
-import { announce, noteRefresh, saidOf } from "./announcements";
+import { announce, noteRefresh, announcementsOf } from "./announcements";
 import { type Desired } from "./desired";
-import { type Rotated, told } from "./findings";
+import { type Rotated, messageOf } from "./findings";
 import { type State, stateIn } from "./state";
 import { noticeAbout } from "./messages";
-import { leftValid } from "./overlap/said";
+import { leftValid } from "./overlap/overlapMessages";
 import { type Plan } from "./plan";
 import { planRotation } from "./planRotation";
 import { refresh, rotate } from "./rotate";
@@ -40,7 +40,7 @@ import {
 } from "./rotationOutputs";
 import { contextOf } from "./session";
 
-/** What the secret of a resource is known from. */
+/** What the subject of a resource is taken from. */
 export interface SubjectSource {
   /** Inputs, or saved outputs. */
   readonly values: object;
@@ -58,7 +58,7 @@ export class SecretRotation implements Resource<Desired, RotationOutputs> {
   readonly onlyId?: string;
   readonly outputs: Resource<Desired, RotationOutputs>["outputs"];
   readonly isSameId: (saved: string, given: string) => boolean = isSameId;
-  /** Only of a kind that overlaps: what a destroy of others leaves needs no word. */
+  /** Only of a kind that overlaps: a destroy of others leaves nothing to warn about. */
   readonly remove?: (saved: RotationOutputs) => Promise<Notice[]>;
 
   constructor(protected readonly kind: SecretKind) {
@@ -97,14 +97,14 @@ export class SecretRotation implements Resource<Desired, RotationOutputs> {
     const state = saved && stateIn(saved);
     const subject = this.subjectOf({ values: inputs, state, run });
     const plan = this.#planOf(state, subject, inputs, run);
-    const said = saidOf({ subject, plan, state, desired: inputs }, run).flatMap((one) =>
-      announce(one, run),
+    const announced = announcementsOf({ subject, plan, state, desired: inputs }, run).flatMap(
+      (one) => announce(one, run),
     );
     return {
       changes: plan.kind !== "keep",
       changing: state && changingOutputs(Object.keys(this.outputs), plan, state, inputs),
       notices: [
-        ...said.map((one) => noticeAbout(subject, one)),
+        ...announced.map((one) => noticeAbout(subject, one)),
         ...settingsNotice(subject, plan, run),
       ],
     };
@@ -143,11 +143,11 @@ export class SecretRotation implements Resource<Desired, RotationOutputs> {
     }
   }
 
-  /** A destroy changes nothing at the platform, and says if it leaves two valid ones. */
+  /** A destroy changes nothing at the platform. It warns if it leaves two valid ones. */
   async #leave(saved: RotationOutputs): Promise<Notice[]> {
     const state = orUndefined(() => stateIn(saved));
-    const said = state ? leftValid(this.kind, state.memory) : [];
-    return said.map((one) => noticeAbout(this.subjectOf({ values: saved, state }), one));
+    const left = state ? leftValid(this.kind, state.memory) : [];
+    return left.map((one) => noticeAbout(this.subjectOf({ values: saved, state }), one));
   }
 
   async import(id: string, run: Run): Promise<Imported<Desired, RotationOutputs>> {
@@ -191,7 +191,7 @@ export class SecretRotation implements Resource<Desired, RotationOutputs> {
     return {
       outputs: outputsOf(subject, state, Object.keys(this.outputs), run),
       failure,
-      notices: findings.map((finding) => noticeAbout(subject, told(finding, this.kind))),
+      notices: findings.map((finding) => noticeAbout(subject, messageOf(finding, this.kind))),
     };
   }
 }

@@ -78,7 +78,7 @@ export function rotationProblems(desired: Desired, kind: SecretKind, run: Run): 
   return problems;
 }
 
-/** Why the credentials of a platform must be saved. A user is of no platform. */
+/** Why credentials must be saved if the platform cannot be read. Users of a server are not of a platform. */
 function unreadableProblems(kind: SecretKind, { options }: Run): InputProblem[] {
   if (kind.isOfServer || options.settings.canRead(kind)) return [];
   const problem =
@@ -94,7 +94,9 @@ function overlapProblems(desired: Desired, kind: SecretKind, run: Run): InputPro
     problems.push({ property: "overlap", problem: "must be shorter than rotateEvery" });
   }
   if (desired.saveCredentials === false && !desired.encryptFor && addsSecret(kind, desired)) {
-    const problem = `must not be false without encryptFor, because nothing shows the new ${kind.word} before it is the only one: it would be lost${kind.paths ? '. Set encryptFor, or `overlap: "none"`' : ""}`;
+    const until = kind.paths ? " until it is the only one" : "";
+    const advice = kind.paths ? '. Set encryptFor, or `overlap: "none"`' : "";
+    const problem = `must not be false without encryptFor, because nothing shows the new ${kind.word}${until}: it would be lost${advice}`;
     problems.push({ property: "saveCredentials", problem });
   }
   return problems;

@@ -58,13 +58,13 @@ export interface Memory {
   readonly rotateEvery?: string | undefined;
   /** The age file that is saved. */
   readonly file?: AgeFile | undefined;
-  /** Two are valid: the current one, and the one before it, until that is retired. */
+  /** Two are valid: the current one and, until it is retired, the former one. Undefined if only one is valid. */
   readonly overlap?: Overlap | undefined;
   /** What was made valid in addition to the current one, and could not be proven: it was never handed out. */
   readonly added?: Addition | undefined;
   /** What is remembered of signing keys only. */
   readonly keys?: KeyMemory | undefined;
-  /** What is remembered of the user of a Redis only. */
+  /** What is remembered of Redis users only. */
   readonly user?: UserMemory | undefined;
 }
 
@@ -91,15 +91,15 @@ export interface Overlap {
   /** What asked for the rotation. */
   readonly reason: ResetReason;
   /**
-   * By which the former one is retired, SHA-256 in hexadecimal digits: of a queue token, that of the current one, which
-   * a roll makes the only one; of a user, those of its former passwords.
+   * What retires the former one, SHA-256 in hexadecimal digits: for a queue token, that of the current one, which a
+   * roll makes the only one; for a user, those of its former passwords, which are removed.
    */
   readonly hashes: readonly string[];
   /** When the former one was generated, as far as known (ISO 8601, UTC). */
   readonly formerGeneratedAt?: string | undefined;
 }
 
-/** A rotation that has begun and is due again. */
+/** A rotation that is due again, because the secret that it added was not proven. */
 export interface Addition {
   readonly reason: ResetReason;
   readonly trigger: string;
@@ -215,14 +215,14 @@ export interface State extends Credentials {
   /** Confirmed resets. */
   readonly rotationCount: number;
   readonly rotationReason?: ResetReason | undefined;
-  /** When the rotation itself has retired the secret before the current one (ISO 8601, UTC). */
+  /** When the rotation itself has retired the former secret, without a verification (ISO 8601, UTC). */
   readonly formerRetiredAt?: string | undefined;
   readonly record?: Readonly<Record<string, unknown>> | undefined;
   readonly exactIntegers?: Readonly<Record<string, string>> | undefined;
   readonly otherFields?: string | undefined;
   readonly problems?: readonly string[] | undefined;
   readonly encryptedCredentials?: string | undefined;
-  /** Of a user. It is saved as a part of `access`. */
+  /** Of a Redis user: its administrator. It is saved as a part of `access`. */
   readonly admin?: { readonly given: AdminInput; readonly endpoint?: ClientEndpoint | undefined };
   readonly memory: Memory;
 }
@@ -230,7 +230,7 @@ export interface State extends Credentials {
 /** The outcome of the last reset; `unknown` if it was not confirmed. */
 export type Outcome = "reset" | "adopted" | "unknown";
 
-/** What a program is told of the last reset. */
+/** What the outputs show of the last reset. */
 export interface Progress {
   readonly outcome: Outcome;
   /** Time of the adoption, until the first reset (ISO 8601, UTC). */

@@ -1,15 +1,15 @@
-/** A user belongs to one server, on which an administrator changes it. */
+/** What is remembered of a Redis user, which belongs to one server. */
 export interface UserMemory {
   readonly server: Server;
   /** A mark of the administrator as the program gives it. */
   readonly admin: string;
-  /** By which the server knows the current password; undefined until Rekey has added one. */
+  /** By which the server lists the current password; undefined until one was added, or if that is not certain. */
   readonly hash?: string | undefined;
 }
 
-/** A server of users, by whatever is known of it. */
+/** What is known of the server of a user. */
 export interface Server {
-  /** The id of the database that it is. */
+  /** Its id, if it is a database of the platform. */
   readonly id?: string | undefined;
   /** Its host and port: `redis.example.com:6379` */
   readonly address?: string | undefined;

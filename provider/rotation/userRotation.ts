@@ -10,7 +10,7 @@ import { overlapInput, rotationInputs, rotationProblems } from "./rotationInputs
 import { type RotationOutputs } from "./rotationOutputs";
 import { readMemory } from "./state";
 
-/** The resource that rotates the password of a user of a Redis: of the server that its `admin` names. */
+/** The resource that rotates the password of a Redis user, on the server that `admin` names. */
 export class UserRotation extends SecretRotation {
   readonly secretInputs = ["admin"];
   override readonly isSameId = (saved: string, given: string): boolean => saved === given;
@@ -34,7 +34,7 @@ export class UserRotation extends SecretRotation {
     return problem === undefined ? problems : [...problems, { property: "admin", problem }];
   }
 
-  /** A user is known by the id of its database, and by its address, as far as those are known. */
+  /** One claim for each known name of its server: the id of the database, and the address. */
   override claims(inputs: Desired): Claim[] {
     const subject = this.subjectOf({ values: inputs });
     if (isUnknown(subject.id)) return [];
@@ -53,7 +53,7 @@ export class UserRotation extends SecretRotation {
 
   override async import(): Promise<Imported<Desired, RotationOutputs>> {
     const text =
-      "A user of a Redis cannot be imported, because an import does not know its admin. Nothing was sent. Remove the option `import`, and set `initialRotation: false`: it adopts the user, and adds no password.";
+      "A Redis user cannot be imported, because an import does not know its admin. Nothing was sent. Remove the option `import`, and set `initialRotation: false`, which adopts the user without adding a password.";
     throw new RekeyError("REKEY_IMPORT_UNSUPPORTED", text, "not sent");
   }
 
@@ -65,12 +65,12 @@ export class UserRotation extends SecretRotation {
   }
 }
 
-/** Why a text cannot be the name of a user whose passwords are changed, if it cannot. */
+/** Why a user with this name cannot be rotated; undefined if it can. */
 function userNameProblem(name: string): string | undefined {
   if (name === "") return "must not be empty";
-  if (/[\s\0]/.test(name)) return "must not contain white space or NUL, which no user's name has";
+  if (/[\s\0]/.test(name)) return "must not contain white space or NUL, as Redis does not allow it";
   if (name !== "default") return undefined;
-  return "must not be default: Redis users other than this one are rotated here. For the password of a database, use PasswordRotation";
+  return "must not be default: use PasswordRotation, which resets the password of that user of a database";
 }
 
 function userClaim(subject: Subject): Claim {

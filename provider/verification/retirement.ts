@@ -2,6 +2,7 @@ import { type ErrorCode, RekeyError, RequestError } from "../domain/errors";
 import { credentialNoun } from "../domain/endpoint";
 import { type Notice } from "../resource/resource";
 import { type AccessRetirement } from "../rotation/access";
+import { messageOf } from "../rotation/findings";
 import { noticeAbout } from "../rotation/messages";
 import { openSession } from "../rotation/session";
 import { type Run } from "../run/run";
@@ -18,10 +19,10 @@ interface NotRetired {
   readonly code: ErrorCode | undefined;
 }
 
-/** What came of a retirement: nothing if it is done, a failure, or why it waits. */
+/** The result of a retirement: undefined if it is done, otherwise why it failed or waits. */
 export type RetirementResult = NotRetired | { readonly waits: string } | undefined;
 
-/** Makes the former secret of a target invalid. The current one was accepted. */
+/** Makes the former secret of a target invalid. Only called once the current one was accepted. */
 export async function retireFormerOf(
   target: OverlappingTarget,
   run: Run,
@@ -39,7 +40,7 @@ export async function retireFormerOf(
   }
 }
 
-/** A date has asked for it, or its time is over. */
+/** Whether the retirement must not wait: a date has asked for it, or its time is over. */
 function mustNotWait({ isUrgent, until }: AccessRetirement, { options }: Run): boolean {
   return isUrgent === true || (until !== undefined && new Date(until) <= options.clock.now());
 }
@@ -59,30 +60,23 @@ function notRetired(error: RekeyError, { current }: OverlappingTarget): NotRetir
 /** What a preview says of a verification that retires. */
 export function announcedRetirement({ subject }: Target): Notice {
   const { word } = subject.kind;
-  const text = `the ${word} before the current one is retired after the current one is accepted.`;
+  const text = `the former ${word} is retired once the current one is accepted.`;
   return noticeAbout(subject, { text });
 }
 
-/** As `announcedRetirement`, if it is not known yet what is verified. */
+/** Like `announcedRetirement`, while `access` is not known. */
 export const unknownRetirement: Notice = {
-  text: "What a rotation replaces, and leaves valid, is retired after the new one is accepted.",
+  text: "If a rotation leaves the former secret valid, it is retired after the new one is accepted.",
 };
 
 export function retiredNotice({ subject, retire }: OverlappingTarget): Notice {
-  const { word } = subject.kind;
-  const text = `the ${word} before the current one was retired. Both were valid since ${retire.since}.`;
-  return noticeAbout(subject, { text });
-}
-
-/** @param text it names the secret */
-export function waitingNotice(text: string): Notice {
-  return { text, isWarning: true };
+  return noticeAbout(subject, messageOf({ kind: "retired", why: retire.since }, subject.kind));
 }
 
 /** A former secret is not tried while it is valid. */
 export function keptNotice({ subject, retire }: OverlappingTarget): Notice {
   const { word } = subject.kind;
   const until = retire.until ?? "it is retired (retireFormer of a CredentialVerification)";
-  const text = `the ${word} before the current one was not tried: both are valid since ${retire.since}, until ${until}.`;
+  const text = `the former ${word} was not tried. Both have been valid since ${retire.since}, and it stays valid until ${until}.`;
   return noticeAbout(subject, { text });
 }

@@ -4,13 +4,7 @@ import { type AccessCredential } from "../rotation/access";
 import { saltedMark } from "../rotation/marks";
 import { type Failure, type Tools, verify } from "./attempts";
 import { formersOf, isFormerRefused, type KnownTarget } from "./formers";
-import {
-  keptNotice,
-  type OverlappingTarget,
-  retiredNotice,
-  retireFormerOf,
-  waitingNotice,
-} from "./retirement";
+import { keptNotice, type OverlappingTarget, retiredNotice, retireFormerOf } from "./retirement";
 import { type Target } from "./targets";
 
 /** What is saved of one secret: what was verified last, and the result. */
@@ -128,7 +122,7 @@ async function verifyOverlap(
   if (!tools.retireFormer) return { target, entry: proven, notices: [keptNotice(target)] };
   const result = await retireFormerOf(target, tools.run);
   if (result && "waits" in result) {
-    return { target, entry: proven, notices: [waitingNotice(result.waits)] };
+    return { target, entry: proven, notices: [{ text: result.waits, isWarning: true }] };
   }
   if (result) return { target, entry: { ...proven, failure: result } };
   const retiredAt = tools.run.options.clock.now().toISOString();

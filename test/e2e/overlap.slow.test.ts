@@ -63,8 +63,8 @@ const describeProgram = (adapter: Adapter): void => {
   it("says at a destroy that both stay valid, and leaves them", async () => {
     const { former } = await up({ version: 1 });
     const { printed } = await succeeds(stack.destroy());
-    assert.match(printed, /the password before the current one was not retired.*both stay valid/);
-    assert.match(printed, /the token before the current one was not retired.*both stay valid/);
+    assert.match(printed, /this resource has not retired the former password.*both stay valid/);
+    assert.match(printed, /this resource has not retired the former token.*both stay valid/);
     assert.deepEqual(await scenario.accepted(former), accepted);
     assert.deepEqual(await scenario.accepted(scenario.deployed), accepted);
   });

@@ -47,7 +47,7 @@ describe("A program with two valid queue tokens", () => {
     const stack = await start();
     const first = stack.platform.queueToken;
     const { printed } = await succeeds(stack.up());
-    assert.match(printed, /token before the current one was retired/);
+    assert.match(printed, /former token was retired/);
     const second = tokenOf(stack);
     assert.deepEqual(await accepts(stack.platform, first, second), [false, true]);
     assertFields(stack.saved("proof"), { verified: true, formerRefused: true });
@@ -82,7 +82,7 @@ describe("A program with two valid queue tokens", () => {
     await succeeds(stack.up());
     args["version"] = 2;
     const { printed } = await succeeds(stack.preview());
-    assert.match(printed, /The token before the current one is retired first, if it still is valid\./);
+    assert.match(printed, /The former token is retired first, if it still is valid\./);
     assert.deepEqual(stack.posts.length, 2);
   });
 
@@ -91,14 +91,14 @@ describe("A program with two valid queue tokens", () => {
     proof = {};
     const first = stack.platform.queueToken;
     const { printed } = await succeeds(stack.up());
-    assert.match(printed, /the token before the current one was not tried: both are valid since/);
+    assert.match(printed, /the former token was not tried\. Both have been valid since/);
     const second = tokenOf(stack);
     assertFields(stack.saved("proof"), { verified: true, formerRefused: undefined });
     await succeeds(stack.up());
     assert.deepEqual(await validity(stack, first, second), [true, true]);
     args["version"] = 2;
     const { printed: said } = await succeeds(stack.up());
-    assert.match(said, /the token before the current one was retired\. Both were valid since/);
+    assert.match(said, /the former token was retired\. Both had been valid since/);
     assert.deepEqual(await validity(stack, first, second, tokenOf(stack)), [false, true, true]);
     proof = { retireFormer: true };
     await succeeds(stack.up());
@@ -165,7 +165,7 @@ describe("A program with two valid queue tokens", () => {
     await rotateLater();
     const { token, formerValidSince } = stack.saved("queue") ?? {};
     const { printed } = await rotateLater();
-    assert.match(printed, new RegExp(`two are valid since ${String(formerValidSince)}, because no verification`));
+    assert.match(printed, new RegExp(`two have been valid since ${String(formerValidSince)}, because no verification`));
     assert.match(printed, /still is valid, it waits until that is retired/);
     assertFields(stack.saved("queue"), { token, rotationCount: 1 });
     proof = { retireFormer: true };
@@ -257,7 +257,7 @@ describe("A program with two valid queue tokens", () => {
       assert.equal(stack.posts.length, 1);
       args = { rotatedSince: "2026-01-01" };
       const handedOver = await succeeds(stack.up());
-      assert.match(handedOver.printed, /a next token existed already, and when it was generated is not known/);
+      assert.match(handedOver.printed, /the platform already had a next token, whose age is unknown/);
       assert.equal(tokenOf(stack), token);
       const again = await succeeds(stack.preview());
       assert.match(again.printed, /rotatedSince is set, and its age is not known.*is retired first/);

@@ -58,8 +58,8 @@ else {
       await run(`pulumi stack init dev; pulumi config set rekey:queueUserId ${queueUserId}`);
       for (const version of [1, 2]) {
         const printed = await run(`pulumi config set version ${version}; pulumi up`);
-        assert.match(printed, /the password before the current one was retired/);
-        assert.match(printed, /the token before the current one was retired/);
+        assert.match(printed, /the former password was retired/);
+        assert.match(printed, /the former token was retired/);
         const current = { app: await show("app"), queue: await show("queue") };
         assert.deepEqual(
           [await accepted(former), await accepted(current)],

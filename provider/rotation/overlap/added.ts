@@ -61,11 +61,16 @@ export function withAdded(
   };
 }
 
-/** The state in which the rotation is due again: what was, or may have been, added was never handed out. */
-export function begun(state: State, { reason }: Reset, desired: Desired, added?: Added): State {
+/** The state in which the rotation is due again: what was, or may have been, added is not proven to be valid. */
+export function withUnproven(
+  state: State,
+  { reason }: Reset,
+  desired: Desired,
+  added?: Added,
+): State {
   const { memory } = state;
   const trigger = triggerMark(memory, desired);
-  // What an earlier run has added may still be there.
+  // If this run knows of none, that of an earlier run may still be valid.
   const { hash } = added ?? memory.added ?? {};
   return {
     ...state,

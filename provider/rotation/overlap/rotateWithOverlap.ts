@@ -2,7 +2,7 @@ import { InternalError, RekeyError } from "../../domain/errors";
 import { secretOf } from "../../domain/secretKind";
 import { poll } from "../../run/poll";
 import { type Desired } from "../desired";
-import { type Learned, type Rotated } from "../findings";
+import { type Finding, type Learned, type Rotated } from "../findings";
 import { refusalError } from "../messages";
 import { type Plan, type Reset } from "../plan";
 import { planRotation } from "../planRotation";
@@ -11,7 +11,7 @@ import { saveLearned } from "../save";
 import { type Session } from "../session";
 import { credentialsIn, type State } from "../state";
 import { noOverlap, lastsOf } from "./overlap";
-import { begun, notProven, withAdded } from "./added";
+import { notProven, withAdded, withUnproven } from "./added";
 import { withoutOverlap } from "./overlapEvidence";
 import { type Added, type OverlapSource, retirementOf } from "./source";
 
@@ -33,26 +33,24 @@ export async function rotateWithOverlap(
   const known = saved || desired.initialRotation === false ? learned.state : undefined;
   const read = { shown: {}, shownInRun: reads, isRolledOnce: false };
   const plan = planRotation(known, desired, { ...context, read });
-  switch (plan.kind) {
-    case "refuse":
-      throw refusalError(subject, plan);
-    case "reset":
-      return add(await retire(learned, session), plan, desired, session);
-    case "retire":
-      return saveRotated(await retire(learned, session), session);
-    default:
-      return saveLearned(withWaiting(learned, plan), session);
+  if (plan.kind === "refuse") throw refusalError(subject, plan);
+  if (plan.kind !== "reset" && plan.kind !== "retire") {
+    return saveLearned(withWaiting(learned, plan), session);
   }
+  const retired = await retire(learned, session);
+  if (retired.failure || plan.kind === "retire") return saveRotated(retired, session);
+  return add(retired, plan, desired, session);
 }
 
-/** Two are valid, and the schedule waits for a verification. */
+/** Reports that two are valid if the schedule waits until a verification retires the former one. */
 function withWaiting({ state, findings }: Learned, plan: Plan): Learned {
   const { overlap } = state.memory;
-  if (!overlap || !("waits" in plan) || !plan.waits) return { state, findings };
+  const isWaiting = "waits" in plan && plan.waits !== undefined;
+  if (!overlap || !isWaiting) return { state, findings };
   return { state, findings: [...findings, { kind: "twoValid", why: overlap.since }] };
 }
 
-/** Retires the former one, unless the current one is not valid. A failure says why it was not: both are valid then. */
+/** Retires the former one, if there is one and the current one is valid. After a failure, both stay valid. */
 async function retire({ state, findings }: Learned, session: OverlapSession): Promise<Rotated> {
   const { source, context } = session;
   const { overlap } = state.memory;
@@ -73,12 +71,11 @@ async function retire({ state, findings }: Learned, session: OverlapSession): Pr
 
 /** Adds a secret, proves it, and makes it the current one. Whatever fails, nothing valid is removed. */
 async function add(
-  before: Rotated,
+  before: Learned,
   due: Reset,
   desired: Desired,
   session: OverlapSession,
 ): Promise<Rotated> {
-  if (before.failure) return saveRotated(before, session);
   const { subject, run, source, replacedValues } = session;
   const undo = run.reserveReset(secretOf(subject));
   let added: Added | undefined;
@@ -87,35 +84,22 @@ async function add(
     const proof = await prove(added, session);
     if (proof.kind !== "accepted") {
       const failure = added.lost ?? notProven(subject, proof);
-      return await saveRotated({ ...begunFrom(before, due, desired, added), failure }, session);
+      const state = withUnproven(before.state, due, desired, added);
+      return await saveRotated({ state, findings: before.findings, failure }, session);
     }
     replacedValues.push(...session.reads, credentialsIn(before.state));
-    const state = withAdded(before.state, added, { desired, due, session });
-    const next = lastsOf(desired) === noOverlap ? retire : asItIs;
-    const rotated = await next({ state, findings: foundOf(before, added) }, session);
+    const next: Learned = {
+      state: withAdded(before.state, added, { desired, due, session }),
+      findings: findingsOf(before, added),
+    };
+    const rotated: Rotated = lastsOf(desired) === noOverlap ? await retire(next, session) : next;
     return await saveRotated({ ...rotated, failure: rotated.failure ?? added.failure }, session);
   } catch (error) {
     return afterFailure(error, { before, due, desired, added, undo }, session);
   }
 }
 
-const asItIs = async (learned: Learned): Promise<Rotated> => learned;
-
-function foundOf(before: Rotated, { isOfUnknownAge, findings = [] }: Added): Rotated["findings"] {
-  const earlier = before.findings.filter(({ kind }) => kind !== "adopted");
-  return [...earlier, ...findings, ...(isOfUnknownAge ? [{ kind: "unknownAge" } as const] : [])];
-}
-
-function begunFrom(
-  { state, findings }: Rotated,
-  due: Reset,
-  desired: Desired,
-  added?: Added,
-): Rotated {
-  return { state: begun(state, due, desired, added), findings };
-}
-
-/** A platform may accept it later than it returns it. */
+/** Tries what was added until it is accepted: a platform may accept a secret later than it returns it. */
 function prove(added: Added, { run, source }: OverlapSession) {
   const { clock, settings } = run.options;
   return poll(run, {
@@ -125,29 +109,43 @@ function prove(added: Added, { run, source }: OverlapSession) {
   });
 }
 
+/** An adoption is not reported any more once something was added. */
+function findingsOf(before: Learned, { isOfUnknownAge, findings = [] }: Added): Finding[] {
+  const earlier = before.findings.filter(({ kind }) => kind !== "adopted");
+  return [...earlier, ...findings, ...(isOfUnknownAge ? [{ kind: "unknownAge" } as const] : [])];
+}
+
+/** What is known when adding or saving a secret fails. */
 interface Failed {
-  readonly before: Rotated;
+  readonly before: Learned;
   readonly due: Reset;
   readonly desired: Desired;
   readonly added: Added | undefined;
+  /** Returns the reset to the limit of the run. */
   readonly undo: () => void;
 }
 
-/** What was not added fails as it is, unless the former one was retired first. What may have been is remembered. */
+/**
+ * If a secret was, or may have been, added, that is saved with the failure. Otherwise, the error is thrown, unless the
+ * former one was retired first: that is saved, too.
+ */
 async function afterFailure(
   error: unknown,
   { before, due, desired, added, undo }: Failed,
   session: OverlapSession,
 ): Promise<Rotated> {
   const { subject } = session;
-  const begunRotation = begunFrom(before, due, desired, added);
+  const unproven: Learned = {
+    ...before,
+    state: withUnproven(before.state, due, desired, added),
+  };
   if (!(error instanceof RekeyError)) {
-    // Saving it in another form may be what has failed.
+    // It is not saved by `saveRotated`, whose encryption may be what has failed.
     const facts = { secret: secretOf(subject), word: subject.kind.word };
-    return { ...begunRotation, failure: new InternalError(facts, error) };
+    return { ...unproven, failure: new InternalError(facts, error) };
   }
   if (added !== undefined || error.delivery === "maybe applied") {
-    return saveRotated({ ...begunRotation, failure: error }, session);
+    return saveRotated({ ...unproven, failure: error }, session);
   }
   undo();
   const isRetired = before.findings.some(({ kind }) => kind === "retired");
@@ -155,6 +153,7 @@ async function afterFailure(
   throw error;
 }
 
+/** Saves what was done. Its own failure has precedence over that of the encryption. */
 async function saveRotated({ failure, ...learned }: Rotated, session: Session): Promise<Rotated> {
   const saved = await saveLearned(learned, session);
   return { ...saved, failure: failure ?? saved.failure };

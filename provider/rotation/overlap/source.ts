@@ -11,15 +11,15 @@ import { type Overlap, type State } from "../state";
 import { type AdminInput } from "../userMemory";
 
 /**
- * Where a secret is of which two may be valid at once. It settles a lost response by reads in the same run. Its
- * methods throw a RekeyError.
+ * A server or a platform with a secret of which two may be valid at once. If a response is lost, it reads in the same
+ * run whether the request was applied. Its methods throw a RekeyError.
  */
 export interface OverlapSource {
-  /** Settings that are missing or cannot be used are found before anything is sent. */
+  /** Finds settings that are missing or cannot be used, before anything is sent. */
   requireSettings(): void;
   /**
-   * Reads what is valid, and compares it with what is saved. The overlap that it leaves in the memory is one whose
-   * former secret is valid, or hidden.
+   * Reads what is valid, and compares it with what is saved. In the state that it returns, `memory.overlap` is set only
+   * if the former secret is valid, or hidden.
    *
    * @param saved undefined for a new resource, whose secret is adopted
    */
@@ -30,9 +30,9 @@ export interface OverlapSource {
    * @param state after the last read
    */
   add(state: State): Promise<Added>;
-  /** Tries it on a connection of its own. */
+  /** Tries it on a new connection. */
   prove(added: Added): Promise<ProbeResult>;
-  /** Makes the former one invalid, which cannot make the current one invalid. */
+  /** Makes the former one invalid. It can never make the current one invalid. */
   retire(retirement: Retirement): Promise<Retired>;
 }
 
@@ -41,9 +41,9 @@ export interface Added {
   readonly credentials: Credentials;
   /** The marks of what was current until now, as far as they are known. */
   readonly before: Marks;
-  /** What retires that: `hashes` of the overlap. */
+  /** What retires that: `hashes` of the new overlap. */
   readonly hashes: readonly string[];
-  /** Of a password, its hash. */
+  /** Of a password, the hash by which the server lists it; undefined if that is not certain. */
   readonly hash?: string | undefined;
   /** Whether it was valid before, so that its age is not known. */
   readonly isOfUnknownAge?: true | undefined;
@@ -54,20 +54,23 @@ export interface Added {
   readonly findings?: readonly Finding[];
 }
 
-/** What a rotation and a verification know of the secret that is to be retired. */
+/** The secret that is to be retired, as a rotation and a verification know it. */
 export interface Retirement extends Pick<Overlap, "since" | "hashes"> {
   /** The salt of the marks. */
   readonly salt: string;
   /** The mark of the former one. */
   readonly former?: string | undefined;
-  /** By which a server knows the current password, if that was not proven to be valid before. */
+  /**
+   * The hash of the current password, without which the former one is kept. Undefined if the current one has just been
+   * proven, as by a verification.
+   */
   readonly current?: string | undefined;
 }
 
-/** `already`: someone else has done it before. `kept`: it must stay valid, because the current one is not. */
+/** `already`: it was not valid any more. `kept`: it stays valid, because the current one is not. */
 export type Retired = "now" | "already" | "kept";
 
-/** What a source is made of. */
+/** What a source works with. */
 export interface SourceOf {
   readonly subject: Subject;
   readonly run: Run;

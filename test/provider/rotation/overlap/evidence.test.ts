@@ -121,7 +121,7 @@ describe("rotation: the evidence of a token of which two are valid", () => {
       prepared.otherFields = withNext;
       const dated = { rotatedSince: "2026-01-01", initialRotation: false };
       const { said } = await prepared.up(0, dated);
-      assert.match(said, /a next token existed already, and when it was generated is not known/);
+      assert.match(said, /the platform already had a next token, whose age is unknown/);
       assert.deepEqual(prepared.secret.saved, { token: "t7" });
       assert.equal(prepared.secret.outputs?.["generatedAt"], undefined);
       assert.match(prepared.preview(1, dated), /its age is not known/);

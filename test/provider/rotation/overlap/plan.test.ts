@@ -35,7 +35,7 @@ const rows: Readonly<Record<string, Row>> = {
     desired: { version: 2 },
     announces: retiredFirst,
     sends: ["roll", "next"],
-    says: /was retired\. Both were valid since 2026-01-01T00:00:00\.000Z/,
+    says: /was retired\. Both had been valid since 2026-01-01T00:00:00\.000Z/,
     isFormerValid: true,
   },
   "a new version adds only, if a verification has retired it": {
@@ -52,7 +52,7 @@ const rows: Readonly<Record<string, Row>> = {
     desired: daily,
     announces: /last reset or adopted at .*still is valid, it waits until that is retired/,
     sends: [],
-    says: /two are valid since 2026-01-01T00:00:00\.000Z, because no verification has retired/,
+    says: /two have been valid since 2026-01-01T00:00:00\.000Z, because no verification has retired/,
     isFormerValid: true,
   },
   "a schedule rotates, if a verification has retired it": {

@@ -1,8 +1,8 @@
 import { type SecretKind } from "../../domain/secretKind";
 import { isUnknown } from "../../pulumi/values";
 import { type Desired } from "../desired";
-import { type Said } from "../findings";
-import { type Context, type Reset, type Retirement } from "../plan";
+import { type Message } from "../findings";
+import { type Context, type Reset, type DueRetirement } from "../plan";
 import { type Memory } from "../state";
 import {
   addsSecret,
@@ -11,10 +11,10 @@ import {
   isUrgent,
   lastsOf,
   noOverlap,
-  whyRetired,
+  retirementReason,
 } from "./overlap";
 
-/** What the announcement of a rotation adds, after a space, of the secrets that are valid. */
+/** What the announcement of a rotation adds, after a space, about the secrets that stay valid. Empty if nothing. */
 export function overlapNote(
   memory: Memory | undefined,
   desired: Desired,
@@ -28,12 +28,13 @@ export function overlapNote(
   return `${former} ${currentNote(memory, desired, due, context)}`;
 }
 
-/** A verification may have retired it, which only a read shows. */
+/** The former one may have been retired by a verification, which only a read shows. */
 function formerNote(memory: Memory, desired: Desired, due: Reset, context: Context): string {
   const { word } = context.kind;
-  return due.reason === "schedule" && whyRetired(memory, desired, context) === undefined
-    ? `If the ${word} before the current one still is valid, it waits until that is retired.`
-    : `The ${word} before the current one is retired first, if it still is valid.`;
+  const isWaiting = due.reason === "schedule" && !retirementReason(memory, desired, context);
+  return isWaiting
+    ? `If the former ${word} still is valid, it waits until that is retired.`
+    : `The former ${word} is retired first, if it still is valid.`;
 }
 
 function currentNote(
@@ -54,38 +55,38 @@ function currentNote(
     : `The current ${word} stays valid until a verification retires it.`;
 }
 
-/** A read may show that it was retired before. */
+/** The announcement of a retirement. The read before it may show that the former one was retired already. */
 export function plannedRetirement(
   { word }: SecretKind,
   { overlap }: Memory,
-  { why }: Retirement,
-): Said {
+  { why }: DueRetirement,
+): Message {
   const { since = "", lasts = "" } = overlap ?? {};
   const because =
     why === "date"
       ? "because rotatedSince has asked for it"
       : `because its time is over (overlap: ${lasts})`;
-  const text = `the ${word} before the current one is retired, if it still is valid, ${because}. Both are valid since ${since}.`;
+  const text = `the former ${word} is retired, if it still is valid, ${because}. Both have been valid since ${since}.`;
   return { text };
 }
 
-/** A retirement that waits for a run with the schedule on. */
+/** The warning that a retirement waits for a run with `rekey:scheduledResets` on. */
 export function postponedRetirement(
   { word }: SecretKind,
   { overlap }: Memory,
   desired: Desired,
   { now, isScheduleOn }: Context,
-): Said[] {
+): Message[] {
   if (!overlap || isScheduleOn || !isOver(overlap, now) || isUrgent(overlap, desired, now)) {
     return [];
   }
-  const text = `the ${word} before the current one is due to be retired (overlap: ${overlap.lasts}), and valid since ${overlap.since}. That is postponed: rekey:scheduledResets is off.`;
+  const text = `the former ${word} is due to be retired (overlap: ${overlap.lasts}). Both have been valid since ${overlap.since}. The retirement is postponed: rekey:scheduledResets is off.`;
   return [{ text, isWarning: true }];
 }
 
-/** What a destroy leaves. */
-export function leftValid({ word }: SecretKind, { overlap }: Memory): Said[] {
+/** The warning of a destroy that leaves two valid. */
+export function leftValid({ word }: SecretKind, { overlap }: Memory): Message[] {
   if (!overlap) return [];
-  const text = `the ${word} before the current one was not retired by this resource. If it still is valid, both stay valid: they are since ${overlap.since}.`;
+  const text = `this resource has not retired the former ${word}. If it still is valid, both stay valid, as they have been since ${overlap.since}.`;
   return [{ text, isWarning: true }];
 }
