@@ -220,7 +220,8 @@ export class OverlapRules {
     else if (!isCurrent) this.#unproven.add(value);
   }
 
-  #checkSaved({ before, after, up, sent, valid, proven, removedByOthers }: Taken): void {
+  #checkSaved(taken: Taken): void {
+    const { before, after, up, sent, valid, proven, removedByOthers } = taken;
     if (!after || up?.killedAfter === "rotation") return;
     const added = sent.flatMap((one) => (one.request === "add" ? one.added : []));
     const isRotated = after.rotationCount > (before?.rotationCount ?? 0);
@@ -228,6 +229,8 @@ export class OverlapRules {
       assert.ok(proven.has(value), `${value} is current, and was not proven`);
       assert.equal(after.value, value, "what was made current is lost");
     }
+    const isOwn = (one: string) => !taken.ofOthers.has(one) && !this.#unproven.has(one);
+    assert.ok(this.known(taken).filter(isOwn).length <= 2, "more than two are valid");
     const { value, outcome } = after;
     if (value === undefined || outcome === "unknown" || valid.has(value)) return;
     assert.ok(removedByOthers.has(value) || this.#removedByKilled.has(value), `${value} is saved, and refused`);

@@ -235,7 +235,9 @@ export class OverlapWalk {
   }
 
   #checkOwnToken(): void {
-    if (this.#ownToken === undefined) return;
+    // Nothing shows that one which someone else has made is the user's, if its tokens are hidden.
+    const isHidden = this.#settings.isHiding && this.#account.ofOthers.has(this.#ownToken ?? "");
+    if (this.#ownToken === undefined || isHidden) return;
     const removed = this.#account.sent.flatMap((one) => one.removed);
     assert.ok(!removed.includes(this.#ownToken), "rekey:queueToken was retired or reset");
   }
