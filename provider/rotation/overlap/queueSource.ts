@@ -76,15 +76,20 @@ export class QueueSource implements OverlapSource {
   }
 
   async retire(retirement: Retirement): Promise<Retired> {
-    const { run, subject } = this.of;
     const user = this.#user ?? (await this.#readUser());
-    if (isRetired(user, retirement)) return this.#useNew("already");
+    if (isRetired(user, retirement)) return this.#useNew({ result: "already" });
     this.#refuseOwn(user, retirement);
+    await this.#roll(retirement);
+    return this.#useNew({ result: "now" });
+  }
+
+  /** An error is followed by a read, also a 409: someone else may have rolled the pair before. */
+  async #roll(retirement: Retirement): Promise<void> {
+    const { run, subject } = this.of;
     const [hash = ""] = retirement.hashes;
     try {
       await run.platform.nextTokens.roll(subject.id, hash);
     } catch (error) {
-      // Also a 409: the platform has no such next token, perhaps because it was rolled before.
       if (!(error instanceof RequestError) || error.delivery === "not sent") throw error;
       const after = await this.#readUser().catch(() => undefined);
       // If the former token is not known or hidden, and someone has prepared others, nothing else shows it.
@@ -92,7 +97,6 @@ export class QueueSource implements OverlapSource {
       const isOther = error.status === 409 && !isKnown;
       if (!after || !(isOther || isRetired(after, retirement))) throw error;
     }
-    return this.#useNew("now");
   }
 
   async #readUser(): Promise<SecretResponse> {

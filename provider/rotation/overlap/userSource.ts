@@ -77,12 +77,11 @@ export class UserSource implements OverlapSource {
     const users = await this.#connect();
     const user = await users.read(id);
     // Its clients may use the former one again: what was read says that the current one is gone.
-    if (current !== undefined && !user?.hashes.includes(current)) return "kept";
+    if (current !== undefined && !user?.hashes.includes(current)) return { result: "kept" };
     const valid = hashes.filter((hash) => user?.hashes.includes(hash));
     for (const hash of valid) await users.remove(id, hash);
     const { failure } = await this.#save(users);
-    if (failure) throw failure;
-    return valid.length > 0 ? "now" : "already";
+    return { result: valid.length > 0 ? "now" : "already", failure };
   }
 
   #connect(): Promise<AclUsers> {

@@ -3,7 +3,7 @@ import { type Desired } from "../../../../provider/rotation/desired";
 import { aclUser, queueToken } from "../../../../provider/domain/secretKind";
 import { unknownValue } from "../../../../provider/pulumi/values";
 import { notProven } from "../../../../provider/rotation/overlap/added";
-import { leftValid } from "../../../../provider/rotation/overlap/said";
+import { leftValid } from "../../../../provider/rotation/overlap/overlapMessages";
 import { OverlappingToken } from "../../../support/overlappingToken";
 import { timeAt } from "../../../support/rotatedSecret";
 
@@ -241,7 +241,10 @@ describe("rotation: plans for a secret of which two are valid", () => {
     const [left, ...others] = leftValid(queueToken, token.secret.memory);
     assert.deepEqual(others, []);
     assert.equal(left?.isWarning, true);
-    assert.match(left.text, /If it still is valid, both stay valid: they are since 2026-01-01T00:00:00\.000Z\.$/);
+    assert.match(
+      left.text,
+      /If it still is valid, both stay valid, as they have been since 2026-01-01T00:00:00\.000Z\.$/,
+    );
     token.roll();
     await token.up(1, { version: 1, rotatedSince: "2026-01-01" });
     assert.deepEqual(leftValid(queueToken, token.secret.memory), []);
