@@ -68,6 +68,23 @@ describe("review: a queue token of which two are valid", () => {
     assert.deepEqual(token.sent, ["roll"]);
   });
 
+  it("a clock that was ahead is named, if it keeps the former one valid", async () => {
+    const token = new OverlappingToken();
+    const some = { version: 1, overlap: "12h" };
+    await token.up(24 * 365, some);
+    assert.match(token.preview(24, some), /later than this machine's clock/);
+  });
+
+  it("a preview says that the former one cannot be retired, because it is rekey:queueToken", async () => {
+    const token = new OverlappingToken();
+    token.secret.fake.settings = { ...token.secret.fake.settings, queueToken: "t0", queueUserId: undefined };
+    await token.up(0, { version: 1 });
+    const announced = token.preview(1, { version: 2 });
+    const { code } = await token.up(1, { version: 2 });
+    assert.equal(code, "REKEY_QUEUE_TOKEN_IN_USE");
+    assert.match(announced, /rekey:queueToken/);
+  });
+
   it("the limit of resets is asked before the former one is retired", async () => {
     const token = new OverlappingToken();
     await token.up(0, { version: 1 });
