@@ -93,6 +93,16 @@ describe("review: a queue token of which two are valid", () => {
     assert.deepEqual([code, token.sent], ["REKEY_RESET_LIMIT", []]);
   });
 
+  it("a read that is older than both forgets neither", async () => {
+    const token = new OverlappingToken();
+    await token.up(0, { version: 1 });
+    token.roll();
+    await token.up(1, { version: 2 });
+    assert.ok(token.secret.memory.overlap);
+    await token.secret.refresh({ shows: { token: "t0" } });
+    assert.ok(token.secret.memory.overlap, "t1 is valid, and not retired");
+  });
+
   it("a former one is retired although the read after the retirement before it was late", async () => {
     // A read in the `up` that rolls shows the token from before the roll, as `OverlappingToken` does.
     const token = new OverlappingToken();
