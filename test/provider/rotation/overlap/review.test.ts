@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { ResourceHandler } from "../../../../provider/engine/adapter";
 import { resources } from "../../../../provider/engine/resources";
 import { unknownValue } from "../../../../provider/pulumi/values";
+import { hashOf } from "../../../../provider/clients/aclReplies";
 import { type AclUsers } from "../../../../provider/clients/aclUsers";
 import { RequestError } from "../../../../provider/domain/errors";
 import { FakeAclUsers } from "../../../support/fakeAclUsers";
@@ -171,6 +172,19 @@ describe("review: a user", () => {
     await up({ admin: access("two.example.com") });
     assert.notEqual(user.outputs["connectionUrl"], url);
     assert.ok(changing.includes("connectionUrl"), changing.join());
+  });
+
+  it("keeps what someone else has added while its own addition was lost", async () => {
+    users.makesTokens = true;
+    const lost = () => {
+      users.hashes.push(hashOf("someone else's"));
+      throw new RequestError("maybe applied", facts, { happened: "it was lost", advice: "Fix it." });
+    };
+    users.instead = { add: lost };
+    assert.match((await up()).failure ?? "", /it was lost/);
+    users.instead = {};
+    await up();
+    assert.ok(users.hashes.includes(hashOf("someone else's")));
   });
 
   it("is announced for each server, if its admins are not known yet", () => {
