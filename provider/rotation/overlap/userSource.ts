@@ -173,14 +173,24 @@ export class UserSource implements OverlapSource {
   }
 
   async #save(users: AclUsers): Promise<Pick<Added, "failure"> & { findings: Finding[] }> {
+    const save = () => users.save();
     try {
-      const why = whyNotSaved[await users.save()];
+      // A second one changes nothing, and no later run would make up for it.
+      const why = whyNotSaved[await save().catch(ifLost(save))];
       return { findings: why === undefined ? [] : [{ kind: "warning", why }] };
     } catch (error) {
       if (!(error instanceof RekeyError)) throw error;
       return { failure: error, findings: [] };
     }
   }
+}
+
+/** Acts once more if it is not known whether it was done. */
+function ifLost<T>(act: () => Promise<T>): (error: unknown) => Promise<T> {
+  return (error) => {
+    if (error instanceof RekeyError && error.delivery !== "rejected") return act();
+    throw error;
+  };
 }
 
 const whyNotSaved: Readonly<Record<Awaited<ReturnType<AclUsers["save"]>>, string | undefined>> = {
