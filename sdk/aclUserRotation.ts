@@ -1,7 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 import { type OverlapArgs, Rotation, type RotationArgs } from "./rotation";
 
-/** An administrator, who may change the users of a Redis, and where the server is. */
+/** An administrator of a Redis server, who may change its users, and the address of the server. */
 export interface AclAdminArgs {
   /** Host name or IP address of the server. */
   host: pulumi.Input<string>;
@@ -14,8 +14,8 @@ export interface AclAdminArgs {
    */
   tls?: pulumi.Input<boolean> | undefined;
   /**
-   * Name of the administrator, who needs permission for `ACL GETUSER`, `ACL SETUSER` and `ACL GENTOKEN`, and at a plain
-   * Redis for `INFO` and `ACL SAVE`.
+   * Name of the administrator, who needs permission for `ACL GETUSER`, `ACL SETUSER` and `ACL GENTOKEN` and, on a Redis
+   * server other than Upstash, for `INFO` and `ACL SAVE`.
    *
    * @default `default`
    */
@@ -27,10 +27,10 @@ export interface AclAdminArgs {
 /** The arguments of `AclUserRotation`. */
 export interface AclUserRotationArgs extends RotationArgs, OverlapArgs {
   /**
-   * Who changes the user, and where: the output `access` of the `PasswordRotation` of the database, or the address of
-   * the server and the password of an administrator. It is always a secret. Another server has another user, so it
-   * replaces the resource, which rotates that one. Another administrator or password for the same server, and the other
-   * form, change nothing there.
+   * The administrator who changes the user, and the server: the output `access` of the `PasswordRotation` of the
+   * database, or the address of the server and the password of an administrator. It is always a secret. Changing the
+   * server replaces the resource, which rotates the user of the new server. Changing only the administrator, or how it
+   * is given, makes no request.
    */
   admin: pulumi.Input<string | AclAdminArgs>;
   /**
@@ -41,13 +41,13 @@ export interface AclUserRotationArgs extends RotationArgs, OverlapArgs {
 }
 
 /**
- * Rotates the password of a user of a Redis without an outage, because such a user can have several valid passwords. A
+ * Rotates the password of a Redis user without an outage, because such a user can have several valid passwords. A
  * rotation adds a new one and proves that the server accepts it; the former one stays valid until it is retired
- * (`overlap`). To the first rotation, all passwords that the user has are former ones. The rules of the user are never
- * changed. Previews, refresh and destroy never add or remove a password.
+ * (`overlap`). The first rotation treats all passwords that the user already has as former ones. The rules of the user
+ * are never changed. Previews, refresh and destroy never add or remove a password.
  *
- * Destroy says if two passwords stay valid. So the option `retainOnDelete` is false by default: the resource must be
- * removed before the package.
+ * A destroy warns if two passwords stay valid. The option `retainOnDelete` therefore defaults to false: remove the
+ * resource before you uninstall the package.
  *
  * @example
  * ```ts
@@ -74,23 +74,26 @@ export class AclUserRotation extends Rotation {
    * Undefined before the first rotation. Secret.
    */
   declare readonly connectionUrl: pulumi.Output<string | undefined>;
-  /** Token of the REST interface, which is the password; undefined at a server that makes no tokens. Secret. */
+  /** Token of the REST interface, which is the password; undefined if the server makes no tokens. Secret. */
   declare readonly restToken: pulumi.Output<string | undefined>;
   /** The URL of the REST interface: `https://` and the host. Undefined without `restToken`. Secret. */
   declare readonly restUrl: pulumi.Output<string | undefined>;
   /**
-   * JSON text of what a `CredentialVerification` needs: the password, or its mark, and the administrator, who retires
-   * former passwords. Secret.
+   * JSON text of what a `CredentialVerification` needs: the password or its salted hash, and the administrator, who
+   * retires former passwords. Secret.
    */
   declare readonly access: pulumi.Output<string>;
 
   /** When the current password was added (ISO 8601, UTC). */
   declare readonly generatedAt: pulumi.Output<string | undefined>;
-  /** Since when the former passwords are valid in addition (ISO 8601, UTC); undefined once they are retired. */
+  /**
+   * Since when the former passwords have been valid in addition to the current one (ISO 8601, UTC); undefined if they
+   * are not. After a verification has retired them, it keeps its value until the next refresh or rotation.
+   */
   declare readonly formerValidSince: pulumi.Output<string | undefined>;
-  /** With a duration as `overlap`: until when they are valid (ISO 8601, UTC). The next `up` after that retires them. */
+  /** If `overlap` is a duration: until when the former ones are valid (ISO 8601, UTC). The next `up` retires them. */
   declare readonly formerValidUntil: pulumi.Output<string | undefined>;
-  /** When this resource itself retired them, without a verification (ISO 8601, UTC). */
+  /** When this resource, not a verification, retired the former ones (ISO 8601, UTC); undefined if it has not. */
   declare readonly formerRetiredAt: pulumi.Output<string | undefined>;
 
   constructor(name: string, args: AclUserRotationArgs, options?: pulumi.CustomResourceOptions) {

@@ -22,10 +22,10 @@ export interface CredentialVerificationArgs {
    */
   withinSeconds?: pulumi.Input<number> | undefined;
   /**
-   * Whether to retire the former token or password of a `QueueTokenRotation` or an `AclUserRotation`, once the new one
+   * Whether to retire the former token or password of a `QueueTokenRotation` or an `AclUserRotation` once the new one
    * is accepted and a wrong one is refused; then the former one must be refused. Make the verification depend on what
-   * uses the secret (`dependsOn`): a failed hand-over then retires nothing. Without it, a former one that is valid is
-   * not tried.
+   * uses the secret (`dependsOn`), so that a failed hand-over retires nothing. With `false`, a former one that is still
+   * valid is not tried.
    *
    * @default false
    */
@@ -37,7 +37,7 @@ export interface CredentialVerificationArgs {
  * last verification accepted are refused. It connects to databases over the Redis protocol and sends only `AUTH`; if
  * only a REST token is known, it sends `PING` over HTTPS. It sends a GET to indexes (`/info`) and to the queue
  * (`/v2/globalParallelism`). A failed verification fails the run; the next `up` verifies again and resets nothing.
- * With `retireFormer`, it then retires the former one. Previews, refresh and destroy make no requests.
+ * With `retireFormer`, it also retires the former one. Previews, refresh and destroy make no requests.
  *
  * @example
  * ```ts
@@ -65,7 +65,7 @@ export class CredentialVerification extends DynamicResource {
    * one, or if one was not tried, for example after a rotation that was not verified.
    */
   declare readonly formerRefused: pulumi.Output<boolean | undefined>;
-  /** Time at which this resource retired the former token or password (ISO 8601, UTC). */
+  /** When this resource retired the former token or password, or found it retired (ISO 8601, UTC). */
   declare readonly formerRetiredAt: pulumi.Output<string | undefined>;
   /**
    * JSON text of the last results and of the credentials that were accepted, which must be refused after the next

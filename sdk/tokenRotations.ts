@@ -87,8 +87,8 @@ export interface QueueTokenRotationArgs extends RotationArgs, OverlapArgs {
  * (`overlap`). Previews, refresh, destroy and import never change anything. With `overlap: "none"`, make the resource
  * depend on a `SigningKeyRotation` of the same program, whose roll is rejected if it uses a token that was replaced.
  *
- * Destroy says if two tokens stay valid. So the option `retainOnDelete` is false by default: the resource must be
- * removed before the package.
+ * A destroy warns if two tokens stay valid. The option `retainOnDelete` therefore defaults to false: remove the
+ * resource before you uninstall the package.
  *
  * @example
  * ```ts
@@ -106,13 +106,16 @@ export class QueueTokenRotation extends TokenRotation {
   declare readonly queueUserId: pulumi.Output<string>;
   /** The record as the platform returned it with the last reset or a later read; undefined before the first of them. */
   declare readonly record: pulumi.Output<QueueUserRecord | undefined>;
-  /** When the current token was generated (ISO 8601, UTC); undefined if it existed before it was handed out. */
+  /** When the current token was generated (ISO 8601, UTC); undefined if it existed before the rotation. */
   declare readonly generatedAt: pulumi.Output<string | undefined>;
-  /** Since when the former token is valid in addition (ISO 8601, UTC); undefined once it is retired. */
+  /**
+   * Since when the former token has been valid in addition to the current one (ISO 8601, UTC); undefined if it is not.
+   * After a verification has retired it, this keeps its value until the next refresh or rotation.
+   */
   declare readonly formerValidSince: pulumi.Output<string | undefined>;
-  /** With a duration as `overlap`: until when it is valid (ISO 8601, UTC). The next `up` after that retires it. */
+  /** If `overlap` is a duration: until when the former token is valid (ISO 8601, UTC). The next `up` retires it. */
   declare readonly formerValidUntil: pulumi.Output<string | undefined>;
-  /** When this resource itself retired it, without a verification (ISO 8601, UTC). */
+  /** When this resource, not a verification, retired the former token (ISO 8601, UTC); undefined if it has not. */
   declare readonly formerRetiredAt: pulumi.Output<string | undefined>;
 
   constructor(name: string, args: QueueTokenRotationArgs, options?: pulumi.CustomResourceOptions) {

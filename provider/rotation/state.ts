@@ -284,6 +284,7 @@ const stateFields = [
   "rotatedAt",
   "rotationCount",
   "rotationReason",
+  "formerRetiredAt",
   "record",
   "exactIntegers",
   "otherFields",

@@ -90,7 +90,7 @@ function endpointFor(target: Target, { options }: Run): ProbeEndpoint | Failure 
   }
 }
 
-/** @throws the same error, if it is about nothing that a program or a setting can repair */
+/** @throws the same error, unless a program or a setting can fix it */
 function endpointFailure(error: unknown): Failure {
   if (error instanceof SettingsError) return { reason: error.problem, advice: error.advice };
   if (!(error instanceof InputError)) throw error;
@@ -142,7 +142,7 @@ async function read(
   }
 }
 
-/** One thing that is tried, and what must come of it. */
+/** A credential that is tried, and the expected result. */
 interface Try {
   readonly credential: Credential;
   /** Its name in messages: `the new password` */
@@ -154,7 +154,7 @@ interface Try {
   readonly isOfFormer?: true;
 }
 
-/** All that is tried, in this order, until something fails. */
+/** Everything that is tried, in this order, until something fails. */
 function triesOf({ subject }: Target, current: Credential, formers: readonly Credential[]): Try[] {
   const name = credentialNoun(current);
   const check = "the reset was applied";

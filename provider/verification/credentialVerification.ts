@@ -152,10 +152,12 @@ async function apply(
       Object.fromEntries(results.map(({ target, entry }) => [ownerOf(target.subject), entry])),
     ),
   };
-  const said = results.flatMap(({ notices = [] }) => notices);
-  return { outputs, failure, notices: [...said, ...(open.length > 0 ? [notVerified(open)] : [])] };
+  const notices = results.flatMap((one) => one.notices ?? []);
+  if (open.length > 0) notices.push(notVerified(open));
+  return { outputs, failure, notices };
 }
 
+/** When the last of the former secrets was retired (ISO 8601, UTC); undefined if none was. */
 function lastRetirement(results: readonly Verified[]): string | undefined {
   return results
     .flatMap(({ entry }) => entry.retiredAt ?? [])

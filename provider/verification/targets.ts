@@ -37,7 +37,7 @@ function targetOf(given: unknown, own: Connection): Target {
   const { id, server, count, current, former } = access;
   const kind = Object.values(kinds).find(({ noun }) => noun === of);
   if (!kind || typeof id !== "string" || typeof count !== "number") {
-    throw new Error("it is of no secret");
+    throw new Error("it is not about a secret");
   }
   const subject = { kind, id, server };
   return {

@@ -19,9 +19,9 @@ export interface Entry {
    * after the next reset, it must be refused.
    */
   readonly accepted?: AccessCredential | undefined;
-  /** The former one that is valid until it is retired. It was not tried, as far as it is known, and must be then. */
+  /** The former one that was not tried, because it is valid until it is retired. It must be refused then. */
   readonly kept?: { readonly former?: AccessCredential | undefined } | undefined;
-  /** When this resource has retired the former one, or has found that it was. */
+  /** When this resource retired the former one, or found that it was retired (ISO 8601, UTC). */
   readonly retiredAt?: string | undefined;
 }
 
@@ -38,8 +38,8 @@ export interface Verification extends Tools {
 }
 
 /**
- * Whether a secret is to be verified, because it was changed or failed, or its former one is, or is to be, retired; or
- * must be saved without its value.
+ * Whether a secret is to be verified: it was changed, or its verification failed; its former one was, or is to be,
+ * retired; or the accepted one must be saved without its value.
  */
 export function isDue(target: Target, entry: Entry | undefined, retires: boolean): boolean {
   if (!entry || entry.failure || !isAbout(entry, target)) return true;
@@ -66,58 +66,56 @@ export async function verifyTarget(
 ): Promise<Verified> {
   if (entry && !isDue(target, entry, tools.retireFormer)) return { target, entry };
   const { current } = target;
-  // What is saved of the credential that is current now.
-  const saved = entry && isAbout(entry, target) ? entry : undefined;
+  const ofCurrent = entry && isAbout(entry, target) ? entry : undefined;
   const next: Entry = {
     count: target.count,
     mark: current?.mark,
     accepted: withoutUnsaved(entry?.accepted, target),
   };
   if (!current) return { target, entry: next };
-  if (saved?.failure && isLasting(saved.failure, target)) {
-    return { target, entry: { ...next, failure: saved.failure } };
+  if (ofCurrent?.failure && isLasting(ofCurrent.failure, target)) {
+    return { target, entry: { ...next, failure: ofCurrent.failure } };
   }
-  return verifyKnown({ ...target, current }, { next, saved, entry }, tools);
+  return verifyKnown({ ...target, current }, { next, ofCurrent, saved: entry }, tools);
 }
 
-/** What is saved of a secret that is verified. */
-interface Known {
+interface Entries {
   /** What to save if nothing more is learned. */
   readonly next: Entry;
-  readonly entry: Entry | undefined;
-  /** The entry, unless it is about another credential. */
   readonly saved: Entry | undefined;
+  /** The saved one, if it is about the credential that is current now. */
+  readonly ofCurrent: Entry | undefined;
 }
 
 async function verifyKnown(
   target: KnownTarget,
-  { next, saved, entry }: Known,
+  { next, saved, ofCurrent }: Entries,
   tools: Verification,
 ): Promise<Verified> {
   const { current, retire } = target;
-  // One that was kept was not tried yet. Without one, the former one is what was accepted before.
-  const before = saved?.kept ? { accepted: saved.kept.former } : entry;
+  // A former one that was kept was not tried yet. Without one, the former one is what was accepted before.
+  const before = ofCurrent?.kept ? { accepted: ofCurrent.kept.former } : saved;
   const formers = formersOf(target, before ?? {}, tools.run);
   if (retire) {
-    const kept = saved?.kept ?? { former: formerToKeep(target, formers) };
+    const kept = ofCurrent?.kept ?? { former: formerToKeep(target, formers) };
     return verifyOverlap({ ...target, retire }, { ...next, kept }, formers, tools);
   }
-  const failure = await failureIn(target, formers, tools);
-  if (failure) return { target, entry: { ...next, kept: saved?.kept, failure } };
+  const failure = await verifyRedacted(target, formers, tools);
+  if (failure) return { target, entry: { ...next, kept: ofCurrent?.kept, failure } };
   const formerRefused = isFormerRefused(target, before, formers) || undefined;
-  const { retiredAt } = saved ?? {};
-  return { target, entry: { ...next, accepted: current, formerRefused, retiredAt } };
+  const entry = { ...next, accepted: current, formerRefused, retiredAt: ofCurrent?.retiredAt };
+  return { target, entry };
 }
 
-/** Verifies a secret whose former one is valid, and then retires that, if it is asked for. */
+/** Verifies a secret whose former one is valid, and then retires the former one if `retireFormer` is set. */
 async function verifyOverlap(
   target: OverlappingTarget,
   next: Entry,
   formers: readonly Credential[],
   tools: Verification,
 ): Promise<Verified> {
-  const refused = await failureIn(target, [], tools);
-  if (refused) return { target, entry: { ...next, failure: refused } };
+  const notAccepted = await verifyRedacted(target, [], tools);
+  if (notAccepted) return { target, entry: { ...next, failure: notAccepted } };
   const proven: Entry = { ...next, accepted: target.current };
   if (!tools.retireFormer) return { target, entry: proven, notices: [keptNotice(target)] };
   const result = await retireFormerOf(target, tools.run);
@@ -127,15 +125,15 @@ async function verifyOverlap(
   if (result) return { target, entry: { ...proven, failure: result } };
   const retiredAt = tools.run.options.clock.now().toISOString();
   const notices = [retiredNotice(target)];
-  const failure = await failureIn(target, formers, tools);
+  const failure = await verifyRedacted(target, formers, tools);
   if (failure) return { target, entry: { ...proven, retiredAt, failure }, notices };
   const before = { accepted: next.kept?.former };
   const formerRefused = isFormerRefused(target, before, formers) || undefined;
   return { target, entry: { ...proven, kept: undefined, formerRefused, retiredAt }, notices };
 }
 
-/** Why a secret is not verified, without secrets. */
-async function failureIn(
+/** Like `verify`, with a reason that contains no secrets. */
+async function verifyRedacted(
   target: KnownTarget,
   formers: readonly Credential[],
   tools: Tools,
@@ -144,7 +142,7 @@ async function failureIn(
   return failure && { ...failure, reason: tools.run.redacted(failure.reason) };
 }
 
-/** The former one, with its value if the rotation saves values: it must be refused once it is retired. */
+/** What is saved of the former one: with its value, if the rotation saves values. */
 function formerToKeep(
   { former, current, salt }: KnownTarget,
   formers: readonly Credential[],

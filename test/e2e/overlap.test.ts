@@ -132,7 +132,10 @@ describe("A program with two valid queue tokens", () => {
     const { changes } = await succeeds(stack.up());
     assert.deepEqual(changes, { same: 2, update: 2 });
     assert.deepEqual(await validity(stack, first, token), [false, true]);
-    assert.ok(stack.saved("queue")?.["formerRetiredAt"]);
+    const { formerRetiredAt } = stack.saved("queue") ?? {};
+    assert.ok(formerRetiredAt);
+    await succeeds(stack.refresh());
+    assert.equal(stack.saved("queue")?.["formerRetiredAt"], formerRetiredAt, "after a refresh");
     assertFields(stack.saved("queue"), { formerValidUntil: undefined, formerValidSince: undefined });
     // It is tried now.
     assertFields(stack.saved("proof"), { verified: true, formerRefused: true });
