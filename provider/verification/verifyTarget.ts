@@ -125,7 +125,7 @@ async function verifyOverlap(
   if (result) return { target, entry: { ...proven, failure: result } };
   const retiredAt = tools.run.options.clock.now().toISOString();
   const notices = [retiredNotice(target)];
-  const failure = await verifyRedacted(target, formers, tools);
+  const failure = await verifyRedacted({ ...target, retire: undefined }, formers, tools);
   if (failure) return { target, entry: { ...proven, retiredAt, failure }, notices };
   const before = { accepted: next.kept?.former };
   const formerRefused = isFormerRefused(target, before, formers) || undefined;
