@@ -3,9 +3,10 @@ import { hashOf } from "../../../provider/clients/aclReplies";
 import { type NextTokens } from "../../../provider/platform/nextTokens";
 import { saltedMark } from "../../../provider/rotation/marks";
 import { credentialVerification } from "../../../provider/verification/credentialVerification";
+import { unknownValue } from "../../../provider/pulumi/values";
 import { asShown, FakeRun } from "../../support/fakeRun";
 
-const { apply } = asShown(credentialVerification);
+const { plan, apply } = asShown(credentialVerification);
 const salt = "s".repeat(22);
 const marked = (value: string) => ({ name: "token", mark: saltedMark(salt, value) });
 const retire = { since: "2026-01-01T00:00:00.000Z", hashes: [hashOf("new token")] };
@@ -76,5 +77,27 @@ describe("A verification of a queue token that is not saved, while two are valid
   it("asks for no next token of a user whose former one is retired", async () => {
     assert.match((await verify({ access: accessWith({ retire: undefined }) })).message ?? "", /does not show it/);
     assert.deepEqual(sent, []);
+  });
+});
+
+describe("A preview of a verification", () => {
+  const announced = (access: unknown, retireFormer?: unknown) =>
+    plan(undefined, { access, retireFormer } as Parameters<typeof plan>[1]).notice;
+
+  it("announces that the former one is retired", () => {
+    assert.match(announced(accessWith(), true) ?? "", /the former token is retired once the current one is accepted/);
+    assert.match(announced(unknownValue, true) ?? "", /valid, it is retired after/);
+  });
+
+  it("announces that it may be, while retireFormer is not known", () => {
+    assert.match(announced(accessWith(), unknownValue) ?? "", /the former token may be retired \(retireFormer is not/);
+    assert.match(
+      announced(unknownValue, unknownValue) ?? "",
+      /valid, it may be retired \(retireFormer is not known yet\)/,
+    );
+  });
+
+  it("announces nothing without retireFormer", () => {
+    assert.deepEqual([announced(accessWith()), announced(unknownValue)], [undefined, undefined]);
   });
 });
