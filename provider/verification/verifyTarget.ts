@@ -74,7 +74,8 @@ export async function verifyTarget(
   };
   if (!current) return { target, entry: next };
   if (ofCurrent?.failure && isLasting(ofCurrent.failure, target)) {
-    return { target, entry: { ...next, failure: ofCurrent.failure } };
+    const { failure, kept, retiredAt } = ofCurrent;
+    return { target, entry: { ...next, kept, retiredAt, failure } };
   }
   return verifyKnown({ ...target, current }, { next, ofCurrent, saved: entry }, tools);
 }

@@ -4,7 +4,7 @@ import { type NextTokens } from "../../../provider/platform/nextTokens";
 import { saltedMark } from "../../../provider/rotation/marks";
 import { credentialVerification } from "../../../provider/verification/credentialVerification";
 import { unknownValue } from "../../../provider/pulumi/values";
-import { asShown, FakeRun } from "../../support/fakeRun";
+import { asShown, FakeRun, isMadeUp } from "../../support/fakeRun";
 
 const { plan, apply } = asShown(credentialVerification);
 const salt = "s".repeat(22);
@@ -72,6 +72,21 @@ describe("A verification of a queue token that is not saved, while two are valid
     const { message = "" } = await verify();
     assert.match(message, /does not show it.* set overlap to a duration and remove this verification, or remove/s);
     assert.deepEqual(fake.probes, []);
+  });
+
+  it("still saves the retirement if the former one is accepted, which no later run can try", async () => {
+    fake.probe = ({ credential }) =>
+      isMadeUp(credential.value) ? { kind: "refused", words: "no" } : { kind: "accepted" };
+    const inputs = { access: accessWith(), withinSeconds: 1, retireFormer: true };
+    const run = fake.start({ nextTokens });
+    run.shared.replacedValues.set('token of queue user "u"', [{ token: "former token" }]);
+    const failed = await apply(undefined, inputs, run);
+    assert.match(failed.message ?? "", /an old token is still accepted/);
+    const again = await apply(failed.outputs, inputs, fake.start());
+    assert.match(again.message ?? "", /an old token is still accepted/);
+    const { formerRetiredAt, memory } = again.outputs;
+    assert.ok(formerRetiredAt);
+    assert.deepEqual(JSON.parse(memory), JSON.parse(failed.outputs.memory));
   });
 
   it("asks for no next token of a user whose former one is retired", async () => {
