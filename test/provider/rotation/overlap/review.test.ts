@@ -156,24 +156,6 @@ describe("review: a user", () => {
     assert.equal(user.outputs["formerRetiredAt"], formerRetiredAt);
   });
 
-  it("is previewed with another address if its admin has one", async () => {
-    const access = (host: string) =>
-      JSON.stringify({
-        id: "db-a",
-        of: "database",
-        count: 1,
-        salt: "s",
-        connection: { host, port: 6379, tls: true },
-        current: { name: "password", mark: "m", value: "admin", username: "default" },
-      });
-    await up({ admin: access("one.example.com") });
-    const url = user.outputs["connectionUrl"];
-    const { changing } = user.preview({ userName: "app", version: 1, admin: access("two.example.com") });
-    await up({ admin: access("two.example.com") });
-    assert.notEqual(user.outputs["connectionUrl"], url);
-    assert.ok(changing.includes("connectionUrl"), changing.join());
-  });
-
   it("keeps what someone else has added while its own addition was lost", async () => {
     users.makesTokens = true;
     const lost = () => {
