@@ -112,8 +112,9 @@ function resetAnnouncement(
   isTentative: boolean,
 ): Message {
   const { subject } = announced;
-  // Ids that are not known yet count as different ones: ten new databases are ten resets in a preview.
-  const secret = isUnknown(subject.id) ? Symbol() : secretOf(subject);
+  // What is not known yet counts as different: ten new databases are ten resets in a preview.
+  const isKnown = !isUnknown(subject.id) && !isUnknownServer(subject);
+  const secret = isKnown ? secretOf(subject) : Symbol();
   const first = isTentative
     ? " It is read first: if the read shows that the last one was applied, its result is saved instead."
     : "";
@@ -121,6 +122,11 @@ function resetAnnouncement(
   const note = overlapNote(state?.memory, desired, due, context);
   const text = `because ${reasonOf(due, announced)}${first}${note}`;
   return { does: doingOf(subject.kind, desired), text, secrets: [secret] };
+}
+
+/** Two users with one name may be those of different servers. */
+function isUnknownServer({ kind, server }: Subject): boolean {
+  return kind.isOfServer === true && server === undefined;
 }
 
 function doingOf(kind: SecretKind, desired: Desired): string {

@@ -1,7 +1,4 @@
 import assert from "node:assert/strict";
-import { ResourceHandler } from "../../../../provider/engine/adapter";
-import { resources } from "../../../../provider/engine/resources";
-import { unknownValue } from "../../../../provider/pulumi/values";
 import { hashOf } from "../../../../provider/clients/aclReplies";
 import { type AclUsers } from "../../../../provider/clients/aclUsers";
 import { RequestError } from "../../../../provider/domain/errors";
@@ -167,15 +164,6 @@ describe("review: a user", () => {
     users.instead = {};
     await up();
     assert.ok(users.hashes.includes(hashOf("someone else's")));
-  });
-
-  it("is announced for each server, if its admins are not known yet", () => {
-    const run = user.start();
-    const handler = new ResourceHandler(resources["AclUserRotation"], run);
-    const said = [1, 2].map(
-      (version) => handler.plan(undefined, { userName: "app", admin: unknownValue, version }).notices.length,
-    );
-    assert.deepEqual(said, [1, 1]);
   });
 
   it("is not rotated by itself, because the retirement locks its admin out", () => {
