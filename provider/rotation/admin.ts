@@ -68,6 +68,13 @@ export function plainAdminProblem(given: unknown, { options }: Run): string | un
   return problem && `has a tls that ${problem}`;
 }
 
+/** Why a user cannot be the administrator of its own rotation, if it is, as far as that is known. */
+export function ownAdminProblem({ id }: Subject, given: unknown): string | undefined {
+  const values = accessIn(given)?.current ?? (isObject(given) ? given : {});
+  if (isUnknown(id) || values.username !== id) return undefined;
+  return "must not be the user itself: its former password, with which it logs in, is retired";
+}
+
 /** A mark by which two administrators are compared. */
 function adminMark(salt: string, given: AdminInput): string {
   return saltedMark(salt, jsonText(given));

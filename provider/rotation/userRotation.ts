@@ -1,6 +1,7 @@
 import { RekeyError } from "../domain/errors";
 import { ownerOf, type Subject } from "../domain/secretKind";
 import { isUnknown } from "../pulumi/values";
+import { isSet } from "../records/fields";
 import {
   type Claim,
   type Imported,
@@ -14,6 +15,7 @@ import {
   adminServer,
   isMoved,
   isSameServer,
+  ownAdminProblem,
   plainAdminProblem,
   shownServer,
 } from "./admin";
@@ -42,9 +44,13 @@ export class UserRotation extends SecretRotation {
   };
 
   override check(inputs: Desired, run: Run): InputProblem[] {
-    const problem = plainAdminProblem(inputs.admin, run);
-    const problems = rotationProblems(inputs, this.kind, run);
-    return problem === undefined ? problems : [...problems, { property: "admin", problem }];
+    const { admin } = inputs;
+    const subject = this.subjectOf({ values: inputs });
+    const problems = [plainAdminProblem(admin, run), ownAdminProblem(subject, admin)].filter(isSet);
+    return [
+      ...rotationProblems(inputs, this.kind, run),
+      ...problems.map((problem) => ({ property: "admin", problem })),
+    ];
   }
 
   /** One claim for each known name of its server: the id of the database, and the address. */

@@ -41,6 +41,10 @@ describe("rotation: the inputs of a user", () => {
     it(`may have the admin ${JSON.stringify(admin).slice(0, 60)}`, () => assert.equal(check({ admin }), ""));
   }
 
+  it("may have a name that is not known yet, as that of its admin", () => {
+    assert.equal(check({ userName: unknownValue, admin: { ...values, username: unknownValue } }), "");
+  });
+
   const isWhat = /^admin must be the output `access` of a PasswordRotation, or an object with host, port and password/;
   const wrong: Readonly<Record<string, { inputs: object; says: RegExp }>> = {
     "an empty name": { inputs: { userName: "" }, says: /^userName must not be empty/ },
@@ -73,6 +77,14 @@ describe("rotation: the inputs of a user", () => {
     "an access in plain text": {
       inputs: { admin: access({ connection: { host: "redis.example.com", tls: false } }) },
       says: /^admin has a tls that must not be false/,
+    },
+    "an admin that is the user": {
+      inputs: { admin: { ...values, username: "app" } },
+      says: /^admin must not be the user itself: its former password, with which it logs in, is retired/,
+    },
+    "an access whose password is that of the user": {
+      inputs: { admin: access({ current: { name: "password", mark: "mark", username: "app" } }) },
+      says: /^admin must not be the user itself/,
     },
     "an overlap of another form": { inputs: { overlap: "soon" }, says: /^overlap/ },
     "an overlap as long as the schedule": {

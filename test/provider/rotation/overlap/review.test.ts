@@ -158,9 +158,4 @@ describe("review: a user", () => {
     await up();
     assert.ok(users.hashes.includes(hashOf("someone else's")));
   });
-
-  it("is not rotated by itself, because the retirement locks its admin out", () => {
-    const own = { host: "redis.example.com", port: 6379, username: "app", password: "admin" };
-    assert.match(user.check({ userName: "app", admin: own }), /admin/);
-  });
 });
