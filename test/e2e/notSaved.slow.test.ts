@@ -131,6 +131,7 @@ onEngineByAdapter("Credentials that are not saved", (adapter) => {
         const admin = { host, port, tls: false, password };
         const app = new rekey.AclUserRotation("app", { admin, userName: "app", overlap: "24h", ...all });
         const queue = new rekey.QueueTokenRotation("queue", { queueUserId, ...all });
+        new rekey.CredentialVerification("proof", { access: queue.access });
         return { app: app.encryptedCredentials, queue: queue.encryptedCredentials };
       },
       {
