@@ -92,8 +92,7 @@ export function accessOf(subject: Subject, state: State, run: Run): Access | und
 }
 
 function accessRetirement(overlap: Overlap): AccessRetirement {
-  const { since, hashes, reason } = overlap;
-  const isUrgent = reason === "rotatedSince" || undefined;
+  const { since, hashes, isUrgent } = overlap;
   return { since, hashes, until: validUntil(overlap), isUrgent };
 }
 

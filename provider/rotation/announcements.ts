@@ -60,7 +60,7 @@ function announcementOf(
 ): Message | undefined {
   const { subject, plan, state } = announced;
   const did = resetOrRolled(subject.kind);
-  if (plan.kind === "retire") return state && plannedRetirement(subject.kind, state.memory, plan);
+  if (plan.kind === "retire") return state && plannedRetirement(state.memory, plan, context);
   if ("waits" in plan && plan.waits) return postponed(announced, plan.waits);
   switch (plan.kind) {
     case "read":

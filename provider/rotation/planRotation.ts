@@ -43,7 +43,7 @@ function dueOf(memory: Memory, desired: Desired, context: Context): Plan {
   const names = decidingInputs.filter((name) => isUnknown(desired[name]));
   if (names.length > 0) return { kind: "maybe", names };
   if (memory.pending) return dueOfPending(memory, memory.pending, desired);
-  if (memory.added) return dueOfAdded(memory, memory.added, desired);
+  if (memory.added) return dueOfAdded(memory, memory.added, desired, context.now);
   // The first `up` after an import adopts the program's trigger, and nothing else.
   if (memory.applied === undefined) return { kind: "keep" };
   const trigger = triggerMark(memory, desired);
@@ -80,10 +80,12 @@ function resetFor(reason: ResetReason, lastAt?: string): Reset {
 }
 
 /** A rotation that has begun is due again, until what it adds is proven. */
-function dueOfAdded(memory: Memory, added: Addition, desired: Desired): Plan {
+function dueOfAdded(memory: Memory, added: Addition, desired: Desired, now: Date): Plan {
   const trigger = triggerMark(memory, desired);
   const isTriggered = trigger !== "" && trigger !== added.trigger;
-  return resetFor(isTriggered ? "trigger" : added.reason);
+  if (isTriggered) return resetFor("trigger");
+  // A date counts also if the schedule is off now.
+  return resetFor(isOlder(memory, desired.rotatedSince, now) ? "rotatedSince" : added.reason);
 }
 
 /** What is to be read or saved although no reset is due. */

@@ -111,7 +111,7 @@ export class OverlapRules {
     const { overlap } = memory;
     if (!overlap) return undefined;
     const isAsked = program.isLeaked && isOlder(overlap.formerGeneratedAt, leakedAt);
-    if (overlap.reason === "rotatedSince" || isAsked) return "date";
+    if (overlap.isUrgent || isAsked) return "date";
     const isOver = overlap.lasts === "none" || (overlap.lasts === "6h" && over(overlap.since, 6) <= now);
     return isOver && settings.scheduledResets === "on" ? "time" : undefined;
   }

@@ -43,6 +43,8 @@ export interface Added {
   readonly before: Marks;
   /** What retires that: `hashes` of the new overlap. */
   readonly hashes: readonly string[];
+  /** Of a password, its SHA-256, by which it is removed if it cannot be proven. */
+  readonly ownHash?: string | undefined;
   /** Of a password, the hash by which the server lists it; undefined if that is not certain. */
   readonly hash?: string | undefined;
   /** Whether it was valid before, so that its age is not known. */
@@ -55,7 +57,7 @@ export interface Added {
 }
 
 /** The secret that is to be retired, as a rotation and a verification know it. */
-export interface Retirement extends Pick<Overlap, "since" | "hashes"> {
+export interface Retirement extends Pick<Overlap, "hashes"> {
   /** The salt of the marks. */
   readonly salt: string;
   /** The mark of the former one. */
@@ -86,7 +88,7 @@ export interface SourceOf {
 }
 
 export function retirementOf({ memory }: State, overlap: Overlap): Retirement {
-  const { since, hashes } = overlap;
+  const { hashes } = overlap;
   const { salt, replaced, user } = memory;
-  return { since, hashes, salt, former: replaced?.mark, current: user?.hash };
+  return { hashes, salt, former: replaced?.mark, current: user?.hash };
 }

@@ -55,6 +55,7 @@ export class UserSource implements OverlapSource {
       credentials: { password: made.value, ...(made.isToken && { restToken: made.value }) },
       before: memory.current,
       hashes,
+      ownHash: hashOf(made.value),
       hash,
       lost,
       failure: saved.failure,

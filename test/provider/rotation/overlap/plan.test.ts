@@ -279,4 +279,57 @@ describe("rotation: plans for a secret of which two are valid", () => {
     await token.up(0, {});
     assert.deepEqual(token.sent, []);
   });
+
+  it("a date asks for a rotation that a schedule has begun, with the schedule off", async () => {
+    const token = new OverlappingToken();
+    const daily = { version: 1, rotateEvery: "24h" };
+    await token.up(0, daily);
+    token.roll();
+    token.isAway = true;
+    const { code } = await token.up(24, daily);
+    assert.equal(code, "REKEY_VERIFICATION_FAILED");
+    token.isAway = false;
+    token.secret.fake.settings = { ...token.secret.fake.settings, scheduledResets: "off" };
+    await token.up(25, { ...daily, rotatedSince: "2026-01-02T00:30:00Z" });
+    assert.deepEqual(token.sent, ["next"]);
+  });
+
+  it("a rotation that a schedule has begun and a date needs is that of the date", async () => {
+    const token = new OverlappingToken();
+    const daily = { version: 1, rotateEvery: "24h" };
+    await token.up(0, daily);
+    token.roll();
+    token.isAway = true;
+    await token.up(24, daily);
+    token.isAway = false;
+    await token.up(25, { ...daily, rotatedSince: "2026-01-02T00:30:00Z" });
+    assert.equal(token.secret.memory.overlap?.isUrgent, true);
+  });
+
+  it("a date that came with a new version still counts once it is removed", async () => {
+    const token = new OverlappingToken();
+    await token.up(0, { version: 1 });
+    token.roll();
+    await token.up(2, { version: 2, rotatedSince: "2026-01-01T01:00:00Z" });
+    await token.up(3, { version: 2 });
+    assert.deepEqual(token.sent, ["roll"]);
+  });
+
+  it("a preview says that the former one cannot be retired, because it is rekey:queueToken", async () => {
+    const token = new OverlappingToken();
+    token.secret.fake.settings = { ...token.secret.fake.settings, queueToken: "t0", queueUserId: undefined };
+    await token.up(0, { version: 1 });
+    const announced = token.preview(1, { version: 2 });
+    const { code } = await token.up(1, { version: 2 });
+    assert.equal(code, "REKEY_QUEUE_TOKEN_IN_USE");
+    assert.match(announced, /the retirement fails until that is the new one/);
+  });
+
+  it("the limit of resets is asked before the former one is retired", async () => {
+    const token = new OverlappingToken();
+    await token.up(0, { version: 1 });
+    token.secret.fake.settings = { ...token.secret.fake.settings, maxResetsPerRun: "0" };
+    const { code } = await token.up(1, { version: 2 });
+    assert.deepEqual([code, token.sent], ["REKEY_RESET_LIMIT", []]);
+  });
 });

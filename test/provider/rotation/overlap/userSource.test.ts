@@ -313,4 +313,25 @@ describe("rotation: the passwords of a user", () => {
     await up({ version: 2 });
     assert.ok(!users.commands.includes("remove"));
   });
+
+  it("show when the rotation has retired the former one, until the next rotation", async () => {
+    await up({ overlap: "none" });
+    const { formerRetiredAt } = user.outputs;
+    assert.ok(formerRetiredAt);
+    await up({ overlap: "none", rotateEvery: "30d" });
+    assert.equal(user.outputs["formerRetiredAt"], formerRetiredAt);
+  });
+
+  it("of others are kept, also if they were added while an addition was lost", async () => {
+    users.makesTokens = true;
+    const lost = () => {
+      users.hashes.push(hashOf("someone else's"));
+      throw new RequestError("maybe applied", facts, { happened: "it was lost", advice: "Fix it." });
+    };
+    users.instead = { add: lost };
+    assert.match((await up()).failure ?? "", /it was lost/);
+    users.instead = {};
+    await up();
+    assert.ok(users.hashes.includes(hashOf("someone else's")));
+  });
 });
