@@ -194,4 +194,14 @@ describe("rotation: plans for a secret of which two are valid", () => {
       assert.deepEqual(token.sent, []);
     }
   });
+
+  it("what was added and not proven is announced with the time of the reason for it", async () => {
+    const scheduled = { rotateEvery: "24h", initialRotation: false };
+    const token = new OverlappingToken();
+    await token.up(0, scheduled);
+    token.isAway = true;
+    await token.up(24, scheduled);
+    assert.deepEqual(token.sent, ["next"]);
+    assert.match(token.preview(24, scheduled), new RegExp(`last reset or adopted at ${timeAt(0).toISOString()}`));
+  });
 });
