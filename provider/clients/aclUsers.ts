@@ -164,13 +164,13 @@ export class AclUsers {
 
   /** Saves the users in the server's ACL file. Without one, a restart of the server undoes changes of users. */
   async save(): Promise<"saved" | "no file" | "not permitted"> {
-    const unchanged = "The users were changed, but a restart of the server undoes that.";
+    const unchanged = `The users were changed, but a restart of the server undoes that ${untilSaved}`;
     const reply = await this.#change({
       name: "ACL SAVE",
       purpose: "save the server's users",
       consequences: {
         unchanged,
-        unknown: "The users were changed, but a restart of the server may undo that.",
+        unknown: `The users were changed, but a restart of the server may undo that ${untilSaved}`,
       },
       expected: /^NOPERM\b|not configured to use an ACL file/i,
     });
@@ -283,6 +283,7 @@ export class AclUsers {
   }
 }
 
+const untilSaved = "until `ACL SAVE` is run there.";
 const checkServer =
   "Check that the server is running, and that it is a Redis server, then run again.";
 

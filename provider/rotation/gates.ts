@@ -83,7 +83,11 @@ function isShownInRun(ownToken: string, { read }: Context): boolean {
 }
 
 function isRemembered(ownToken: string, memory: Memory | undefined): boolean {
-  return memory !== undefined && hasToken(memory.current, saltedMark(memory.salt, ownToken));
+  if (memory === undefined) return false;
+  const mark = saltedMark(memory.salt, ownToken);
+  // A reset also replaces the former one that is valid.
+  const isFormer = memory.overlap !== undefined && memory.replaced?.mark === mark;
+  return isFormer || hasToken(memory.current, mark);
 }
 
 /** The read-only token also sends requests. */
@@ -94,5 +98,7 @@ function hasToken({ token, readOnlyToken }: Credentials, wanted: string): boolea
 /** Whether nothing shows which token the user has. A platform that cannot be read shows nothing. */
 function isTokenHidden(memory: Memory | undefined, { canRead, read }: Context): boolean {
   const shown = canRead ? read?.shown : {};
-  return shown !== undefined && shown.token === undefined && memory?.current.token === undefined;
+  if (shown === undefined || shown.token !== undefined) return false;
+  const isFormerUnknown = memory?.overlap !== undefined && memory.replaced === undefined;
+  return isFormerUnknown || memory?.current.token === undefined;
 }

@@ -12,7 +12,7 @@ import { type Target } from "./targets";
 /** A target of which two secrets are valid. */
 export type OverlappingTarget = KnownTarget & { readonly retire: AccessRetirement };
 
-/** Why the former secret was not retired. */
+/** Why the former secret was not retired, or may be valid again. */
 interface NotRetired {
   readonly reason: string;
   readonly advice: string;
@@ -31,12 +31,21 @@ export async function retireFormerOf(
   const { source } = openSession(subject, run, admin);
   if (!source) throw new Error(`nothing retires a ${subject.kind.word}`);
   try {
-    await source.retire({ ...retire, salt, former: former?.mark });
-    return undefined;
+    const { failure } = await source.retire({ ...retire, salt, former: former?.mark });
+    return (
+      failure &&
+      notRetired(
+        failure,
+        target,
+        "accepted and the former one was retired, but the server did not save that",
+      )
+    );
   } catch (error) {
     if (!(error instanceof RekeyError)) throw error;
     const isWaiting = error.code === "REKEY_QUEUE_TOKEN_IN_USE" && !mustNotWait(retire, run);
-    return isWaiting ? { waits: error.text } : notRetired(error, target);
+    return isWaiting
+      ? { waits: error.text }
+      : notRetired(error, target, "accepted, but the former one was not retired");
   }
 }
 
@@ -45,13 +54,14 @@ function mustNotWait({ isUrgent, until }: AccessRetirement, { options }: Run): b
   return isUrgent === true || (until !== undefined && new Date(until) <= options.clock.now());
 }
 
-function notRetired(error: RekeyError, { current }: OverlappingTarget): NotRetired {
+/** @param what has happened to the new one and the former one */
+function notRetired(error: RekeyError, { current }: OverlappingTarget, what: string): NotRetired {
   const name = credentialNoun(current);
   const [why, advice] =
     error instanceof RequestError ? [error.happened, error.advice] : [error.text, ""];
   const code = error.code === "REKEY_QUEUE_TOKEN_IN_USE" ? error.code : undefined;
   return {
-    reason: `the new ${name} is accepted, but the former one was not retired: ${why}`,
+    reason: `the new ${name} is ${what}: ${why}`,
     advice,
     code,
   };

@@ -123,6 +123,30 @@ describe("faults: users and their servers", () => {
     );
 
     testRow(
+      [
+        118,
+        "a run is killed between SETUSER and saving",
+        "update, next up",
+        "passes; what was not saved is named, and not retired",
+      ],
+      at,
+      async (user) => {
+        assert.equal(await user.rotate({ version: 1 }), "");
+        assert.equal(await user.verify(), "");
+        const { saved } = user.rotation;
+        assert.equal(await user.rotate({ version: 2 }), "");
+        user.rotation.saved = saved;
+        user.said.length = 0;
+        assert.equal(await user.rotate({ version: 2 }), "");
+        // It names the one of the killed run.
+        const warning = /has 1 password of which Rekey does not know.*`ACL SETUSER app\d+ !<hash>` removes one/;
+        assert.match(user.said.join("\n"), warning);
+        assert.equal(await user.verify(), "");
+        assert.deepEqual(await user.valid(), [false, false, true, true]);
+      },
+    );
+
+    testRow(
       [118, "two runs rotate one user at once", "create, next up", "both new ones and the former one are valid"],
       at,
       async (one) => {

@@ -47,7 +47,7 @@ const nothing = /Nothing was changed|No password was added or removed/;
 const notRead = { fails: /REKEY_NOT_READ|REKEY_NOT_SENT/, valid: [true] } as const;
 const notChanged = { fails: nothing, valid: [true] } as const;
 const notSaved = {
-  fails: /The users were changed, but a restart of the server (undoes|may undo) that/,
+  fails: /The users were changed, but a restart of the server (undoes|may undo) that until `ACL SAVE` is run there\./,
   valid: [true, true],
 } as const;
 const passes = { valid: [true, true] } as const;
@@ -61,6 +61,11 @@ const failing: Readonly<Record<Name, Omit<Row, "fault">>> = {
   "ACL SAVE": notSaved,
 };
 
+/** What a command without a reply means: those that change the user are settled, or sent once more. */
+function lost(name: Name): Omit<Row, "fault"> {
+  return name === "ACL SETUSER" || name === "ACL SAVE" ? passes : failing[name];
+}
+
 /** Rows of each command whose connection ends: of its login, too. */
 function lostRows(): Record<string, Row> {
   const rows: Record<string, Row> = {};
@@ -68,13 +73,13 @@ function lostRows(): Record<string, Row> {
     const { command, login } = commands[name];
     for (const at of ["arrived", "applied"] as const) {
       const when = at === "arrived" ? "before it is applied" : "after it was applied";
-      const ofLogin = name === "ACL SETUSER" ? notChanged : failing[name];
+      const ofLogin = { "ACL SETUSER": notChanged, "ACL SAVE": passes }[name as string] ?? failing[name];
       rows[`AUTH of the admin before ${name} is lost ${when}`] = {
         ...ofLogin,
         fault: { command: adminLogin, does: "close", at, nth: login },
       };
       rows[`${name} is lost ${when}`] = {
-        ...(name === "ACL SETUSER" ? passes : failing[name]),
+        ...lost(name),
         ...(name === "ACL SETUSER" && at === "arrived" && { setUsers: 2 }),
         fault: { command, does: "close", at },
       };
@@ -99,6 +104,11 @@ const silentRows: Record<string, Row> = {
     setUsers: 2,
     isSlow: true,
   },
+  "ACL SAVE is lost each time": {
+    ...notSaved,
+    fault: { command: commands["ACL SAVE"].command, does: "close", times: 9 },
+    isSlow: true,
+  },
   "AUTH of the admin has no reply": {
     ...notRead,
     fault: { command: adminLogin, does: "silence", times: 99 },
@@ -114,9 +124,8 @@ const silentRows: Record<string, Row> = {
   },
   ...Object.fromEntries(
     names.map((name) => {
-      const row = name === "ACL SETUSER" ? passes : failing[name];
       const fault = { command: commands[name].command, does: "silence", at: "applied" } as const;
-      return [`${name} has no reply`, { ...row, fault, isSlow: true }];
+      return [`${name} has no reply`, { ...lost(name), fault, isSlow: true }];
     }),
   ),
 };
@@ -158,10 +167,9 @@ function formRows(): Record<string, Row> {
     "AUTH with the new password is replied to in RESP3": { ...passes, fault: { command: userLogin, does: map } },
   };
   for (const name of names) {
-    const row = name === "ACL SETUSER" ? passes : failing[name];
     for (const [form, does] of Object.entries({ "a map": map, "a null": null3 })) {
       rows[`${name} is replied to with ${form} of RESP3`] = {
-        ...row,
+        ...lost(name),
         fault: { command: commands[name].command, does, at: "applied" },
       };
     }

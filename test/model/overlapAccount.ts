@@ -7,10 +7,10 @@ import { type Credentials } from "../../provider/records/fields";
 import { type SecretResponse } from "../../provider/records/response";
 import { type Platform } from "../../provider/run/run";
 import { FakeAclUsers } from "../support/fakeAclUsers";
-import { type FakeRun, notSent, rejected, unconfirmed } from "../support/fakeRun";
+import { conflicting, type FakeRun, notSent, rejected, unconfirmed } from "../support/fakeRun";
 
 /** What a run sends. Of these, the source is changed by `changes`. */
-export const requests = ["read", "add", "proof", "retire", "reset", "save"] as const;
+export const requests = ["read", "make", "add", "proof", "retire", "reset", "save"] as const;
 export type RequestName = (typeof requests)[number];
 const changes: readonly RequestName[] = ["add", "retire", "reset"];
 
@@ -50,6 +50,8 @@ export abstract class OverlapAccount {
   /** Values that a proof has accepted in this step. */
   readonly proven = new Set<string>();
   #faults: Faults = noFaults;
+  /** What someone else does right after an addition. */
+  #meanwhile: OthersDo | undefined;
   readonly #turns = new Map<RequestName, number>();
 
   /** The values that are accepted now. */
@@ -58,8 +60,9 @@ export abstract class OverlapAccount {
   abstract partsFor(): Partial<Platform>;
   protected abstract change(what: OthersDo): void;
 
-  begin(given: Faults): void {
+  begin(given: Faults, meanwhile?: OthersDo): void {
     this.#faults = given;
+    this.#meanwhile = meanwhile;
     this.#turns.clear();
     this.sent.length = 0;
     this.proven.clear();
@@ -72,6 +75,9 @@ export abstract class OverlapAccount {
     for (const value of this.valid) if (!before.has(value)) this.ofOthers.add(value);
     for (const value of before) if (!this.valid.has(value)) this.removedByOthers.add(value);
   }
+
+  /** Someone removes passwords by hand, as a message says. */
+  removeByHand?(values: readonly string[]): void;
 
   async prove(value: string): Promise<ProbeResult> {
     if (this.#nextFault("proof") !== "none") return { kind: "unknown", why: "no response" };
@@ -90,6 +96,7 @@ export abstract class OverlapAccount {
     const added = [...valid].filter((value) => !before.has(value));
     const removed = [...before].filter((value) => !valid.has(value));
     if (changes.includes(request)) this.sent.push({ phase: this.phase, request, added, removed });
+    if (request === "add" && isApplied && this.#meanwhile) this.changeByOthers(this.#meanwhile);
     if (fault === "not sent") return notSent();
     if (fault === "rejected") return rejected();
     return fault === "none" ? (result as T) : unconfirmed();
@@ -153,7 +160,7 @@ export class QueueAccount extends OverlapAccount {
 
   #roll(hash: string): void {
     const next = this.#next;
-    if (next === undefined || sha256(tokenOf(next)) !== hash) return rejected();
+    if (next === undefined || sha256(tokenOf(next)) !== hash) return conflicting();
     this.#current = next;
     this.#next = undefined;
   }
@@ -193,14 +200,18 @@ export class UserAccount extends OverlapAccount {
     const user = this.#user;
     const users: Pick<AclUsers, keyof AclUsers> = {
       read: async () => this.request("read", () => user.read()),
-      readServer: async () => this.request("read", () => user.readServer()),
-      make: async () => this.request("read", () => user.make()),
+      readServer: async () => this.request("make", () => user.readServer()),
+      make: async () => this.request("make", () => user.make()),
       add: async (name, made) => this.request("add", () => user.add(name, made)),
       remove: async (name, hash) => this.request("retire", () => user.remove(name, hash)),
       save: async () => this.request("save", () => user.save()),
       prove: (_name, value) => this.prove(value),
     };
     return { aclUsers: () => users as AclUsers };
+  }
+
+  override removeByHand(values: readonly string[]): void {
+    this.#user.hashes = this.#user.hashes.filter((hash) => !values.includes(this.#values.get(hash) ?? ""));
   }
 
   /** The oldest one is retired, the newest one replaced. */

@@ -1,5 +1,14 @@
 import fc from "fast-check";
-import { type Faults, faults, noFaults, othersDo, type OthersDo, requests, type Server, servers } from "./overlapAccount";
+import {
+  type Faults,
+  faults,
+  noFaults,
+  othersDo,
+  type OthersDo,
+  requests,
+  type Server,
+  servers,
+} from "./overlapAccount";
 
 export const overlapKinds = ["QueueTokenRotation", "AclUserRotation"] as const;
 export type OverlapKind = (typeof overlapKinds)[number];
@@ -43,6 +52,8 @@ export interface Up {
   readonly do: "up";
   readonly faults: Faults;
   readonly isDeployed: boolean;
+  /** What someone else does right after an addition. */
+  readonly meanwhile: OthersDo | undefined;
   /** Whether the engine repeats each change; updates what has not changed. */
   readonly isRepeated: boolean;
   readonly isForced: boolean;
@@ -68,6 +79,7 @@ export const plainUp: Up = {
   do: "up",
   faults: noFaults,
   isDeployed: true,
+  meanwhile: undefined,
   isRepeated: false,
   isForced: false,
   killedAfter: undefined,
@@ -85,17 +97,22 @@ const someFaults: fc.Arbitrary<Faults> = fc.oneof(
   fc.record(Object.fromEntries(requests.map((name) => [name, turns]))) as unknown as fc.Arbitrary<Faults>,
 );
 
-const up: fc.Arbitrary<Step> = fc.record({
-  do: fc.constant("up" as const),
-  faults: someFaults,
-  isDeployed: often(3).map((isBroken) => !isBroken),
-  isRepeated: often(6),
-  isForced: often(8),
-  killedAfter: fc.oneof(
-    { weight: 6, arbitrary: fc.constant(undefined) },
-    fc.constantFrom("rotation" as const, "verification" as const),
-  ),
-});
+function upOf(kind: OverlapKind): fc.Arbitrary<Step> {
+  // What replaces a token of unknown hash at once is taken for that token.
+  const meanwhile = kind === "AclUserRotation" ? (["adds", "retires"] as const) : othersDo;
+  return fc.record({
+    do: fc.constant("up" as const),
+    faults: someFaults,
+    isDeployed: often(3).map((isBroken) => !isBroken),
+    meanwhile: fc.oneof({ weight: 9, arbitrary: fc.constant(undefined) }, fc.constantFrom(...meanwhile)),
+    isRepeated: often(6),
+    isForced: often(8),
+    killedAfter: fc.oneof(
+      { weight: 6, arbitrary: fc.constant(undefined) },
+      fc.constantFrom("rotation" as const, "verification" as const),
+    ),
+  });
+}
 
 const change: fc.Arbitrary<Partial<Program>> = fc.oneof(
   { weight: 4, arbitrary: fc.record({ overlap: fc.constantFrom("verified", "none", "6h", undefined) }) },
@@ -121,10 +138,12 @@ function settingOf(kind: OverlapKind): fc.Arbitrary<Step> {
 
 /** The walks of a kind. Most changes of the program or the settings are followed by an `up`. */
 export function overlapWalksOf(kind: OverlapKind): fc.Arbitrary<readonly Step[]> {
+  const up = upOf(kind);
   const bump = fc.constant<Step>({ do: "bump" });
   const leak = fc.constant<Step>({ do: "leak" });
   const hours = fc.constantFrom(1, 3, 7, 13, 13, 40);
   const wait: fc.Arbitrary<Step> = fc.record({ do: fc.constant("wait" as const), hours });
+  const editTo = (to: Partial<Program>) => fc.constant<Step>({ do: "edit", change: to });
   const others: fc.Arbitrary<Step> = fc.record({
     do: fc.constant("others" as const),
     what: fc.constantFrom(...othersDo),
@@ -136,6 +155,8 @@ export function overlapWalksOf(kind: OverlapKind): fc.Arbitrary<readonly Step[]>
     { weight: 3, arbitrary: fc.tuple(settingOf(kind), up) },
     { weight: 3, arbitrary: fc.tuple(wait, up) },
     { weight: 2, arbitrary: fc.tuple(wait, leak, up) },
+    { weight: 1, arbitrary: fc.tuple(editTo({ rotateEvery: "12h" }), up, wait, up) },
+    { weight: 1, arbitrary: fc.tuple(editTo({ overlap: "6h", verification: "tries" }), bump, up, wait, up) },
     { weight: 2, arbitrary: fc.tuple(edit, bump, up) },
     { weight: 4, arbitrary: fc.tuple(up) },
     { weight: 2, arbitrary: fc.tuple(refresh) },

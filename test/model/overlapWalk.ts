@@ -63,8 +63,9 @@ export class OverlapWalk {
     const account = this.#account;
     const faults = "faults" in step ? step.faults : noFaults;
     this.#fake.said.length = 0;
-    account.begin(faults);
+    account.begin(faults, step.do === "up" ? step.meanwhile : undefined);
     const before = await this.#seen();
+    const ofOthersBefore = new Set(account.ofOthers);
     const done = (await this.#take(step)) ?? nothingDone;
     account.phase = "other";
     const taken: Taken = {
@@ -74,7 +75,7 @@ export class OverlapWalk {
       up: step.do === "up" ? step : undefined,
       sent: account.sent,
       proven: account.proven,
-      isHonest: faults === noFaults || Object.values(faults).every((all) => all.every((one) => one === "none")),
+      isHonest: isHonest(step),
       program: this.#program,
       settings: this.#settings,
       ownToken: this.#ownToken,
@@ -82,6 +83,7 @@ export class OverlapWalk {
       now: this.#fake.time.getTime(),
       valid: account.valid,
       ofOthers: account.ofOthers,
+      ofOthersBefore,
       removedByOthers: account.removedByOthers,
     };
     this.#rules.check(taken);
@@ -91,7 +93,15 @@ export class OverlapWalk {
     assert.doesNotMatch(shown, anyValue, "a secret in plain text");
     const { failures, isHandedOver, isVerified } = done;
     const { rotationCount } = this.#rotation.plain;
-    this.did = { step, sent: [...account.sent], failures, isHandedOver, isVerified, rotationCount, saved: this.#comparable };
+    this.did = {
+      step,
+      sent: [...account.sent],
+      failures,
+      isHandedOver,
+      isVerified,
+      rotationCount,
+      saved: this.#comparable,
+    };
   }
 
   async #take(step: Step): Promise<Done | undefined> {
@@ -135,9 +145,12 @@ export class OverlapWalk {
     await this.take({ do: "refresh", faults: noFaults });
     for (const each of ["to be sure of its version", "the last one", "quiet"]) {
       if (each !== "quiet") await this.take({ do: "bump" });
+      if (each === "the last one") this.#account.removeByHand?.(this.#rules.orphansIn(this.#account.valid));
       await this.take(plainUp);
       const { failures, isVerified } = this.did as Done;
-      assert.deepEqual({ failures, isVerified }, { failures: [], isVerified: true }, each);
+      if (each !== "to be sure of its version") {
+        assert.deepEqual({ failures, isVerified }, { failures: [], isVerified: true }, each);
+      }
     }
     assert.deepEqual(this.#account.sent, [], "nothing is left to do");
     const { value } = (await this.#seen()) ?? assert.fail();
@@ -222,7 +235,9 @@ export class OverlapWalk {
   }
 
   #checkOwnToken(): void {
-    if (this.#ownToken === undefined) return;
+    // Nothing shows that one which someone else has made is the user's, if its tokens are hidden.
+    const isHidden = this.#settings.isHiding && this.#account.ofOthers.has(this.#ownToken ?? "");
+    if (this.#ownToken === undefined || isHidden) return;
     const removed = this.#account.sent.flatMap((one) => one.removed);
     assert.ok(!removed.includes(this.#ownToken), "rekey:queueToken was retired or reset");
   }
@@ -251,6 +266,12 @@ export class OverlapWalk {
   #callsOf(type: ResourceName, run: Run): EngineCalls {
     return this.adapter === "dynamic" ? dynamicCalls(type, run) : pluginCalls(type, run, this.#fake.said);
   }
+}
+
+/** Whether all requests of a step are responded to, and no one else interferes. */
+function isHonest(step: Step): boolean {
+  const faults = "faults" in step ? Object.values(step.faults).flat() : [];
+  return faults.every((one) => one === "none") && !(step.do === "up" && step.meanwhile);
 }
 
 function failureOf(change: Promise<unknown>): Promise<string | undefined> {

@@ -3,13 +3,13 @@ import { firstCommand } from "../../local/platform/resp";
 import { SocketServer } from "./socketServer";
 
 /** A moment of a command: it arrives, the server has applied it, its reply was sent. */
-export type CommandPoint = "arrived" | "applied" | "responded";
+type CommandPoint = "arrived" | "applied" | "responded";
 
 /**
  * What happens at a point in place of what comes next: the connection is closed, nothing more is sent, the reply comes
  * byte by byte, or it is this text.
  */
-export type Instead = "close" | "silence" | "pieces" | { readonly reply: string };
+type Instead = "close" | "silence" | "pieces" | { readonly reply: string };
 
 /** @param command with its arguments: `ACL GETUSER app`. @returns undefined if it goes on */
 type Meet = (command: string, point: CommandPoint) => Instead | undefined | Promise<Instead | undefined>;

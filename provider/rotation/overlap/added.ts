@@ -31,10 +31,10 @@ export function withAdded(
     problems: [],
     memory: {
       ...memory,
-      applied: triggerMark(memory, desired) || (memory.applied ?? ""),
+      applied: triggerMark(memory, desired) || memory.applied,
       pending: undefined,
       added: undefined,
-      identity: identityIn(kind, current) ?? memory.identity,
+      identity: identityIn(kind, current),
       current,
       former: withFormer(memory, before, current),
       replaced: knownCredential(kind, added.before, memory),
@@ -74,7 +74,7 @@ export function withUnproven(
   const { hash } = added ?? memory.added ?? {};
   return {
     ...state,
-    memory: { ...memory, applied: memory.applied ?? "", added: { reason, trigger, hash } },
+    memory: { ...memory, added: { reason, trigger, hash } },
   };
 }
 

@@ -34,14 +34,17 @@ export const overlapEvidence: Evidence = {
   },
 };
 
-/** Whether the former one is valid; undefined if there is none, or if the read does not show it. */
+/**
+ * Whether the former one is valid; undefined if there is no overlap, or nothing shows it. The platform shows it until
+ * it is retired. If it hides tokens, or did when that one was replaced, the current one still is the next one then.
+ */
 function isFormerValid(memory: Memory, read: SecretResponse): boolean | undefined {
-  const { overlap, replaced } = memory;
+  const { overlap, replaced, current } = memory;
   if (overlap === undefined) return undefined;
   const { token } = marksOf(memory, read.credentials);
-  if (token !== undefined) return token === replaced?.mark;
-  // If tokens are hidden, a user without a next pair has no former one.
-  return hasNext(read) === false ? false : undefined;
+  if (token === undefined) return hasNext(read) === false ? false : undefined;
+  if (token === current.token) return false;
+  return replaced === undefined ? hasNext(read) : token === replaced.mark;
 }
 
 /** Whether a user has a next pair of tokens. It is no field of the record, because Rekey changes it itself. */

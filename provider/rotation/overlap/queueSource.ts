@@ -76,22 +76,27 @@ export class QueueSource implements OverlapSource {
   }
 
   async retire(retirement: Retirement): Promise<Retired> {
-    const { run, subject } = this.of;
     const user = this.#user ?? (await this.#readUser());
-    if (isRetired(user, retirement)) return this.#useNew("already");
+    if (isRetired(user, retirement)) return this.#useNew({ result: "already" });
     this.#refuseOwn(user, retirement);
+    await this.#roll(retirement);
+    return this.#useNew({ result: "now" });
+  }
+
+  /** An error is followed by a read, also a 409: someone else may have rolled the pair before. */
+  async #roll(retirement: Retirement): Promise<void> {
+    const { run, subject } = this.of;
     const [hash = ""] = retirement.hashes;
     try {
       await run.platform.nextTokens.roll(subject.id, hash);
     } catch (error) {
-      // Also a 409: the platform has no such next token, perhaps because it was rolled before.
       if (!(error instanceof RequestError) || error.delivery === "not sent") throw error;
       const after = await this.#readUser().catch(() => undefined);
-      // If tokens are hidden, and someone has prepared others, nothing else shows it.
-      const isOther = error.status === 409 && after?.credentials.token === undefined;
+      // If the former token is not known or hidden, and someone has prepared others, nothing else shows it.
+      const isKnown = after?.credentials.token !== undefined && retirement.former !== undefined;
+      const isOther = error.status === 409 && !isKnown;
       if (!after || !(isOther || isRetired(after, retirement))) throw error;
     }
-    return this.#useNew("now");
   }
 
   async #readUser(): Promise<SecretResponse> {
@@ -114,12 +119,16 @@ export class QueueSource implements OverlapSource {
     }
   }
 
-  /** The response was lost. If a read shows that the pair was made, it is asked for once more: it is the same one. */
+  /** The response was lost. If a read shows that the pair was made, the same one is asked for once more. */
   async #prepareAgain(lost: RequestError): Promise<Credentials> {
     const { run, subject } = this.of;
     const user = await this.#readUser().catch(() => undefined);
     if (!user) throw lost;
-    if (hasNext(user)) return run.platform.nextTokens.prepare(subject.id);
+    if (hasNext(user)) {
+      return run.platform.nextTokens.prepare(subject.id).catch(() => {
+        throw lost;
+      });
+    }
     const text = `The ${secretOf(subject)} was not rotated: ${lost.happened}, and a read shows that no next token was made. Nothing was changed. Run \`up\` again.`;
     throw new RekeyError("REKEY_UNCONFIRMED", text, "rejected");
   }
@@ -153,10 +162,12 @@ export class QueueSource implements OverlapSource {
   }
 }
 
-/** Whether a user shows another token than the former one or, if tokens are hidden, has no next one. */
-function isRetired(user: SecretResponse, { salt, former }: Retirement): boolean {
+/** Whether a user has the new token as its current one, or a third one. If it is not shown, it has no next one then. */
+function isRetired(user: SecretResponse, { salt, former, hashes }: Retirement): boolean {
   const { token } = user.credentials;
-  return token === undefined ? hasNext(user) === false : saltedMark(salt, token) !== former;
+  if (token !== undefined && hashes.includes(sha256(token))) return true;
+  if (token === undefined || former === undefined) return hasNext(user) === false;
+  return saltedMark(salt, token) !== former;
 }
 
 /** Whether a token is that of the former pair, or may be, because nothing shows that. */

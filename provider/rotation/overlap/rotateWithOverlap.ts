@@ -56,12 +56,13 @@ async function retire({ state, findings }: Learned, session: OverlapSession): Pr
   const { overlap } = state.memory;
   if (!overlap) return { state, findings };
   try {
-    const retired = await source.retire(retirementOf(state, overlap));
-    if (retired === "kept") return { state, findings };
-    if (retired === "already") return { state: withoutOverlap(state), findings };
+    const { result, failure } = await source.retire(retirementOf(state, overlap));
+    if (result === "kept") return { state, findings };
+    if (result === "already") return { state: withoutOverlap(state), findings, failure };
     return {
       state: { ...withoutOverlap(state), formerRetiredAt: context.now.toISOString() },
       findings: [...findings, { kind: "retired", why: overlap.since }],
+      failure,
     };
   } catch (error) {
     if (!(error instanceof RekeyError)) throw error;

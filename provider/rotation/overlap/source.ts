@@ -67,8 +67,12 @@ export interface Retirement extends Pick<Overlap, "since" | "hashes"> {
   readonly current?: string | undefined;
 }
 
-/** `already`: it was not valid any more. `kept`: it stays valid, because the current one is not. */
-export type Retired = "now" | "already" | "kept";
+export interface Retired {
+  /** `already`: it was not valid any more. `kept`: it stays valid, because the current one is not. */
+  readonly result: "now" | "already" | "kept";
+  /** Why the run fails although it is not valid any more. */
+  readonly failure?: RekeyError | undefined;
+}
 
 /** What a source works with. */
 export interface SourceOf {

@@ -77,12 +77,11 @@ export class UserSource implements OverlapSource {
     const users = await this.#connect();
     const user = await users.read(id);
     // Its clients may use the former one again: what was read says that the current one is gone.
-    if (current !== undefined && !user?.hashes.includes(current)) return "kept";
+    if (current !== undefined && !user?.hashes.includes(current)) return { result: "kept" };
     const valid = hashes.filter((hash) => user?.hashes.includes(hash));
     for (const hash of valid) await users.remove(id, hash);
     const { failure } = await this.#save(users);
-    if (failure) throw failure;
-    return valid.length > 0 ? "now" : "already";
+    return { result: valid.length > 0 ? "now" : "already", failure };
   }
 
   #connect(): Promise<AclUsers> {
@@ -173,14 +172,24 @@ export class UserSource implements OverlapSource {
   }
 
   async #save(users: AclUsers): Promise<Pick<Added, "failure"> & { findings: Finding[] }> {
+    const save = () => users.save();
     try {
-      const why = whyNotSaved[await users.save()];
+      // A second one changes nothing, and no later run would make up for it.
+      const why = whyNotSaved[await save().catch(ifLost(save))];
       return { findings: why === undefined ? [] : [{ kind: "warning", why }] };
     } catch (error) {
       if (!(error instanceof RekeyError)) throw error;
       return { failure: error, findings: [] };
     }
   }
+}
+
+/** Acts once more if it is not known whether it was done. */
+function ifLost<T>(act: () => Promise<T>): (error: unknown) => Promise<T> {
+  return (error) => {
+    if (error instanceof RekeyError && error.delivery !== "rejected") return act();
+    throw error;
+  };
 }
 
 const whyNotSaved: Readonly<Record<Awaited<ReturnType<AclUsers["save"]>>, string | undefined>> = {

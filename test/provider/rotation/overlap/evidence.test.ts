@@ -48,6 +48,24 @@ describe("rotation: the evidence of a token of which two are valid", () => {
     assert.deepEqual([isFormerValid(), token.secret.saved], [true, { token: "t1" }]);
   });
 
+  it("if tokens are hidden, whether there is a next pair shows whether the former one is valid", async () => {
+    const hidden = async (has: unknown) => {
+      await token.secret.refresh({ shows: {}, otherFields: JSON.stringify({ has_next_token: has }) });
+      return isFormerValid();
+    };
+    assert.deepEqual([await hidden(true), await hidden("no"), await hidden(false)], [true, true, false]);
+  });
+
+  it("shows until when the former one is valid, of a duration", async () => {
+    await token.up(1, { version: 1, overlap: "24h" });
+    assert.equal(token.secret.outputs?.["formerValidUntil"], "2026-01-02T00:00:00.000Z");
+    await token.up(1, { version: 1, overlap: "none" });
+    assert.equal(token.secret.outputs?.["formerValidUntil"], undefined);
+    assert.deepEqual(token.sent, []);
+    await token.up(1, { version: 1, overlap: "none" });
+    assert.deepEqual([token.sent, isFormerValid()], [["roll"], false]);
+  });
+
   it("once the former one is retired, a read of it is outdated", async () => {
     await refreshed({ token: "t1" });
     assert.match((await refreshed({ token: "t0" })).said, /still shows an old credential/);
@@ -61,6 +79,11 @@ describe("rotation: the evidence of a token of which two are valid", () => {
       assert.equal(code, "REKEY_UNCONFIRMED");
     });
 
+    it("a refresh that shows the former one changes nothing", async () => {
+      assert.equal((await refreshed({ token: "t0" })).said, "");
+      assert.equal(isFormerValid(), true);
+    });
+
     it("a read of another token settles it", async () => {
       const { said, sent } = await token.secret.up(replaced, { shows: { token: "t2" } });
       assert.match(said, /did go through/);
@@ -70,6 +93,22 @@ describe("rotation: the evidence of a token of which two are valid", () => {
     it("a read of the former one shows that it was not applied, and it is sent again", async () => {
       const { sent, code } = await token.secret.up(replaced, { shows: { token: "t0" }, responds: { token: "t2" } });
       assert.deepEqual([code, sent, token.secret.saved, isFormerValid()], [undefined, 1, { token: "t2" }, false]);
+    });
+  });
+
+  describe("no later read settles a reset", () => {
+    const replaced = { version: 2, overlap: "none" };
+    const sentAgain = async (shows: Credentials) => {
+      await token.secret.up(replaced, { shows, responds: isLost });
+      const { sent } = await token.secret.up(replaced, { shows: { token: "t2" }, responds: { token: "t3" } });
+      return sent;
+    };
+
+    it("before which the token was hidden", async () => assert.equal(await sentAgain({}), 1));
+
+    it("before which a read was outdated, because the former one was retired", async () => {
+      await refreshed({ token: "t1" });
+      assert.equal(await sentAgain({ token: "t0" }), 1);
     });
   });
 

@@ -1,5 +1,9 @@
 import assert from "node:assert/strict";
 import { type Desired } from "../../../../provider/rotation/desired";
+import { aclUser, queueToken } from "../../../../provider/domain/secretKind";
+import { unknownValue } from "../../../../provider/pulumi/values";
+import { notProven } from "../../../../provider/rotation/overlap/added";
+import { leftValid } from "../../../../provider/rotation/overlap/overlapMessages";
 import { OverlappingToken } from "../../../support/overlappingToken";
 import { timeAt } from "../../../support/rotatedSecret";
 
@@ -112,6 +116,14 @@ const rows: Readonly<Record<string, Row>> = {
     sends: [],
     isFormerValid: true,
   },
+  "a duration of which no slack is left": {
+    first: { version: 1, overlap: "1h" },
+    hours: 0.95,
+    desired: { version: 1, overlap: "1h" },
+    announces: /its time is over/,
+    sends: ["roll"],
+    isFormerValid: false,
+  },
   "an overlap that is removed waits for a verification": {
     first: short,
     hours: 13,
@@ -203,5 +215,78 @@ describe("rotation: plans for a secret of which two are valid", () => {
     await token.up(24, scheduled);
     assert.deepEqual(token.sent, ["next"]);
     assert.match(token.preview(24, scheduled), new RegExp(`last reset or adopted at ${timeAt(0).toISOString()}`));
+  });
+
+  describe("says in a preview how long the current one stays valid", () => {
+    const leaked = "2026-01-01T01:00:00Z";
+    const texts: readonly (readonly [desired: Desired, text: string])[] = [
+      [{}, " The current token stays valid until a verification retires it."],
+      [{ overlap: "verified" }, " The current token stays valid until a verification retires it."],
+      [{ overlap: "24h" }, " The current token stays valid for 24h."],
+      [{ overlap: "none" }, " The current token is replaced at once: clients are refused until they have the new one."],
+      [
+        { rotatedSince: leaked },
+        " The current token stays valid until the next `up`, or until a verification retires it.",
+      ],
+      [{ rotatedSince: "2025-01-01" }, " The current token stays valid until a verification retires it."],
+      [{ overlap: unknownValue }, ""],
+    ];
+    for (const [desired, text] of texts) {
+      it(JSON.stringify(desired), async () => {
+        const token = new OverlappingToken();
+        await token.up(0, { version: 1 });
+        await token.up(1, { version: 1, rotatedSince: "2026-01-01" });
+        assert.equal(token.secret.memory.overlap, undefined);
+        const announced = token.preview(2, { version: 2, ...desired });
+        // Notices are without their subject, and so without what is before the first colon.
+        const said = announced.replace(/^.* version or triggers have changed\./, "");
+        assert.equal(said, `${text.replace(/^.*: /, "")} So far 1 in this run.`);
+      });
+    }
+  });
+
+  it("says after a destroy that two are valid, as far as is known", async () => {
+    const token = new OverlappingToken();
+    await token.up(0, { version: 1 });
+    const [left, ...others] = leftValid(queueToken, token.secret.memory);
+    assert.deepEqual(others, []);
+    assert.equal(left?.isWarning, true);
+    assert.match(
+      left.text,
+      /If it still is valid, both stay valid, as they have been since 2026-01-01T00:00:00\.000Z\.$/,
+    );
+    token.roll();
+    await token.up(1, { version: 1, rotatedSince: "2026-01-01" });
+    assert.deepEqual(leftValid(queueToken, token.secret.memory), []);
+  });
+
+  it("says of what could not be proven why, and what to check", () => {
+    const { code, text, delivery } = notProven({ kind: queueToken, id: "u" }, { kind: "refused", words: "WRONG" });
+    assert.deepEqual([code, delivery], ["REKEY_VERIFICATION_FAILED", "responded"]);
+    assert.match(text, /was made valid, but not proven: it is refused: WRONG\..*Check rekey:queueUrl/);
+    const ofUser = notProven({ kind: aclUser, id: "app" }, { kind: "unknown", why: "no response" });
+    assert.match(ofUser.text, /it could not be tried: no response\..*Check admin,/);
+  });
+
+  it("a new version after one that was not proven is the reason of the rotation", async () => {
+    const token = new OverlappingToken();
+    token.isAway = true;
+    await token.up(0, { version: 1 });
+    token.isAway = false;
+    await token.up(0, { version: 2 });
+    assert.deepEqual([token.secret.outputs?.["rotationReason"], token.sent], ["trigger", ["next"]]);
+    await token.up(0, { version: 2 });
+    assert.deepEqual(token.sent, []);
+  });
+
+  it("a version that is removed after one that was not proven leaves its reason", async () => {
+    const token = new OverlappingToken();
+    token.isAway = true;
+    await token.up(0, { version: 1 });
+    token.isAway = false;
+    await token.up(0, {});
+    assert.equal(token.secret.outputs?.["rotationReason"], "created");
+    await token.up(0, {});
+    assert.deepEqual(token.sent, []);
   });
 });

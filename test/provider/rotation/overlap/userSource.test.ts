@@ -214,10 +214,15 @@ describe("rotation: the passwords of a user", () => {
       users.hashOfToken = (token) => hashOf(`other ${token}`);
       users.after = { add: () => void users.hashes.push(hashOf("someone else's")) };
       const { said } = await up();
-      assert.match(said, /under which hash the server lists the current password is not certain.*remove it with `ACL SETUSER app !<hash>`/);
+      assert.match(
+        said,
+        /under which hash the server lists the current password is not certain.*remove it with `ACL SETUSER app !<hash>`/,
+      );
       assert.equal(memory().user?.hash, undefined);
       users.after = {};
-      await up({ version: 2 });
+      const { said: next } = await up({ version: 2 });
+      assert.match(next, /under which hash the server lists the current password is not certain/);
+      assert.doesNotMatch(next, /of which Rekey does not know/);
       assert.ok(["other made-1", "someone else's"].every((one) => users.hashes.includes(hashOf(one))));
     });
   });
@@ -236,6 +241,69 @@ describe("rotation: the passwords of a user", () => {
     await up({ version: 2 });
     await up({ version: 3, overlap: "none" });
     assert.deepEqual(users.hashes, [hashOf("someone else's"), hashOf(current())]);
+  });
+
+  /** Fails the first time. */
+  const once = (failure: () => never) => {
+    let count = 0;
+    return (): never | undefined => (count++ === 0 ? failure() : undefined);
+  };
+
+  it("are added again if a read shows that they were not", async () => {
+    const failing = once(lost);
+    users.instead = { add: () => (failing(), void users.hashes.push(hashOf("made-1"))) };
+    assert.equal((await up()).failure, undefined);
+    assert.equal(users.commands.filter((one) => one === "add").length, 2);
+    assert.deepEqual([users.hashes, current()], [["first", "made-1"].map(hashOf), "made-1"]);
+  });
+
+  it("may have been added if the second attempt is not sent", async () => {
+    const failing = once(lost);
+    users.instead = { add: () => (failing(), fails("not sent")()) };
+    assert.match((await up()).failure ?? "", /may have been added.*REKEY_UNCONFIRMED/);
+    assert.equal(memory().added?.hash, hashOf("made-1"));
+  });
+
+  for (const delivery of ["not sent", "maybe applied"] as const) {
+    it(`are saved once more if that was ${delivery}`, async () => {
+      users.after = { save: once(fails(delivery)) as () => never };
+      assert.equal((await up()).failure, undefined);
+      assert.equal(users.commands.filter((one) => one === "save").length, 2);
+    });
+  }
+
+  it("are not saved once more if the server has rejected it", async () => {
+    users.after = { save: fails("rejected") };
+    assert.match((await up()).failure ?? "", /it broke/);
+    assert.equal(users.commands.filter((one) => one === "save").length, 1);
+  });
+
+  describe("of which the current one is gone", () => {
+    const gone = async (more: object = {}): Promise<void> => {
+      assert.equal((await up(more)).failure, undefined);
+      users.hashes = [first];
+      users.commands.length = 0;
+    };
+
+    it("are kept for a new version, and retired together with it later", async () => {
+      await gone();
+      const { said } = await up({ version: 2 });
+      assert.match(said, /does not have the current password any more/);
+      assert.doesNotMatch(said, /was retired/);
+      assert.deepEqual(users.hashes, [first, hashOf("made-2")]);
+      assert.deepEqual(memory().overlap?.hashes, [first]);
+      await up({ version: 3 });
+      assert.deepEqual(users.hashes, ["made-2", "made-3"].map(hashOf));
+    });
+
+    it("are kept although a date asks for their retirement, as old as they are", async () => {
+      await gone();
+      const before = memory().overlap;
+      const rotatedSince = new Date().toISOString();
+      await up({ rotatedSince });
+      assert.ok(users.hashes.includes(first));
+      assert.equal(memory().overlap?.formerGeneratedAt, before?.formerGeneratedAt);
+    });
   });
 
   it("that were retired by someone else are not retired again", async () => {
