@@ -137,6 +137,14 @@ describe("rotation: a user of a server", () => {
     }
   });
 
+  it("is verified by its own name, in which {id} means nothing", async () => {
+    const app = new RealResource("AclUserRotation");
+    const run = app.start(platform);
+    assert.equal((await app.up({ userName: "app-{id}", admin: access(), version: 1 }, run)).failure, undefined);
+    const { current } = JSON.parse(String(app.outputs["access"])) as { current: { username: string } };
+    assert.equal(current.username, "app-{id}");
+  });
+
   const same: Readonly<Record<string, unknown>> = {
     "another password": access({ current: { name: "password", mark: "other", value: "other" } }),
     "another name": access({ current: { name: "password", mark: "mark", value: password, username: "ops" } }),

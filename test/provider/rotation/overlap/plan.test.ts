@@ -207,6 +207,16 @@ describe("rotation: plans for a secret of which two are valid", () => {
     }
   });
 
+  it("what was added and not proven is announced with the time of the reason for it", async () => {
+    const scheduled = { rotateEvery: "24h", initialRotation: false };
+    const token = new OverlappingToken();
+    await token.up(0, scheduled);
+    token.isAway = true;
+    await token.up(24, scheduled);
+    assert.deepEqual(token.sent, ["next"]);
+    assert.match(token.preview(24, scheduled), new RegExp(`last reset or adopted at ${timeAt(0).toISOString()}`));
+  });
+
   describe("says in a preview how long the current one stays valid", () => {
     const leaked = "2026-01-01T01:00:00Z";
     const texts: readonly (readonly [desired: Desired, text: string])[] = [
