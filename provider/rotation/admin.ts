@@ -10,7 +10,7 @@ import { type FoundSetting } from "../settings/table";
 import { type Access, endpointOf, plainTextProblem } from "./access";
 import { type Desired } from "./desired";
 import { saltedMark } from "./marks";
-import { type Memory, parsed, type State } from "./state";
+import { isSame, type Memory, parsed, type State } from "./state";
 import { type AdminInput, type AdminValues, type Server } from "./userMemory";
 
 /** The schema of the input `admin`. It is a secret, so messages about it show none of its values. */
@@ -78,6 +78,8 @@ function adminEndpoint(
   given: AdminInput | null | undefined,
   setting: FoundSetting | undefined,
 ): ClientEndpoint | undefined {
+  // Pulumi's marker would pass as a host.
+  if (isAdminValues(given) && isUnknown([given.host, given.port, given.tls])) return undefined;
   return orUndefined(() => requireEndpoint(given, setting));
 }
 
@@ -107,6 +109,18 @@ export function adminServer(
     ...(access && { id: canonicalId(access.id) }),
     ...(endpoint && { address: `${hostInUrl(endpoint.host).toLowerCase()}:${endpoint.port}` }),
   };
+}
+
+/**
+ * Whether the server of an administrator has another address than the saved one, as far as both are known.
+ *
+ * @param access the saved output, which has the address
+ */
+export function isMoved(access: unknown, given: AdminInput | null | undefined, run: Run): boolean {
+  const saved = parsed(access);
+  const before = isObject(saved) ? saved["connection"] : undefined;
+  const now = adminEndpoint(given, run.options.settings.databaseHost);
+  return before !== undefined && now !== undefined && !isSame(before, now);
 }
 
 /** Whether two are the same server. Two databases are compared by their ids. */

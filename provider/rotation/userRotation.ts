@@ -1,9 +1,22 @@
 import { RekeyError } from "../domain/errors";
 import { ownerOf, type Subject } from "../domain/secretKind";
 import { isUnknown } from "../pulumi/values";
-import { type Claim, type Imported, type InputProblem, type TableOf } from "../resource/resource";
+import {
+  type Claim,
+  type Imported,
+  type InputProblem,
+  type Planned,
+  type TableOf,
+} from "../resource/resource";
 import { type Run } from "../run/run";
-import { adminInput, isSameServer, plainAdminProblem, adminServer, shownServer } from "./admin";
+import {
+  adminInput,
+  adminServer,
+  isMoved,
+  isSameServer,
+  plainAdminProblem,
+  shownServer,
+} from "./admin";
 import { type Desired } from "./desired";
 import { SecretRotation, type SubjectSource } from "./rotation";
 import { overlapInput, rotationInputs, rotationProblems } from "./rotationInputs";
@@ -41,6 +54,15 @@ export class UserRotation extends SecretRotation {
     const { id, address } = adminServer(inputs.admin, undefined);
     const servers = [...(id ? [{ id }] : []), ...(address ? [{ address }] : [])];
     return servers.map((server) => userClaim({ ...subject, server: shownServer(server) }));
+  }
+
+  /** A server that moves changes the URLs, too. */
+  override plan(saved: RotationOutputs | undefined, inputs: Desired, run: Run): Planned {
+    const planned = super.plan(saved, inputs, run);
+    const { changing } = planned;
+    if (!saved || !changing || !isMoved(saved["access"], inputs.admin, run)) return planned;
+    const urls = ["connectionUrl", "restUrl"].filter((name) => name in saved);
+    return { ...planned, changing: [...new Set([...changing, ...urls])] };
   }
 
   replacing(saved: RotationOutputs, { admin }: Desired, { options }: Run): string[] {

@@ -11,6 +11,7 @@ import { type ProbeRequest, type ProbeResult } from "../clients/probe";
 import { ownerOf, type Subject } from "../domain/secretKind";
 import { type AccessCredential, endpointOf } from "../rotation/access";
 import { saltedMark } from "../rotation/marks";
+import { hasNext } from "../rotation/overlap/overlapEvidence";
 import { poll } from "../run/poll";
 import { type Run } from "../run/run";
 import { type Target } from "./targets";
@@ -123,23 +124,49 @@ export function withValue(
 
 /** Reads a credential that is not saved, or returns why it is not known. */
 async function read(
-  { subject: { kind, id }, salt }: Target,
+  target: Target,
   current: AccessCredential,
   limitMs: number,
   run: Run,
 ): Promise<Credential | Failure> {
-  const { name, mark, username } = current;
+  const { mark } = current;
   try {
-    const { [name]: value } = (await run.platform.during({ limitMs }).operations(kind).read(id))
-      .credentials;
-    if (value !== undefined && saltedMark(salt, value) === mark) return { name, value, username };
-    const advice =
-      "Run `pulumi refresh`, then `up`. If that does not help, remove saveCredentials or this verification.";
-    return notKnown(current, "the platform does not show it", advice);
+    const values = await shownValues(target, current, run.during({ limitMs }));
+    const known = values.find((value) => saltedMark(target.salt, value) === mark);
+    return (
+      withValue(current, known) ??
+      notKnown(current, "the platform does not show it", adviceIfNotShown(target))
+    );
   } catch (error) {
     if (!(error instanceof RequestError)) throw error;
     return notKnown(current, `could not be read: ${error.happened}`, error.advice);
   }
+}
+
+/** What the platform shows. While two tokens are valid, the current one is the next one there, which is asked for. */
+async function shownValues(
+  { subject: { kind, id }, salt, retire }: Target,
+  { name, mark }: AccessCredential,
+  { platform }: Run,
+): Promise<string[]> {
+  const mayBeNext = retire !== undefined && kind.paths?.next !== undefined;
+  const response = await platform.operations(kind).read(id, { newConnection: mayBeNext });
+  const { [name]: shown } = response.credentials;
+  const isShown = shown !== undefined && saltedMark(salt, shown) === mark;
+  // Without a next one, this would make one.
+  if (isShown || !mayBeNext || hasNext(response) !== true) {
+    return shown === undefined ? [] : [shown];
+  }
+  const { [name]: next } = await platform.nextTokens.prepare(id);
+  return next === undefined ? [] : [next];
+}
+
+/** A changed `saveCredentials` takes effect with the next rotation. */
+function adviceIfNotShown({ retire }: Target): string {
+  const otherwise = retire
+    ? "set overlap to a duration and remove this verification, or remove saveCredentials and set a new version"
+    : "remove saveCredentials or this verification";
+  return `Run \`pulumi refresh\`, then \`up\`. If that does not help, ${otherwise}.`;
 }
 
 /** A credential that is tried, and the expected result. */

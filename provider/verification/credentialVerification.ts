@@ -106,8 +106,11 @@ function plan(
   saved: CredentialVerificationOutputs | undefined,
   { access, retireFormer }: CredentialVerificationInputs,
 ): Planned {
-  const retires = retireFormer === true;
-  if (isUnknown(access)) return { changes: true, notices: retires ? [unknownRetirement] : [] };
+  const isCertain = retireFormer === true;
+  const retires = isCertain || isUnknown(retireFormer);
+  if (isUnknown(access)) {
+    return { changes: true, notices: retires ? [unknownRetirement(isCertain)] : [] };
+  }
   const before = entriesIn(saved);
   const targets = targetsIn(access);
   const due = targets.filter((target) =>
@@ -116,7 +119,7 @@ function plan(
   const retired = retires ? due.filter(({ retire }) => retire !== undefined) : [];
   return {
     changes: !saved || targets.length !== before.size || due.length > 0,
-    notices: retired.map(announcedRetirement),
+    notices: retired.map((target) => announcedRetirement(target, isCertain)),
   };
 }
 

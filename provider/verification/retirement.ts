@@ -67,17 +67,26 @@ function notRetired(error: RekeyError, { current }: OverlappingTarget, what: str
   };
 }
 
-/** What a preview says of a verification that retires. */
-export function announcedRetirement({ subject }: Target): Notice {
+/**
+ * What a preview says of a verification that retires.
+ *
+ * @param isCertain whether `retireFormer` is known
+ */
+export function announcedRetirement({ subject }: Target, isCertain: boolean): Notice {
   const { word } = subject.kind;
-  const text = `the former ${word} is retired once the current one is accepted.`;
+  const text = `the former ${word} ${isOrMayBeRetired(isCertain)} once the current one is accepted.`;
   return noticeAbout(subject, { text });
 }
 
 /** Like `announcedRetirement`, while `access` is not known. */
-export const unknownRetirement: Notice = {
-  text: "If a rotation leaves the former secret valid, it is retired after the new one is accepted.",
-};
+export function unknownRetirement(isCertain: boolean): Notice {
+  const text = `If a rotation leaves the former secret valid, it ${isOrMayBeRetired(isCertain)} after the new one is accepted.`;
+  return { text };
+}
+
+function isOrMayBeRetired(isCertain: boolean): string {
+  return isCertain ? "is retired" : "may be retired (retireFormer is not known yet)";
+}
 
 export function retiredNotice({ subject, retire }: OverlappingTarget): Notice {
   return noticeAbout(subject, messageOf({ kind: "retired", why: retire.since }, subject.kind));

@@ -74,7 +74,8 @@ export async function verifyTarget(
   };
   if (!current) return { target, entry: next };
   if (ofCurrent?.failure && isLasting(ofCurrent.failure, target)) {
-    return { target, entry: { ...next, failure: ofCurrent.failure } };
+    const { failure, kept, retiredAt } = ofCurrent;
+    return { target, entry: { ...next, kept, retiredAt, failure } };
   }
   return verifyKnown({ ...target, current }, { next, ofCurrent, saved: entry }, tools);
 }
@@ -125,7 +126,7 @@ async function verifyOverlap(
   if (result) return { target, entry: { ...proven, failure: result } };
   const retiredAt = tools.run.options.clock.now().toISOString();
   const notices = [retiredNotice(target)];
-  const failure = await verifyRedacted(target, formers, tools);
+  const failure = await verifyRedacted({ ...target, retire: undefined }, formers, tools);
   if (failure) return { target, entry: { ...proven, retiredAt, failure }, notices };
   const before = { accepted: next.kept?.former };
   const formerRefused = isFormerRefused(target, before, formers) || undefined;

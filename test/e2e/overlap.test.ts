@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { CredentialVerification, QueueTokenRotation } from "pulumi-rekey";
 import { type Platform } from "../../local/platform/index";
+import { Team } from "../support/age";
+import { leaksOf } from "../support/canaries";
 import { assertFields } from "../support/results";
 import { fails, succeeds } from "./engineStack";
 import { closePlatforms, Consumer, TestStack } from "./memory";
@@ -66,6 +68,30 @@ describe("A program with two valid queue tokens", () => {
     );
     const { printed: quiet, changes } = await succeeds(stack.up());
     assert.deepEqual(changes, { same: 4 }, quiet);
+  });
+
+  it("verifies and retires for a rotation that only encrypts, which saves no token", async () => {
+    const { recipient } = await Team.create();
+    args = { version: 1, saveCredentials: false, encryptFor: [recipient] };
+    const stack = await TestStack.start(
+      () => {
+        const { access } = new QueueTokenRotation("queue", { queueUserId, ...args });
+        new CredentialVerification("proof", { access, withinSeconds: 1, ...proof });
+      },
+      { credentials: "read" },
+    );
+    delete stack.config["rekey:queueToken"];
+    stack.config["rekey:queueUserId"] = queueUserId;
+    const tokens = [stack.platform.queueToken];
+    for (const version of [1, 2]) {
+      args["version"] = version;
+      const { printed } = await succeeds(stack.up());
+      tokens.push(stack.platform.queueToken);
+      assert.match(printed, /former token was retired/);
+      assertFields(stack.saved("proof"), { verified: true, formerRefused: true });
+      assert.deepEqual(await accepts(stack.platform, ...tokens.slice(-2)), [false, true]);
+    }
+    assert.deepEqual(leaksOf(stack.state, Object.fromEntries(tokens.entries())), []);
   });
 
   /** How the tokens that were handed out are accepted. */

@@ -125,7 +125,9 @@ export class OverlapRules {
       const isOfOthers = this.isUser && this.#isOfOthers(value, taken);
       assert.ok(isFirst || !isOfOthers, `${value} of others is removed`);
     }
-    if (phase === "verification") {
+    if (phase === "verification" && request === "add") {
+      assert.deepEqual([change.added, removed], [[], []], "a verification reads the next token, and makes none");
+    } else if (phase === "verification") {
       assert.equal(request, "retire");
       assert.equal(program.verification, "retires");
       assert.ok(taken.isHandedOver, "what is former is retired before the hand-over");

@@ -72,7 +72,9 @@ export function withUnproven(
   const { memory } = state;
   const trigger = triggerMark(memory, desired);
   // If this run knows of none, that of an earlier run may still be valid.
-  const { hash, isOfUnknownAge } = added ? { ...added, hash: added.ownHash } : (memory.added ?? {});
+  const { hash, isOfUnknownAge } = added
+    ? { ...added, hash: added.unprovenHash }
+    : (memory.added ?? {});
   return { ...state, memory: { ...memory, added: { reason, trigger, hash, isOfUnknownAge } } };
 }
 

@@ -43,8 +43,8 @@ export interface Added {
   readonly before: Marks;
   /** What retires that: `hashes` of the new overlap. */
   readonly hashes: readonly string[];
-  /** Of a password, its SHA-256, by which it is removed if it cannot be proven. */
-  readonly ownHash?: string | undefined;
+  /** Of a password, the hash by which it is removed if it cannot be proven. */
+  readonly unprovenHash?: string | undefined;
   /** Of a password, the hash by which the server lists it; undefined if that is not certain. */
   readonly hash?: string | undefined;
   /** Whether it was valid before, so that its age is not known. */

@@ -55,7 +55,8 @@ export class UserSource implements OverlapSource {
       credentials: { password: made.value, ...(made.isToken && { restToken: made.value }) },
       before: memory.current,
       hashes,
-      ownHash: hashOf(made.value),
+      // If the reply was lost, what is new in the list may be someone else's.
+      unprovenHash: lost ? hashOf(made.value) : hash,
       hash,
       lost,
       failure: saved.failure,

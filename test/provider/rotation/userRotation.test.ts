@@ -4,7 +4,7 @@ import { hashOf } from "../../../provider/clients/aclReplies";
 import { type AclUsers, type RedisAdmin } from "../../../provider/clients/aclUsers";
 import { resources } from "../../../provider/engine/resources";
 import { plainResult } from "../../../provider/rotation/rotationOutputs";
-import { stateIn } from "../../../provider/rotation/state";
+import { isSame, stateIn } from "../../../provider/rotation/state";
 import { aclUser } from "../../../provider/domain/secretKind";
 import { FakeAclUsers } from "../../support/fakeAclUsers";
 import { RealResource } from "../../support/redisUser";
@@ -145,21 +145,31 @@ describe("rotation: a user of a server", () => {
     assert.equal(current.username, "app-{id}");
   });
 
-  const same: Readonly<Record<string, unknown>> = {
-    "another password": access({ current: { name: "password", mark: "other", value: "other" } }),
-    "another name": access({ current: { name: "password", mark: "mark", value: password, username: "ops" } }),
-    "another address of the database": access({ record: { endpoint: "moved.example.com", port: 1, tls: true } }),
-    "the address of the server": values,
-    "a host in upper case": { ...values, host: "REDIS.example.com" },
+  const same: Readonly<Record<string, { admin: unknown; isMoved?: true }>> = {
+    "another password": { admin: access({ current: { name: "password", mark: "other", value: "other" } }) },
+    "another name": {
+      admin: access({ current: { name: "password", mark: "mark", value: password, username: "ops" } }),
+    },
+    "another address of the database": {
+      admin: access({ record: { endpoint: "moved.example.com", port: 1, tls: true } }),
+      isMoved: true,
+    },
+    "the address of the server": { admin: values },
+    "a host in upper case": { admin: { ...values, host: "REDIS.example.com" }, isMoved: true },
   };
-  for (const [what, admin] of Object.entries(same)) {
-    it(`is the same with ${what}: only the access changes, without a request`, async () => {
+  for (const [what, { admin, isMoved }] of Object.entries(same)) {
+    it(`is the same with ${what}: only the access${isMoved ? " and the URL change" : " changes"}, without a request`, async () => {
       const { changes, replaces, changing, said } = preview({ admin });
-      assert.deepEqual([changes, replaces, changing, said], [true, [], ["access", "memory"], ""]);
-      const { password: before } = user.outputs;
+      const expected = ["access", ...(isMoved ? ["connectionUrl"] : []), "memory"];
+      assert.deepEqual([changes, replaces, changing, said], [true, [], expected, ""]);
+      const before = user.outputs;
       admins.length = 0;
       assert.deepEqual(await up({ admin }), { said: "", failure: undefined });
-      assert.deepEqual([admins, user.outputs["password"]], [[], before]);
+      assert.deepEqual(admins, []);
+      const changed = Object.keys({ ...before, ...user.outputs }).filter(
+        (name) => !isSame(before[name], user.outputs[name]),
+      );
+      assert.deepEqual(changed.sort(), expected);
       assert.equal(preview({ admin }).changes, false);
     });
   }
@@ -177,11 +187,18 @@ describe("rotation: a user of a server", () => {
     });
   }
 
+  it("is previewed with another address while the password of its admin is not known", () => {
+    const admin = { ...values, host: "REDIS.example.com", password: unknownValue };
+    assert.deepEqual(preview({ admin }).changing, ["access", "connectionUrl", "memory"]);
+  });
+
   it("is another one with another name", () => assert.deepEqual(preview({ userName: "job" }).replaces, ["userName"]));
 
   it("is that of the saved server while the admin is not known, and nothing else is announced", () => {
-    const { changes, replaces, changing, said } = preview({ admin: unknownValue });
-    assert.deepEqual([changes, replaces, changing, said], [true, [], ["access", "memory"], ""]);
+    for (const admin of [unknownValue, { ...values, host: unknownValue }]) {
+      const { changes, replaces, changing, said } = preview({ admin });
+      assert.deepEqual([changes, replaces, changing, said], [true, [], ["access", "memory"], ""]);
+    }
     const next = preview({ admin: unknownValue, version: 2 });
     assert.deepEqual(next.replaces, []);
     assert.match(next.said, /password of user "app" of database "db", because version or triggers have changed/);

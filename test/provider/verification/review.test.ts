@@ -32,14 +32,4 @@ describe("review: a verification that retires", () => {
     );
     assert.deepEqual([rolled, Boolean(outputs.formerRetiredAt)], [[hashOf("t2")], true]);
   });
-
-  it("is announced while it is not known whether it retires", () => {
-    const unknown = "04da6b54-80e4-46f7-96ec-b56ff0331ba9" as unknown as boolean;
-    const { notices } = credentialVerification.plan(
-      undefined,
-      { access, retireFormer: unknown },
-      new FakeRun().start(),
-    );
-    assert.equal(notices.length, 1);
-  });
 });

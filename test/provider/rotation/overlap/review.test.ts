@@ -38,24 +38,6 @@ describe("review: a user", () => {
       user.start({ aclUsers: () => users as unknown as AclUsers }),
     );
 
-  it("is previewed with another address if its admin has one", async () => {
-    const access = (host: string) =>
-      JSON.stringify({
-        id: "db-a",
-        of: "database",
-        count: 1,
-        salt: "s",
-        connection: { host, port: 6379, tls: true },
-        current: { name: "password", mark: "m", value: "admin", username: "default" },
-      });
-    await up({ admin: access("one.example.com") });
-    const url = user.outputs["connectionUrl"];
-    const { changing } = user.preview({ userName: "app", version: 1, admin: access("two.example.com") });
-    await up({ admin: access("two.example.com") });
-    assert.notEqual(user.outputs["connectionUrl"], url);
-    assert.ok(changing.includes("connectionUrl"), changing.join());
-  });
-
   it("is announced for each server, if its admins are not known yet", () => {
     const run = user.start();
     const handler = new ResourceHandler(resources["AclUserRotation"], run);
