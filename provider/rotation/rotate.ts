@@ -160,7 +160,6 @@ async function adoptSecret(
   const { subject, run, context, source } = session;
   // Both fail if a setting is missing, even for an adoption, which may send nothing.
   if (source) {
-    source.requireSettings();
     const learned = await readBeforeChange(session, "adopted", () =>
       source.read(undefined, desired),
     );

@@ -168,7 +168,7 @@ export class OverlapRules {
       assert.ok(why, `${value} is retired, although nothing asks for it`);
       assert.match(
         announced,
-        /is retired( first)?, if it still is valid|it waits until that is retired/,
+        /is retired( first)?, if it is still valid|the rotation waits until it is retired/,
         "a retirement that is not announced",
       );
       this.reached.add(`retired: ${why}`);

@@ -35,8 +35,8 @@ function formerNote(memory: Memory, desired: Desired, due: Reset, context: Conte
   const { word } = context.kind;
   const isWaiting = due.reason === "schedule" && !retirementReason(memory, desired, context);
   return isWaiting
-    ? `If the former ${word} still is valid, it waits until that is retired.`
-    : `The former ${word} is retired first, if it still is valid.${ownTokenNote(memory, context)}`;
+    ? `If the former ${word} is still valid, the rotation waits until it is retired.`
+    : `The former ${word} is retired first, if it is still valid.${ownTokenNote(memory, context)}`;
 }
 
 /** Empty unless the former one is the token that Rekey uses. */
@@ -75,7 +75,7 @@ export function plannedRetirement(
     why === "date"
       ? "because rotatedSince has asked for it"
       : `because its time is over (overlap: ${overlap.lasts})`;
-  const text = `the former ${context.kind.word} is retired, if it still is valid, ${because}. Both have been valid since ${overlap.since}.${ownTokenNote(memory, context)}`;
+  const text = `the former ${context.kind.word} is retired, if it is still valid, ${because}. Both have been valid since ${overlap.since}.${ownTokenNote(memory, context)}`;
   return { text };
 }
 
@@ -96,6 +96,6 @@ export function postponedRetirement(
 /** The warning of a destroy that leaves two valid. */
 export function leftValid({ word }: SecretKind, { overlap }: Memory): Message[] {
   if (!overlap) return [];
-  const text = `this resource has not retired the former ${word}. If it still is valid, both stay valid, as they have been since ${overlap.since}.`;
+  const text = `this resource has not retired the former ${word}. If it is still valid, both stay valid, as they have been since ${overlap.since}.`;
   return [{ text, isWarning: true }];
 }

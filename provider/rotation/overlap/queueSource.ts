@@ -30,16 +30,11 @@ export class QueueSource implements OverlapSource {
 
   constructor(private readonly of: SourceOf) {}
 
-  requireSettings(): void {
-    const { run, subject } = this.of;
-    run.platform.operations(subject.kind);
+  async read(saved: State | undefined, desired: Desired): Promise<Learned> {
+    const { context, run } = this.of;
     const { settings } = run.options;
     settings.require("queueUrl");
     settings.get("queueUserId");
-  }
-
-  async read(saved: State | undefined, desired: Desired): Promise<Learned> {
-    const { context } = this.of;
     const user = await this.#readUser();
     if (saved) return overlapEvidence.afterRead(saved, user, context);
     const { state, findings } = adopted(desired, user, context);
@@ -167,7 +162,7 @@ export class QueueSource implements OverlapSource {
   }
 
   #sameToken(): RekeyError {
-    const text = `The ${secretOf(this.of.subject)} was not rotated: as its next token, the platform returned the current one. Nothing valid was removed. Run \`up\` again.`;
+    const text = `The ${secretOf(this.of.subject)} was not rotated: the platform returned the current token as the next one. Nothing valid was removed. Run \`up\` again.`;
     return new RekeyError("REKEY_UNCONFIRMED", text, "maybe applied");
   }
 }

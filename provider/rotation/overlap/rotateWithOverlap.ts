@@ -28,7 +28,6 @@ export async function rotateWithOverlap(
   session: OverlapSession,
 ): Promise<Rotated> {
   const { subject, source, context, reads } = session;
-  source.requireSettings();
   const learned = await readBeforeChange(session, "reset", () => source.read(saved, desired));
   const known = saved || desired.initialRotation === false ? learned.state : undefined;
   const read = { shown: {}, shownInRun: reads, isRolledOnce: false };

@@ -15,11 +15,10 @@ import { type AdminInput } from "../userMemory";
  * run whether the request was applied. Its methods throw a RekeyError.
  */
 export interface OverlapSource {
-  /** Finds settings that are missing or cannot be used, before anything is sent. */
-  requireSettings(): void;
   /**
    * Reads what is valid, and compares it with what is saved. In the state that it returns, `memory.overlap` is set only
-   * if the former secret is valid, or hidden.
+   * if the former secret is valid, or not shown. Settings that are missing or cannot be used are found before anything
+   * is sent.
    *
    * @param saved undefined for a new resource, whose secret is adopted
    */

@@ -209,7 +209,7 @@ describe("rotation: a user of a server", () => {
     const { failure = "" } = await up({ version: 2, admin: access({ current: undefined }) });
     assert.match(
       failure,
-      /password of user "app" of database "db" was not reset.*its admin, database "db", is not known/,
+      /password of user "app" of database "db" was not rotated.*its admin, database "db", is not known/,
     );
     assert.match(failure, /REKEY_UNCONFIRMED/);
     assert.deepEqual(users.commands, []);

@@ -27,7 +27,7 @@ interface Row {
 const isOff = { scheduledResets: "off" };
 const daily = { version: 1, rotateEvery: "24h" };
 const short = { ...daily, overlap: "12h" };
-const retiredFirst = /is retired first, if it still is valid\./;
+const retiredFirst = /is retired first, if it is still valid\./;
 const rows: Readonly<Record<string, Row>> = {
   "nothing is due": { hours: 1, desired: { version: 1 }, sends: [], isFormerValid: true },
   "a new version retires first": {
@@ -50,7 +50,7 @@ const rows: Readonly<Record<string, Row>> = {
     first: daily,
     hours: 24,
     desired: daily,
-    announces: /last reset or adopted at .*still is valid, it waits until that is retired/,
+    announces: /last reset or adopted at .*is still valid, the rotation waits until it is retired/,
     sends: [],
     says: /two have been valid since 2026-01-01T00:00:00\.000Z, because no verification has retired/,
     isFormerValid: true,
@@ -60,7 +60,7 @@ const rows: Readonly<Record<string, Row>> = {
     between: (token) => token.roll(),
     hours: 24,
     desired: daily,
-    announces: /it waits until that is retired/,
+    announces: /the rotation waits until it is retired/,
     sends: ["next"],
     isFormerValid: true,
   },
@@ -77,7 +77,7 @@ const rows: Readonly<Record<string, Row>> = {
     first: short,
     hours: 11.5,
     desired: short,
-    announces: /is retired, if it still is valid, because its time is over \(overlap: 12h\)/,
+    announces: /is retired, if it is still valid, because its time is over \(overlap: 12h\)/,
     sends: ["roll"],
     says: /was retired/,
     isFormerValid: false,
@@ -87,7 +87,7 @@ const rows: Readonly<Record<string, Row>> = {
     between: (token) => token.roll(),
     hours: 12,
     desired: short,
-    announces: /is retired, if it still is valid/,
+    announces: /is retired, if it is still valid/,
     sends: [],
     isFormerValid: false,
   },
@@ -141,7 +141,7 @@ const rows: Readonly<Record<string, Row>> = {
   "a date after the former one was generated retires it": {
     hours: 1,
     desired: { version: 1, rotatedSince: "2026-01-01" },
-    announces: /is retired, if it still is valid, because rotatedSince has asked for it/,
+    announces: /is retired, if it is still valid, because rotatedSince has asked for it/,
     sends: ["roll"],
     isFormerValid: false,
   },
@@ -253,7 +253,7 @@ describe("rotation: plans for a secret of which two are valid", () => {
     assert.equal(left?.isWarning, true);
     assert.match(
       left.text,
-      /If it still is valid, both stay valid, as they have been since 2026-01-01T00:00:00\.000Z\.$/,
+      /If it is still valid, both stay valid, as they have been since 2026-01-01T00:00:00\.000Z\.$/,
     );
     token.roll();
     await token.up(1, { version: 1, rotatedSince: "2026-01-01" });
