@@ -62,7 +62,8 @@ interface Command {
  * `ACL SETUSER`.
  *
  * Its methods throw a RequestError: `not sent` if no connection could be made or the administrator is refused,
- * `rejected` if the server replied with an error, and `maybe applied` without a reply that can be read.
+ * `rejected` if the server replied with an error, and `maybe applied` without a reply that can be read. A command that
+ * changes no user is `not sent` without a reply, and `responded` if it cannot be read.
  *
  * @example
  * ```ts
@@ -137,12 +138,8 @@ export class AclUsers {
     });
   }
 
-  /**
-   * Removes a password. What the server lists afterwards decides whether it is gone, not the reply.
-   *
-   * @returns the user without it; undefined if there is no such user
-   */
-  async remove(userName: string, hash: string): Promise<AclUser | undefined> {
+  /** Removes a password. What the server lists afterwards decides whether it is gone, not the reply. */
+  async remove(userName: string, hash: string): Promise<void> {
     const removed = hash.toLowerCase();
     const command: Command = {
       name: "ACL SETUSER",
@@ -159,7 +156,6 @@ export class AclUsers {
       throw failure;
     });
     if (user?.hashes.includes(removed)) throw failure;
-    return user;
   }
 
   /** Saves the users in the server's ACL file. Without one, a restart of the server undoes changes of users. */
@@ -212,10 +208,7 @@ export class AclUsers {
         return reply;
       } catch (error) {
         if (!(error instanceof NoReplyError)) throw error;
-        throw new RequestError("maybe applied", facts, {
-          happened: error.message,
-          advice: checkServer,
-        });
+        throw lostReply(command, facts, error);
       } finally {
         connection.close();
       }
@@ -286,6 +279,18 @@ export class AclUsers {
 const untilSaved = "until `ACL SAVE` is run there.";
 const checkServer =
   "Check that the server is running, and that it is a Redis server, then run again.";
+
+/** A command that changes no user has failed, as a read does; any other one may have been applied. */
+function lostReply(
+  { consequences }: Command,
+  facts: RequestFacts,
+  { message: happened }: NoReplyError,
+): RequestError {
+  const problem = { happened, advice: checkServer };
+  return consequences?.unknown === undefined
+    ? new RequestError("not sent", facts, { ...problem, code: "REKEY_NOT_READ" })
+    : new RequestError("maybe applied", facts, problem);
+}
 
 /** Whether the password may be gone, although its removal failed. */
 function wasSent(error: unknown): boolean {

@@ -3,7 +3,7 @@ import { isUnknown } from "../pulumi/values";
 import { type Run } from "../run/run";
 import { type Desired, isFormChanged } from "./desired";
 import { resetOrRolled, type Message } from "./findings";
-import { addsSecret } from "./overlap/overlap";
+import { addsSecret, isDuration } from "./overlap/overlap";
 import { overlapNote, plannedRetirement, postponedRetirement } from "./overlap/overlapMessages";
 import { type Memory, type State } from "./state";
 import {
@@ -112,14 +112,20 @@ function resetAnnouncement(
   isTentative: boolean,
 ): Message {
   const { subject, state, desired } = announced;
-  // Ids that are not known yet count as different ones: ten new databases are ten resets in a preview.
-  const secret = isUnknown(subject.id) ? Symbol() : secretOf(subject);
+  // What is not known yet counts as different: ten new databases are ten resets in a preview.
+  const isKnown = !isUnknown(subject.id) && !isUnknownServer(subject);
+  const secret = isKnown ? secretOf(subject) : Symbol();
   const first = isTentative
     ? " It is read first: if the read shows that the last one was applied, its result is saved instead."
     : "";
   const note = overlapNote(state?.memory, desired, due, context);
   const text = `because ${reasonOf(due, announced)}${first}${note}`;
   return { does: doingOf(subject.kind, desired), text, secrets: [secret] };
+}
+
+/** Two users with one name may be those of different servers. */
+function isUnknownServer({ kind, server }: Subject): boolean {
+  return kind.isOfServer === true && server === undefined;
 }
 
 function doingOf(kind: SecretKind, desired: Desired): string {
@@ -207,17 +213,23 @@ function concerns(memory: Memory, plan: Plan, desired: Desired, context: Context
 
 /** The times of a clock that was ahead. */
 function futureTimes(memory: Memory, { rotateEvery }: Desired, { now }: Context): Message[] {
+  const { keys, overlap, scheduledFrom } = memory;
   const compared = {
-    minInterval: memory.keys?.rolledAt,
-    rotateEvery: rotateEvery ? memory.scheduledFrom : undefined,
+    minInterval: keys?.rolledAt,
+    rotateEvery: rotateEvery ? scheduledFrom : undefined,
+    overlap: overlap && isDuration(overlap.lasts) ? overlap.since : undefined,
   };
   return Object.entries(compared).flatMap(([input, time]) => {
     if (time === undefined || !isFuture(time, now)) return [];
-    const effect =
-      input === "rotateEvery"
-        ? "counts from that time; a new version resets it now"
-        : "ignores that time";
+    const effect = effects[input as keyof typeof compared];
     const text = `was last changed at ${time} according to the saved state, which is later than this machine's clock. Check the clocks. ${input} ${effect}.`;
     return [{ text, isWarning: true }];
   });
 }
+
+/** What such a time means for an input. */
+const effects = {
+  minInterval: "ignores that time",
+  rotateEvery: "counts from that time; a new version resets it now",
+  overlap: "counts from that time; a new version retires the former one now",
+} as const;

@@ -1,5 +1,5 @@
 import { RekeyError, RequestError } from "../domain/errors";
-import { ownerOf } from "../domain/secretKind";
+import { ownerOf, type SecretKind } from "../domain/secretKind";
 import { valuesOf } from "../records/fields";
 import { type SecretResponse } from "../records/response";
 import { poll, untilEnd } from "../run/poll";
@@ -35,7 +35,7 @@ export async function readBeforeChange<T>(
     const { method, url, happened, advice } = error;
     const [when, unchanged] =
       intent === "reset"
-        ? ["before its reset", `No reset was sent, and the ${subject.kind.word} was not changed.`]
+        ? beforeReset(subject.kind)
         : ["to adopt it", "It was not adopted, and nothing was changed."];
     const facts = {
       purpose: `read ${ownerOf(subject)} ${when}`,
@@ -45,6 +45,12 @@ export async function readBeforeChange<T>(
     };
     throw new RequestError("not sent", facts, { happened, advice, code: "REKEY_NOT_READ" });
   }
+}
+
+function beforeReset({ overlaps, word }: SecretKind): [when: string, unchanged: string] {
+  return overlaps
+    ? ["before its rotation", "Nothing was changed."]
+    : ["before its reset", `No reset was sent, and the ${word} was not changed.`];
 }
 
 /**

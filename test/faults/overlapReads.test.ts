@@ -46,7 +46,7 @@ function additions(): Record<string, Row> {
     rows[`the read is lost once, ${when}`] = { faults: [lost(userPath, at)], valid: [true, true] };
     rows[`the read is lost each time, ${when}`] = {
       faults: [lost(userPath, at, { times })],
-      fails: /No reset was sent, and the token was not changed.*REKEY_NOT_READ/s,
+      fails: /before its rotation: .* Nothing was changed\..*REKEY_NOT_READ/s,
       valid: [true],
     };
     rows[`the proof is lost once, ${when}`] = { faults: [lost(probePath, at)], valid: [true, true] };

@@ -61,7 +61,7 @@ describe("faults: users and their servers", () => {
     const permissions: Readonly<Record<string, { rule: string; fails?: RegExp; says?: RegExp; valid: boolean[] }>> = {
       "ACL GETUSER": {
         rule: "-acl|getuser",
-        fails: /NOPERM.*password was not changed.*\(\+acl\|getuser\)/s,
+        fails: /NOPERM.*Nothing was changed.*\(\+acl\|getuser\)/s,
         valid: [true],
       },
       "ACL SETUSER": {

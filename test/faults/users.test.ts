@@ -136,7 +136,7 @@ const errors: Readonly<Record<string, RegExp>> = {
   NOAUTH: /Check the admin's name and password/,
   NOPERM: /Permit the admin the command \(\+/,
   READONLY: /use the address of its primary/,
-  "MOVED 1 192.0.2.1:6379": /use a server that is not/,
+  "MOVED 1 192.0.2.1:6379": /use a server without a cluster/,
 };
 
 function errorRows(): Record<string, Row> {

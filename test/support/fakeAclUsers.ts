@@ -38,10 +38,9 @@ export class FakeAclUsers implements Pick<AclUsers, keyof AclUsers> {
     return this.#run("add", () => void this.hashes.push(isToken ? this.hashOfToken(value) : hashOf(value)));
   }
 
-  remove(_userName: string, hash: string): Promise<AclUser | undefined> {
+  remove(_userName: string, hash: string): Promise<void> {
     return this.#run("remove", () => {
       this.hashes = this.hashes.filter((one) => one !== hash);
-      return undefined;
     });
   }
 

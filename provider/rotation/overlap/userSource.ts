@@ -106,7 +106,7 @@ export class UserSource implements OverlapSource {
     }
     if (user.hasNoPassword) {
       return this.#refuse(
-        `the user needs no password (nopass), and would refuse all its clients once it has one. Give them a password first: \`ACL SETUSER ${id} ><password>\``,
+        `the user needs no password (nopass), and would refuse all its clients once it has one. Give all its clients a password first: from \`ACL SETUSER ${id} ><password>\` on, which removes nopass, they need it`,
       );
     }
     return (this.#user = user);

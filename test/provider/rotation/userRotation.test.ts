@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { unknownValue } from "../../../provider/pulumi/values";
 import { hashOf } from "../../../provider/clients/aclReplies";
 import { type AclUsers, type RedisAdmin } from "../../../provider/clients/aclUsers";
+import { ResourceHandler } from "../../../provider/engine/adapter";
 import { resources } from "../../../provider/engine/resources";
 import { plainResult } from "../../../provider/rotation/rotationOutputs";
 import { isSame, stateIn } from "../../../provider/rotation/state";
@@ -105,8 +106,23 @@ describe("rotation: the inputs of a user", () => {
     ]);
     assert.deepEqual(claims({ admin: access({ record: undefined }) }), ['user "app" of database "db"']);
     assert.deepEqual(claims({ admin: unknownValue }), []);
+    assert.deepEqual(claims({ admin: { ...values, host: unknownValue } }), []);
     assert.deepEqual(claims({ userName: unknownValue }), []);
   });
+});
+
+describe("rotation: new users with one name", () => {
+  /** What a run announces of one after the other. */
+  const announced = (...admins: unknown[]): number[] => {
+    const run = new RealResource("AclUserRotation").start();
+    const handler = new ResourceHandler(resources.AclUserRotation, run);
+    return admins.map((admin) => handler.plan(undefined, { userName: "app", admin, version: 1 }).notices.length);
+  };
+
+  it("are announced for each server, if their admins are not known yet", () =>
+    assert.deepEqual(announced(unknownValue, unknownValue, { ...values, host: unknownValue }), [1, 1, 1]));
+
+  it("are announced once for the same server", () => assert.deepEqual(announced(values, values), [1, 0]));
 });
 
 describe("rotation: a user of a server", () => {

@@ -268,6 +268,21 @@ describe("rotation: plans for a secret of which two are valid", () => {
     assert.match(ofUser.text, /it could not be tried: no response\..*Check admin,/);
   });
 
+  it("a clock that was ahead is named, if it keeps the former one valid", async () => {
+    for (const overlap of ["12h", "verified"]) {
+      const token = new OverlappingToken();
+      await token.up(24 * 365, { version: 1, overlap });
+      const announced = token.preview(24, { version: 1, overlap });
+      if (overlap === "verified") assert.equal(announced, "");
+      else {
+        assert.match(
+          announced,
+          /later than this machine's clock.* overlap counts from that time; a new version retires/,
+        );
+      }
+    }
+  });
+
   it("a new version after one that was not proven is the reason of the rotation", async () => {
     const token = new OverlappingToken();
     token.isAway = true;
