@@ -37,9 +37,9 @@ interface CoveredSecret {
   readonly createdAt?: string | undefined;
   /** With a date: whether it is younger. */
   readonly age?: "newer" | "older" | "unknown" | undefined;
-  /** Since when the one before it is valid, too. */
+  /** Since when the former one has been valid in addition to it. */
   readonly formerValidSince?: string | undefined;
-  /** Without a date: whether that is longer than the program has it. */
+  /** Without a date: whether that is longer than `overlap` allows. */
   readonly isFormerValidTooLong?: true | undefined;
 }
 
@@ -80,7 +80,7 @@ export async function cover(
   since?: string,
 ): Promise<Coverage> {
   const client = new PlatformClient(settings);
-  // No list has the users of a Redis.
+  // Redis users are in no list of the account.
   const listed = Object.values<SecretKind>(kinds).filter(({ isOfServer }) => !isOfServer);
   const account = await Promise.all(listed.map((kind) => listKind(client, kind)));
   // Names come from elsewhere.
@@ -139,7 +139,7 @@ export function coverageOf(
   const subjects = [...unseen(here, unlisted), ...account.filter((one) => "id" in one)];
   const from = since === undefined ? undefined : readDate(since);
   const of = (secret: ListedSecret) => here.filter((one) => isSameSecret(one, secret));
-  // A state does not show of which server a user is, so each is taken for another one.
+  // A state does not show to which server a user belongs, so each one counts as a different user.
   const users = here.filter(({ kind }) => kind.isOfServer);
   const secrets = [
     ...subjects.map((secret) => covered(secret, of(secret), from)),

@@ -13,7 +13,7 @@ export interface ValidFormer {
   readonly lasts: string;
 }
 
-/** How long a former secret may be valid until a verification retires it, before that is a gap. */
+/** How long a former secret may wait for its verification before that counts as a gap. */
 const longestUnverified = "24h";
 
 /**
@@ -42,7 +42,7 @@ function isVerificationOf({ type, propertyDependencies }: Values, urn: unknown):
   return /:CredentialVerification$/.test(String(type)) && Array.isArray(of) && of.includes(urn);
 }
 
-/** Whether a former secret is valid for longer than the program has it. */
+/** Whether a former secret has been valid for longer than `overlap` allows. */
 export function isValidTooLong({ since, lasts }: ValidFormer, now: Date): boolean {
   return dueAt(since, isDuration(lasts) ? lasts : longestUnverified) <= now;
 }

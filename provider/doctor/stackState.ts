@@ -25,7 +25,7 @@ export interface RotatedSecret extends Subject {
   readonly resource: string;
   /** Time of its last confirmed reset in milliseconds; for signing keys, since when the current key exists. */
   readonly rotatedAt: number | undefined;
-  /** The one before it, which is also valid. */
+  /** The former one, if it is still valid. */
   readonly former?: ValidFormer | undefined;
   readonly value: SavedValue;
   /** The settings of its provider, as far as they are known. */

@@ -4,7 +4,7 @@ import { aclUserTable, indexTable, queueUserTable, signingKeyTable } from "../re
 import { indexUrl } from "./endpoint";
 
 export interface SecretKind {
-  /** The service that has its operations; undefined if a server itself has them, as for the users of a Redis. */
+  /** The service that has its operations; undefined if the server itself has them, as for Redis users. */
   readonly service?: "management" | "queue";
   /** The paths of its operations; undefined if they are settings, or if no service has them. */
   readonly paths?: SecretPaths;
@@ -64,8 +64,9 @@ export interface SecretPaths {
   readonly read: string;
   /** Path, without `{id}`, of the list of all that an account has; undefined if there is only one. */
   readonly list?: string;
-  /** Of a kind that overlaps: makes another one valid, and makes that one the only one. */
+  /** Of a kind that overlaps: makes a next one, which is valid like the current one. */
   readonly next?: string;
+  /** Of a kind that overlaps: makes the next one the only one that is valid. */
   readonly roll?: string;
 }
 
@@ -178,7 +179,7 @@ export const signingKeys: SecretKind = {
   minInterval: "1h",
 };
 
-/** The password of a user of a Redis. It has a list of them, and each is valid. */
+/** The password of a Redis user, who may have several, all of which are valid. */
 export const aclUser: SecretKind = {
   table: aclUserTable,
   identities: ["password"],

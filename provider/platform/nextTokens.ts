@@ -6,8 +6,8 @@ import { unusable } from "./failures";
 import { fillPath, type Requester } from "./http";
 
 /**
- * The next tokens of the queue's users: a user may have a second pair, which is accepted like its current one until
- * it is rolled. Both operations may be repeated.
+ * The next tokens of queue users. A user may have a second pair of tokens, which is accepted like the current one. A
+ * roll makes it the only one. Both operations may be repeated.
  *
  * @see docs/interface.md#two-valid-queue-tokens
  */
@@ -52,7 +52,7 @@ export class NextTokens {
   }
 }
 
-/** The response to it does not show to which request it belongs. */
+/** A POST on a new connection, because its response does not show to which request it belongs. */
 function requestFor(path = "", id: string) {
   return {
     method: "POST",

@@ -70,7 +70,7 @@ export const queueUserTable = {
   credentials: { token: "token", readOnlyToken: "readOnlyToken" },
 } as const satisfies RecordTable;
 
-/** The credentials of a user of a Redis: no response has them. */
+/** The credentials of a Redis user. No response contains them. */
 export const aclUserTable = {
   fields: {},
   credentials: { password: "password", rest_token: "restToken" },

@@ -23,7 +23,7 @@ export interface Resource<Inputs, Outputs> {
   check?(inputs: Inputs, run: Run): InputProblem[];
   /** What no other resource of the program may have. Only for inputs without problems. */
   claims?(inputs: Inputs): readonly Claim[];
-  /** The inputs by which it is another one than what is saved, in addition to the id. Default: none. */
+  /** The inputs, in addition to the id, that no longer match what is saved, so that it is replaced. Default: none. */
   replacing?(saved: Outputs, inputs: Inputs, run: Run): readonly string[];
   /** What `apply` would do. Without a saved state, the resource is new. It sends nothing. */
   plan(saved: Outputs | undefined, inputs: Inputs, run: Run): Planned;

@@ -36,7 +36,7 @@ export interface Access {
   readonly current?: AccessCredential | undefined;
   /** What the last change has replaced: it must be refused by now. Its value is never saved. */
   readonly former?: AccessCredential | undefined;
-  /** What retires the former one, which is valid until then. */
+  /** Set while the former one is valid: what retires it. */
   readonly retire?: AccessRetirement | undefined;
   /** Where a database is: what is known from its record, and what the program sets. */
   readonly record?: LocatedDatabase["record"];
@@ -47,8 +47,9 @@ export interface Access {
   readonly admin?: AdminInput | undefined;
 }
 
-/** What a verification needs to retire the former secret. */
+/** What a verification needs to retire the former secret, and to report about it. */
 export interface AccessRetirement extends Pick<Overlap, "since" | "hashes"> {
+  /** If `overlap` is a duration: until when the former one is valid (ISO 8601, UTC). */
   readonly until?: string | undefined;
   /** Whether it must not wait: a date has asked for it, or its time is over. */
   readonly isUrgent?: true | undefined;
@@ -65,7 +66,7 @@ export interface LocatedDatabase {
   readonly record?: Pick<DatabaseRecord, "endpoint" | "port" | "tls"> | undefined;
 }
 
-/** Undefined for a secret that cannot be tried: of signing keys, a read is the proof. */
+/** The output `access`; undefined for signing keys, which cannot be tried: a read proves them. */
 export function accessOf(subject: Subject, state: State, run: Run): Access | undefined {
   const { kind, id } = subject;
   if (!kind.connects && !kind.isOfServer && kind.probe === undefined) return undefined;
@@ -81,19 +82,17 @@ export function accessOf(subject: Subject, state: State, run: Run): Access | und
   };
   // After an unconfirmed reset, the saved credentials are the old ones, which may be invalid.
   if (memory.pending) return access;
-  const ofUser = kind.isOfServer && { username: id };
-  const current = knownCredential(kind, memory.current, ofUser ? { connection: ofUser } : memory);
+  const current = knownCredential(kind, memory.current, memory);
   return {
     ...access,
-    current: current && { ...accessCredential(current, id), value: state[current.name] },
-    former: memory.replaced && accessCredential({ ...memory.replaced, ...ofUser }, id),
+    current: current && { ...accessCredential(current, subject), value: state[current.name] },
+    former: memory.replaced && accessCredential(memory.replaced, subject),
     retire: memory.overlap && accessRetirement(memory.overlap),
   };
 }
 
 function accessRetirement(overlap: Overlap): AccessRetirement {
-  const { since, hashes, reason } = overlap;
-  const isUrgent = reason === "rotatedSince" || undefined;
+  const { since, hashes, isUrgent } = overlap;
   return { since, hashes, until: validUntil(overlap), isUrgent };
 }
 
@@ -114,18 +113,21 @@ function placeOf(
   };
 }
 
-/** The user of a password, if the program sets one. */
-function accessCredential(
-  { name, mark, username }: KnownCredential,
-  databaseId: string,
-): AccessCredential {
-  const isNamed = name === "password" && username !== undefined;
+function accessCredential(known: KnownCredential, subject: Subject): AccessCredential {
+  const { name, mark } = known;
+  const username = name === "password" ? usernameOf(known, subject) : undefined;
   return {
     // The identities of all kinds that can be tried are such names.
     name: name as Credential["name"],
     mark,
-    ...(isNamed && { username: usernameFor({ databaseId }, { username }) }),
+    ...(username !== undefined && { username }),
   };
+}
+
+/** Whose password it is: that of a Redis user, or of the user that the program sets for a database, if it sets one. */
+function usernameOf({ username }: KnownCredential, { kind, id }: Subject): string | undefined {
+  if (kind.isOfServer) return id;
+  return username === undefined ? undefined : usernameFor({ databaseId: id }, { username });
 }
 
 /**

@@ -192,7 +192,7 @@ export async function redisAdminOf(
   const { current } = access;
   if (current === undefined) {
     const why = `the password of its admin, ${databaseNamed(access.id)}, is not known, because the last reset by its PasswordRotation is not confirmed, or the platform has not shown the password yet. Run \`up\` again without \`--target\` and \`--continue-on-error\`, so that the PasswordRotation settles it first`;
-    throw new RefusedError("REKEY_UNCONFIRMED", { secret: secretOf(subject), why });
+    throw new RefusedError("REKEY_UNCONFIRMED", { secret: secretOf(subject), why, overlaps: true });
   }
   const password = current.value ?? (await readPassword(access, subject, run));
   return { ...endpoint, username: current.username, password };
@@ -205,7 +205,11 @@ function databaseNamed(id: string): string {
 async function readPassword(access: Access, subject: Subject, run: Run): Promise<string> {
   const refuse = (why: string): never => {
     const whole = `the password of its admin, ${databaseNamed(access.id)}, is not saved, and ${why}`;
-    throw new RefusedError("REKEY_NOT_READ", { secret: secretOf(subject), why: whole });
+    throw new RefusedError("REKEY_NOT_READ", {
+      secret: secretOf(subject),
+      why: whole,
+      overlaps: true,
+    });
   };
   if (!run.options.settings.canRead(databasePassword)) {
     return refuse(

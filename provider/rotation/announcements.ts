@@ -60,7 +60,7 @@ function announcementOf(
 ): Message | undefined {
   const { subject, plan, state } = announced;
   const did = resetOrRolled(subject.kind);
-  if (plan.kind === "retire") return state && plannedRetirement(subject.kind, state.memory, plan);
+  if (plan.kind === "retire") return state && plannedRetirement(state.memory, plan, context);
   if ("waits" in plan && plan.waits) return postponed(announced, plan.waits);
   switch (plan.kind) {
     case "read":
@@ -78,16 +78,16 @@ function announcementOf(
   }
 }
 
-function postponed({ subject, ...announced }: Announced, waits: WaitingReset): Message {
-  const reset = subject.kind.rolls ? "roll" : "reset";
-  const why = reasonOf(waits, { subject, ...announced });
+function postponed(announced: Announced, waits: WaitingReset): Message {
+  const reset = announced.subject.kind.rolls ? "roll" : "reset";
+  const why = reasonOf(waits, announced);
   return {
     text: `is due for a ${reset}, because ${why} It is postponed: ${waits.why}.`,
     isWarning: true,
   };
 }
 
-/** A replacement looks like a new resource: someone who wants a reset by `--replace` is told that there is none. */
+/** A replacement looks like a new resource, so this also says to users of `--replace` that nothing is reset. */
 function adoption(did: string, mayReset: boolean): Message {
   return mayReset
     ? { text: `may be ${did}: \`up\` first reads its age and compares it with rotatedSince.` }
@@ -111,14 +111,13 @@ function resetAnnouncement(
   context: Context,
   isTentative: boolean,
 ): Message {
-  const { subject } = announced;
+  const { subject, state, desired } = announced;
   // What is not known yet counts as different: ten new databases are ten resets in a preview.
   const isKnown = !isUnknown(subject.id) && !isUnknownServer(subject);
   const secret = isKnown ? secretOf(subject) : Symbol();
   const first = isTentative
     ? " It is read first: if the read shows that the last one was applied, its result is saved instead."
     : "";
-  const { state, desired } = announced;
   const note = overlapNote(state?.memory, desired, due, context);
   const text = `because ${reasonOf(due, announced)}${first}${note}`;
   return { does: doingOf(subject.kind, desired), text, secrets: [secret] };

@@ -75,6 +75,7 @@ const texts = {
   warning: ({ why }: Details) => why,
 };
 
+/** Findings that are not warnings. */
 const ordinary: readonly Finding["kind"][] = ["settled", "drift", "tokenOnly", "retired", "note"];
 
 export function messageOf(

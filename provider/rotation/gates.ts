@@ -83,11 +83,7 @@ function isShownInRun(ownToken: string, { read }: Context): boolean {
 }
 
 function isRemembered(ownToken: string, memory: Memory | undefined): boolean {
-  if (memory === undefined) return false;
-  const mark = saltedMark(memory.salt, ownToken);
-  // A reset also replaces the former one that is valid.
-  const isFormer = memory.overlap !== undefined && memory.replaced?.mark === mark;
-  return isFormer || hasToken(memory.current, mark);
+  return memory !== undefined && hasToken(memory.current, saltedMark(memory.salt, ownToken));
 }
 
 /** The read-only token also sends requests. */
@@ -98,7 +94,5 @@ function hasToken({ token, readOnlyToken }: Credentials, wanted: string): boolea
 /** Whether nothing shows which token the user has. A platform that cannot be read shows nothing. */
 function isTokenHidden(memory: Memory | undefined, { canRead, read }: Context): boolean {
   const shown = canRead ? read?.shown : {};
-  if (shown === undefined || shown.token !== undefined) return false;
-  const isFormerUnknown = memory?.overlap !== undefined && memory.replaced === undefined;
-  return isFormerUnknown || memory?.current.token === undefined;
+  return shown !== undefined && shown.token === undefined && memory?.current.token === undefined;
 }

@@ -43,7 +43,7 @@ function dueOf(memory: Memory, desired: Desired, context: Context): Plan {
   const names = decidingInputs.filter((name) => isUnknown(desired[name]));
   if (names.length > 0) return { kind: "maybe", names };
   if (memory.pending) return dueOfPending(memory, memory.pending, desired);
-  if (memory.added) return dueOfAdded(memory, memory.added, desired);
+  if (memory.added) return dueOfAdded(memory, memory.added, desired, context.now);
   // The first `up` after an import adopts the program's trigger, and nothing else.
   if (memory.applied === undefined) return { kind: "keep" };
   const trigger = triggerMark(memory, desired);
@@ -51,12 +51,6 @@ function dueOf(memory: Memory, desired: Desired, context: Context): Plan {
     return context.read?.isRolledOnce ? { kind: "claim" } : resetFor("trigger");
   }
   return dueByTime(memory, desired, context.now);
-}
-
-function dueByTime(memory: Memory, { rotatedSince, rotateEvery }: Desired, now: Date): Plan {
-  if (isOlder(memory, rotatedSince, now)) return resetFor("rotatedSince", memory.generatedAt);
-  const isScheduled = rotateEvery && dueFrom(memory.scheduledFrom, rotateEvery) <= now;
-  return isScheduled ? resetFor("schedule", memory.scheduledFrom) : { kind: "keep" };
 }
 
 /** A reset that was not confirmed is due again, until too many in a row were not. */
@@ -75,18 +69,25 @@ function dueOfPending(
   return { kind: "refuse", code: "REKEY_REPEATEDLY_UNCONFIRMED", why };
 }
 
+/** A rotation whose secret was not proven is due again. A date also counts if a schedule has begun it. */
+function dueOfAdded(memory: Memory, added: Addition, desired: Desired, now: Date): Plan {
+  const trigger = triggerMark(memory, desired);
+  if (trigger !== "" && trigger !== added.trigger) return resetFor("trigger");
+  const reason = isOlder(memory, desired.rotatedSince, now) ? "rotatedSince" : added.reason;
+  return resetFor(reason, reason === "schedule" ? memory.scheduledFrom : memory.generatedAt);
+}
+
+function dueByTime(memory: Memory, { rotatedSince, rotateEvery }: Desired, now: Date): Plan {
+  if (isOlder(memory, rotatedSince, now)) return resetFor("rotatedSince", memory.generatedAt);
+  const isScheduled = rotateEvery && dueFrom(memory.scheduledFrom, rotateEvery) <= now;
+  return isScheduled ? resetFor("schedule", memory.scheduledFrom) : { kind: "keep" };
+}
+
 function resetFor(reason: ResetReason, lastAt?: string): Reset {
   return { kind: "reset", reason, lastAt };
 }
 
-/** A rotation that has begun is due again, until what it adds is proven. */
-function dueOfAdded(memory: Memory, added: Addition, desired: Desired): Plan {
-  const trigger = triggerMark(memory, desired);
-  const isTriggered = trigger !== "" && trigger !== added.trigger;
-  return resetFor(isTriggered ? "trigger" : added.reason);
-}
-
-/** What is to be read or saved although no reset is due. */
+/** What is to be retired, read or saved although no reset is due. */
 function upkeepOf(
   memory: Memory,
   desired: Desired,
@@ -107,7 +108,7 @@ function upkeepOf(
   return { kind: isRewritten ? "rewrite" : "keep" };
 }
 
-/** Whether the program says something else of the clients or the schedule than is saved, or it is not known yet. */
+/** Whether an input differs from what is saved, or is not known yet. */
 export function isChanged(
   name: "connection" | "rotateEvery",
   desired: Desired,

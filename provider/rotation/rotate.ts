@@ -122,7 +122,7 @@ function wasNotMade({ state, failure }: Rotated, saved: State | undefined): bool
   return !isAdded && (failure?.delivery === "not sent" || failure?.delivery === "rejected");
 }
 
-/** The first `up` after an import adopts the program's trigger and form. */
+/** The first `up` after an import adopts the trigger and the form of the program. */
 function withAdoption(state: State, desired: Desired): State {
   const { memory } = state;
   const { applied = triggerMark(memory, desired), form = formOf(desired) } = memory;
@@ -160,7 +160,6 @@ async function adoptSecret(
   const { subject, run, context, source } = session;
   // Both fail if a setting is missing, even for an adoption, which may send nothing.
   if (source) {
-    source.requireSettings();
     const learned = await readBeforeChange(session, "adopted", () =>
       source.read(undefined, desired),
     );

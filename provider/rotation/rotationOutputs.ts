@@ -94,7 +94,7 @@ export function plainResult(
     ...values,
     ...progressOf(state),
     [kind.idInput]: id,
-    // Its administrator is a secret as a part of it.
+    // The administrator is saved as a part of `access`, which is a secret output.
     ...(admin && { access: jsonText({ admin: admin.given }) }),
     memory: writeMemory(memory),
   };

@@ -13,13 +13,13 @@ import { keyEvidence } from "./signingKeys";
 /** What one call of the engine does about one secret. */
 export interface Session extends SourceOf {
   readonly evidence: Evidence;
-  /** Of a kind that overlaps. */
+  /** Set if the kind overlaps. */
   readonly source?: OverlapSource | undefined;
   /** What the resets of this run have replaced, as far as it was known. */
   readonly replacedValues: Credentials[];
 }
 
-/** @param admin of a user: its administrator */
+/** @param admin the administrator, for the user of a server */
 export function openSession(subject: Subject, run: Run, admin?: SourceOf["admin"]): Session {
   const secret = secretOf(subject);
   const { kind } = subject;

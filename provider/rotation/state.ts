@@ -88,8 +88,8 @@ export interface Overlap {
   readonly since: string;
   /** For how long, as the program has it: `verified`, `none`, or a duration. */
   readonly lasts: string;
-  /** What asked for the rotation. */
-  readonly reason: ResetReason;
+  /** Whether a date has asked for the replacement of the former one, which must not stay valid. */
+  readonly isUrgent?: true | undefined;
   /**
    * What retires the former one, SHA-256 in hexadecimal digits: for a queue token, that of the current one, which a
    * roll makes the only one; for a user, those of its former passwords, which are removed.
@@ -105,6 +105,8 @@ export interface Addition {
   readonly trigger: string;
   /** Of a password, its SHA-256 in hexadecimal digits, by which it is removed. */
   readonly hash?: string | undefined;
+  /** Of a token, whether it existed before the rotation. */
+  readonly isOfUnknownAge?: true | undefined;
 }
 
 /** What asks for a reset. */
@@ -284,6 +286,7 @@ const stateFields = [
   "rotatedAt",
   "rotationCount",
   "rotationReason",
+  "formerRetiredAt",
   "formerRetiredAt",
   "record",
   "exactIntegers",

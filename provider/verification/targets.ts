@@ -32,7 +32,7 @@ export function targetsIn(text: string, own: Connection = {}): Target[] {
   }));
 }
 
-function targetOf(given: unknown, own: Connection): Target {
+function targetOf(given: unknown, ofVerification: Connection): Target {
   const { of, ...access } = (isObject(given) ? given : {}) as unknown as Access;
   const { id, server, count, current, former } = access;
   const kind = Object.values(kinds).find(({ noun }) => noun === of);
@@ -40,6 +40,8 @@ function targetOf(given: unknown, own: Connection): Target {
     throw new Error("it is not about a secret");
   }
   const subject = { kind, id, server };
+  // A user is tried on its server, by its name.
+  const own = kind === databasePassword ? ofVerification : {};
   return {
     ...access,
     of,

@@ -108,7 +108,7 @@ describe("A program with two valid queue tokens", () => {
     await succeeds(stack.up());
     args["version"] = 2;
     const { printed } = await succeeds(stack.preview());
-    assert.match(printed, /The former token is retired first, if it still is valid\./);
+    assert.match(printed, /The former token is retired first, if it is still valid\./);
     assert.deepEqual(stack.posts.length, 2);
   });
 
@@ -131,7 +131,7 @@ describe("A program with two valid queue tokens", () => {
     assert.deepEqual(await validity(stack, second, tokenOf(stack)), [false, true]);
     assertFields(stack.saved("proof"), { verified: true, formerRefused: true });
     const destroyed = await succeeds(stack.destroy());
-    assert.match(destroyed.printed, /If it still is valid, both stay valid/);
+    assert.match(destroyed.printed, /If it is still valid, both stay valid/);
   });
 
   it("retires once its time is over, in the first run with the schedule on, and changes no consumer", async () => {
@@ -153,7 +153,7 @@ describe("A program with two valid queue tokens", () => {
     delete stack.config["rekey:scheduledResets"];
     assert.match(
       (await succeeds(stack.preview())).printed,
-      /is retired, if it still is valid, because its time is over/,
+      /is retired, if it is still valid, because its time is over/,
     );
     const { changes } = await succeeds(stack.up());
     assert.deepEqual(changes, { same: 2, update: 2 });
@@ -195,7 +195,7 @@ describe("A program with two valid queue tokens", () => {
     const { token, formerValidSince } = stack.saved("queue") ?? {};
     const { printed } = await rotateLater();
     assert.match(printed, new RegExp(`two have been valid since ${String(formerValidSince)}, because no verification`));
-    assert.match(printed, /still is valid, it waits until that is retired/);
+    assert.match(printed, /is still valid, the rotation waits until it is retired/);
     assertFields(stack.saved("queue"), { token, rotationCount: 1 });
     proof = { retireFormer: true };
     await rotateLater();
@@ -212,7 +212,7 @@ describe("A program with two valid queue tokens", () => {
     assert.deepEqual(await validity(stack, former, token), [true, true]);
     args = { initialRotation: false };
     const { printed } = await succeeds(stack.up());
-    assert.match(printed, /is retired, if it still is valid, because rotatedSince has asked for it/);
+    assert.match(printed, /is retired, if it is still valid, because rotatedSince has asked for it/);
     assert.deepEqual(await validity(stack, former, token), [false, true]);
     assert.equal(tokenOf(stack), token);
   });
@@ -261,14 +261,6 @@ describe("A program with two valid queue tokens", () => {
       const stack = await startHidden();
       await prepared(stack);
       args = { version: 2 };
-      await succeeds(stack.up());
-      assertFields(stack.saved("queue"), { rotationCount: 2 });
-    });
-
-    it("rotates by a schedule after a verification has retired the former one", async () => {
-      args = { rotateEvery: "PT0.2S" };
-      const stack = await startHidden();
-      await new Promise((resolve) => setTimeout(resolve, 250));
       await succeeds(stack.up());
       assertFields(stack.saved("queue"), { rotationCount: 2 });
     });
@@ -354,20 +346,6 @@ describe("A program with two valid queue tokens", () => {
       stack.config["rekey:queueToken"] = String(tokenOf(stack));
       await succeeds(stack.up());
       assert.deepEqual(await validity(stack, own, tokenOf(stack)), [false, true]);
-    });
-
-    it("may be the former one at a platform that hides tokens, which is not retired then", async () => {
-      const stack = await TestStack.start(program, { credentials: "never" });
-      const own = stack.platform.queueToken;
-      const { printed } = await succeeds(stack.up());
-      assert.match(printed, /was not retired: it is not shown, and may be rekey:queueToken/);
-      assert.deepEqual(await validity(stack, own, tokenOf(stack)), [true, true]);
-      stack.config["rekey:queueToken"] = String(tokenOf(stack));
-      await succeeds(stack.up());
-      assert.deepEqual(await validity(stack, own, tokenOf(stack)), [false, true]);
-      args["version"] = 2;
-      const { printed: said } = await succeeds(stack.up());
-      assert.match(said, /was not retired: it is rekey:queueToken/);
     });
 
     it("is not retired by a version, a date or a time: that fails, and what was proven is saved", async () => {

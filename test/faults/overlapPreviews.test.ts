@@ -135,7 +135,7 @@ describe("faults: previews of two valid secrets", () => {
         await program.rotation.destroy();
         assert.deepEqual([...account.platform.requests.map(({ path }) => path), ...account.gate.commands], sent);
         const said = () => host.said + (host.adapter === "plugin" ? host.engine.received : "");
-        await until(() => said().includes("If it still is valid, both stay valid"));
+        await until(() => said().includes("If it is still valid, both stay valid"));
       },
     );
 

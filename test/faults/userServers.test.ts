@@ -22,7 +22,7 @@ describe("faults: users and their servers", () => {
     /** What someone else makes of a user, and the command that repairs it. */
     const users: Readonly<Record<string, { rules?: readonly string[]; says: RegExp; repair: readonly string[] }>> = {
       "the user was deleted": {
-        says: /does not exist\. Make it with its rules, such as `ACL SETUSER app\d+ on/,
+        says: /does not exist\. Create it with its rules, for example `ACL SETUSER app\d+ on/,
         repair: ["reset", "on", `>${firstPassword}`],
       },
       "the user is off": { rules: ["off"], says: /is off.*`ACL SETUSER app\d+ on`/, repair: ["on"] },
@@ -40,7 +40,7 @@ describe("faults: users and their servers", () => {
           else await server.acl("DELUSER", user.name);
           const failure = await user.rotate(inputs);
           assert.match(failure, says);
-          assert.match(failure, /was not reset, and no reset was sent: .*REKEY_REJECTED/s);
+          assert.match(failure, /was not rotated, and nothing was changed: .*REKEY_REJECTED/s);
           assert.deepEqual([user.setUsers, user.gate.sent(/GENTOKEN|SAVE/), user.rotation.saved], [0, [], saved]);
           await server.acl("SETUSER", user.name, ...repair);
           assert.equal(await user.rotate(inputs), "");
@@ -71,12 +71,12 @@ describe("faults: users and their servers", () => {
       },
       INFO: {
         rule: "-info",
-        says: /has replicas or is one.*is not known: the admin may not use INFO/,
+        says: /cannot check whether the server has replicas.*the admin may not use INFO/,
         valid: [true, true],
       },
       "ACL SAVE": {
         rule: "-acl|save",
-        says: /the admin may not use ACL SAVE.*permit it \(\+acl\|save\)/,
+        says: /the admin may not use ACL SAVE.*allow it \(\+acl\|save\)/,
         valid: [true, true],
       },
     };
@@ -139,7 +139,7 @@ describe("faults: users and their servers", () => {
         user.said.length = 0;
         assert.equal(await user.rotate({ version: 2 }), "");
         // It names the one of the killed run.
-        const warning = /has 1 password of which Rekey does not know.*`ACL SETUSER app\d+ !<hash>` removes one/;
+        const warning = /has 1 password that Rekey does not know.*`ACL SETUSER app\d+ !<hash>` removes one/;
         assert.match(user.said.join("\n"), warning);
         assert.equal(await user.verify(), "");
         assert.deepEqual(await user.valid(), [false, false, true, true]);
@@ -171,7 +171,7 @@ describe("faults: users and their servers", () => {
           ],
         );
         await one.refresh();
-        assert.match(one.said.join("\n"), /has 1 password of which Rekey does not know.*ACL SETUSER \S+ !<hash>/);
+        assert.match(one.said.join("\n"), /has 1 password that Rekey does not know.*ACL SETUSER \S+ !<hash>/);
       },
     );
 
@@ -232,7 +232,7 @@ describe("faults: users and their servers", () => {
         },
         async (user) => {
           assert.equal(await user.rotate({ version: 1 }), "");
-          assert.equal(/has no ACL file, so its restart undoes this change/.test(user.said.join("\n")), !hasFile);
+          assert.equal(/has no ACL file, so a restart undoes this change/.test(user.said.join("\n")), !hasFile);
           await user.server.restart?.();
           if (hasFile) {
             assert.deepEqual(await user.valid(), [true, true]);

@@ -145,7 +145,7 @@ async function assertKill(stack: InterruptedStack, given: Given, setVersion: (ve
 /** A password that was added and is in no state is named, and never retired; the pair of tokens is the same one. */
 async function assertUnsaved({ kill, title, count }: Given, printed: string): Promise<void> {
   if (title !== "a user") return;
-  const warning = /1 password of which Rekey does not know.*`ACL SETUSER app !<hash>` removes one/;
+  const warning = /1 password that Rekey does not know.*`ACL SETUSER app !<hash>` removes one/;
   if (kill.isUnsaved) assert.match(printed, warning);
   else assert.doesNotMatch(printed, /of which Rekey does not know/);
   assert.equal(await count(), (kill.retires ? 1 : 2) + Number(kill.isUnsaved ?? 0));

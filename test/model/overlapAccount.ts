@@ -116,14 +116,14 @@ export class QueueAccount extends OverlapAccount {
   #current = 1;
   #next: number | undefined;
 
-  constructor(fake: FakeRun, isHiding: () => boolean) {
+  constructor(fake: FakeRun) {
     super();
-    fake.readDatabase = () => this.request("read", () => this.#shown(isHiding()));
+    fake.readDatabase = () => this.request("read", () => this.#shown());
     fake.answer = () => {
       const reset = () => {
         this.#current = ++this.#made;
         this.#next = undefined;
-        return this.#shown(isHiding());
+        return this.#shown();
       };
       return this.request("reset", reset);
     };
@@ -153,9 +153,9 @@ export class QueueAccount extends OverlapAccount {
     if (what !== "adds") this.#next = undefined;
   }
 
-  #shown(isHiding: boolean): Partial<SecretResponse> {
+  #shown(): Partial<SecretResponse> {
     const otherFields = JSON.stringify({ has_next_token: this.#next !== undefined });
-    return { record: {}, credentials: isHiding ? {} : pairOf(this.#current), otherFields };
+    return { record: {}, credentials: pairOf(this.#current), otherFields };
   }
 
   #roll(hash: string): void {

@@ -111,7 +111,7 @@ export class OverlapRules {
     const { overlap } = memory;
     if (!overlap) return undefined;
     const isAsked = program.isLeaked && isOlder(overlap.formerGeneratedAt, leakedAt);
-    if (overlap.reason === "rotatedSince" || isAsked) return "date";
+    if (overlap.isUrgent || isAsked) return "date";
     const isOver = overlap.lasts === "none" || (overlap.lasts === "6h" && over(overlap.since, 6) <= now);
     return isOver && settings.scheduledResets === "on" ? "time" : undefined;
   }
@@ -125,7 +125,9 @@ export class OverlapRules {
       const isOfOthers = this.isUser && this.#isOfOthers(value, taken);
       assert.ok(isFirst || !isOfOthers, `${value} of others is removed`);
     }
-    if (phase === "verification") {
+    if (phase === "verification" && request === "add") {
+      assert.deepEqual([change.added, removed], [[], []], "a verification reads the next token, and makes none");
+    } else if (phase === "verification") {
       assert.equal(request, "retire");
       assert.equal(program.verification, "retires");
       assert.ok(taken.isHandedOver, "what is former is retired before the hand-over");
@@ -166,7 +168,7 @@ export class OverlapRules {
       assert.ok(why, `${value} is retired, although nothing asks for it`);
       assert.match(
         announced,
-        /is retired( first)?, if it still is valid|it waits until that is retired/,
+        /is retired( first)?, if it is still valid|the rotation waits until it is retired/,
         "a retirement that is not announced",
       );
       this.reached.add(`retired: ${why}`);

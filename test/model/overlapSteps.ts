@@ -30,8 +30,6 @@ export interface Program {
 /** The settings of a run, and how its platform is. */
 export interface Settings {
   readonly scheduledResets: "on" | "off";
-  /** Whether reads of the queue's user show no tokens. */
-  readonly isHiding: boolean;
   readonly server: Server;
   readonly canSave: boolean;
 }
@@ -46,7 +44,7 @@ export const plainProgram: Program = {
   verification: "retires",
 };
 
-export const plainSettings: Settings = { scheduledResets: "on", isHiding: false, server: "plain", canSave: true };
+export const plainSettings: Settings = { scheduledResets: "on", server: "plain", canSave: true };
 
 export interface Up {
   readonly do: "up";
@@ -126,11 +124,9 @@ const change: fc.Arbitrary<Partial<Program>> = fc.oneof(
 const edit: fc.Arbitrary<Step> = fc.record({ do: fc.constant("edit" as const), change });
 
 function settingOf(kind: OverlapKind): fc.Arbitrary<Step> {
-  const ofKind: fc.Arbitrary<Partial<Settings>> =
-    kind === "QueueTokenRotation"
-      ? fc.record({ isHiding: fc.boolean() })
-      : fc.oneof(fc.record({ server: fc.constantFrom(...servers) }), fc.record({ canSave: fc.boolean() }));
-  const all = fc.oneof(ofKind, fc.record({ scheduledResets: fc.constantFrom("on" as const, "off" as const) }));
+  const ofUser = [fc.record({ server: fc.constantFrom(...servers) }), fc.record({ canSave: fc.boolean() })];
+  const ofRun = fc.record({ scheduledResets: fc.constantFrom("on" as const, "off" as const) });
+  const all: fc.Arbitrary<Partial<Settings>> = fc.oneof(ofRun, ...(kind === "AclUserRotation" ? ofUser : []));
   const set: fc.Arbitrary<Step> = fc.record({ do: fc.constant("set" as const), change: all });
   const own: fc.Arbitrary<Step> = fc.record({ do: fc.constant("set own token" as const), isSet: fc.boolean() });
   return kind === "QueueTokenRotation" ? fc.oneof({ weight: 2, arbitrary: set }, own) : set;

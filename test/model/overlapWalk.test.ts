@@ -63,25 +63,6 @@ describe("a random walk with two valid secrets, with both adapters", function ()
 
   /** Sequences that once failed, and others that are rarely generated. */
   const kept: Readonly<Record<string, readonly [OverlapKind, ...Step[]]>> = {
-    "a token that was hidden when it was replaced is the former one if it is shown later": [
-      "QueueTokenRotation",
-      ...[set({ isHiding: true }), up({ killedAfter: "verification", ...faulty({ retire: ["lost before"] }) })],
-      ...[set({ isHiding: false }), up(), up()],
-    ],
-    "a version after a retirement is applied although tokens are hidden": [
-      "QueueTokenRotation",
-      ...[set({ isHiding: true }), up(), bump, up(), bump, up()],
-    ],
-    "a hidden token that Rekey itself uses is not retired": [
-      "QueueTokenRotation",
-      ...([{ do: "set own token", isSet: true }, up()] as const),
-      ...[set({ isHiding: true }), up(), bump, up()],
-    ],
-    "a hidden token that Rekey itself uses is not reset with the one that has taken its place": [
-      "QueueTokenRotation",
-      ...([{ do: "set own token", isSet: true }, up(), edit({ overlap: "none" }), up()] as const),
-      ...([set({ isHiding: true }), up(), { do: "wait", hours: 1 }, { do: "leak" }, up()] as const),
-    ],
     "a pair whose response is lost twice is asked for again": [
       "QueueTokenRotation",
       ...([edit({ initialRotation: false }), up(), { do: "wait", hours: 1 }, { do: "leak" }] as const),

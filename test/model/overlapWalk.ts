@@ -52,9 +52,7 @@ export class OverlapWalk {
     reached: Set<string>,
   ) {
     const isUser = kind === "AclUserRotation";
-    this.#account = isUser
-      ? new UserAccount(() => this.#settings)
-      : new QueueAccount(this.#fake, () => this.#settings.isHiding);
+    this.#account = isUser ? new UserAccount(() => this.#settings) : new QueueAccount(this.#fake);
     this.#fake.probe = ({ credential }) => this.#account.prove(credential.value);
     this.#rules = new OverlapRules(isUser, reached);
   }
@@ -235,9 +233,7 @@ export class OverlapWalk {
   }
 
   #checkOwnToken(): void {
-    // Nothing shows that one which someone else has made is the user's, if its tokens are hidden.
-    const isHidden = this.#settings.isHiding && this.#account.ofOthers.has(this.#ownToken ?? "");
-    if (this.#ownToken === undefined || isHidden) return;
+    if (this.#ownToken === undefined) return;
     const removed = this.#account.sent.flatMap((one) => one.removed);
     assert.ok(!removed.includes(this.#ownToken), "rekey:queueToken was retired or reset");
   }

@@ -7,7 +7,7 @@ import { marksOf, triggerMark } from "../marks";
 import { type Reset } from "../plan";
 import { type Session } from "../session";
 import { type State, withFormer, withoutValues } from "../state";
-import { lastsOf } from "./overlap";
+import { isReplacedForDate, lastsOf } from "./overlap";
 import { type Added } from "./source";
 
 /** The state in which what was added is the current one, and what was current is valid until it is retired. */
@@ -21,6 +21,10 @@ export function withAdded(
   const current = marksOf(memory, added.credentials);
   const before = [...identityMarks(kind, memory.current), ...identityMarks(kind, added.before)];
   const rotatedAt = sentFor(desired, now);
+  // What was not retired, because the current one was gone, is older than that.
+  const { formerGeneratedAt: generatedAt } = memory.overlap ?? {
+    formerGeneratedAt: memory.generatedAt,
+  };
   return {
     ...withoutValues(state),
     ...added.credentials,
@@ -50,12 +54,9 @@ export function withAdded(
           : {
               since: now.toISOString(),
               lasts: lastsOf(desired),
-              reason: due.reason,
+              isUrgent: isReplacedForDate({ ...due, generatedAt }, desired, now) || undefined,
               hashes: added.hashes,
-              // What was not retired, because the current one was gone, is older than that.
-              formerGeneratedAt: memory.overlap
-                ? memory.overlap.formerGeneratedAt
-                : memory.generatedAt,
+              formerGeneratedAt: generatedAt,
             },
     },
   };
@@ -71,11 +72,10 @@ export function withUnproven(
   const { memory } = state;
   const trigger = triggerMark(memory, desired);
   // If this run knows of none, that of an earlier run may still be valid.
-  const { hash } = added ?? memory.added ?? {};
-  return {
-    ...state,
-    memory: { ...memory, added: { reason, trigger, hash } },
-  };
+  const { hash, isOfUnknownAge } = added
+    ? { ...added, hash: added.unprovenHash }
+    : (memory.added ?? {});
+  return { ...state, memory: { ...memory, added: { reason, trigger, hash, isOfUnknownAge } } };
 }
 
 export function notProven(

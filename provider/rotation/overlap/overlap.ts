@@ -3,7 +3,7 @@ import { isUnknown } from "../../pulumi/values";
 import { type Desired } from "../desired";
 import { type Context, type DueRetirement } from "../plan";
 import { dueAt, dueFrom, isOlder, readInterval } from "../schedule";
-import { type Memory, type Overlap } from "../state";
+import { type Memory, type Overlap, type ResetReason } from "../state";
 
 /** The former one stays valid until a verification has proven the new one after the hand-over. */
 export const untilVerified = "verified";
@@ -39,15 +39,22 @@ export function validUntil({ since, lasts }: Pick<Overlap, "since" | "lasts">): 
   return isDuration(lasts) ? dueAt(since, lasts).toISOString() : undefined;
 }
 
-/** Whether the former one must not stay valid: a date asks for its replacement now, or has asked for the rotation. */
-export function isUrgent(
-  { reason, formerGeneratedAt }: Pick<Overlap, "reason" | "formerGeneratedAt">,
+/** Whether what a rotation replaces must not stay valid, because a date asks for its replacement, or has before. */
+export function isReplacedForDate(
+  { reason, generatedAt }: { reason: ResetReason; generatedAt: string | undefined },
   { rotatedSince }: Pick<Desired, "rotatedSince">,
   now: Date,
 ): boolean {
-  return (
-    reason === "rotatedSince" || isOlder({ generatedAt: formerGeneratedAt }, rotatedSince, now)
-  );
+  return reason === "rotatedSince" || isOlder({ generatedAt }, rotatedSince, now);
+}
+
+/** Whether the former one must not stay valid: a date asks for its replacement now, or has when it was rotated. */
+export function isUrgent(
+  { isUrgent: wasUrgent, formerGeneratedAt }: Overlap,
+  { rotatedSince }: Pick<Desired, "rotatedSince">,
+  now: Date,
+): boolean {
+  return wasUrgent === true || isOlder({ generatedAt: formerGeneratedAt }, rotatedSince, now);
 }
 
 /**

@@ -34,24 +34,20 @@ export const overlapEvidence: Evidence = {
   },
 };
 
-/**
- * Whether the former one is valid; undefined if there is no overlap, or nothing shows it. The platform shows it until
- * it is retired. If it hides tokens, or did when that one was replaced, the current one still is the next one then.
- */
+/** Whether the former one is valid: the platform shows it until it is retired. Undefined if the read shows neither. */
 function isFormerValid(memory: Memory, read: SecretResponse): boolean | undefined {
-  const { overlap, replaced, current } = memory;
-  if (overlap === undefined) return undefined;
+  const { overlap, replaced, former } = memory;
   const { token } = marksOf(memory, read.credentials);
-  if (token === undefined) return hasNext(read) === false ? false : undefined;
-  if (token === current.token) return false;
-  return replaced === undefined ? hasNext(read) : token === replaced.mark;
+  if (overlap === undefined || token === undefined) return undefined;
+  if (token === replaced?.mark) return true;
+  // One that is older is that of an outdated read.
+  return former.includes(token) ? undefined : false;
 }
 
 /** Whether a user has a next pair of tokens. It is no field of the record, because Rekey changes it itself. */
-export function hasNext({ otherFields }: SecretResponse): boolean | undefined {
+export function hasNext({ otherFields = "{}" }: SecretResponse): boolean {
   const others = parsed(otherFields);
-  const has = isObject(others) ? others["has_next_token"] : undefined;
-  return typeof has === "boolean" ? has : undefined;
+  return isObject(others) && others["has_next_token"] === true;
 }
 
 /** The state after its former secret was retired. */

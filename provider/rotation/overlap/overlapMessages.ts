@@ -3,11 +3,13 @@ import { isUnknown } from "../../pulumi/values";
 import { type Desired } from "../desired";
 import { type Message } from "../findings";
 import { type Context, type Reset, type DueRetirement } from "../plan";
+import { saltedMark } from "../marks";
 import { type Memory } from "../state";
 import {
   addsSecret,
   isDuration,
   isOver,
+  isReplacedForDate,
   isUrgent,
   lastsOf,
   noOverlap,
@@ -33,8 +35,14 @@ function formerNote(memory: Memory, desired: Desired, due: Reset, context: Conte
   const { word } = context.kind;
   const isWaiting = due.reason === "schedule" && !retirementReason(memory, desired, context);
   return isWaiting
-    ? `If the former ${word} still is valid, it waits until that is retired.`
-    : `The former ${word} is retired first, if it still is valid.`;
+    ? `If the former ${word} is still valid, the rotation waits until it is retired.`
+    : `The former ${word} is retired first, if it is still valid.${ownTokenNote(memory, context)}`;
+}
+
+/** Empty unless the former one is the token that Rekey uses. */
+function ownTokenNote({ salt, replaced }: Memory, { ownToken }: Context): string {
+  const isOwn = ownToken !== undefined && saltedMark(salt, ownToken) === replaced?.mark;
+  return isOwn ? " It is rekey:queueToken: the retirement fails until that is the new one." : "";
 }
 
 function currentNote(
@@ -47,7 +55,7 @@ function currentNote(
   if (lasts === noOverlap) {
     return `The current ${word} is replaced at once: clients are refused until they have the new one.`;
   }
-  if (isUrgent({ reason, formerGeneratedAt: memory?.generatedAt }, desired, now)) {
+  if (isReplacedForDate({ reason, generatedAt: memory?.generatedAt }, desired, now)) {
     return `The current ${word} stays valid until the next \`up\`, or until a verification retires it.`;
   }
   return isDuration(lasts)
@@ -57,16 +65,17 @@ function currentNote(
 
 /** The announcement of a retirement. The read before it may show that the former one was retired already. */
 export function plannedRetirement(
-  { word }: SecretKind,
-  { overlap }: Memory,
+  memory: Memory,
   { why }: DueRetirement,
-): Message {
-  const { since = "", lasts = "" } = overlap ?? {};
+  context: Context,
+): Message | undefined {
+  const { overlap } = memory;
+  if (!overlap) return undefined;
   const because =
     why === "date"
       ? "because rotatedSince has asked for it"
-      : `because its time is over (overlap: ${lasts})`;
-  const text = `the former ${word} is retired, if it still is valid, ${because}. Both have been valid since ${since}.`;
+      : `because its time is over (overlap: ${overlap.lasts})`;
+  const text = `the former ${context.kind.word} is retired, if it is still valid, ${because}. Both have been valid since ${overlap.since}.${ownTokenNote(memory, context)}`;
   return { text };
 }
 
@@ -87,6 +96,6 @@ export function postponedRetirement(
 /** The warning of a destroy that leaves two valid. */
 export function leftValid({ word }: SecretKind, { overlap }: Memory): Message[] {
   if (!overlap) return [];
-  const text = `this resource has not retired the former ${word}. If it still is valid, both stay valid, as they have been since ${overlap.since}.`;
+  const text = `this resource has not retired the former ${word}. If it is still valid, both stay valid, as they have been since ${overlap.since}.`;
   return [{ text, isWarning: true }];
 }

@@ -30,16 +30,11 @@ export class QueueSource implements OverlapSource {
 
   constructor(private readonly of: SourceOf) {}
 
-  requireSettings(): void {
-    const { run, subject } = this.of;
-    run.platform.operations(subject.kind);
+  async read(saved: State | undefined, desired: Desired): Promise<Learned> {
+    const { context, run } = this.of;
     const { settings } = run.options;
     settings.require("queueUrl");
     settings.get("queueUserId");
-  }
-
-  async read(saved: State | undefined, desired: Desired): Promise<Learned> {
-    const { context } = this.of;
     const user = await this.#readUser();
     if (saved) return overlapEvidence.afterRead(saved, user, context);
     const { state, findings } = adopted(desired, user, context);
@@ -48,15 +43,18 @@ export class QueueSource implements OverlapSource {
   }
 
   async add({ memory }: State): Promise<Added> {
-    const user = this.#user ?? (await this.#readUser());
-    const isPrepared = hasNext(user) === true && memory.added === undefined;
-    const credentials = await this.#prepare();
-    const marks = marksOf(memory, credentials);
-    const before = marksOf(memory, user.credentials);
-    if (marks.token === (before.token ?? memory.current.token)) throw this.#sameToken();
+    const { added } = memory;
+    // After a roll by this run, the current token is the former one now, and a read may be outdated.
+    const user = this.#user;
+    const shown = marksOf(memory, user?.credentials ?? {});
+    const before = shown.token === undefined ? memory.current : shown;
+    const isOwn = added !== undefined && !added.isOfUnknownAge;
+    const isPrepared = user !== undefined && hasNext(user) && !isOwn;
+    const credentials = await this.#prepare(isPrepared);
+    if (marksOf(memory, credentials).token === before.token) throw this.#sameToken();
     return {
       credentials,
-      before: before.token === undefined ? memory.current : before,
+      before,
       hashes: [sha256(credentials.token ?? "")],
       isOfUnknownAge: isPrepared || undefined,
     };
@@ -77,13 +75,17 @@ export class QueueSource implements OverlapSource {
 
   async retire(retirement: Retirement): Promise<Retired> {
     const user = this.#user ?? (await this.#readUser());
-    if (isRetired(user, retirement)) return this.#useNew({ result: "already" });
+    if (isRolled(user, retirement)) return this.#useNew({ result: "already" });
     this.#refuseOwn(user, retirement);
     await this.#roll(retirement);
+    this.#user = undefined;
     return this.#useNew({ result: "now" });
   }
 
-  /** An error is followed by a read, also a 409: someone else may have rolled the pair before. */
+  /**
+   * An error is followed by a read. After a 409, there is no such pair: someone else has rolled or replaced it, unless
+   * the former token is still shown.
+   */
   async #roll(retirement: Retirement): Promise<void> {
     const { run, subject } = this.of;
     const [hash = ""] = retirement.hashes;
@@ -92,10 +94,8 @@ export class QueueSource implements OverlapSource {
     } catch (error) {
       if (!(error instanceof RequestError) || error.delivery === "not sent") throw error;
       const after = await this.#readUser().catch(() => undefined);
-      // If the former token is not known or hidden, and someone has prepared others, nothing else shows it.
-      const isKnown = after?.credentials.token !== undefined && retirement.former !== undefined;
-      const isOther = error.status === 409 && !isKnown;
-      if (!after || !(isOther || isRetired(after, retirement))) throw error;
+      const isGone = error.status === 409 && after && !isFormerShown(after, retirement);
+      if (!after || !(isGone || isRolled(after, retirement))) throw error;
     }
   }
 
@@ -107,7 +107,8 @@ export class QueueSource implements OverlapSource {
     return (this.#user = user);
   }
 
-  async #prepare(): Promise<Credentials> {
+  /** @param isPrepared whether there is a pair of unknown age already */
+  async #prepare(isPrepared: boolean): Promise<Credentials> {
     const { run, subject } = this.of;
     try {
       return await run.platform.nextTokens.prepare(subject.id);
@@ -115,28 +116,26 @@ export class QueueSource implements OverlapSource {
       if (!(error instanceof RequestError)) throw error;
       if ([404, 405].includes(error.status ?? 0)) throw this.#hasNoNextTokens(error);
       if (error.delivery !== "maybe applied") throw error;
-      return this.#prepareAgain(error);
+      return this.#prepareAgain(error, isPrepared);
     }
   }
 
   /** The response was lost. If a read shows that the pair was made, the same one is asked for once more. */
-  async #prepareAgain(lost: RequestError): Promise<Credentials> {
+  async #prepareAgain(lost: RequestError, isPrepared: boolean): Promise<Credentials> {
     const { run, subject } = this.of;
     const user = await this.#readUser().catch(() => undefined);
-    if (!user) throw lost;
-    if (hasNext(user)) {
-      return run.platform.nextTokens.prepare(subject.id).catch(() => {
-        throw lost;
-      });
+    if (user && !hasNext(user)) throw this.#notPrepared(lost, "a read shows no next token");
+    try {
+      if (user) return await run.platform.nextTokens.prepare(subject.id);
+    } catch {
+      // The first one may have been applied.
     }
-    const text = `The ${secretOf(subject)} was not rotated: ${lost.happened}, and a read shows that no next token was made. Nothing was changed. Run \`up\` again.`;
-    throw new RekeyError("REKEY_UNCONFIRMED", text, "rejected");
+    throw isPrepared ? this.#notPrepared(lost, "the next token existed before") : lost;
   }
 
   /** The token of the platform has changed: it is read when it is needed. */
   #useNew(retired: Retired): Retired {
     const { run, subject } = this.of;
-    this.#user = undefined;
     run.platform.useQueueToken(subject.id, undefined);
     return retired;
   }
@@ -145,9 +144,10 @@ export class QueueSource implements OverlapSource {
   #refuseOwn({ credentials }: SecretResponse, retirement: Retirement): void {
     const { context, subject } = this.of;
     const { ownToken } = context;
-    if (ownToken === undefined || !mayBeFormer(ownToken, credentials, retirement)) return;
-    const isShown = credentials.token !== undefined || retirement.former !== undefined;
-    const text = `The former ${secretOf(subject)} was not retired: it ${isShown ? "is" : "is not shown, and may be"} rekey:queueToken, which this run and others use. Both tokens stay valid. Set rekey:queueToken to the new one (output token), or set rekey:queueUserId instead, then run again.`;
+    if (ownToken === undefined) return;
+    const isShown = [credentials.token, credentials.readOnlyToken].includes(ownToken);
+    if (!isShown && saltedMark(retirement.salt, ownToken) !== retirement.former) return;
+    const text = `The former ${secretOf(subject)} was not retired: it is rekey:queueToken, which this run and others use. Both tokens stay valid. Set rekey:queueToken to the new one (output token), or set rekey:queueUserId instead, then run again.`;
     throw new RekeyError("REKEY_QUEUE_TOKEN_IN_USE", text, "not sent");
   }
 
@@ -156,29 +156,24 @@ export class QueueSource implements OverlapSource {
     return new RekeyError("REKEY_REJECTED", text, "rejected");
   }
 
+  #notPrepared({ happened }: RequestError, why: string): RekeyError {
+    const text = `The ${secretOf(this.of.subject)} was not rotated: ${happened}, and ${why}. Nothing was changed. Run \`up\` again.`;
+    return new RekeyError("REKEY_UNCONFIRMED", text, "rejected");
+  }
+
   #sameToken(): RekeyError {
-    const text = `The ${secretOf(this.of.subject)} was not rotated: as its next token, the platform returned the current one. Nothing valid was removed. Run \`up\` again.`;
+    const text = `The ${secretOf(this.of.subject)} was not rotated: the platform returned the current token as the next one. Nothing valid was removed. Run \`up\` again.`;
     return new RekeyError("REKEY_UNCONFIRMED", text, "maybe applied");
   }
 }
 
-/** Whether a user has the new token as its current one, or a third one. If it is not shown, it has no next one then. */
-function isRetired(user: SecretResponse, { salt, former, hashes }: Retirement): boolean {
-  const { token } = user.credentials;
-  if (token !== undefined && hashes.includes(sha256(token))) return true;
-  if (token === undefined || former === undefined) return hasNext(user) === false;
-  return saltedMark(salt, token) !== former;
+/** Whether the new token is the platform's current one. */
+function isRolled({ credentials: { token } }: SecretResponse, { hashes }: Retirement): boolean {
+  return token !== undefined && hashes.includes(sha256(token));
 }
 
-/** Whether a token is that of the former pair, or may be, because nothing shows that. */
-function mayBeFormer(
-  ownToken: string,
-  { token, readOnlyToken }: Credentials,
-  { salt, former, hashes }: Retirement,
-): boolean {
-  if (token !== undefined) return [token, readOnlyToken].includes(ownToken);
-  if (former !== undefined) return saltedMark(salt, ownToken) === former;
-  return !hashes.includes(sha256(ownToken));
+function isFormerShown({ credentials: { token } }: SecretResponse, retirement: Retirement) {
+  return token !== undefined && saltedMark(retirement.salt, token) === retirement.former;
 }
 
 function sha256(text: string): string {

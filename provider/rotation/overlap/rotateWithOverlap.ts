@@ -28,7 +28,6 @@ export async function rotateWithOverlap(
   session: OverlapSession,
 ): Promise<Rotated> {
   const { subject, source, context, reads } = session;
-  source.requireSettings();
   const learned = await readBeforeChange(session, "reset", () => source.read(saved, desired));
   const known = saved || desired.initialRotation === false ? learned.state : undefined;
   const read = { shown: {}, shownInRun: reads, isRolledOnce: false };
@@ -37,9 +36,8 @@ export async function rotateWithOverlap(
   if (plan.kind !== "reset" && plan.kind !== "retire") {
     return saveLearned(withWaiting(learned, plan), session);
   }
-  const retired = await retire(learned, session);
-  if (retired.failure || plan.kind === "retire") return saveRotated(retired, session);
-  return add(retired, plan, desired, session);
+  if (plan.kind === "retire") return saveRotated(await retire(learned, session), session);
+  return replace(learned, plan, desired, session);
 }
 
 /** Reports that two are valid if the schedule waits until a verification retires the former one. */
@@ -70,15 +68,25 @@ async function retire({ state, findings }: Learned, session: OverlapSession): Pr
   }
 }
 
-/** Adds a secret, proves it, and makes it the current one. Whatever fails, nothing valid is removed. */
-async function add(
-  before: Learned,
+/**
+ * Retires the former one, adds a secret, proves it, and makes it the current one. Whatever fails then, nothing valid is
+ * removed.
+ *
+ * @throws RekeyError if nothing was changed, also for the limit of the run
+ */
+async function replace(
+  learned: Learned,
   due: Reset,
   desired: Desired,
   session: OverlapSession,
 ): Promise<Rotated> {
   const { subject, run, source, replacedValues } = session;
   const undo = run.reserveReset(secretOf(subject));
+  const before = await retire(learned, session);
+  if (before.failure) {
+    undo();
+    return saveRotated(before, session);
+  }
   let added: Added | undefined;
   try {
     added = await source.add(before.state);

@@ -15,11 +15,10 @@ import { type AdminInput } from "../userMemory";
  * run whether the request was applied. Its methods throw a RekeyError.
  */
 export interface OverlapSource {
-  /** Finds settings that are missing or cannot be used, before anything is sent. */
-  requireSettings(): void;
   /**
    * Reads what is valid, and compares it with what is saved. In the state that it returns, `memory.overlap` is set only
-   * if the former secret is valid, or hidden.
+   * if the former secret is valid, or not shown. Settings that are missing or cannot be used are found before anything
+   * is sent.
    *
    * @param saved undefined for a new resource, whose secret is adopted
    */
@@ -43,6 +42,8 @@ export interface Added {
   readonly before: Marks;
   /** What retires that: `hashes` of the new overlap. */
   readonly hashes: readonly string[];
+  /** Of a password, the hash by which it is removed if it cannot be proven. */
+  readonly unprovenHash?: string | undefined;
   /** Of a password, the hash by which the server lists it; undefined if that is not certain. */
   readonly hash?: string | undefined;
   /** Whether it was valid before, so that its age is not known. */
@@ -55,7 +56,7 @@ export interface Added {
 }
 
 /** The secret that is to be retired, as a rotation and a verification know it. */
-export interface Retirement extends Pick<Overlap, "since" | "hashes"> {
+export interface Retirement extends Pick<Overlap, "hashes"> {
   /** The salt of the marks. */
   readonly salt: string;
   /** The mark of the former one. */
@@ -86,7 +87,7 @@ export interface SourceOf {
 }
 
 export function retirementOf({ memory }: State, overlap: Overlap): Retirement {
-  const { since, hashes } = overlap;
+  const { hashes } = overlap;
   const { salt, replaced, user } = memory;
-  return { since, hashes, salt, former: replaced?.mark, current: user?.hash };
+  return { hashes, salt, former: replaced?.mark, current: user?.hash };
 }

@@ -36,8 +36,8 @@ function ofOthers(state: State, hashes: readonly string[], userName: string): Fi
   const known = [memory.user.hash, memory.added?.hash, ...(memory.overlap?.hashes ?? [])];
   const { length } = hashes.filter((hash) => !known.includes(hash));
   if (length === 0) return [];
-  const have = length === 1 ? "1 password" : `${length} passwords`;
-  const why = `the user has ${have} of which Rekey does not know, and which it never retires: someone else has added them, or a run was killed before it could save them. \`ACL GETUSER ${userName}\` lists their hashes, and \`ACL SETUSER ${userName} !<hash>\` removes one.`;
+  const [have, them] = length === 1 ? ["1 password", "it"] : [`${length} passwords`, "them"];
+  const why = `the user has ${have} that Rekey does not know and never retires: someone else has added ${them}, or a run was killed before it could save ${them}. \`ACL GETUSER ${userName}\` lists their hashes, and \`ACL SETUSER ${userName} !<hash>\` removes one.`;
   return [{ kind: "warning", why }];
 }
 

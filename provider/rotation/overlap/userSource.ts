@@ -24,9 +24,6 @@ export class UserSource implements OverlapSource {
 
   constructor(private readonly of: SourceOf) {}
 
-  /** Those of the platform are needed only to read the password of the administrator, which fails without them. */
-  requireSettings(): void {}
-
   async read(saved: State | undefined, desired: Desired): Promise<Learned> {
     const { run, context } = this.of;
     const user = await this.#readUser();
@@ -55,6 +52,8 @@ export class UserSource implements OverlapSource {
       credentials: { password: made.value, ...(made.isToken && { restToken: made.value }) },
       before: memory.current,
       hashes,
+      // If the reply was lost, what is new in the list may be someone else's.
+      unprovenHash: lost ? hashOf(made.value) : hash,
       hash,
       lost,
       failure: saved.failure,
@@ -97,7 +96,7 @@ export class UserSource implements OverlapSource {
     const user = await (await this.#connect()).read(id);
     if (!user) {
       return this.#refuse(
-        `${ownerOf(this.of.subject)} does not exist. Make it with its rules, such as \`ACL SETUSER ${id} on ~* +@read\``,
+        `${ownerOf(this.of.subject)} does not exist. Create it with its rules, for example \`ACL SETUSER ${id} on ~* +@read\``,
       );
     }
     if (!user.isOn) {
@@ -114,21 +113,27 @@ export class UserSource implements OverlapSource {
   }
 
   #refuse(why: string): never {
-    throw new RefusedError("REKEY_REJECTED", { secret: secretOf(this.of.subject), why });
+    const secret = secretOf(this.of.subject);
+    throw new RefusedError("REKEY_REJECTED", { secret, why, overlaps: true });
   }
 
   /** Users are neither replicated nor shared by the nodes of a cluster. */
   #warningsOf(server: ServerFacts | "not permitted"): Finding[] {
     if (server === "not permitted") {
       const why =
-        "whether the server has replicas or is one, or is in a cluster, is not known: the admin may not use INFO. Users are not replicated.";
+        "Rekey cannot check whether the server has replicas, is a replica or is in a cluster, because the admin may not use INFO. Users are not replicated.";
       return [{ kind: "warning", why }];
     }
-    const advice = "where each server has users of its own. Use a server that is not";
-    if (server.isCluster) this.#refuse(`the server is a node of a cluster, ${advice}`);
-    if (server.isReplica) this.#refuse(`the server is a replica, ${advice}`);
+    if (server.isCluster) {
+      this.#refuse(
+        "the server is a node of a cluster, whose nodes do not share users. Use a server that is not",
+      );
+    }
+    if (server.isReplica) {
+      this.#refuse("the server is a replica, and users are not replicated. Use its primary");
+    }
     if (server.replicas === 0) return [];
-    const why = `the server has replicas (${server.replicas}). Users are not replicated, so they do not know the new password, nor does the server after a failover to one of them: set it there, too.`;
+    const why = `the server has replicas (${server.replicas}). Users are not replicated, so the replicas do not accept the new password, nor will the server after a failover to one of them. Set it there, too.`;
     return [{ kind: "warning", why }];
   }
 
@@ -195,15 +200,24 @@ function ifLost<T>(act: () => Promise<T>): (error: unknown) => Promise<T> {
 const whyNotSaved: Readonly<Record<Awaited<ReturnType<AclUsers["save"]>>, string | undefined>> = {
   saved: undefined,
   "no file":
-    "the server has no ACL file, so its restart undoes this change. Set `aclfile` in its configuration, or run `CONFIG REWRITE` after each rotation.",
+    "the server has no ACL file, so a restart undoes this change. Set `aclfile` in its configuration, or run `CONFIG REWRITE` after each rotation.",
   "not permitted":
-    "the admin may not use ACL SAVE. If the server has an ACL file, its restart undoes this change: permit it (+acl|save), or run `ACL SAVE`.",
+    "the admin may not use ACL SAVE. If the server has an ACL file, a restart undoes this change: allow it (+acl|save), or run `ACL SAVE`.",
 };
 
 /** The first rotation says what it takes over. */
 function firstFormers({ rotationCount }: State, hashes: readonly string[]): Finding[] {
   if (rotationCount > 0 || hashes.length === 0) return [];
-  const count = hashes.length === 1 ? "1 password" : `${hashes.length} passwords`;
-  const why = `the user had ${count} before its first rotation. They are its former ones: they stay valid like the new one, and are retired together.`;
+  const [count, they] =
+    hashes.length === 1
+      ? [
+          "1 password",
+          "It now counts as a former password: it stays valid with the new one, and is",
+        ]
+      : [
+          `${hashes.length} passwords`,
+          "They now count as former passwords: they stay valid with the new one, and are",
+        ];
+  const why = `the user had ${count} before its first rotation. ${they} retired by the first retirement.`;
   return [{ kind: "note", why }];
 }

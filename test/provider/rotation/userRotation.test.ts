@@ -165,6 +165,14 @@ describe("rotation: a user of a server", () => {
     }
   });
 
+  it("is verified by its own name, in which {id} means nothing", async () => {
+    const app = new RealResource("AclUserRotation");
+    const run = app.start(platform);
+    assert.equal((await app.up({ userName: "app-{id}", admin: access(), version: 1 }, run)).failure, undefined);
+    const { current } = JSON.parse(String(app.outputs["access"])) as { current: { username: string } };
+    assert.equal(current.username, "app-{id}");
+  });
+
   const same: Readonly<Record<string, { admin: unknown; isMoved?: true }>> = {
     "another password": { admin: access({ current: { name: "password", mark: "other", value: "other" } }) },
     "another name": {
@@ -229,7 +237,7 @@ describe("rotation: a user of a server", () => {
     const { failure = "" } = await up({ version: 2, admin: access({ current: undefined }) });
     assert.match(
       failure,
-      /password of user "app" of database "db" was not reset.*its admin, database "db", is not known/,
+      /password of user "app" of database "db" was not rotated.*its admin, database "db", is not known/,
     );
     assert.match(failure, /REKEY_UNCONFIRMED/);
     assert.deepEqual(users.commands, []);

@@ -48,14 +48,6 @@ describe("rotation: the evidence of a token of which two are valid", () => {
     assert.deepEqual([isFormerValid(), token.secret.saved], [true, { token: "t1" }]);
   });
 
-  it("if tokens are hidden, whether there is a next pair shows whether the former one is valid", async () => {
-    const hidden = async (has: unknown) => {
-      await token.secret.refresh({ shows: {}, otherFields: JSON.stringify({ has_next_token: has }) });
-      return isFormerValid();
-    };
-    assert.deepEqual([await hidden(true), await hidden("no"), await hidden(false)], [true, true, false]);
-  });
-
   it("shows until when the former one is valid, of a duration", async () => {
     await token.up(1, { version: 1, overlap: "24h" });
     assert.equal(token.secret.outputs?.["formerValidUntil"], "2026-01-02T00:00:00.000Z");
@@ -129,5 +121,40 @@ describe("rotation: the evidence of a token of which two are valid", () => {
       assert.deepEqual(prepared.sent, ["roll", "next"]);
       assert.notEqual(prepared.secret.saved.token, "t7");
     });
+  });
+
+  it("a prepared pair is still of unknown age after a proof that failed", async () => {
+    token = new OverlappingToken();
+    token.next = "leaked";
+    token.otherFields = '{"has_next_token":true}';
+    token.isAway = true;
+    const { code } = await token.up(0, { version: 1 });
+    assert.equal(code, "REKEY_VERIFICATION_FAILED");
+    token.isAway = false;
+    const { said } = await token.up(1, { version: 1 });
+    assert.deepEqual(token.secret.saved, { token: "leaked" });
+    assert.equal(token.secret.memory.generatedAt, undefined);
+    assert.match(said, /whose age is unknown/);
+  });
+
+  it("a read that is older than both forgets neither", async () => {
+    token = new OverlappingToken();
+    await token.up(0, { version: 1 });
+    token.roll();
+    await token.up(1, { version: 2 });
+    assert.ok(token.secret.memory.overlap);
+    await token.secret.refresh({ shows: { token: "t0" } });
+    assert.ok(token.secret.memory.overlap, "t1 is valid, and not retired");
+  });
+
+  it("a former one is retired although the read after the retirement before it was late", async () => {
+    // A read in the `up` that rolls shows the token from before the roll, as `OverlappingToken` does.
+    token = new OverlappingToken();
+    const some = { overlap: "12h" };
+    await token.up(0, { version: 1, ...some });
+    await token.up(1, { version: 2, ...some });
+    assert.deepEqual(token.sent, ["roll", "next"]);
+    await token.up(20, { version: 2, ...some });
+    assert.deepEqual(token.sent, ["roll"]);
   });
 });

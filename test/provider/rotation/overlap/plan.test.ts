@@ -27,7 +27,7 @@ interface Row {
 const isOff = { scheduledResets: "off" };
 const daily = { version: 1, rotateEvery: "24h" };
 const short = { ...daily, overlap: "12h" };
-const retiredFirst = /is retired first, if it still is valid\./;
+const retiredFirst = /is retired first, if it is still valid\./;
 const rows: Readonly<Record<string, Row>> = {
   "nothing is due": { hours: 1, desired: { version: 1 }, sends: [], isFormerValid: true },
   "a new version retires first": {
@@ -50,7 +50,7 @@ const rows: Readonly<Record<string, Row>> = {
     first: daily,
     hours: 24,
     desired: daily,
-    announces: /last reset or adopted at .*still is valid, it waits until that is retired/,
+    announces: /last reset or adopted at .*is still valid, the rotation waits until it is retired/,
     sends: [],
     says: /two have been valid since 2026-01-01T00:00:00\.000Z, because no verification has retired/,
     isFormerValid: true,
@@ -60,7 +60,7 @@ const rows: Readonly<Record<string, Row>> = {
     between: (token) => token.roll(),
     hours: 24,
     desired: daily,
-    announces: /it waits until that is retired/,
+    announces: /the rotation waits until it is retired/,
     sends: ["next"],
     isFormerValid: true,
   },
@@ -77,7 +77,7 @@ const rows: Readonly<Record<string, Row>> = {
     first: short,
     hours: 11.5,
     desired: short,
-    announces: /is retired, if it still is valid, because its time is over \(overlap: 12h\)/,
+    announces: /is retired, if it is still valid, because its time is over \(overlap: 12h\)/,
     sends: ["roll"],
     says: /was retired/,
     isFormerValid: false,
@@ -87,7 +87,7 @@ const rows: Readonly<Record<string, Row>> = {
     between: (token) => token.roll(),
     hours: 12,
     desired: short,
-    announces: /is retired, if it still is valid/,
+    announces: /is retired, if it is still valid/,
     sends: [],
     isFormerValid: false,
   },
@@ -141,7 +141,7 @@ const rows: Readonly<Record<string, Row>> = {
   "a date after the former one was generated retires it": {
     hours: 1,
     desired: { version: 1, rotatedSince: "2026-01-01" },
-    announces: /is retired, if it still is valid, because rotatedSince has asked for it/,
+    announces: /is retired, if it is still valid, because rotatedSince has asked for it/,
     sends: ["roll"],
     isFormerValid: false,
   },
@@ -207,6 +207,16 @@ describe("rotation: plans for a secret of which two are valid", () => {
     }
   });
 
+  it("what was added and not proven is announced with the time of the reason for it", async () => {
+    const scheduled = { rotateEvery: "24h", initialRotation: false };
+    const token = new OverlappingToken();
+    await token.up(0, scheduled);
+    token.isAway = true;
+    await token.up(24, scheduled);
+    assert.deepEqual(token.sent, ["next"]);
+    assert.match(token.preview(24, scheduled), new RegExp(`last reset or adopted at ${timeAt(0).toISOString()}`));
+  });
+
   describe("says in a preview how long the current one stays valid", () => {
     const leaked = "2026-01-01T01:00:00Z";
     const texts: readonly (readonly [desired: Desired, text: string])[] = [
@@ -243,7 +253,7 @@ describe("rotation: plans for a secret of which two are valid", () => {
     assert.equal(left?.isWarning, true);
     assert.match(
       left.text,
-      /If it still is valid, both stay valid, as they have been since 2026-01-01T00:00:00\.000Z\.$/,
+      /If it is still valid, both stay valid, as they have been since 2026-01-01T00:00:00\.000Z\.$/,
     );
     token.roll();
     await token.up(1, { version: 1, rotatedSince: "2026-01-01" });
@@ -264,11 +274,12 @@ describe("rotation: plans for a secret of which two are valid", () => {
       await token.up(24 * 365, { version: 1, overlap });
       const announced = token.preview(24, { version: 1, overlap });
       if (overlap === "verified") assert.equal(announced, "");
-      else
-        {assert.match(
+      else {
+        assert.match(
           announced,
           /later than this machine's clock.* overlap counts from that time; a new version retires/,
-        );}
+        );
+      }
     }
   });
 
@@ -292,5 +303,58 @@ describe("rotation: plans for a secret of which two are valid", () => {
     assert.equal(token.secret.outputs?.["rotationReason"], "created");
     await token.up(0, {});
     assert.deepEqual(token.sent, []);
+  });
+
+  it("a date asks for a rotation that a schedule has begun, with the schedule off", async () => {
+    const token = new OverlappingToken();
+    const daily = { version: 1, rotateEvery: "24h" };
+    await token.up(0, daily);
+    token.roll();
+    token.isAway = true;
+    const { code } = await token.up(24, daily);
+    assert.equal(code, "REKEY_VERIFICATION_FAILED");
+    token.isAway = false;
+    token.secret.fake.settings = { ...token.secret.fake.settings, scheduledResets: "off" };
+    await token.up(25, { ...daily, rotatedSince: "2026-01-02T00:30:00Z" });
+    assert.deepEqual(token.sent, ["next"]);
+  });
+
+  it("a rotation that a schedule has begun and a date needs is that of the date", async () => {
+    const token = new OverlappingToken();
+    const daily = { version: 1, rotateEvery: "24h" };
+    await token.up(0, daily);
+    token.roll();
+    token.isAway = true;
+    await token.up(24, daily);
+    token.isAway = false;
+    await token.up(25, { ...daily, rotatedSince: "2026-01-02T00:30:00Z" });
+    assert.equal(token.secret.memory.overlap?.isUrgent, true);
+  });
+
+  it("a date that came with a new version still counts once it is removed", async () => {
+    const token = new OverlappingToken();
+    await token.up(0, { version: 1 });
+    token.roll();
+    await token.up(2, { version: 2, rotatedSince: "2026-01-01T01:00:00Z" });
+    await token.up(3, { version: 2 });
+    assert.deepEqual(token.sent, ["roll"]);
+  });
+
+  it("a preview says that the former one cannot be retired, because it is rekey:queueToken", async () => {
+    const token = new OverlappingToken();
+    token.secret.fake.settings = { ...token.secret.fake.settings, queueToken: "t0", queueUserId: undefined };
+    await token.up(0, { version: 1 });
+    const announced = token.preview(1, { version: 2 });
+    const { code } = await token.up(1, { version: 2 });
+    assert.equal(code, "REKEY_QUEUE_TOKEN_IN_USE");
+    assert.match(announced, /the retirement fails until that is the new one/);
+  });
+
+  it("the limit of resets is asked before the former one is retired", async () => {
+    const token = new OverlappingToken();
+    await token.up(0, { version: 1 });
+    token.secret.fake.settings = { ...token.secret.fake.settings, maxResetsPerRun: "0" };
+    const { code } = await token.up(1, { version: 2 });
+    assert.deepEqual([code, token.sent], ["REKEY_RESET_LIMIT", []]);
   });
 });

@@ -52,9 +52,9 @@ describe("rotation: what the list of a user's passwords shows", () => {
   });
 
   it("how many are not known to Rekey", () => {
-    assert.match(read(states.rotated, first, made, others).said, /^the user has 1 password of which/);
+    assert.match(read(states.rotated, first, made, others).said, /^the user has 1 password that Rekey does not know/);
     const two = read(states.rotated, made, others, hashOf("another"));
-    assert.match(two.said, /^the user has 2 passwords of which.*`ACL SETUSER app !<hash>`/);
+    assert.match(two.said, /^the user has 2 passwords that Rekey does not know.*`ACL SETUSER app !<hash>`/);
   });
 
   it("nothing before the first rotation, which retires them all", () => {

@@ -108,7 +108,7 @@ withRedis("the rotation of a user of a real Redis", () => {
     const app = user();
     await app.up(inputsOf({ version: 1 }));
     await redis.acl("SETUSER", "app", ">other");
-    assert.match((await app.refresh()).said, /has 1 password of which Rekey does not know.*ACL SETUSER app !<hash>/);
+    assert.match((await app.refresh()).said, /has 1 password that Rekey does not know.*ACL SETUSER app !<hash>/);
     await redis.acl("SETUSER", "app", "resetpass", ">other");
     const { said } = await app.refresh();
     assert.match(said, /does not have the current password any more.*Set a new version/);
@@ -148,7 +148,7 @@ withRedis("the rotation of a user of a real Redis", () => {
     const { said, failure } = await user().up(inputsOf({}, primary));
     assert.equal(failure, undefined);
     assert.match(said, /has replicas \(1\)/);
-    assert.match(said, /has no ACL file, so its restart undoes this change/);
+    assert.match(said, /has no ACL file, so a restart undoes this change/);
   });
 
   it("keeps a password over a restart with an ACL file", async () => {
@@ -174,7 +174,7 @@ withRedis("the rotation of a user of a real Redis", () => {
     assert.equal((await hashes()).length, 3);
     mock.timers.enable({ apis: ["Date"], now: Date.now() + 24 * 3_600_000 });
     try {
-      assert.match(app.preview(inputs).said, /retired, if it still is valid, because its time is over/);
+      assert.match(app.preview(inputs).said, /retired, if it is still valid, because its time is over/);
       assert.equal((await app.up(inputs)).failure, undefined);
     } finally {
       mock.timers.reset();

@@ -222,7 +222,7 @@ describe("rotation: the passwords of a user", () => {
       users.after = {};
       const { said: next } = await up({ version: 2 });
       assert.match(next, /under which hash the server lists the current password is not certain/);
-      assert.doesNotMatch(next, /of which Rekey does not know/);
+      assert.doesNotMatch(next, /that Rekey does not know/);
       assert.ok(["other made-1", "someone else's"].every((one) => users.hashes.includes(hashOf(one))));
     });
   });
@@ -312,5 +312,26 @@ describe("rotation: the passwords of a user", () => {
     users.commands.length = 0;
     await up({ version: 2 });
     assert.ok(!users.commands.includes("remove"));
+  });
+
+  it("show when the rotation has retired the former one, until the next rotation", async () => {
+    await up({ overlap: "none" });
+    const { formerRetiredAt } = user.outputs;
+    assert.ok(formerRetiredAt);
+    await up({ overlap: "none", rotateEvery: "30d" });
+    assert.equal(user.outputs["formerRetiredAt"], formerRetiredAt);
+  });
+
+  it("of others are kept, also if they were added while an addition was lost", async () => {
+    users.makesTokens = true;
+    const lost = () => {
+      users.hashes.push(hashOf("someone else's"));
+      throw new RequestError("maybe applied", facts, { happened: "it was lost", advice: "Fix it." });
+    };
+    users.instead = { add: lost };
+    assert.match((await up()).failure ?? "", /it was lost/);
+    users.instead = {};
+    await up();
+    assert.ok(users.hashes.includes(hashOf("someone else's")));
   });
 });
