@@ -63,7 +63,7 @@ const adviceByError: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /^(MOVED|CLUSTERDOWN)\b/,
-    "The server is a node of a cluster, whose nodes do not share users: use a server that is not.",
+    "The server is a node of a cluster, whose nodes do not share users: use a server without a cluster.",
   ],
   [/^(LOADING|BUSY|MASTERDOWN)\b/, "Wait until the server is ready, then run again."],
 ];

@@ -63,7 +63,7 @@ describe("faults: two valid queue tokens", () => {
     },
     "next-token returns the current token": {
       fault: { path: nextPath, body: { token: "t0ken" }, times: 1 },
-      fails: /returned the current one. Nothing valid was removed.*REKEY_UNCONFIRMED/s,
+      fails: /returned the current token as the next one. Nothing valid was removed.*REKEY_UNCONFIRMED/s,
       valid: [true],
     },
     "next-token is not permitted": {

@@ -34,7 +34,7 @@ const steps = {
   saving: 'load("rotation/save").save = broken;',
   "the output access": 'load("rotation/access").accessOf = broken;',
   "the URLs": 'load("rotation/access").urlsOf = broken;',
-  "the notices": 'load("rotation/findings").told = broken;',
+  "the notices": 'load("rotation/findings").messageOf = broken;',
 };
 
 /** Breaks a step. What is thrown contains a credential. */

@@ -126,7 +126,7 @@ export class UserSource implements OverlapSource {
     }
     if (server.isCluster) {
       this.#refuse(
-        "the server is a node of a cluster, whose nodes do not share users. Use a server that is not",
+        "the server is a node of a cluster, whose nodes do not share users. Use a server without a cluster",
       );
     }
     if (server.isReplica) {
