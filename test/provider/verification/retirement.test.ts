@@ -116,3 +116,22 @@ describe("A preview of a verification", () => {
     assert.deepEqual([announced(accessWith()), announced(unknownValue)], [undefined, undefined]);
   });
 });
+
+describe("A verification of a queue token of which two are valid", () => {
+  const accessOfBoth = accessWith({ count: 2, current: { ...marked("new token"), value: "new token" } });
+
+  it("retires although a late read shows a token that is older than both", async () => {
+    const fake = new FakeRun();
+    const rolled: string[] = [];
+    fake.probe = ({ credential: { value } }) =>
+      isMadeUp(value) ? { kind: "refused", words: "no" } : { kind: "accepted" };
+    fake.readDatabase = () => ({ record: {}, credentials: { token: "t0" } });
+    const nextTokens = { roll: async (_: string, hash: string) => void rolled.push(hash) } as unknown as NextTokens;
+    const { outputs } = await credentialVerification.apply(
+      undefined,
+      { access: accessOfBoth, retireFormer: true, withinSeconds: 1 },
+      fake.start({ nextTokens }),
+    );
+    assert.deepEqual([rolled, Boolean(outputs.formerRetiredAt)], [[hashOf("new token")], true]);
+  });
+});
