@@ -154,7 +154,7 @@ async function shownValues(
   const { [name]: shown } = response.credentials;
   const isShown = shown !== undefined && saltedMark(salt, shown) === mark;
   // Without a next one, this would make one.
-  if (isShown || !mayBeNext || hasNext(response) !== true) {
+  if (isShown || !mayBeNext || !hasNext(response)) {
     return shown === undefined ? [] : [shown];
   }
   const { [name]: next } = await platform.nextTokens.prepare(id);

@@ -43,11 +43,12 @@ export class QueueSource implements OverlapSource {
   }
 
   async add({ memory }: State): Promise<Added> {
-    const { added } = memory;
-    // After a roll by this run, the current token is the former one now, and a read may be outdated.
+    const { added, former } = memory;
+    // Undefined after a roll by this run: a read may be outdated then.
     const user = this.#user;
     const shown = marksOf(memory, user?.credentials ?? {});
-    const before = shown.token === undefined ? memory.current : shown;
+    const isShown = shown.token !== undefined && !former.includes(shown.token);
+    const before = isShown ? shown : memory.current;
     const isOwn = added !== undefined && !added.isOfUnknownAge;
     const isPrepared = user !== undefined && hasNext(user) && !isOwn;
     const credentials = await this.#prepare(isPrepared);

@@ -33,11 +33,9 @@ export async function rotateWithOverlap(
   const read = { shown: {}, shownInRun: reads, isRolledOnce: false };
   const plan = planRotation(known, desired, { ...context, read });
   if (plan.kind === "refuse") throw refusalError(subject, plan);
-  if (plan.kind !== "reset" && plan.kind !== "retire") {
-    return saveLearned(withWaiting(learned, plan), session);
-  }
+  if (plan.kind === "reset") return replace(learned, plan, desired, session);
   if (plan.kind === "retire") return saveRotated(await retire(learned, session), session);
-  return replace(learned, plan, desired, session);
+  return saveLearned(withWaiting(learned, plan), session);
 }
 
 /** Reports that two are valid if the schedule waits until a verification retires the former one. */
