@@ -24,8 +24,8 @@ export interface CredentialVerificationArgs {
   /**
    * Whether to retire the former token or password of a `QueueTokenRotation` or an `AclUserRotation` once the new one
    * is accepted and a wrong one is refused; then the former one must be refused. Make the verification depend on what
-   * uses the secret (`dependsOn`), so that a failed hand-over retires nothing. With `false`, a former one that is still
-   * valid is not tried.
+   * uses the secret (`dependsOn`, without which there is a warning), so that a failed hand-over retires nothing. With
+   * `false`, a former one that is still valid is not tried.
    *
    * @default false
    */
@@ -80,6 +80,11 @@ export class CredentialVerification extends DynamicResource {
   ) {
     requireOutput(name, args.access);
     super("CredentialVerification", name, args, options);
+    if (args.retireFormer === true && options?.dependsOn === undefined) {
+      const of = resourceTitle("CredentialVerification", name);
+      const text = `${of}: retireFormer is set without the option dependsOn, so the former secret may be retired before its consumers have the new one. Let the verification depend on what uses the secret: \`{ dependsOn: deployment }\`.`;
+      void pulumi.log.warn(text);
+    }
   }
 }
 
