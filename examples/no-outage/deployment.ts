@@ -52,7 +52,7 @@ const provider: pulumi.dynamic.ResourceProvider<DeploymentArgs, object> = {
 };
 
 /**
- * Stands for what deploys your consumers, such as a Deployment of Kubernetes: it gives them a secret, and is done once
+ * In place of what deploys your consumers, such as a Deployment of Kubernetes: it gives them a secret, and is done once
  * they use it. If one of them does not, it fails, and what depends on it is not run.
  */
 export class Deployment extends pulumi.dynamic.Resource {
