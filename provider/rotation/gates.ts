@@ -47,7 +47,7 @@ function scheduleIsOff(due: Reset, { context }: Question): Plan | undefined {
 function formerIsValid(due: Reset, { memory, desired, context }: Question): Plan | undefined {
   if (due.reason !== "schedule" || !memory?.overlap || !context.read) return undefined;
   if (retirementReason(memory, desired, context)) return undefined;
-  const why = `two have been valid since ${memory.overlap.since}, and no verification has retired the former one`;
+  const why = `two have been valid since ${memory.overlap.since}, because no verification has retired the former one`;
   return { kind: "keep", waits: { ...due, why } };
 }
 

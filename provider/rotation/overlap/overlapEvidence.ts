@@ -11,23 +11,24 @@ import { type Memory, parsed, type State } from "../state";
  */
 export const overlapEvidence: Evidence = {
   ...recordEvidence,
-  withPending({ state, read }, desired, due, context) {
-    const unconfirmed = recordEvidence.withPending({ state, read }, desired, due, context);
+  withPending(before, desired, due, context) {
+    const unconfirmed = recordEvidence.withPending(before, desired, due, context);
     const { memory } = unconfirmed;
     const { overlap, pending } = memory;
-    if (!overlap || !pending || read?.credentials.token === undefined) return unconfirmed;
-    // The reset replaces what the platform shows, also if clients use the next one.
-    return { ...unconfirmed, memory: { ...memory, pending: { ...pending, canSettle: true } } };
+    // The reset replaces all that is valid: what was added, and what the platform shows, also if clients use another.
+    const canSettle = overlap && before.read?.credentials.token !== undefined;
+    return {
+      ...unconfirmed,
+      memory: {
+        ...memory,
+        added: undefined,
+        pending: pending && canSettle ? { ...pending, canSettle } : pending,
+      },
+    };
   },
-  confirmed: (...of) => afterReplacement(recordEvidence.confirmed(...of)),
+  confirmed: (...of) => withoutOverlap(recordEvidence.confirmed(...of)),
   afterRead(saved, read, context) {
-    const { memory } = saved;
-    if (memory.pending) {
-      const learned = recordEvidence.afterRead(saved, read, context);
-      const isSettled = learned.state.memory.pending === undefined;
-      return isSettled ? { ...learned, state: afterReplacement(learned.state) } : learned;
-    }
-    const isFormer = isFormerValid(memory, read);
+    const isFormer = isFormerValid(saved.memory, read);
     if (isFormer === true) return { state: saved, findings: [] };
     const known = isFormer === false ? withoutOverlap(saved) : saved;
     return recordEvidence.afterRead(known, read, context);
@@ -53,10 +54,4 @@ export function hasNext({ otherFields = "{}" }: SecretResponse): boolean {
 /** The state after its former secret was retired. */
 export function withoutOverlap(state: State): State {
   return { ...state, memory: { ...state.memory, overlap: undefined } };
-}
-
-/** The state after a reset, which has replaced both, and what was added. */
-function afterReplacement(state: State): State {
-  const { memory } = withoutOverlap(state);
-  return { ...state, memory: { ...memory, added: undefined } };
 }

@@ -40,10 +40,11 @@ export async function rotateWithOverlap(
 
 /** Reports that two are valid if the schedule waits until a verification retires the former one. */
 function withWaiting({ state, findings }: Learned, plan: Plan): Learned {
-  const { overlap } = state.memory;
-  const isWaiting = "waits" in plan && plan.waits !== undefined;
-  if (!overlap || !isWaiting) return { state, findings };
-  return { state, findings: [...findings, { kind: "twoValid", why: overlap.since }] };
+  const waits = state.memory.overlap && "waits" in plan ? plan.waits : undefined;
+  return {
+    state,
+    findings: waits ? [...findings, { kind: "twoValid", why: waits.why }] : findings,
+  };
 }
 
 /** Retires the former one, if there is one and the current one is valid. After a failure, both stay valid. */

@@ -27,7 +27,7 @@ interface Row {
 const isOff = { scheduledResets: "off" };
 const daily = { version: 1, rotateEvery: "24h" };
 const short = { ...daily, overlap: "12h" };
-const retiredFirst = /is retired first, if it is still valid\./;
+const retiredFirst = /is retired first, if it is still valid\. The current token stays valid/;
 const rows: Readonly<Record<string, Row>> = {
   "nothing is due": { hours: 1, desired: { version: 1 }, sends: [], isFormerValid: true },
   "a new version retires first": {
@@ -356,5 +356,26 @@ describe("rotation: plans for a secret of which two are valid", () => {
     token.secret.fake.settings = { ...token.secret.fake.settings, maxResetsPerRun: "0" };
     const { code } = await token.up(1, { version: 2 });
     assert.deepEqual([code, token.sent], ["REKEY_RESET_LIMIT", []]);
+  });
+
+  it("a date before the former one was generated retires nothing", async () => {
+    const token = new OverlappingToken();
+    await token.up(0, { version: 1 });
+    token.roll();
+    const dated = { version: 2, rotatedSince: "2025-06-01" };
+    await token.up(1, dated);
+    assert.deepEqual([token.sent, token.secret.memory.overlap?.isUrgent], [["next"], undefined]);
+    await token.up(2, dated);
+    assert.deepEqual(token.sent, []);
+  });
+
+  it("a rotation for a date that was not proven stays one for a date, also if the date is removed", async () => {
+    const token = new OverlappingToken();
+    token.isAway = true;
+    await token.up(0, { rotatedSince: "2026-01-01", initialRotation: false });
+    token.isAway = false;
+    await token.up(1, {});
+    const { memory, outputs } = token.secret;
+    assert.deepEqual([outputs?.["rotationReason"], memory.overlap?.isUrgent], ["rotatedSince", true]);
   });
 });
