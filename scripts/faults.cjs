@@ -19,6 +19,8 @@ const sections = {
   85: "A platform that can be read",
   99: "Credentials that are not saved",
   108: "Previews",
+  109: "Two valid queue tokens",
+  112: "Two valid passwords of a user",
 };
 const phases = ["create", "update", "read", "counter reset", "verification"];
 

@@ -116,7 +116,7 @@ function isDeclared({ valueDeclaration: node }) {
   return isProperty && node.getSourceFile().fileName.startsWith(dirname(source));
 }
 
-function resource([name, { outputs }]) {
+function resource([name, { outputs, secretInputs = [] }]) {
   const properties = declared(name).getProperties();
   const members = new Map(properties.map((symbol) => [symbol.name, symbol]));
   const unknown = properties.filter((symbol) => isDeclared(symbol) && !Object.hasOwn(outputs, symbol.name));
@@ -128,6 +128,7 @@ function resource([name, { outputs }]) {
     return { output, type, schema: { description: docOf(symbol), ...schemaOf(type, capital(output)), ...secret } };
   });
   const inputs = propertiesOf(declared(`${name}Args`), true);
+  for (const input of secretInputs) inputs.properties[input].secret = true;
   return [
     `rekey:index:${name}`,
     {

@@ -21,6 +21,15 @@ export interface CredentialVerificationArgs {
    * @default 30
    */
   withinSeconds?: pulumi.Input<number> | undefined;
+  /**
+   * Whether to retire the former token or password of a `QueueTokenRotation` or an `AclUserRotation` once the new one
+   * is accepted and a wrong one is refused; then the former one must be refused. Make the verification depend on what
+   * uses the secret (`dependsOn`, without which there is a warning), so that a failed hand-over retires nothing. With
+   * `false`, a former one that is still valid is not tried.
+   *
+   * @default false
+   */
+  retireFormer?: pulumi.Input<boolean> | undefined;
 }
 
 /**
@@ -28,7 +37,7 @@ export interface CredentialVerificationArgs {
  * last verification accepted are refused. It connects to databases over the Redis protocol and sends only `AUTH`; if
  * only a REST token is known, it sends `PING` over HTTPS. It sends a GET to indexes (`/info`) and to the queue
  * (`/v2/globalParallelism`). A failed verification fails the run; the next `up` verifies again and resets nothing.
- * Previews, refresh and destroy make no requests.
+ * With `retireFormer`, it also retires the former one. Previews, refresh and destroy make no requests.
  *
  * @example
  * ```ts
@@ -56,6 +65,8 @@ export class CredentialVerification extends DynamicResource {
    * one, or if one was not tried, for example after a rotation that was not verified.
    */
   declare readonly formerRefused: pulumi.Output<boolean | undefined>;
+  /** When this resource retired the former token or password, or found it retired (ISO 8601, UTC). */
+  declare readonly formerRetiredAt: pulumi.Output<string | undefined>;
   /**
    * JSON text of the last results and of the credentials that were accepted, which must be refused after the next
    * reset. For credentials that the rotation does not save, it contains only salted hashes. Secret.
@@ -69,6 +80,11 @@ export class CredentialVerification extends DynamicResource {
   ) {
     requireOutput(name, args.access);
     super("CredentialVerification", name, args, options);
+    if (args.retireFormer === true && options?.dependsOn === undefined) {
+      const of = resourceTitle("CredentialVerification", name);
+      const text = `${of}: retireFormer is set without the option dependsOn, so the former secret may be retired before its consumers have the new one. Let the verification depend on what uses the secret: \`{ dependsOn: deployment }\`.`;
+      void pulumi.log.warn(text);
+    }
   }
 }
 

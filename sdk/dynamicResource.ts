@@ -109,7 +109,11 @@ async function providerText(
   const of = resourceTitle(type, name);
   const registry = registryOfRun();
   const owned = await valueOf(
-    pulumi.output({ [idInput]: inputs[idInput], databases: inputs["databases"] }),
+    pulumi.output({
+      [idInput]: inputs[idInput],
+      databases: inputs["databases"],
+      admin: inputs["admin"],
+    }),
   );
   // The provider reports an id that is missing. One that is unknown in a preview is compared in the `up`.
   const isComparable = owned && (onlyId !== undefined || isSet(owned[idInput]));

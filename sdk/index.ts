@@ -15,11 +15,13 @@ export { type FleetCredentials, type FleetDatabase } from "../provider/rotation/
 export { type ResetReason, type Outcome } from "../provider/rotation/state";
 export {
   type ConnectionArgs,
+  type OverlapArgs,
   type Rotation,
   type RotationArgs,
   type TriggerArgs,
 } from "./rotation";
 // These export only what is public.
+export * from "./aclUserRotation";
 export * from "./credentialVerification";
 export * from "./dataSources";
 export * from "./flowControl";

@@ -108,6 +108,20 @@ export interface RotationArgs extends TriggerArgs {
   encryptFor?: pulumi.Input<string[]> | undefined;
 }
 
+/** The argument of rotations that leave the former secret valid until it is retired. */
+export interface OverlapArgs {
+  /**
+   * How long the former secret stays valid. `verified`: until a `CredentialVerification` with `retireFormer` has proven
+   * the new one. A duration (`24h`), shorter than `rotateEvery`: until the first `up` after that time, or at most one
+   * hour before it (5 % of the duration, if that is less). `none`: it is replaced at once, and clients are refused
+   * until they have the new one. After a rotation for `rotatedSince`, the next `up` retires the former secret in any
+   * case. Changing `overlap` makes no request.
+   *
+   * @default verified
+   */
+  overlap?: pulumi.Input<string> | undefined;
+}
+
 /**
  * What all rotations have in common. A program cannot use credentials that are not saved, or any credentials after a
  * reset that was not confirmed.

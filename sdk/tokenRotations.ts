@@ -1,6 +1,6 @@
 import type * as pulumi from "@pulumi/pulumi";
 import { type IndexRecord, type QueueUserRecord } from "../provider/records/otherSecrets";
-import { type RotationArgs, RotationWithRecord } from "./rotation";
+import { type OverlapArgs, type RotationArgs, RotationWithRecord } from "./rotation";
 
 /** What the rotations of tokens have in common. */
 abstract class TokenRotation extends RotationWithRecord {
@@ -73,25 +73,29 @@ export class SearchTokenRotation extends IndexTokenRotation {
 }
 
 /** The arguments of `QueueTokenRotation`. */
-export interface QueueTokenRotationArgs extends RotationArgs {
+export interface QueueTokenRotationArgs extends RotationArgs, OverlapArgs {
   /**
-   * Id of the queue user, a UUID; an account has one for each region. Changing it replaces the resource, which resets
+   * Id of the queue user, a UUID; an account has one for each region. Changing it replaces the resource, which rotates
    * the tokens of the new user.
    */
   queueUserId: pulumi.Input<string>;
 }
 
 /**
- * Rotates the tokens of the message queue: when it is created, when its trigger changes, and when `rotateEvery` has
- * elapsed. Previews, refresh, destroy and import never reset anything. If Rekey rolls the signing keys with this token
- * in the same program, make this resource depend on the keys: a roll with the old token is rejected.
+ * Rotates the tokens of a user of the message queue: when it is created, when its trigger changes, and when
+ * `rotateEvery` has elapsed. By default, this is not an outage: the former tokens stay valid until they are retired
+ * (`overlap`). Previews, refresh, destroy and import never change anything. With `overlap: "none"`, make the resource
+ * depend on a `SigningKeyRotation` of the same program, whose roll is rejected if it uses a token that was replaced.
+ *
+ * A destroy warns if two tokens stay valid. The option `retainOnDelete` therefore defaults to false: remove the
+ * resource before you uninstall the package.
  *
  * @example
  * ```ts
  * const queueUserId = "7b1ad1c2-0e7e-4e0c-9d3f-0c2c1c1f5a11";
  * const queue = new QueueTokenRotation("queue", {
  *   queueUserId,
- *   initialRotation: false, // without this line, the first `pulumi up` resets the token
+ *   initialRotation: false, // without this line, the first `pulumi up` rotates the token
  *   rotateEvery: "30d",
  * });
  * export const token = queue.token;
@@ -102,6 +106,17 @@ export class QueueTokenRotation extends TokenRotation {
   declare readonly queueUserId: pulumi.Output<string>;
   /** The record as the platform returned it with the last reset or a later read; undefined before the first of them. */
   declare readonly record: pulumi.Output<QueueUserRecord | undefined>;
+  /** When the current token was generated (ISO 8601, UTC); undefined if it existed before the rotation. */
+  declare readonly generatedAt: pulumi.Output<string | undefined>;
+  /**
+   * Since when the former token has been valid in addition to the current one (ISO 8601, UTC); undefined if it is not.
+   * After a verification has retired it, this keeps its value until the next refresh or rotation.
+   */
+  declare readonly formerValidSince: pulumi.Output<string | undefined>;
+  /** If `overlap` is a duration: until when the former token is valid (ISO 8601, UTC). The next `up` retires it. */
+  declare readonly formerValidUntil: pulumi.Output<string | undefined>;
+  /** When this resource, not a verification, retired the former token (ISO 8601, UTC); undefined if it has not. */
+  declare readonly formerRetiredAt: pulumi.Output<string | undefined>;
 
   constructor(name: string, args: QueueTokenRotationArgs, options?: pulumi.CustomResourceOptions) {
     super("QueueTokenRotation", name, args, options);

@@ -1,17 +1,11 @@
-import { type Socket } from "node:net";
 import { tryReadObject } from "../records/response";
-import {
-  type ConnectionError,
-  Connections,
-  type ConnectionSettings,
-} from "../platform/connections";
+import { ConnectionError } from "../platform/connections";
 import {
   type ClientEndpoint,
   type Credential,
   type HttpProbe,
   credentialNoun,
   type ProbeEndpoint,
-  restAddressOf,
   shownEndpoint,
 } from "../domain/endpoint";
 import { RequestError, type RequestFacts } from "../domain/errors";
@@ -19,8 +13,10 @@ import { whyNotSent } from "../platform/failures";
 import { HttpRequester, type RequesterOptions, RequestQueue } from "../platform/http";
 import { quote } from "../platform/quote";
 import { type KnownSecrets } from "../platform/redact";
+import { connectToRedis, ErrorReply, NoReplyError, type RedisConnection } from "./redisConnection";
+import { type ServerConnections } from "./serverConnections";
 
-/** What a server does with a credential; `words` are its own, without secrets, and `why` may be shown, too. */
+/** Whether a server accepts a credential. Neither `words`, which are its own, nor `why` contains secrets. */
 export type ProbeResult =
   | { readonly kind: "accepted" }
   | { readonly kind: "refused"; readonly words: string }
@@ -33,9 +29,12 @@ export interface ProbeRequest {
   readonly credential: Credential;
   /** Milliseconds until the attempt is given up. */
   readonly timeoutMs: number;
+  /** What an error says of the changes so far if nothing may be sent. Default: `The rotation itself is saved.` */
+  readonly unchanged?: string;
 }
 
-export interface ProbeOptions extends ConnectionSettings {
+export interface ProbeOptions {
+  readonly connections: ServerConnections;
   /** What results never show. */
   readonly secrets: KnownSecrets;
   /** Called before each connection. @throws RequestError if nothing may be sent */
@@ -46,21 +45,22 @@ const accepted: ProbeResult = { kind: "accepted" };
 
 /** Tries credentials, each time on a new connection. It sends only `AUTH` to databases, and one GET to others. */
 export class CredentialProbe {
-  readonly #secure: Connections;
-  /** To this machine, and so not through a proxy. */
-  readonly #plain = new Connections();
-
-  constructor(private readonly options: ProbeOptions) {
-    this.#secure = new Connections(options);
-  }
+  constructor(private readonly options: ProbeOptions) {}
 
   /** Tries a credential once. */
-  async probe({ owner, endpoint, credential, timeoutMs }: ProbeRequest): Promise<ProbeResult> {
+  async probe(request: ProbeRequest): Promise<ProbeResult> {
+    const {
+      owner,
+      endpoint,
+      credential,
+      timeoutMs,
+      unchanged = "The rotation itself is saved.",
+    } = request;
     const facts: RequestFacts = {
       purpose: `verify the ${credentialNoun(credential)} of ${owner}`,
       method: credential.name === "password" ? "AUTH" : "GET",
       url: shownEndpoint(endpoint, credential),
-      consequences: { unchanged: "The rotation itself is saved." },
+      consequences: { unchanged },
     };
     await this.options.beforeSend?.(facts);
     this.options.secrets.add([credential.value]);
@@ -76,33 +76,17 @@ export class CredentialProbe {
 
   async #authenticate(
     endpoint: ClientEndpoint,
-    { username, value }: Credential,
+    credential: Credential,
     timeoutMs: number,
   ): Promise<ProbeResult> {
-    const endsAt = performance.now() + timeoutMs;
+    const { connections, secrets } = this.options;
     try {
-      const url = new URL(restAddressOf(endpoint));
-      const socket = await this.#connectionsTo(url).open(url, { timeoutMs });
-      const reply = await replyTo(
-        socket,
-        ["AUTH", ...(username ? [username] : []), value],
-        endsAt - performance.now(),
-      );
-      if (reply === "+OK") return accepted;
-      const words = quote(reply.slice(1), this.options.secrets);
-      if (/^-(WRONGPASS|ERR invalid password)\b/i.test(reply)) return { kind: "refused", words };
-      if (reply.startsWith("-")) {
-        return unknown(`the server responded to AUTH with an error: ${words}`);
-      }
-      return unknown("the reply to AUTH is not that of a Redis");
+      const connection = await connectToRedis(connections, endpoint, timeoutMs);
+      return await authenticate(connection, credential, secrets).finally(() => connection.close());
     } catch (error) {
-      if (error instanceof NoReplyError) return unknown(error.message);
-      return unknown(whyNotSent("database", error as ConnectionError).happened);
+      if (error instanceof ConnectionError) return unknown(whyNotSent("database", error).happened);
+      throw error;
     }
-  }
-
-  #connectionsTo({ protocol }: URL): Connections {
-    return protocol === "https:" ? this.#secure : this.#plain;
   }
 
   async #get(
@@ -115,7 +99,7 @@ export class CredentialProbe {
     const name = service === "database" ? "database" : "queue";
     const requester = new HttpRequester(
       { name, baseUrl, authorization: `Bearer ${value}` },
-      this.#connectionsTo(new URL(baseUrl)),
+      this.options.connections.to(new URL(baseUrl)),
       new RequestQueue(1),
       { deadlineMs: timeoutMs, secrets: this.options.secrets },
     );
@@ -141,40 +125,22 @@ function unknown(why: string): ProbeResult {
   return { kind: "unknown", why };
 }
 
-/** The server sent nothing that can be read as a reply. The message may be shown. */
-class NoReplyError extends Error {}
-
-/** Characters. A Redis replies to `AUTH` with one short line. */
-const longestReply = 64 * 1024;
-
-/**
- * Sends a command to a Redis, and closes the connection after its reply.
- *
- * @returns the first line of a status (`+`) or an error (`-`), without its line break
- * @throws NoReplyError for any other reply, and for none within the time
- */
-async function replyTo(
-  socket: Socket,
-  command: readonly string[],
-  timeoutMs: number,
-): Promise<string> {
-  const late = new NoReplyError("the server did not respond in time");
-  const timer = setTimeout(() => socket.destroy(late), timeoutMs);
-  const parts = command.map((part) => `$${Buffer.byteLength(part)}\r\n${part}\r\n`);
+/** Logs in with a password, on a connection that stays open. */
+export async function authenticate(
+  connection: RedisConnection,
+  { username, value }: Pick<Credential, "username" | "value">,
+  secrets: KnownSecrets,
+): Promise<ProbeResult> {
+  secrets.add([value]);
   try {
-    socket.setEncoding("utf8").write(`*${command.length}\r\n${parts.join("")}`);
-    let reply = "";
-    // Leaving the loop closes the connection.
-    for await (const text of socket) {
-      reply += text as string;
-      if (!/^[+-]/.test(reply) || reply.length > longestReply) {
-        throw new NoReplyError(`the reply to ${command[0]} is not that of a Redis`);
-      }
-      const [line = "", ...rest] = reply.split("\r\n");
-      if (rest.length > 0) return line;
-    }
-    throw new NoReplyError("the server closed the connection");
-  } finally {
-    clearTimeout(timer);
+    const reply = await connection.send("AUTH", ...(username ? [username] : []), value);
+    if (reply === "OK") return accepted;
+    if (!(reply instanceof ErrorReply)) return unknown("the reply to AUTH is not that of a Redis");
+    const words = quote(reply.text, secrets);
+    if (/^(WRONGPASS|ERR invalid password)\b/i.test(reply.text)) return { kind: "refused", words };
+    return unknown(`the server responded to AUTH with an error: ${words}`);
+  } catch (error) {
+    if (error instanceof NoReplyError) return unknown(error.message);
+    throw error;
   }
 }

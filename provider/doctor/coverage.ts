@@ -12,6 +12,7 @@ import { isSameId, orUndefined } from "../records/fields";
 import { clockToleranceMs, readDate } from "../rotation/schedule";
 import { type Settings } from "../settings/settings";
 import { type SettingName } from "../settings/table";
+import { twoValidNote, isValidTooLong, type ValidFormer } from "./overlaps";
 import { type RotatedSecret, type SavedValue, type StackState } from "./stackState";
 
 /** A resource that rotates a secret. */
@@ -36,6 +37,10 @@ interface CoveredSecret {
   readonly createdAt?: string | undefined;
   /** With a date: whether it is younger. */
   readonly age?: "newer" | "older" | "unknown" | undefined;
+  /** Since when the former one has been valid in addition to it. */
+  readonly formerValidSince?: string | undefined;
+  /** Without a date: whether that is longer than `overlap` allows. */
+  readonly isFormerValidTooLong?: true | undefined;
 }
 
 /** The secrets of an account, and what the states know of them. */
@@ -75,9 +80,9 @@ export async function cover(
   since?: string,
 ): Promise<Coverage> {
   const client = new PlatformClient(settings);
-  const account = await Promise.all(
-    Object.values<SecretKind>(kinds).map((kind) => listKind(client, kind)),
-  );
+  // Redis users are in no list of the account.
+  const listed = Object.values<SecretKind>(kinds).filter(({ isOfServer }) => !isOfServer);
+  const account = await Promise.all(listed.map((kind) => listKind(client, kind)));
   // Names come from elsewhere.
   const shown = (_: string, value: unknown) =>
     typeof value === "string" ? client.secrets.redactName(value) : value;
@@ -134,26 +139,40 @@ export function coverageOf(
   const subjects = [...unseen(here, unlisted), ...account.filter((one) => "id" in one)];
   const from = since === undefined ? undefined : readDate(since);
   const of = (secret: ListedSecret) => here.filter((one) => isSameSecret(one, secret));
-  const secrets = subjects.map((secret) => covered(secret, of(secret), from));
-  const missing = here.filter((one) => !subjects.some((secret) => isSameSecret(one, secret)));
+  // A state does not show to which server a user belongs, so each one counts as a different user.
+  const users = here.filter(({ kind }) => kind.isOfServer);
+  const secrets = [
+    ...subjects.map((secret) => covered(secret, of(secret), from)),
+    ...users.map((one) => covered({ kind: one.kind, id: one.id }, [one], from)),
+  ];
+  const missing = here.filter(
+    (one) => !users.includes(one) && !subjects.some((secret) => isSameSecret(one, secret)),
+  );
   const named = (one: Rotated) => `${labelOf(one, read.length)} (${ownerOf(one)})`;
   return {
     since,
     states: read.map(({ name }) => name),
-    covered: unlisted.length === 0 && secrets.every(({ age = "newer" }) => age === "newer"),
+    covered: unlisted.length === 0 && secrets.every(isCovered),
     isComplete: unlisted.length === 0,
     secrets,
     notes: [
       ...states.map(({ name, rotated }) =>
         typeof rotated === "string" ? rotated : `Compared with the state of ${name}.`,
       ),
+      ...here.flatMap((one) =>
+        one.former ? twoValidNote(labelOf(one, read.length), one.former) : [],
+      ),
       ...missing.map((one) => `Not in the account: ${named(one)}.`),
       ...elsewhere.map((one) => `In another account, and not compared: ${named(one)}.`),
       ...unknown.map((one) => `Not compared: ${named(one)}, because ${whyUnknown}`),
       ...unlisted.map(({ kind, why }) => `Not listed: ${pluralOf(kind)}, because ${why}`),
-      "Not seen: other stacks, signing keys of other regions, passwords of ACL users, management keys, and databases of a hosting platform's integration.",
+      "Not seen: other stacks, signing keys of other regions, Redis users that no stack rotates, management keys, and databases of a hosting platform's integration.",
     ],
   };
+}
+
+function isCovered({ age = "newer", isFormerValidTooLong }: CoveredSecret): boolean {
+  return age === "newer" && !isFormerValidTooLong;
 }
 
 /** What states know of kinds that could not be listed, each once. */
@@ -182,6 +201,7 @@ function covered(
     time === undefined ? time : new Date(time).toISOString().replace(/\.\d+/, "");
   const resets = rotated.map(({ rotatedAt }) => rotatedAt);
   const at = newest(...resets, createdAt);
+  const [former] = rotated.flatMap((one) => one.former ?? []);
   return {
     kind: kind.onlyId === undefined ? kind.noun : pluralOf(kind),
     id,
@@ -189,8 +209,20 @@ function covered(
     rotatedBy: rotated.map(({ resource, state, value }) => ({ resource, state, value })),
     rotatedAt: shown(newest(...resets)),
     createdAt: shown(newest(createdAt)),
-    age: since && (at === undefined ? "unknown" : at < since.getTime() ? "older" : "newer"),
+    age: since && ageOf(at, former, since),
+    formerValidSince: former?.since,
+    isFormerValidTooLong: (former && !since && isValidTooLong(former, new Date())) || undefined,
   };
+}
+
+/** What was valid before the date must be retired. */
+function ageOf(
+  at: number | undefined,
+  former: ValidFormer | undefined,
+  since: Date,
+): CoveredSecret["age"] {
+  if (at === undefined) return "unknown";
+  return former || at < since.getTime() ? "older" : "newer";
 }
 
 /** Whose secret a resource rotates: that of the account that is listed, or of another one. */
@@ -200,6 +232,7 @@ const whyUnknown =
   "its state does not show that it belongs to the listed account. Set rekey:queueUserId, or name its stack first.";
 
 function accountOf({ kind, settings: saved }: RotatedSecret, settings: Settings): Owner {
+  if (kind.isOfServer) return "listed";
   if (kind.onlyId !== undefined) return queueOf(saved, settings);
   return isSameSetting("baseUrl", saved, settings) === false ||
     isSameSetting("username", saved, settings) === false

@@ -11,6 +11,7 @@ import { isObject, orUndefined } from "../records/fields";
 import { isSecret } from "../pulumi/values";
 import { environmentOfProvider, type Lookup, Settings } from "../settings/settings";
 import { settingKey } from "../settings/table";
+import { type ValidFormer, validFormerOf } from "./overlaps";
 import { runPulumi, type Stack } from "./project";
 
 type Values = Readonly<Record<string, unknown>>;
@@ -24,6 +25,8 @@ export interface RotatedSecret extends Subject {
   readonly resource: string;
   /** Time of its last confirmed reset in milliseconds; for signing keys, since when the current key exists. */
   readonly rotatedAt: number | undefined;
+  /** The former one, if it is still valid. */
+  readonly former?: ValidFormer | undefined;
   readonly value: SavedValue;
   /** The settings of its provider, as far as they are known. */
   readonly settings: Settings;
@@ -90,7 +93,7 @@ export function rotatedIn(text: string, own?: Stack): RotatedSecret[] | undefine
   // One that is only to be deleted was replaced.
   return saved
     .filter((one) => one["delete"] !== true)
-    .flatMap((one) => secretsOf(one, providers.get(String(one["provider"])) ?? unknown));
+    .flatMap((one) => secretsOf(one, providers.get(String(one["provider"])) ?? unknown, saved));
 }
 
 /** The resources of an exported state; undefined if the value is none. A stack without resources has no list. */
@@ -102,7 +105,11 @@ function resourcesIn(exported: unknown): Values[] | undefined {
 }
 
 /** The secrets that one resource rotates. */
-function secretsOf(saved: Values, settings: Settings): RotatedSecret[] {
+function secretsOf(
+  saved: Values,
+  settings: Settings,
+  resources: readonly Values[],
+): RotatedSecret[] {
   const [, type = ""] = typeName.exec(String(saved["type"])) ?? [];
   const name = String(saved["urn"]).split("::").slice(3).join("::");
   const outputs = objectOf(saved["outputs"]);
@@ -115,8 +122,8 @@ function secretsOf(saved: Values, settings: Settings): RotatedSecret[] {
     kind,
     id: String(id),
     resource: `${type} ${JSON.stringify(name)}`,
-    // Of two keys, the next one is younger.
-    rotatedAt: millisecondsIn(state[kind.onlyId === undefined ? "rotatedAt" : "currentKeySince"]),
+    rotatedAt: millisecondsIn(state[ageOutputOf(kind)]),
+    former: validFormerOf(saved, kind, resources),
     value,
     settings,
   });
@@ -141,6 +148,12 @@ function secretsOf(saved: Values, settings: Settings): RotatedSecret[] {
   return [
     secretOf(kind, saved["id"], outputs, savedValue(isSaved, outputs["encryptedCredentials"])),
   ];
+}
+
+/** Of two keys, the next one is younger. A next token may have existed before the rotation. */
+function ageOutputOf({ onlyId, overlaps }: SecretKind): string {
+  if (onlyId !== undefined) return "currentKeySince";
+  return overlaps ? "generatedAt" : "rotatedAt";
 }
 
 function savedValue(isSaved: boolean, file: unknown) {

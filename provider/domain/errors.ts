@@ -127,8 +127,16 @@ export class SettingsError extends RekeyError {
 
 /** Rekey itself refuses to send a reset. No request was made. */
 export class RefusedError extends RekeyError {
-  constructor(code: ErrorCode, { secret, why }: Readonly<Record<"secret" | "why", string>>) {
-    super(code, `The ${secret} was not reset, and no reset was sent: ${why}.`, "not sent");
+  /** @param refused `overlaps`: whether a rotation of its kind only adds a secret */
+  constructor(
+    code: ErrorCode,
+    refused: Readonly<{ secret: string; why: string; overlaps?: true | undefined }>,
+  ) {
+    const { secret, why, overlaps } = refused;
+    const what = overlaps
+      ? "was not rotated, and nothing was changed"
+      : "was not reset, and no reset was sent";
+    super(code, `The ${secret} ${what}: ${why}.`, "not sent");
   }
 }
 

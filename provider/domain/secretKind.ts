@@ -1,12 +1,12 @@
 import { databaseTable } from "../records/database";
 import { canonicalId, type CredentialName, type RecordTable } from "../records/fields";
-import { indexTable, queueUserTable, signingKeyTable } from "../records/otherSecrets";
+import { aclUserTable, indexTable, queueUserTable, signingKeyTable } from "../records/otherSecrets";
 import { indexUrl } from "./endpoint";
 
 export interface SecretKind {
-  /** The service that has its operations. */
-  readonly service: "management" | "queue";
-  /** The paths of its operations; undefined if they are settings. */
+  /** The service that has its operations; undefined if the server itself has them, as for Redis users. */
+  readonly service?: "management" | "queue";
+  /** The paths of its operations; undefined if they are settings, or if no service has them. */
   readonly paths?: SecretPaths;
   readonly table: RecordTable;
   /** The credentials by which a record is compared: the first one that it has shown counts. */
@@ -31,6 +31,13 @@ export interface SecretKind {
   readonly rolls?: true;
   /** Of a pair that is rolled: the default of the shortest time between two rolls. */
   readonly minInterval?: string;
+  /** Whether it belongs to a user of a server, which an administrator of the server changes. Default: it does not. */
+  readonly isOfServer?: true;
+  /**
+   * Whether two can be valid at once, so that a rotation only adds, and the former one is retired later.
+   * Default: a reset replaces it.
+   */
+  readonly overlaps?: true;
   /** Whether it authorizes requests to the queue, and so may be the token that Rekey uses. Default: it does not. */
   readonly authorizesQueue?: true;
   /**
@@ -57,21 +64,29 @@ export interface SecretPaths {
   readonly read: string;
   /** Path, without `{id}`, of the list of all that an account has; undefined if there is only one. */
   readonly list?: string;
+  /** Of a kind that overlaps: makes a next one, which is valid like the current one. */
+  readonly next?: string;
+  /** Of a kind that overlaps: makes the next one the only one that is valid. */
+  readonly roll?: string;
 }
 
 export interface Subject {
   readonly kind: SecretKind;
   readonly id: string;
+  /** Of a user: its server, `database "sessions"` or `redis.example.com:6379`; undefined while that is not known. */
+  readonly server?: string | undefined;
 }
 
-/** What has the secret, in messages: `database "sessions"` */
-export function ownerOf({ kind: { noun, hasId }, id }: Subject): string {
-  return hasId ? `${noun} ${JSON.stringify(id)}` : `the ${noun}`;
+/** What has the secret, in messages: `database "sessions"`, or `user "app" of database "sessions"` */
+export function ownerOf({ kind: { noun, hasId }, id, server }: Subject): string {
+  if (!hasId) return `the ${noun}`;
+  const named = `${noun} ${JSON.stringify(id)}`;
+  return server === undefined ? named : `${named} of ${server}`;
 }
 
 /** A subject as it is compared with others: two spellings of a UUID are one. */
-export function canonical({ kind, id }: Subject): Subject {
-  return { kind, id: canonicalId(id) };
+export function canonical({ id, ...others }: Subject): Subject {
+  return { ...others, id: canonicalId(id) };
 }
 
 /** More than one of what has such a secret, in messages: `databases` */
@@ -134,6 +149,8 @@ export const queueToken: SecretKind = {
     reset: "/v2/qstash/rotate-token/{id}",
     read: "/v2/qstash/user/{id}",
     list: "/v2/qstash/users",
+    next: "/v2/qstash/next-token/{id}",
+    roll: "/v2/qstash/roll-token/{id}",
   },
   table: queueUserTable,
   identities: ["token"],
@@ -141,6 +158,7 @@ export const queueToken: SecretKind = {
   hasId: true,
   word: "token",
   noun: "queue user",
+  overlaps: true,
   authorizesQueue: true,
   probe: { service: "queue", path: "/v2/globalParallelism" },
 };
@@ -161,6 +179,18 @@ export const signingKeys: SecretKind = {
   minInterval: "1h",
 };
 
+/** The password of a Redis user, who may have several, all of which are valid. */
+export const aclUser: SecretKind = {
+  table: aclUserTable,
+  identities: ["password"],
+  idInput: "userName",
+  hasId: true,
+  word: "password",
+  noun: "user",
+  overlaps: true,
+  isOfServer: true,
+};
+
 /** Every kind of secret that can be rotated, by the name of the resource that rotates it. */
 export const kinds = {
   PasswordRotation: databasePassword,
@@ -168,6 +198,7 @@ export const kinds = {
   SearchTokenRotation: searchToken,
   QueueTokenRotation: queueToken,
   SigningKeyRotation: signingKeys,
+  AclUserRotation: aclUser,
 } satisfies Readonly<Record<string, SecretKind>>;
 
 /** The name of a resource that rotates one secret. */

@@ -62,16 +62,21 @@ export class ResourceHandler {
     });
   }
 
-  /** What `apply` would do, and the input that would replace the resource. */
+  /** What `apply` would do, and the inputs that would replace the resource. */
   plan(saved: Saved | undefined, inputs: Properties): Planned & { readonly replaces: string[] } {
     const { resource, run } = this;
     const before = this.#outputsOf(saved);
     const desired = this.#inSavedSpelling(saved, inputs);
-    if (saved === undefined || this.#idOf(desired) === saved.id) {
-      return { ...resource.plan(before, desired, run), replaces: [] };
-    }
+    const replaces = saved === undefined ? [] : this.#replacing(saved, desired);
+    if (replaces.length === 0) return { ...resource.plan(before, desired, run), replaces };
     const { notices } = resource.plan(undefined, inputs, run);
-    return { changes: true, replaces: [resource.idInput], notices };
+    return { changes: true, replaces, notices };
+  }
+
+  #replacing({ id, outputs }: Saved, desired: Properties): string[] {
+    const { resource, run } = this;
+    if (this.#idOf(desired) !== id) return [resource.idInput];
+    return [...(resource.replacing?.(outputs, desired, run) ?? [])];
   }
 
   /** Creates if nothing is saved, else updates. No error has secrets that became known since it was made. */

@@ -114,6 +114,7 @@ export const {
   searchTokenRotation,
   queueTokenRotation,
   signingKeyRotation,
+  aclUserRotation,
   passwordRotationFleet,
   credentialVerification,
   flowControlReset,

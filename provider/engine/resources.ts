@@ -5,10 +5,13 @@ import { type AnyResource } from "../resource/resource";
 import { passwordRotationFleet } from "../rotation/fleet";
 import { kinds, type RotationType } from "../domain/secretKind";
 import { rotationOf } from "../rotation/rotation";
+import { UserRotation } from "../rotation/userRotation";
 import { credentialVerification } from "../verification/credentialVerification";
 
 const rotations = Object.fromEntries(
-  Object.entries(kinds).map(([type, kind]) => [type, rotationOf(kind)]),
+  Object.entries(kinds).map(([type, kind]) => {
+    return [type, kind.isOfServer ? new UserRotation(kind) : rotationOf(kind)];
+  }),
 ) as Readonly<Record<RotationType, AnyResource>>;
 
 /** Every resource, by the name of its type. */

@@ -12,7 +12,7 @@ const namesOf: Readonly<Record<ServiceName, Readonly<Record<"address" | "credent
   {
     management: { address: "rekey:baseUrl", credentials: "rekey:username and rekey:password" },
     queue: { address: "rekey:queueUrl", credentials: "rekey:queueToken or rekey:queueUserId" },
-    database: { address: "host and port", credentials: "restToken" },
+    database: { address: "its address", credentials: "restToken" },
   };
 
 /** The error for a request that is not retried: what happened, what may have changed, what to do. */
@@ -43,13 +43,17 @@ function requestProblem(
   const json = tryReadObject(body);
   const sent = [json?.["error"], json?.["message"]].find((one) => typeof one === "string");
   const words = json && quote(sent ?? "", secrets);
-  const responder = service === "database" ? "database" : "platform";
   return {
-    happened: `the ${responder} responded with ${status}${words ? `: ${words}` : ""}`,
+    happened: `the ${responderOf(service)} responded with ${status}${words ? `: ${words}` : ""}`,
     advice,
     status,
     words,
   };
+}
+
+/** What responds to a request, in messages. */
+function responderOf(service: ServiceName): string {
+  return service === "database" ? "database" : "platform";
 }
 
 /** Why a request cannot have reached the service, and what to do. */
@@ -83,7 +87,7 @@ export function whyNotSent(
       : code === "ENOTFOUND"
         ? "the host was not found"
         : `the connection failed (${code || "for an unknown reason"})`;
-  const advice = `Check that the platform is running and that ${address} is correct, then run again.`;
+  const advice = `Check that the ${responderOf(service)} is running and that ${address} is correct, then run again.`;
   return { happened, advice: [advice, ...ignoredProxy()].join(" ") };
 }
 

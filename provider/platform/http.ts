@@ -28,6 +28,10 @@ export interface ApiRequest
   readonly method: "GET" | "POST";
   /** Whether a POST may be delivered twice without harm. Default: it is not repeated once it may have arrived. */
   readonly idempotent?: boolean;
+  /** Whether it changes a secret: it needs what a reset needs, although it may be repeated. Default: `!idempotent`. */
+  readonly changesSecret?: boolean;
+  /** Sent as JSON. */
+  readonly body?: object;
   /** Path below the service's address, its parts already encoded, without a query: it is sent, and shown in errors. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string>>;
@@ -73,7 +77,7 @@ export interface RequesterOptions {
   /** Milliseconds until a request fails, retries included, from its first attempt. */
   readonly deadlineMs: number;
   /**
-   * Called immediately before the first byte of a request that must not be repeated, when its connection is ready;
+   * Called immediately before the first byte of a request that changes a secret, when its connection is ready;
    * throws a RequestError if the request must not be sent.
    */
   readonly beforeSend?: ((facts: RequestFacts) => Promise<void>) | undefined;
@@ -114,15 +118,8 @@ export class HttpRequester implements Requester {
   async send(request: ApiRequest): Promise<ApiResponse> {
     const facts = factsOf(request, this.service.baseUrl);
     const { deadlineMs, permission = "nothing" } = this.options;
-    const isPermitted = permission === "limits" ? isIdempotent(request) : permission === "resets";
-    // A preview or a read that asks for a change is a bug.
-    if (request.method !== "GET" && !isPermitted) {
-      throw new RequestError("not sent", facts, {
-        happened: "it was asked for in a call of the engine that may not change it",
-        advice: "This is a bug of Rekey. Please report it.",
-        code: "REKEY_INTERNAL",
-      });
-    }
+    const isPermitted = permission === "limits" ? !changesSecret(request) : permission === "resets";
+    if (request.method !== "GET" && !isPermitted) throw notPermitted(facts);
     let endsAtMs: number | undefined;
     for (let attempt = 1; ; attempt++) {
       const turn = async () => {
@@ -181,7 +178,7 @@ export class HttpRequester implements Requester {
     endsAtMs: number,
   ): Promise<Connection | ConnectionError> {
     const { beforeSend } = this.options;
-    const ask = isIdempotent(request) ? undefined : async () => beforeSend?.(facts);
+    const ask = changesSecret(request) ? async () => beforeSend?.(facts) : undefined;
     const use = { endsAtMs, isNew: request.newConnection === true, beforeSend: ask };
     try {
       return await this.connections.take(new URL(facts.url), use);
@@ -191,7 +188,7 @@ export class HttpRequester implements Requester {
     }
   }
 
-  #exchange({ method, query, isList }: ApiRequest, url: string, connection: Connection) {
+  #exchange({ method, query, body, isList }: ApiRequest, url: string, connection: Connection) {
     return httpAdapter({
       method,
       url,
@@ -201,7 +198,9 @@ export class HttpRequester implements Requester {
         Accept: "application/json",
         Connection: "keep-alive",
         "User-Agent": `pulumi-rekey/${packageVersion()}`,
+        ...(body && { "Content-Type": "application/json" }),
       }),
+      ...(body && { data: JSON.stringify(body) }),
       maxContentLength: isList ? maxListBytes : maxRecordBytes,
       maxRedirects: 0,
       // The connection is through the proxy, if there is one.
@@ -210,6 +209,15 @@ export class HttpRequester implements Requester {
       transport: connection,
     });
   }
+}
+
+/** A preview or a read that asks for a change is a bug. */
+export function notPermitted(facts: RequestFacts): RequestError {
+  return new RequestError("not sent", facts, {
+    happened: "it was asked for in a call of the engine that may not change it",
+    advice: "This is a bug of Rekey. Please report it.",
+    code: "REKEY_INTERNAL",
+  });
 }
 
 /** Rejects at the deadline, unless the response has arrived, and when the connection ends without one. */
@@ -257,6 +265,11 @@ async function isArriving(connection: Connection): Promise<boolean> {
 /** Whether a request may be delivered twice without harm. */
 export function isIdempotent(request: ApiRequest): boolean {
   return request.method === "GET" || request.idempotent === true;
+}
+
+/** Whether a request may only be sent in a call that may reset secrets, while the engine can save the result. */
+function changesSecret(request: ApiRequest): boolean {
+  return request.changesSecret ?? !isIdempotent(request);
 }
 
 /** What errors say about a request to a service at an address. */

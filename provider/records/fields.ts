@@ -65,7 +65,8 @@ export const credentialNames = [
 ] as const satisfies readonly CredentialName[];
 
 /** The names of credentials in JSON, as a regular expression without regard to case. */
-export const wireNamesOfCredentials = "(password|(read_?only_?)?(rest_?)?token|current|next)";
+export const wireNamesOfCredentials =
+  "(password|(next_?)?(read_?only_?)?(rest_?)?token|current|next)";
 
 export function valuesOf(credentials: Credentials = {}): string[] {
   return Object.values(credentials as Readonly<Record<string, string>>);

@@ -70,6 +70,18 @@ export const queueUserTable = {
   credentials: { token: "token", readOnlyToken: "readOnlyToken" },
 } as const satisfies RecordTable;
 
+/** The credentials of a Redis user. No response contains them. */
+export const aclUserTable = {
+  fields: {},
+  credentials: { password: "password", rest_token: "restToken" },
+} as const satisfies RecordTable;
+
+/** The response with the next tokens of a user of the queue, which are valid in addition to its current ones. */
+export const nextTokenTable = {
+  fields: {},
+  credentials: { nextToken: "token", nextReadOnlyToken: "readOnlyToken" },
+} as const satisfies RecordTable;
+
 /** The response with the keys that sign messages: it has nothing else. */
 export const signingKeyTable = {
   fields: {},

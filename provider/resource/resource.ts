@@ -15,12 +15,16 @@ export interface Resource<Inputs, Outputs> {
   /** Whether two ids are the same, in another spelling. Default: only if they are equal. */
   readonly isSameId?: (saved: string, given: string) => boolean;
   readonly inputs: TableOf;
+  /** The inputs that are always secret. Default: none. */
+  readonly secretInputs?: readonly string[];
   /** All outputs by name, and whether each is always secret. */
   readonly outputs: Readonly<Record<string, "plain" | "secret">>;
   /** What is wrong with inputs that the schema accepts. */
   check?(inputs: Inputs, run: Run): InputProblem[];
   /** What no other resource of the program may have. Only for inputs without problems. */
   claims?(inputs: Inputs): readonly Claim[];
+  /** The inputs, in addition to the id, that no longer match what is saved, so that it is replaced. Default: none. */
+  replacing?(saved: Outputs, inputs: Inputs, run: Run): readonly string[];
   /** What `apply` would do. Without a saved state, the resource is new. It sends nothing. */
   plan(saved: Outputs | undefined, inputs: Inputs, run: Run): Planned;
   /**

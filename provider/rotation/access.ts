@@ -15,7 +15,9 @@ import { orUndefined } from "../records/fields";
 import { type Run } from "../run/run";
 import { type FoundSetting } from "../settings/table";
 import { knownCredential } from "./evidence";
-import { type Connection, type KnownCredential, type State } from "./state";
+import { validUntil } from "./overlap/overlap";
+import { type Connection, type KnownCredential, type Overlap, type State } from "./state";
+import { type AdminInput } from "./userMemory";
 
 /**
  * How one secret is verified: the output `access` of its rotation, as JSON text, and the input of a verification.
@@ -23,6 +25,8 @@ import { type Connection, type KnownCredential, type State } from "./state";
  */
 export interface Access {
   readonly id: string;
+  /** Of a user: its server, in messages. */
+  readonly server?: string | undefined;
   /** `noun` of its kind. */
   readonly of: string;
   /** Confirmed resets so far. */
@@ -32,11 +36,23 @@ export interface Access {
   readonly current?: AccessCredential | undefined;
   /** What the last change has replaced: it must be refused by now. Its value is never saved. */
   readonly former?: AccessCredential | undefined;
+  /** Set while the former one is valid: what retires it. */
+  readonly retire?: AccessRetirement | undefined;
   /** Where a database is: what is known from its record, and what the program sets. */
   readonly record?: LocatedDatabase["record"];
   readonly connection?: Omit<Connection, "username"> | undefined;
   /** Where an index is. */
   readonly restUrl?: string | undefined;
+  /** Of a user: its administrator, in the form in which the program gives it. */
+  readonly admin?: AdminInput | undefined;
+}
+
+/** What a verification needs to retire the former secret, and to report about it. */
+export interface AccessRetirement extends Pick<Overlap, "since" | "hashes"> {
+  /** If `overlap` is a duration: until when the former one is valid (ISO 8601, UTC). */
+  readonly until?: string | undefined;
+  /** Whether it must not wait: a date has asked for it, or its time is over. */
+  readonly isUrgent?: true | undefined;
 }
 
 /** A credential that is known by its mark, with its value if the rotation saves it. */
@@ -50,26 +66,34 @@ export interface LocatedDatabase {
   readonly record?: Pick<DatabaseRecord, "endpoint" | "port" | "tls"> | undefined;
 }
 
-/** Undefined for a secret that cannot be tried: of signing keys, a read is the proof. */
+/** The output `access`; undefined for signing keys, which cannot be tried: a read proves them. */
 export function accessOf(subject: Subject, state: State, run: Run): Access | undefined {
   const { kind, id } = subject;
-  if (!kind.connects && kind.probe === undefined) return undefined;
+  if (!kind.connects && !kind.isOfServer && kind.probe === undefined) return undefined;
   const { memory, rotationCount } = state;
   const access: Access = {
     id,
+    server: subject.server,
     of: kind.noun,
     count: rotationCount,
     salt: memory.salt,
     ...placeOf(subject, state, run),
+    admin: state.admin?.given,
   };
   // After an unconfirmed reset, the saved credentials are the old ones, which may be invalid.
   if (memory.pending) return access;
   const current = knownCredential(kind, memory.current, memory);
   return {
     ...access,
-    current: current && { ...accessCredential(current, id), value: state[current.name] },
-    former: memory.replaced && accessCredential(memory.replaced, id),
+    current: current && { ...accessCredential(current, subject), value: state[current.name] },
+    former: memory.replaced && accessCredential(memory.replaced, subject),
+    retire: memory.overlap && accessRetirement(memory.overlap),
   };
+}
+
+function accessRetirement(overlap: Overlap): AccessRetirement {
+  const { since, hashes, isUrgent } = overlap;
+  return { since, hashes, until: validUntil(overlap), isUrgent };
 }
 
 /** Where the credentials of a secret are tried. */
@@ -78,6 +102,7 @@ function placeOf(
   state: State,
   run: Run,
 ): Pick<Access, "record" | "connection" | "restUrl"> {
+  if (subject.kind.isOfServer) return { connection: state.admin?.endpoint };
   if (!subject.kind.connects) return { restUrl: urlsOf(subject, state, run).restUrl };
   const { memory, record } = state;
   const { endpoint, port, tls } = record ?? {};
@@ -88,30 +113,31 @@ function placeOf(
   };
 }
 
-/** The user of a password, if the program sets one. */
-function accessCredential(
-  { name, mark, username }: KnownCredential,
-  databaseId: string,
-): AccessCredential {
-  const isNamed = name === "password" && username !== undefined;
+function accessCredential(known: KnownCredential, subject: Subject): AccessCredential {
+  const { name, mark } = known;
+  const username = name === "password" ? usernameOf(known, subject) : undefined;
   return {
     // The identities of all kinds that can be tried are such names.
     name: name as Credential["name"],
     mark,
-    ...(isNamed && { username: usernameFor({ databaseId }, { username }) }),
+    ...(username !== undefined && { username }),
   };
+}
+
+/** Whose password it is: that of a Redis user, or of the user that the program sets for a database, if it sets one. */
+function usernameOf({ username }: KnownCredential, { kind, id }: Subject): string | undefined {
+  if (kind.isOfServer) return id;
+  return username === undefined ? undefined : usernameFor({ databaseId: id }, { username });
 }
 
 /**
  * The URLs with which the credentials of a state are used, as far as they are known. Those of a database are secret:
  * the one for clients of Redis, and that of the REST interface, which has the port of HTTPS.
  */
-export function urlsOf(
-  { kind, id }: Subject,
-  { record = {}, memory, password, restToken }: State,
-  { options }: Run,
-) {
+export function urlsOf({ kind, id }: Subject, state: State, { options }: Run) {
   const { settings } = options;
+  const { record = {}, memory, password, restToken } = state;
+  if (kind.isOfServer) return urlsOfUser(id, state);
   if (!kind.connects) {
     return {
       connectionUrl: undefined,
@@ -128,6 +154,14 @@ export function urlsOf(
       endpoint &&
       connectionUrl(endpoint, usernameFor({ databaseId: id }, connection), password ?? ""),
     restUrl: rest && `https://${hostInUrl(rest.host)}`,
+  };
+}
+
+function urlsOfUser(userName: string, { admin, password, restToken }: State) {
+  const { endpoint } = admin ?? {};
+  return {
+    connectionUrl: endpoint && password && connectionUrl(endpoint, userName, password),
+    restUrl: endpoint && restToken && `https://${hostInUrl(endpoint.host)}`,
   };
 }
 

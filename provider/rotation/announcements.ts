@@ -1,8 +1,10 @@
-import { canonical, secretOf, type Subject } from "../domain/secretKind";
+import { canonical, secretOf, type SecretKind, type Subject } from "../domain/secretKind";
 import { isUnknown } from "../pulumi/values";
 import { type Run } from "../run/run";
 import { type Desired, isFormChanged } from "./desired";
-import { resetOrRolled, type Said } from "./findings";
+import { resetOrRolled, type Message } from "./findings";
+import { addsSecret, isDuration } from "./overlap/overlap";
+import { overlapNote, plannedRetirement, postponedRetirement } from "./overlap/overlapMessages";
 import { type Memory, type State } from "./state";
 import {
   type Context,
@@ -31,37 +33,38 @@ export interface Announced {
   readonly isAdded?: boolean;
 }
 
-/** What is said of a plan before it is carried out, and what may be wrong with the saved memory. */
-export function saidOf(announced: Announced, run: Run): Said[] {
+/** The announcement of a plan before it is carried out, and what may be wrong with the saved memory. */
+export function announcementsOf(announced: Announced, run: Run): Message[] {
   const { subject, plan, state, desired } = announced;
   const context = contextOf(subject.kind, run);
-  const isTentative = state !== undefined && isReadFirst(state, plan, context);
-  const said = announcementOf(announced, isTentative) ?? [];
-  if (state) return [said, concerns(state.memory, plan, desired, context)].flat();
+  const isTentative = isReadFirst(state, plan, context);
+  const announcement = announcementOf(announced, context, isTentative) ?? [];
+  if (state) return [announcement, concerns(state.memory, plan, desired, context)].flat();
   const isRenamed = plan.kind === "reset" && run.shared.refreshed.has(secretOf(canonical(subject)));
-  const renamed: Said = {
+  const renamed: Message = {
     text: "is already in the state. If you renamed the resource, use the option `aliases`.",
     isWarning: true,
   };
-  return isRenamed ? [said, renamed].flat() : [said].flat();
+  return [announcement, isRenamed ? renamed : []].flat();
 }
 
 /**
- * An `up` shows it both before and after it does what it says, so it is true at either time.
+ * An `up` shows it before it acts and again afterwards, so the text must be true at both times.
  *
  * @param isTentative whether the read before the reset may change the plan
  */
-function announcementOf(announced: Announced, isTentative: boolean): Said | undefined {
-  const { subject, plan } = announced;
+function announcementOf(
+  announced: Announced,
+  context: Context,
+  isTentative: boolean,
+): Message | undefined {
+  const { subject, plan, state } = announced;
   const did = resetOrRolled(subject.kind);
+  if (plan.kind === "retire") return state && plannedRetirement(state.memory, plan, context);
+  if ("waits" in plan && plan.waits) return postponed(announced, plan.waits);
   switch (plan.kind) {
-    case "keep":
-    case "rewrite":
     case "read":
-      if (plan.waits) return postponed(announced, plan.waits);
-      return plan.kind === "read" ? { text: "is read first; nothing is reset." } : undefined;
-    case "claim":
-      return undefined;
+      return { text: "is read first; nothing is reset." };
     case "adopt":
       return adoption(did, plan.mayReset);
     case "maybe":
@@ -69,27 +72,29 @@ function announcementOf(announced: Announced, isTentative: boolean): Said | unde
     case "refuse":
       return refusal(did, plan, isTentative);
     case "reset":
-      return resetAnnouncement(announced, plan, isTentative);
+      return resetAnnouncement(announced, plan, context, isTentative);
+    default:
+      return undefined;
   }
 }
 
-function postponed({ subject, ...announced }: Announced, waits: WaitingReset): Said {
-  const reset = subject.kind.rolls ? "roll" : "reset";
-  const why = reasonOf(waits, { subject, ...announced });
+function postponed(announced: Announced, waits: WaitingReset): Message {
+  const reset = announced.subject.kind.rolls ? "roll" : "reset";
+  const why = reasonOf(waits, announced);
   return {
     text: `is due for a ${reset}, because ${why} It is postponed: ${waits.why}.`,
     isWarning: true,
   };
 }
 
-/** A replacement looks like a new resource: someone who wants a reset by `--replace` is told that there is none. */
-function adoption(did: string, mayReset: boolean): Said {
+/** A replacement looks like a new resource, so this also says to users of `--replace` that nothing is reset. */
+function adoption(did: string, mayReset: boolean): Message {
   return mayReset
     ? { text: `may be ${did}: \`up\` first reads its age and compares it with rotatedSince.` }
     : { text: `is adopted, not ${did}. To have it ${did}, set a new version.` };
 }
 
-function refusal(did: string, { why }: Refusal, isTentative: boolean): Said {
+function refusal(did: string, { why }: Refusal, isTentative: boolean): Message {
   if (!isTentative) return { text: `is not ${did}: ${why}.` };
   return {
     text: `is read first, and may then be ${did}. If the read changes nothing, it is not ${did}: ${why}.`,
@@ -100,15 +105,32 @@ function areNotKnown(names: readonly string[]): string {
   return `${names.join(" and ")} ${names.length > 1 ? "are" : "is"} not known yet`;
 }
 
-function resetAnnouncement(announced: Announced, due: Reset, isTentative: boolean): Said {
-  const { subject } = announced;
-  // Ids that are not known yet count as different ones: ten new databases are ten resets in a preview.
-  const secret = isUnknown(subject.id) ? Symbol() : secretOf(subject);
+function resetAnnouncement(
+  announced: Announced,
+  due: Reset,
+  context: Context,
+  isTentative: boolean,
+): Message {
+  const { subject, state, desired } = announced;
+  // What is not known yet counts as different: ten new databases are ten resets in a preview.
+  const isKnown = !isUnknown(subject.id) && !isUnknownServer(subject);
+  const secret = isKnown ? secretOf(subject) : Symbol();
   const first = isTentative
     ? " It is read first: if the read shows that the last one was applied, its result is saved instead."
     : "";
-  const does = subject.kind.rolls ? "Rolls" : "Resets";
-  return { does, text: `because ${reasonOf(due, announced)}${first}`, secrets: [secret] };
+  const note = overlapNote(state?.memory, desired, due, context);
+  const text = `because ${reasonOf(due, announced)}${first}${note}`;
+  return { does: doingOf(subject.kind, desired), text, secrets: [secret] };
+}
+
+/** Two users with one name may be those of different servers. */
+function isUnknownServer({ kind, server }: Subject): boolean {
+  return kind.isOfServer === true && server === undefined;
+}
+
+function doingOf(kind: SecretKind, desired: Desired): string {
+  if (kind.rolls) return "Rolls";
+  return addsSecret(kind, desired) ? "Rotates" : "Resets";
 }
 
 function reasonOf({ reason, isAgain, lastAt }: Reset, announced: Announced): string {
@@ -129,7 +151,8 @@ function reasonOf({ reason, isAgain, lastAt }: Reset, announced: Announced): str
   }
 }
 
-function reasonOfNew({ subject, desired, isAdded }: Announced): string {
+function reasonOfNew({ subject, state, desired, isAdded }: Announced): string {
+  if (state) return "its first rotation is not finished: the new secret was not proven.";
   const { minInterval } = subject.kind;
   const keep = ` To keep it, set \`initialRotation: false\`${desired.rotatedSince ? ", and remove rotatedSince" : ""}.`;
   if (isAdded) return `it is new in the fleet.${keep}`;
@@ -141,18 +164,18 @@ function reasonOfNew({ subject, desired, isAdded }: Announced): string {
 
 /**
  * Counts the resets that a text announces, and adds how many this run has announced so far: those above its limit are
- * refused. Nothing is said of resets that were announced before: a replacement is announced once, by its diff.
+ * refused. Resets that were announced before are left out: a replacement is announced once, by its diff.
  */
-export function announce(said: Said, run: Run): Said[] {
-  const counts = said.secrets && run.announce(said.secrets);
-  if (!counts) return said.secrets ? [] : [said];
-  const { count, limit } = counts;
-  if (limit === undefined) return [{ ...said, text: `${said.text} So far ${count} in this run.` }];
+export function announce(message: Message, run: Run): Message[] {
+  const counts = message.secrets && run.announce(message.secrets);
+  if (!counts) return message.secrets ? [] : [message];
+  const { count, limit = Infinity } = counts;
   if (count <= limit) {
-    return [{ ...said, text: `${said.text} So far ${count} of ${limit} in this run.` }];
+    const ofLimit = limit === Infinity ? "" : ` of ${limit}`;
+    return [{ ...message, text: `${message.text} So far ${count}${ofLimit} in this run.` }];
   }
   const refused = `${planned(count)}, and rekey:maxResetsPerRun allows ${limit}: those above the limit are refused.`;
-  return [{ ...said, text: `${said.text} ${refused}`, isWarning: true }];
+  return [{ ...message, text: `${message.text} ${refused}`, isWarning: true }];
 }
 
 function planned(count: number): string {
@@ -165,8 +188,8 @@ export function tooMany({ count, left }: Readonly<{ count: number; left: number 
 }
 
 /** What may be wrong with the saved memory, or does not take effect yet. */
-function concerns(memory: Memory, plan: Plan, desired: Desired, context: Context): Said[] {
-  const all: Said[] = [];
+function concerns(memory: Memory, plan: Plan, desired: Desired, context: Context): Message[] {
+  const all: Message[] = [];
   if (memory.applied === undefined && (plan.kind === "read" || plan.kind === "rewrite")) {
     all.push({ text: "was imported. Its version and triggers are adopted, and nothing is reset." });
   }
@@ -181,22 +204,32 @@ function concerns(memory: Memory, plan: Plan, desired: Desired, context: Context
       "is still saved as before: changes to saveCredentials and encryptFor take effect with the next reset. To remove what is saved now, set a new version.";
     all.push({ text });
   }
-  return [...all, ...futureTimes(memory, desired, context)];
+  return [
+    ...all,
+    ...postponedRetirement(context.kind, memory, desired, context),
+    ...futureTimes(memory, desired, context),
+  ];
 }
 
 /** The times of a clock that was ahead. */
-function futureTimes(memory: Memory, { rotateEvery }: Desired, { now }: Context): Said[] {
+function futureTimes(memory: Memory, { rotateEvery }: Desired, { now }: Context): Message[] {
+  const { keys, overlap, scheduledFrom } = memory;
   const compared = {
-    minInterval: memory.keys?.rolledAt,
-    rotateEvery: rotateEvery ? memory.scheduledFrom : undefined,
+    minInterval: keys?.rolledAt,
+    rotateEvery: rotateEvery ? scheduledFrom : undefined,
+    overlap: overlap && isDuration(overlap.lasts) ? overlap.since : undefined,
   };
   return Object.entries(compared).flatMap(([input, time]) => {
     if (time === undefined || !isFuture(time, now)) return [];
-    const effect =
-      input === "rotateEvery"
-        ? "counts from that time; a new version resets it now"
-        : "ignores that time";
+    const effect = effects[input as keyof typeof compared];
     const text = `was last changed at ${time} according to the saved state, which is later than this machine's clock. Check the clocks. ${input} ${effect}.`;
     return [{ text, isWarning: true }];
   });
 }
+
+/** What such a time means for an input. */
+const effects = {
+  minInterval: "ignores that time",
+  rotateEvery: "counts from that time; a new version resets it now",
+  overlap: "counts from that time; a new version retires the former one now",
+} as const;

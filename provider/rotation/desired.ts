@@ -3,6 +3,7 @@ import { isSet } from "../records/fields";
 import { isUnknown } from "../pulumi/values";
 import { type Trigger } from "./marks";
 import { type Connection, type Form, type Memory } from "./state";
+import { type AdminInput } from "./userMemory";
 
 /** The inputs of a rotation, in addition to the id. In a preview, any may be unknown. */
 export interface Desired extends Trigger {
@@ -12,11 +13,15 @@ export interface Desired extends Trigger {
   readonly minInterval?: string | null | undefined;
   readonly saveCredentials?: boolean | null | undefined;
   readonly encryptFor?: readonly string[] | null | undefined;
+  /** Of a kind that overlaps: `verified`, `none` or a duration. Default: `verified`. */
+  readonly overlap?: string | null | undefined;
   readonly connection?:
     { readonly [K in keyof Connection]: Connection[K] | null } | null | undefined;
+  /** Of a Redis user: its administrator. */
+  readonly admin?: AdminInput | null | undefined;
 }
 
-/** What the program says of the clients and the schedule. */
+/** The inputs that are saved for a refresh, which has no inputs: where clients connect, and the schedule. */
 export function programOf({
   connection,
   rotateEvery,

@@ -99,7 +99,7 @@ export function pendingReset(
  * The time of a reset that is sent now. It is never before `rotatedSince`: with a clock that is two minutes slow and a
  * date of one minute ago, the new secret would look older than the date, and the next `up` would reset it again.
  */
-function sentFor({ rotatedSince }: Desired, now: Date): string {
+export function sentFor({ rotatedSince }: Desired, now: Date): string {
   const date = rotatedSince ? readDate(rotatedSince) : now;
   return new Date(Math.max(date.getTime(), now.getTime())).toISOString();
 }

@@ -29,7 +29,7 @@ type Details = Readonly<{ kind: SecretKind; names: string; why: string }>;
 
 const newVersion = "If that does not help, set a new version, which resets it once more.";
 
-/** What is said of each finding. */
+/** The text of each finding. */
 const texts = {
   /** A read settles a reset that was not confirmed. */
   settled: ({ kind, why }: Details) =>
@@ -57,15 +57,31 @@ const texts = {
     kind.rolls
       ? `was rolled, but its current key is still older than rotatedSince, or of unknown age. Give both keys to the receivers, then run \`up\` again after ${why} to roll a second time.`
       : "was reset, but an earlier reset that was not confirmed may have made it, so it may still be older than rotatedSince. The next `up` resets it once more.",
+  /** About two that are valid: up to `prepared`. */
+  retired: ({ kind, why }: Details) =>
+    `the former ${kind.word} was retired. Both had been valid since ${why}.`,
+  twoValid: ({ kind, why }: Details) =>
+    `${why}. The rotation that is due by rotateEvery waits for that. Set retireFormer on a CredentialVerification, or set a new version, which retires the former ${kind.word} first.`,
+  unknownAge: ({ kind }: Details) =>
+    `the platform already had a next ${kind.word}, whose age is unknown. It is now the current one, because no other one can replace it without an outage. With rotatedSince, the next \`up\` retires the former ${kind.word} and rotates once more.`,
+  prepared: ({ kind }: Details) =>
+    `someone has prepared a next ${kind.word}, which is also valid. The first rotation hands it out.`,
   /** Values that are nowhere else. */
   kept: ({ names }: Details) =>
     `is still in the state, as a secret, despite saveCredentials: false (${names || "in encryptedCredentials"}), because no read has shown it, so it would be lost. To encrypt it instead, set encryptFor and a new version.`,
   failed: ({ why }: Details) => `${why} The saved state is unchanged.`,
+  /** About a Redis user and its server. */
+  note: ({ why }: Details) => why,
+  warning: ({ why }: Details) => why,
 };
 
-const ordinary: readonly Finding["kind"][] = ["settled", "drift", "tokenOnly"];
+/** Findings that are not warnings. */
+const ordinary: readonly Finding["kind"][] = ["settled", "drift", "tokenOnly", "retired", "note"];
 
-export function told({ kind: finding, names = [], why = "" }: Finding, kind: SecretKind): Said {
+export function messageOf(
+  { kind: finding, names = [], why = "" }: Finding,
+  kind: SecretKind,
+): Message {
   return {
     text: texts[finding]({ kind, names: names.join(", "), why }),
     isWarning: !ordinary.includes(finding),
@@ -73,7 +89,7 @@ export function told({ kind: finding, names = [], why = "" }: Finding, kind: Sec
 }
 
 /** A text about one secret, or about all of a fleet for which it is the same, without the subject. */
-export interface Said {
+export interface Message {
   /** What an announcement begins with, before the secret: `Resets`. */
   readonly does?: string | undefined;
   readonly text: string;

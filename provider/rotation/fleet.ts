@@ -5,7 +5,7 @@ import { engineMessage, isUnknown } from "../pulumi/values";
 import { type Resource, type Result } from "../resource/resource";
 import { type Run } from "../run/run";
 import { accessOf, urlsOf } from "./access";
-import { type Rotated, told } from "./findings";
+import { type Rotated, messageOf } from "./findings";
 import { noteRefresh, tooMany } from "./announcements";
 import {
   fleetFailure,
@@ -173,11 +173,11 @@ const maxErrorChars = 1_000;
 
 function resultOf(done: readonly Done[], run: Run): Result<FleetOutputs> {
   const members = done.map((one) => savedMember(one, run));
-  const said = done.flatMap(({ name, findings }) =>
+  const messages = done.flatMap(({ name, findings }) =>
     findings.map((finding) => ({
       name,
       reason: finding.kind,
-      said: told(finding, databasePassword),
+      message: messageOf(finding, databasePassword),
     })),
   );
   const outputs = writeFleet(members);
@@ -185,7 +185,7 @@ function resultOf(done: readonly Done[], run: Run): Result<FleetOutputs> {
     outputs,
     failure: fleetFailure(outputs.states),
     isPartial: true,
-    notices: fleetNotices(said, run),
+    notices: fleetNotices(messages, run),
   };
 }
 

@@ -12,9 +12,9 @@ import {
 } from "../resource/resource";
 import { type Run } from "../run/run";
 import { type Desired } from "./desired";
-import { type Said } from "./findings";
+import { type Message } from "./findings";
 import { type FleetOutputs, listOf, type Member, readFleet } from "./fleetOutputs";
-import { announce, saidOf, tooMany } from "./announcements";
+import { announce, announcementsOf, tooMany } from "./announcements";
 import { notice } from "./messages";
 import { isReadFirst, type Plan } from "./plan";
 import { planRotation } from "./planRotation";
@@ -117,7 +117,7 @@ export function plannedMembers(
       before && isUnknown(id)
         ? { kind: "maybe", names: ["databaseId"] }
         : planRotation(state, desired, context);
-    const isCertain = plan.kind === "reset" && !(state && isReadFirst(state, plan, context));
+    const isCertain = plan.kind === "reset" && !isReadFirst(state, plan, context);
     return { name, subject, state, desired, plan, isCertain };
   });
 }
@@ -156,12 +156,13 @@ export function planFleet(saved: FleetOutputs | undefined, inputs: FleetInputs, 
   const certain = certainResets(members);
   const limited = { count: certain.length, left: run.leftFor(certain) };
   const isOverLimit = limited.count > limited.left;
-  const said = members.flatMap((member) =>
-    saidOf({ ...member, isAdded: saved !== undefined }, run).map((one): SaidOfOne => {
+  const messages = members.flatMap((member) =>
+    announcementsOf({ ...member, isAdded: saved !== undefined }, run).map((one): MemberMessage => {
       // Plans that differ only in their times have the same reason.
       const reason = one.text.replace(/\d[\d:.TZ-]*/g, "");
       const isRefused = isOverLimit && member.isCertain && one.secrets !== undefined;
-      return { name: member.name, reason, said: isRefused ? refused(one, tooMany(limited)) : one };
+      const message = isRefused ? refused(one, tooMany(limited)) : one;
+      return { name: member.name, reason, message };
     }),
   );
   // A name has changed, a database was removed, or an error may end.
@@ -173,14 +174,14 @@ export function planFleet(saved: FleetOutputs | undefined, inputs: FleetInputs, 
     changes: isRewritten || members.some(({ plan }) => plan.kind !== "keep"),
     changing: isRewritten ? undefined : changingIn(members),
     notices: [
-      ...fleetNotices(said, run),
+      ...fleetNotices(messages, run),
       ...members.flatMap(({ subject, plan }) => settingsNotice(subject, plan, run)),
     ],
   };
 }
 
 /** An announcement of a reset that is one of too many, so that none is sent. */
-function refused({ text }: Said, why: string): Said {
+function refused({ text }: Message, why: string): Message {
   return { does: "Would reset", text: `${text} ${why}: none will be sent.`, isWarning: true };
 }
 
@@ -203,24 +204,24 @@ function changingIn(members: readonly PlannedMember[]): string[] | undefined {
   return [...changed];
 }
 
-/** What is said of one database. What has the same reason is said once. */
-interface SaidOfOne {
+/** A message about one database. Of those with the same reason, one is shown. */
+interface MemberMessage {
   readonly name: string;
   readonly reason: string;
-  readonly said: Said;
+  readonly message: Message;
 }
 
 /** One line for each reason, with the resets counted. */
-export function fleetNotices(all: readonly SaidOfOne[], run: Run): Notice[] {
-  const isFirst = ({ reason }: SaidOfOne, index: number) =>
+export function fleetNotices(all: readonly MemberMessage[], run: Run): Notice[] {
+  const isFirst = ({ reason }: MemberMessage, index: number) =>
     all.findIndex((one) => one.reason === reason) === index;
-  return all.filter(isFirst).flatMap(({ name, reason, said }) => {
+  return all.filter(isFirst).flatMap(({ name, reason, message }) => {
     const group = all.filter((one) => one.reason === reason);
-    const isAlike = group.every((one) => one.said.text === said.text);
+    const isAlike = group.every((one) => one.message.text === message.text);
     const details = isAlike ? "" : ` These details are for ${JSON.stringify(name)}.`;
-    const secrets = said.secrets && group.flatMap((one) => one.said.secrets ?? []);
+    const secrets = message.secrets && group.flatMap((one) => one.message.secrets ?? []);
     const password = passwordOf(group.map((one) => one.name));
-    return announce({ ...said, text: said.text + details, secrets }, run).map((one) =>
+    return announce({ ...message, text: message.text + details, secrets }, run).map((one) =>
       notice(password, one),
     );
   });

@@ -1,6 +1,7 @@
 import { type Credentials } from "../records/fields";
 import { formOf, savesNone } from "./desired";
 import { saltedMark } from "./marks";
+import { addsSecret, retirementReason } from "./overlap/overlap";
 import { type Memory } from "./state";
 import {
   type Context,
@@ -13,7 +14,14 @@ import {
 import { otherAccount, rolledRecently } from "./signingKeys";
 
 /** In the order of a reader's questions: is it that secret, is it time, would it be lost, is it in use? */
-const gates: readonly Gate[] = [otherAccount, scheduleIsOff, rolledRecently, wouldBeLost, isInUse];
+const gates: readonly Gate[] = [
+  otherAccount,
+  scheduleIsOff,
+  rolledRecently,
+  formerIsValid,
+  wouldBeLost,
+  isInUse,
+];
 
 /** The first reason for which a reset is refused or waits. */
 export function refusalOf(due: Reset, question: Question): Plan | undefined {
@@ -32,6 +40,17 @@ function scheduleIsOff(due: Reset, { context }: Question): Plan | undefined {
   return { kind: "refuse", code: "REKEY_UNCONFIRMED", why };
 }
 
+/**
+ * A schedule waits until the former one is retired, unless that is due, too. Only a read shows whether a verification
+ * has retired it.
+ */
+function formerIsValid(due: Reset, { memory, desired, context }: Question): Plan | undefined {
+  if (due.reason !== "schedule" || !memory?.overlap || !context.read) return undefined;
+  if (retirementReason(memory, desired, context)) return undefined;
+  const why = `two have been valid since ${memory.overlap.since}, because no verification has retired the former one`;
+  return { kind: "keep", waits: { ...due, why } };
+}
+
 /** A credential that is not saved must be shown by reads. Before the read, nothing is known of that. */
 function wouldBeLost(_: Reset, { memory, desired, context }: Question): Refusal | undefined {
   const shown = context.canRead ? context.read?.shown : {};
@@ -47,9 +66,11 @@ function wouldBeLost(_: Reset, { memory, desired, context }: Question): Refusal 
 }
 
 /** Other processes of the run use the token, too, and would fail once it is reset. */
-function isInUse(_: Reset, { memory, context }: Question): Refusal | undefined {
+function isInUse(_: Reset, { memory, desired, context }: Question): Refusal | undefined {
   const { kind, ownToken } = context;
   if (!kind.authorizesQueue || ownToken === undefined) return undefined;
+  // A rotation that only adds leaves it valid.
+  if (addsSecret(kind, desired)) return undefined;
   const isOwn = isShownInRun(ownToken, context) || isRemembered(ownToken, memory);
   if (!isOwn && !isTokenHidden(memory, context)) return undefined;
   const why = `it ${isOwn ? "is" : "is not shown, and may be"} rekey:queueToken, which other processes of this run also use. Set rekey:queueUserId instead, so that each process reads the token when it needs it, or reset the token in a stack without rekey:queueToken`;

@@ -1,18 +1,25 @@
-import { outputsAreFormer, RekeyError, RequestError, SettingsError } from "../domain/errors";
+import {
+  outputsAreFormer,
+  RefusedError,
+  RekeyError,
+  RequestError,
+  SettingsError,
+} from "../domain/errors";
 import { type SecretKind, secretOf, type Subject } from "../domain/secretKind";
 import { isUnknown } from "../pulumi/values";
 import { type Notice } from "../resource/resource";
-import { type Said } from "./findings";
+import { type Message } from "./findings";
+import { type Refusal } from "./plan";
 
 /** A notice about one secret. */
-export function noticeAbout(subject: Subject, said: Said): Notice {
+export function noticeAbout(subject: Subject, message: Message): Notice {
   const { noun, word, hasId } = subject.kind;
   const secret = isUnknown(subject.id) && hasId ? `${word} of the ${noun}` : secretOf(subject);
-  return notice(secret, said);
+  return notice(secret, message);
 }
 
 /** A notice: `Password of database "a": was reset.`, or `Resets the password of database "a", because …` */
-export function notice(secret: string, { does, text, isWarning }: Said): Notice {
+export function notice(secret: string, { does, text, isWarning }: Message): Notice {
   if (does !== undefined) return { text: `${does} the ${secret}, ${text}`, isWarning };
   return { text: `${secret.slice(0, 1).toUpperCase()}${secret.slice(1)}: ${text}`, isWarning };
 }
@@ -46,6 +53,10 @@ function nextStep(noun: string, canSettle: boolean, isLast: boolean): string {
   const stop = "After three unconfirmed resets in a row it stops and asks for a new version.";
   if (canSettle) return `${read}resets again only if the old credentials are still shown. ${stop}`;
   return `${read}resets again, which returns new credentials. ${stop}`;
+}
+
+export function refusalError(subject: Subject, { code, why }: Refusal): RekeyError {
+  return new RefusedError(code, { secret: secretOf(subject), why });
 }
 
 /** What a refresh or a destroy adds, after a space, to what a setting may have caused: the last `up` has saved it. */

@@ -33,13 +33,14 @@ interface PlanningRead {
 /** What to do about one secret. */
 export type Plan =
   | { readonly kind: "keep"; readonly waits?: WaitingReset | undefined }
-  /** Saves what the program says of clients and the schedule, without a request. */
+  /** Saves inputs that need no request, such as the connection and the schedule. */
   | { readonly kind: "rewrite"; readonly waits?: WaitingReset | undefined }
-  /** Reads, because the credentials are not known yet, or before clients are led elsewhere. */
+  /** Reads, because the credentials are not known yet, or because `connection` has changed. */
   | { readonly kind: "read"; readonly waits?: WaitingReset | undefined }
   /** `mayReset`: whether it is reset if a read shows that it is older than `rotatedSince`. */
   | { readonly kind: "adopt"; readonly mayReset: boolean }
   | Reset
+  | DueRetirement
   /** Of signing keys: counts a roll that a read has shown as that of the new version. */
   | { readonly kind: "claim" }
   /** Depends on inputs that are not known yet. */
@@ -53,6 +54,13 @@ export interface Reset {
   readonly isAgain?: true;
   /** When the reset that it repeats was sent, the schedule last began, or the secret was generated, if known. */
   readonly lastAt?: string | undefined;
+}
+
+/** Of a secret that overlaps: retires the former one, because its time is over, or a date has asked for it. */
+export interface DueRetirement {
+  readonly kind: "retire";
+  readonly why: "time" | "date";
+  readonly waits?: WaitingReset | undefined;
 }
 
 /** A reset that is due, and why it is not made yet. */
@@ -84,7 +92,8 @@ export function maySettle({ pending }: Memory, { canRead }: Context): boolean {
 }
 
 /** Whether the read before a reset may change the plan: it may be enough, or end a refusal. */
-export function isReadFirst(saved: State, plan: Plan, context: Context): boolean {
+export function isReadFirst(saved: State | undefined, plan: Plan, context: Context): boolean {
+  if (!saved) return false;
   const isUntilRead = plan.kind === "refuse" && plan.isUntilRead === true;
   return (isUntilRead && context.canRead) || maySettle(saved.memory, context);
 }

@@ -1,12 +1,14 @@
 import { isDeepStrictEqual } from "node:util";
 import { isSet } from "../records/fields";
 import { isUnknown } from "../pulumi/values";
+import { isAdminChanged } from "./admin";
 import { type Desired, programOf } from "./desired";
 import { refusalOf } from "./gates";
 import { triggerMark } from "./marks";
-import { type Memory, type ResetReason, type State } from "./state";
+import { type Addition, type Memory, type ResetReason, type State } from "./state";
+import { isOverlapChanged, retirementReason } from "./overlap/overlap";
 import { type Context, type Plan, type Reset } from "./plan";
-import { dueFrom, isFuture, readDate } from "./schedule";
+import { dueFrom, isOlder } from "./schedule";
 
 /** Inputs whose change can cause a reset. */
 const decidingInputs = [
@@ -41,18 +43,14 @@ function dueOf(memory: Memory, desired: Desired, context: Context): Plan {
   const names = decidingInputs.filter((name) => isUnknown(desired[name]));
   if (names.length > 0) return { kind: "maybe", names };
   if (memory.pending) return dueOfPending(memory, memory.pending, desired);
+  if (memory.added) return dueOfAdded(memory, memory.added, desired, context.now);
   // The first `up` after an import adopts the program's trigger, and nothing else.
   if (memory.applied === undefined) return { kind: "keep" };
   const trigger = triggerMark(memory, desired);
   if (trigger !== "" && trigger !== memory.applied) {
     return context.read?.isRolledOnce ? { kind: "claim" } : resetFor("trigger");
   }
-  if (isOlder(memory, desired.rotatedSince, context.now)) {
-    return resetFor("rotatedSince", memory.generatedAt);
-  }
-  const { rotateEvery } = desired;
-  const isScheduled = rotateEvery && dueFrom(memory.scheduledFrom, rotateEvery) <= context.now;
-  return isScheduled ? resetFor("schedule", memory.scheduledFrom) : { kind: "keep" };
+  return dueByTime(memory, desired, context.now);
 }
 
 /** A reset that was not confirmed is due again, until too many in a row were not. */
@@ -71,41 +69,50 @@ function dueOfPending(
   return { kind: "refuse", code: "REKEY_REPEATEDLY_UNCONFIRMED", why };
 }
 
+/** A rotation whose secret was not proven is due again. A date also counts if a schedule has begun it. */
+function dueOfAdded(memory: Memory, added: Addition, desired: Desired, now: Date): Plan {
+  const trigger = triggerMark(memory, desired);
+  if (trigger !== "" && trigger !== added.trigger) return resetFor("trigger");
+  const reason = isOlder(memory, desired.rotatedSince, now) ? "rotatedSince" : added.reason;
+  return resetFor(reason, reason === "schedule" ? memory.scheduledFrom : memory.generatedAt);
+}
+
+function dueByTime(memory: Memory, { rotatedSince, rotateEvery }: Desired, now: Date): Plan {
+  if (isOlder(memory, rotatedSince, now)) return resetFor("rotatedSince", memory.generatedAt);
+  const isScheduled = rotateEvery && dueFrom(memory.scheduledFrom, rotateEvery) <= now;
+  return isScheduled ? resetFor("schedule", memory.scheduledFrom) : { kind: "keep" };
+}
+
 function resetFor(reason: ResetReason, lastAt?: string): Reset {
   return { kind: "reset", reason, lastAt };
 }
 
-/** What is to be read or saved although no reset is due. */
+/** What is to be retired, read or saved although no reset is due. */
 function upkeepOf(
   memory: Memory,
   desired: Desired,
   context: Context,
 ): Extract<Plan, { waits?: unknown }> {
+  const why = retirementReason(memory, desired, context);
+  if (why) return { kind: "retire", why };
   const isImported = memory.applied === undefined;
   const isConnectionChanged = isChanged("connection", desired, memory);
   const isToBeRead = isImported || memory.isUnread || isConnectionChanged;
   if (isToBeRead && context.canRead) return { kind: "read" };
   const isRewritten =
-    isImported || isConnectionChanged || isChanged("rotateEvery", desired, memory);
+    isImported ||
+    isConnectionChanged ||
+    isChanged("rotateEvery", desired, memory) ||
+    isAdminChanged(desired, memory) ||
+    isOverlapChanged(memory, desired);
   return { kind: isRewritten ? "rewrite" : "keep" };
 }
 
-/** Whether the program says something else of the clients or the schedule than is saved, or it is not known yet. */
+/** Whether an input differs from what is saved, or is not known yet. */
 export function isChanged(
   name: "connection" | "rotateEvery",
   desired: Desired,
   memory: Memory,
 ): boolean {
   return isUnknown(desired[name]) || !isDeepStrictEqual(programOf(desired)[name], memory[name]);
-}
-
-/** Whether a secret is older than a date, or of unknown age. A time in the future is that of a clock that was ahead. */
-export function isOlder(
-  { generatedAt }: Memory,
-  rotatedSince: Desired["rotatedSince"],
-  now: Date,
-): boolean {
-  if (!isSet(rotatedSince)) return false;
-  if (generatedAt === undefined || isFuture(generatedAt, now)) return true;
-  return new Date(generatedAt) < readDate(rotatedSince);
 }

@@ -1,5 +1,5 @@
 import { RekeyError, RequestError } from "../domain/errors";
-import { ownerOf } from "../domain/secretKind";
+import { ownerOf, type SecretKind } from "../domain/secretKind";
 import { valuesOf } from "../records/fields";
 import { type SecretResponse } from "../records/response";
 import { poll, untilEnd } from "../run/poll";
@@ -18,19 +18,24 @@ async function readSecret({ subject, reads }: Session, run: Run): Promise<Secret
 }
 
 /** Reads a secret before it is reset or adopted. */
-export async function readBefore(
-  session: Session,
+export function readBefore(session: Session, intent: "reset" | "adopted"): Promise<SecretResponse> {
+  return readBeforeChange(session, intent, () => readSecret(session, session.run));
+}
+
+/** What a read before a reset or an adoption returns. Its failure says that nothing was changed. */
+export async function readBeforeChange<T>(
+  { subject }: Session,
   intent: "reset" | "adopted",
-): Promise<SecretResponse> {
-  const { subject, run } = session;
+  read: () => Promise<T>,
+): Promise<T> {
   try {
-    return await readSecret(session, run);
+    return await read();
   } catch (error) {
     if (!(error instanceof RequestError)) throw error;
     const { method, url, happened, advice } = error;
     const [when, unchanged] =
       intent === "reset"
-        ? ["before its reset", `No reset was sent, and the ${subject.kind.word} was not changed.`]
+        ? beforeReset(subject.kind)
         : ["to adopt it", "It was not adopted, and nothing was changed."];
     const facts = {
       purpose: `read ${ownerOf(subject)} ${when}`,
@@ -42,16 +47,23 @@ export async function readBefore(
   }
 }
 
+function beforeReset({ overlaps, word }: SecretKind): [when: string, unchanged: string] {
+  return overlaps
+    ? ["before its rotation", "Nothing was changed."]
+    : ["before its reset", `No reset was sent, and the ${word} was not changed.`];
+}
+
 /**
  * Reads a secret without resetting it. It never fails: if the read does, the saved state stays.
  *
  * @param isRefresh whether the configuration is that of the last `up`
  */
 export async function tryRead(session: Session, saved: State, isRefresh = false): Promise<Learned> {
-  const { subject, run, context, evidence } = session;
+  const { subject, run, context, evidence, source } = session;
   if (!context.canRead) return { state: saved, findings: [] };
   try {
     run.platform.secrets.add(valuesOf(credentialsIn(saved)));
+    if (source) return await source.read(saved, {});
     return evidence.afterRead(saved, await readSecret(session, run), context);
   } catch (error) {
     const advice = isRefresh ? savedKeyAdvice(subject.kind.service, error) : "";

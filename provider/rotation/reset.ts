@@ -11,13 +11,14 @@ import { credentialsIn, type Memory, picked, type State, withForm } from "./stat
 import { type Finding, type Learned, type Rotated } from "./findings";
 import { unknownFailure } from "./messages";
 import { maySettle, type Reset } from "./plan";
-import { isOlder, unconfirmedLimit } from "./planRotation";
+import { unconfirmedLimit } from "./planRotation";
 import { type LastRead, readUntilChanged } from "./reads";
+import { isOlder } from "./schedule";
 import { isShown, save } from "./save";
 import { type Session } from "./session";
 import { secondRollAt } from "./signingKeys";
 
-/** What is known before a reset, and what to say of it. */
+/** What is known before a reset, and what to report about it. */
 export interface Before extends BeforeReset, Omit<Learned, "state"> {
   /** Whether it is saved even if the reset fails. */
   readonly isNews: boolean;
@@ -53,7 +54,7 @@ export async function sendReset(
     return {
       state: saved.state,
       failure: failure ?? saved.failure,
-      findings: [...toldBefore(before, failure), ...findings, ...after, ...saved.findings],
+      findings: [...findingsBefore(before, failure), ...findings, ...after, ...saved.findings],
     };
   } catch (error) {
     const delivered = response instanceof RekeyError ? {} : response.credentials;
@@ -62,8 +63,8 @@ export async function sendReset(
   }
 }
 
-/** A confirmed reset has replaced what someone else has changed before, so that is not told. */
-function toldBefore({ isNews, findings }: Before, failure: RekeyError | undefined): Finding[] {
+/** After a confirmed reset, a change by someone else before it does not matter any more, so it is not reported. */
+function findingsBefore({ isNews, findings }: Before, failure: RekeyError | undefined): Finding[] {
   return isNews || failure ? findings.filter(({ kind }) => kind !== "adopted") : [];
 }
 
@@ -277,7 +278,7 @@ function notConfirmed(why: string, { memory }: State, { subject, context }: Sess
   );
 }
 
-/** What a confirmed reset leaves to be said. */
+/** What is still wrong after a confirmed reset. */
 function problemsOf(
   { memory, problems = [] }: State,
   desired: Desired,

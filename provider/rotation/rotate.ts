@@ -1,19 +1,23 @@
 import { isDeepStrictEqual } from "node:util";
-import { RefusedError, RekeyError } from "../domain/errors";
+import { RekeyError } from "../domain/errors";
 import { secretOf, type Subject } from "../domain/secretKind";
 import { valuesOf } from "../records/fields";
 import { type Run } from "../run/run";
+import { withAdmin } from "./admin";
 import { tryRecipients } from "./ageFile";
 import { type Desired, formOf, programOf } from "./desired";
 import { adopted } from "./afterRead";
 import { canonicalTrigger, triggerMark } from "./marks";
 import { credentialsIn, type Memory, type State, withForm } from "./state";
 import { type Learned, type Rotated } from "./findings";
-import { isReadFirst, type Plan, type Refusal } from "./plan";
+import { refusalError } from "./messages";
+import { addsSecret, withLasts } from "./overlap/overlap";
+import { type OverlapSession, rotateWithOverlap } from "./overlap/rotateWithOverlap";
+import { isReadFirst, type Plan } from "./plan";
 import { planRotation } from "./planRotation";
-import { readBefore, tryRead } from "./reads";
+import { readBefore, readBeforeChange, tryRead } from "./reads";
 import { type Before, sendReset } from "./reset";
-import { save } from "./save";
+import { saveLearned } from "./save";
 import { openSession, type Session } from "./session";
 import { claimed } from "./signingKeys";
 
@@ -28,11 +32,12 @@ export async function rotate(
   desired: Desired,
   run: Run,
 ): Promise<Rotated> {
-  const session = openSession(subject, run);
+  const session = openSession(subject, run, desired.admin);
   const plan = planRotation(saved, desired, session.context);
   const rotated = await carryOut(plan, saved, desired, session);
-  const { memory } = rotated.state;
-  return { ...rotated, state: { ...rotated.state, memory: { ...memory, ...programOf(desired) } } };
+  const memory = withLasts(rotated.state.memory, desired);
+  const state = { ...rotated.state, memory: { ...memory, ...programOf(desired) } };
+  return { ...rotated, state: withAdmin(state, desired, run) };
 }
 
 async function carryOut(
@@ -46,23 +51,40 @@ async function carryOut(
     return { state: withAdoption(saved, desired), findings: [] };
   }
   if (saved && plan.kind === "read") return readAndSave(saved, desired, session);
-  if (plan.kind === "refuse" && !(saved && isReadFirst(saved, plan, context))) {
+  if (plan.kind === "refuse" && !isReadFirst(saved, plan, context)) {
     throw refusalError(subject, plan);
   }
   await tryRecipients(subject, formOf(desired), run);
-  if (plan.kind !== "adopt") {
-    return once(session, desired, () => resetIfStillDue(saved, desired, session));
+  // A retirement may be repeated, so it is not limited to one in a run.
+  if (plan.kind === "retire") return change(plan, saved, desired, session);
+  // A program may adopt a secret and rotate it in the same run, so an adoption does not count as its reset.
+  if (plan.kind === "adopt" && !plan.mayReset) {
+    return saveLearned(await adoptSecret(desired, session), session);
   }
-  // An adoption is not kept as the run's result: a program may import a secret and rotate it in the same run.
-  if (!plan.mayReset) return saveLearned(await adoptSecret(desired, session), session);
-  return once(session, desired, async () =>
-    actOn(await adoptSecret(desired, session), desired, session),
-  );
+  return once(session, saved, desired, () => change(plan, saved, desired, session));
+}
+
+/** Changes the secret, unless a read shows that it is not due any more. */
+async function change(
+  plan: Plan,
+  saved: State | undefined,
+  desired: Desired,
+  session: Session,
+): Promise<Rotated> {
+  // With `none`, a token is replaced at once, but may have a former one that is still to be retired.
+  const isOverlap = plan.kind === "retire" || addsSecret(session.subject.kind, desired);
+  if (hasSource(session) && isOverlap) return rotateWithOverlap(saved, desired, session);
+  if (plan.kind === "adopt") return actOn(await adoptSecret(desired, session), desired, session);
+  return resetIfStillDue(saved, desired, session);
+}
+
+function hasSource(session: Session): session is OverlapSession {
+  return session.source !== undefined;
 }
 
 /** Reads a secret for a refresh, and prepares what is saved. It resets nothing and never fails. */
 export async function refresh(subject: Subject, saved: State, run: Run): Promise<Rotated> {
-  const session = openSession(subject, run);
+  const session = openSession(subject, run, saved.admin?.given);
   const learned = await tryRead(session, saved, true);
   const { failure, ...next } = await saveLearned(learned, session);
   if (!failure) return next;
@@ -77,6 +99,7 @@ export async function refresh(subject: Subject, saved: State, run: Run): Promise
  */
 function once(
   { subject, run }: Session,
+  saved: State | undefined,
   desired: Desired,
   act: () => Promise<Rotated>,
 ): Promise<Rotated> {
@@ -87,13 +110,19 @@ function once(
   const result = act();
   results.set(key, result);
   const forget = () => results.delete(key);
-  const wasNotMade = ({ delivery }: RekeyError) =>
-    delivery === "not sent" || delivery === "rejected";
-  result.then(({ failure }) => failure && wasNotMade(failure) && forget(), forget);
+  result.then((rotated) => wasNotMade(rotated, saved) && forget(), forget);
   return result;
 }
 
-/** The first `up` after an import adopts the program's trigger and form. */
+/** Whether nothing was reset or added. What failed may be a later request than the one that added a secret. */
+function wasNotMade({ state, failure }: Rotated, saved: State | undefined): boolean {
+  const isAdded =
+    state.rotationCount !== (saved?.rotationCount ?? 0) ||
+    state.memory.added !== saved?.memory.added;
+  return !isAdded && (failure?.delivery === "not sent" || failure?.delivery === "rejected");
+}
+
+/** The first `up` after an import adopts the trigger and the form of the program. */
 function withAdoption(state: State, desired: Desired): State {
   const { memory } = state;
   const { applied = triggerMark(memory, desired), form = formOf(desired) } = memory;
@@ -128,8 +157,14 @@ async function adoptSecret(
   desired: Desired,
   session: Session,
 ): Promise<Before & { readonly state: State }> {
-  const { subject, run, context } = session;
-  // Fails if a setting is missing, even for an adoption, which may send nothing.
+  const { subject, run, context, source } = session;
+  // Both fail if a setting is missing, even for an adoption, which may send nothing.
+  if (source) {
+    const learned = await readBeforeChange(session, "adopted", () =>
+      source.read(undefined, desired),
+    );
+    return { ...learned, read: undefined, isNews: true };
+  }
   run.platform.operations(subject.kind);
   const read = context.canRead ? await readBefore(session, "adopted") : undefined;
   return { ...adopted(desired, read, context), read, isNews: true };
@@ -184,13 +219,4 @@ async function actOn(before: Before, desired: Desired, session: Session): Promis
 function learnedIn({ state, findings, isNews }: Before, desired: Desired): Learned {
   if (state === undefined) throw new Error("without a state, a reset is due");
   return { state: isNews ? withForm(state, formOf(desired)) : state, findings };
-}
-
-async function saveLearned({ state, findings }: Learned, session: Session): Promise<Rotated> {
-  const saved = await save(state, session);
-  return { ...saved, findings: [...findings, ...saved.findings] };
-}
-
-function refusalError(subject: Subject, { code, why }: Refusal): RekeyError {
-  return new RefusedError(code, { secret: secretOf(subject), why });
 }

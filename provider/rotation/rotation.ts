@@ -1,6 +1,6 @@
 import { InputError, RekeyError } from "../domain/errors";
 import { type SecretKind, type Subject } from "../domain/secretKind";
-import { idProblem, isSameId } from "../records/fields";
+import { idProblem, isSameId, orUndefined } from "../records/fields";
 import { isUnknown } from "../pulumi/values";
 import {
   type Claim,
@@ -10,14 +10,16 @@ import {
   type Planned,
   type Resource,
   type Result,
-  type Schemas,
+  type TableOf,
 } from "../resource/resource";
 import { type Run } from "../run/run";
-import { announce, noteRefresh, saidOf } from "./announcements";
+import { withSavedAdmin } from "./admin";
+import { announce, noteRefresh, announcementsOf } from "./announcements";
 import { type Desired } from "./desired";
-import { type Rotated, told } from "./findings";
+import { type Rotated, messageOf } from "./findings";
 import { type State, stateIn } from "./state";
 import { noticeAbout } from "./messages";
+import { leftValid } from "./overlap/overlapMessages";
 import { type Plan } from "./plan";
 import { planRotation } from "./planRotation";
 import { refresh, rotate } from "./rotate";
@@ -25,6 +27,7 @@ import {
   claimOf,
   connectionInput,
   intervalOf,
+  overlapInput,
   rotationInputs,
   rotationProblems,
 } from "./rotationInputs";
@@ -37,28 +40,40 @@ import {
 } from "./rotationOutputs";
 import { contextOf } from "./session";
 
+/** What the subject of a resource is taken from. */
+export interface SubjectSource {
+  /** Inputs, or saved outputs. */
+  readonly values: object;
+  readonly state?: State | undefined;
+  readonly run?: Run | undefined;
+}
+
 /** The resource that rotates the secrets of one kind. */
 export function rotationOf(kind: SecretKind): Resource<Desired, RotationOutputs> {
   return new SecretRotation(kind);
 }
 
-class SecretRotation implements Resource<Desired, RotationOutputs> {
+export class SecretRotation implements Resource<Desired, RotationOutputs> {
   readonly idInput: string;
   readonly onlyId?: string;
   readonly outputs: Resource<Desired, RotationOutputs>["outputs"];
-  readonly isSameId = isSameId;
+  readonly isSameId: (saved: string, given: string) => boolean = isSameId;
+  /** Only of a kind that overlaps: a destroy of others leaves nothing to warn about. */
+  readonly remove?: (saved: RotationOutputs) => Promise<Notice[]>;
 
-  constructor(private readonly kind: SecretKind) {
+  constructor(protected readonly kind: SecretKind) {
     this.idInput = kind.idInput;
     if (kind.onlyId !== undefined) this.onlyId = kind.onlyId;
     this.outputs = outputTable(kind);
+    if (kind.overlaps) this.remove = (saved) => this.#leave(saved);
   }
 
-  readonly inputs = (schemas: Schemas) => {
+  readonly inputs: TableOf = (schemas) => {
     const { idInput, onlyId, kind } = this;
     const ofKind = {
       ...(kind.connects && connectionInput(schemas)),
       ...(kind.rolls && { minInterval: intervalOf(schemas, true) }),
+      ...(kind.overlaps && { overlap: overlapInput(schemas) }),
     };
     if (onlyId !== undefined) {
       return { required: [], schemas: { ...rotationInputs(schemas), ...ofKind } };
@@ -74,22 +89,22 @@ class SecretRotation implements Resource<Desired, RotationOutputs> {
   }
 
   claims(inputs: Desired): Claim[] {
-    const subject = this.#subjectOf(inputs);
+    const subject = this.subjectOf({ values: inputs });
     return isUnknown(subject.id) ? [] : [claimOf(subject)];
   }
 
   plan(saved: RotationOutputs | undefined, inputs: Desired, run: Run): Planned {
-    const subject = this.#subjectOf(inputs);
     const state = saved && stateIn(saved);
+    const subject = this.subjectOf({ values: inputs, state, run });
     const plan = this.#planOf(state, subject, inputs, run);
-    const said = saidOf({ subject, plan, state, desired: inputs }, run).flatMap((one) =>
-      announce(one, run),
+    const announced = announcementsOf({ subject, plan, state, desired: inputs }, run).flatMap(
+      (one) => announce(one, run),
     );
     return {
       changes: plan.kind !== "keep",
       changing: state && changingOutputs(Object.keys(this.outputs), plan, state, inputs),
       notices: [
-        ...said.map((one) => noticeAbout(subject, one)),
+        ...announced.map((one) => noticeAbout(subject, one)),
         ...settingsNotice(subject, plan, run),
       ],
     };
@@ -105,8 +120,9 @@ class SecretRotation implements Resource<Desired, RotationOutputs> {
     inputs: Desired,
     run: Run,
   ): Promise<Result<RotationOutputs>> {
-    const subject = this.#subjectOf(inputs);
-    const rotated = await rotate(subject, saved && stateIn(saved), inputs, run);
+    const state = saved && stateIn(saved);
+    const subject = this.subjectOf({ values: inputs, state, run });
+    const rotated = await rotate(subject, state, inputs, run);
     try {
       return this.#resultOf(subject, rotated, run);
     } catch (error) {
@@ -115,14 +131,23 @@ class SecretRotation implements Resource<Desired, RotationOutputs> {
   }
 
   async refresh(saved: RotationOutputs, run: Run): Promise<Result<RotationOutputs>> {
-    const subject = this.#subjectOf(saved);
+    const known = orUndefined(() => stateIn(saved));
+    const subject = this.subjectOf({ values: saved, state: known, run });
     noteRefresh(subject, run);
     try {
-      return this.#resultOf(subject, await refresh(subject, stateIn(saved), run), run);
+      const state = withSavedAdmin(stateIn(saved), saved["access"], run);
+      return this.#resultOf(subject, await refresh(subject, state, run), run);
     } catch (error) {
       if (!(error instanceof RekeyError)) throw error;
       return { outputs: saved, notices: [{ text: error.text, isWarning: true }] };
     }
+  }
+
+  /** A destroy changes nothing at the platform. It warns if it leaves two valid ones. */
+  async #leave(saved: RotationOutputs): Promise<Notice[]> {
+    const state = orUndefined(() => stateIn(saved));
+    const left = state ? leftValid(this.kind, state.memory) : [];
+    return left.map((one) => noticeAbout(this.subjectOf({ values: saved, state }), one));
   }
 
   async import(id: string, run: Run): Promise<Imported<Desired, RotationOutputs>> {
@@ -153,7 +178,7 @@ class SecretRotation implements Resource<Desired, RotationOutputs> {
     return id === onlyId ? undefined : `must be ${onlyId}`;
   }
 
-  #subjectOf(values: object): Subject {
+  protected subjectOf({ values }: SubjectSource): Subject {
     const { [this.idInput]: id = "" } = values as Readonly<Record<string, string>>;
     return { kind: this.kind, id: this.onlyId ?? id };
   }
@@ -166,7 +191,7 @@ class SecretRotation implements Resource<Desired, RotationOutputs> {
     return {
       outputs: outputsOf(subject, state, Object.keys(this.outputs), run),
       failure,
-      notices: findings.map((finding) => noticeAbout(subject, told(finding, this.kind))),
+      notices: findings.map((finding) => noticeAbout(subject, messageOf(finding, this.kind))),
     };
   }
 }

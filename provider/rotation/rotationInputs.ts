@@ -8,7 +8,8 @@ import { plainTextProblem } from "./access";
 import { recipientsProblem } from "./ageFile";
 import { type Desired } from "./desired";
 import { type Connection } from "./state";
-import { isFuture, readDate, readInterval } from "./schedule";
+import { addsSecret, isDuration, readOverlap } from "./overlap/overlap";
+import { dueAt, isFuture, readDate, readInterval } from "./schedule";
 
 export function rotationInputs(schemas: Schemas) {
   const { z, attempt, expected, trigger, flag, refuseIf } = schemas;
@@ -47,13 +48,15 @@ export function intervalOf({ z, attempt, expected }: Schemas, orZero: boolean) {
   return written.superRefine(attempt((interval: string) => readInterval(interval, { orZero })));
 }
 
+export function overlapInput({ z, attempt, expected }: Schemas) {
+  const written = z.string(expected('"verified", "none" or a duration written as a string'));
+  return written.superRefine(attempt(readOverlap));
+}
+
 /** What is wrong with the inputs of a rotation that the schema accepts. */
-export function rotationProblems(
-  { rotatedSince, saveCredentials, encryptFor, connection }: Desired,
-  kind: SecretKind,
-  run: Run,
-): InputProblem[] {
-  const problems: InputProblem[] = [];
+export function rotationProblems(desired: Desired, kind: SecretKind, run: Run): InputProblem[] {
+  const { rotatedSince, saveCredentials, encryptFor, connection } = desired;
+  const problems: InputProblem[] = overlapProblems(desired, kind, run);
   if (kind.connects) {
     // A wrong setting is reported before anything is sent.
     const setting = run.options.settings.databaseHost;
@@ -71,12 +74,39 @@ export function rotationProblems(
     const problem = `must not be more than five minutes in the future: by this machine's clock, it is ${now.toISOString()}`;
     problems.push({ property: "rotatedSince", problem });
   }
-  if (saveCredentials === false && !encryptFor && !run.options.settings.canRead(kind)) {
-    const problem =
-      "must not be false without encryptFor, because this platform cannot be read (rekey:databasePath) and new credentials would be lost";
+  if (saveCredentials === false && !encryptFor) problems.push(...unreadableProblems(kind, run));
+  return problems;
+}
+
+/** Why credentials must be saved if the platform cannot be read. Users of a server are not of a platform. */
+function unreadableProblems(kind: SecretKind, { options }: Run): InputProblem[] {
+  if (kind.isOfServer || options.settings.canRead(kind)) return [];
+  const problem =
+    "must not be false without encryptFor, because this platform cannot be read (rekey:databasePath) and new credentials would be lost";
+  return [{ property: "saveCredentials", problem }];
+}
+
+/** What is wrong with the inputs of a secret that overlaps. */
+function overlapProblems(desired: Desired, kind: SecretKind, run: Run): InputProblem[] {
+  if (!kind.overlaps || isUnknown(desired.overlap)) return [];
+  const problems: InputProblem[] = [];
+  if (isTooLong(desired, run.options.clock.now())) {
+    problems.push({ property: "overlap", problem: "must be shorter than rotateEvery" });
+  }
+  if (desired.saveCredentials === false && !desired.encryptFor && addsSecret(kind, desired)) {
+    const until = kind.paths ? " until it is the only one" : "";
+    const advice = kind.paths ? '. Set encryptFor, or `overlap: "none"`' : "";
+    const problem = `must not be false without encryptFor, because nothing shows the new ${kind.word}${until}: it would be lost${advice}`;
     problems.push({ property: "saveCredentials", problem });
   }
   return problems;
+}
+
+/** Whether the next rotation would come before the former one is retired. */
+function isTooLong({ overlap, rotateEvery }: Desired, now: Date): boolean {
+  if (!overlap || !isDuration(overlap) || !rotateEvery || isUnknown(rotateEvery)) return false;
+  const from = now.toISOString();
+  return dueAt(from, overlap) >= dueAt(from, rotateEvery);
 }
 
 /** The claim of a resource for a secret. */

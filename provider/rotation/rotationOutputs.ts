@@ -4,7 +4,9 @@ import { jsonText } from "../pulumi/values";
 import { type Resource, type Result } from "../resource/resource";
 import { type Run } from "../run/run";
 import { accessOf, urlsOf } from "./access";
+import { isAdminChanged } from "./admin";
 import { type Desired } from "./desired";
+import { isOverlapChanged, validUntil } from "./overlap/overlap";
 import { progressOf, type State, writeMemory } from "./state";
 import { type Plan } from "./plan";
 import { isChanged } from "./planRotation";
@@ -22,9 +24,12 @@ const outputsOfReset = [
   "nextRotationAt",
 ];
 
+/** Outputs of a kind that overlaps. A retirement changes them, and no consumer uses them. */
+const outputsOfOverlap = ["formerValidSince", "formerValidUntil", "formerRetiredAt"] as const;
+
 /** All outputs of a rotation, and which of them are secret. */
 export function outputTable(kind: SecretKind): Resource<never, never>["outputs"] {
-  const { idInput, table, restUrl, rolls, connects, probe } = kind;
+  const { idInput, table, restUrl, rolls, overlaps, connects, probe, isOfServer } = kind;
   const plain = [
     idInput,
     ...(Object.keys(table.fields).length > 0 ? ["record", "exactIntegers"] : []),
@@ -32,13 +37,14 @@ export function outputTable(kind: SecretKind): Resource<never, never>["outputs"]
     ...(restUrl ? ["restUrl"] : []),
     ...outputsOfReset,
     ...(rolls ? ["currentKeySince"] : []),
+    ...(overlaps ? ["generatedAt", ...outputsOfOverlap] : []),
     "encryptedCredentials",
   ];
   const secrets = [
     ...Object.values(table.credentials),
     "otherFields",
-    ...(connects ? ["connectionUrl", "restUrl"] : []),
-    ...(connects || probe ? ["access"] : []),
+    ...(connects || isOfServer ? ["connectionUrl", "restUrl"] : []),
+    ...(connects || isOfServer || probe ? ["access"] : []),
     "memory",
   ];
   const names = [...plain, ...secrets];
@@ -66,6 +72,9 @@ export function outputsOf(
       ? dueAt(memory.scheduledFrom, rotateEvery).toISOString()
       : undefined,
     currentKeySince: memory.generatedAt,
+    generatedAt: memory.generatedAt,
+    formerValidSince: memory.overlap?.since,
+    formerValidUntil: memory.overlap && validUntil(memory.overlap),
     access: access && jsonText(access),
     memory: writeMemory(memory),
   };
@@ -80,11 +89,13 @@ export function plainResult(
   state: State,
   error: unknown,
 ): Result<RotationOutputs> {
-  const { memory, ...values } = state;
+  const { memory, admin, ...values } = state;
   const outputs = {
     ...values,
     ...progressOf(state),
     [kind.idInput]: id,
+    // The administrator is saved as a part of `access`, which is a secret output.
+    ...(admin && { access: jsonText({ admin: admin.given }) }),
     memory: writeMemory(memory),
   };
   return {
@@ -94,6 +105,9 @@ export function plainResult(
   };
 }
 
+/** Plans that replace no secret. */
+const upkeep: readonly Plan["kind"][] = ["read", "rewrite", "retire"];
+
 /** The outputs that a plan may change; undefined for all. */
 export function changingOutputs(
   all: readonly string[],
@@ -101,12 +115,15 @@ export function changingOutputs(
   { memory }: State,
   desired: Desired,
 ): string[] | undefined {
-  if ((kind !== "read" && kind !== "rewrite") || memory.pending) return undefined;
+  if (!upkeep.includes(kind) || memory.pending) return undefined;
   const changing = ["memory"];
+  if (kind === "retire") changing.push("access", ...outputsOfOverlap);
   if (kind === "read") changing.push(...all.filter((name) => !outputsOfReset.includes(name)));
   if (isChanged("connection", desired, memory)) {
     changing.push("connectionUrl", "connectionUrls", "restUrl", "access");
   }
+  if (isAdminChanged(desired, memory)) changing.push("access");
+  if (isOverlapChanged(memory, desired)) changing.push("access", "formerValidUntil");
   if (isChanged("rotateEvery", desired, memory)) changing.push("nextRotationAt");
   return all.filter((name) => changing.includes(name));
 }

@@ -7,7 +7,7 @@ import { urlsOf } from "./access";
 import { encrypt } from "./ageFile";
 import { marksOf, namesIn, saltedMark } from "./marks";
 import { credentialsIn, type Memory, type State, withoutValues } from "./state";
-import { type Finding } from "./findings";
+import { type Finding, type Learned, type Rotated } from "./findings";
 import { type Session } from "./session";
 
 /** What was saved, and what could not be. */
@@ -34,6 +34,14 @@ export async function save(state: State, { subject, run, reads }: Session): Prom
   }
   const next = withoutSaved({ ...state, ...file }, reads);
   return { state: next, findings: keptIn(next) };
+}
+
+export async function saveLearned(
+  { state, findings }: Learned,
+  session: Session,
+): Promise<Rotated> {
+  const saved = await save(state, session);
+  return { ...saved, findings: [...findings, ...saved.findings] };
 }
 
 /** The age file of a state, and what is remembered of it. */

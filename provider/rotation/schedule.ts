@@ -1,4 +1,5 @@
 import type * as luxon from "luxon";
+import { isSet } from "../records/fields";
 
 /** Loaded on first use: most resources do not rotate by time. */
 const calendar = (): typeof luxon => require("luxon") as typeof luxon;
@@ -100,4 +101,15 @@ export function pastTime(time: string, now: Date): string {
 export function dueAt(last: string, written: string): Date {
   const from = calendar().DateTime.fromISO(last, { zone: "utc" });
   return from.plus(readInterval(written, { orZero: true })).toJSDate();
+}
+
+/** Whether a secret is older than a date, or of unknown age. A time in the future is that of a clock that was ahead. */
+export function isOlder(
+  { generatedAt }: { readonly generatedAt?: string | undefined },
+  rotatedSince: string | null | undefined,
+  now: Date,
+): boolean {
+  if (!isSet(rotatedSince)) return false;
+  if (generatedAt === undefined || isFuture(generatedAt, now)) return true;
+  return new Date(generatedAt) < readDate(rotatedSince);
 }

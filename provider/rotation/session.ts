@@ -4,31 +4,42 @@ import { type Run } from "../run/run";
 import { type Evidence } from "./evidence";
 import { recordEvidence } from "./recordEvidence";
 import { type Context } from "./plan";
+import { overlapEvidence } from "./overlap/overlapEvidence";
+import { QueueSource } from "./overlap/queueSource";
+import { type OverlapSource, type SourceOf } from "./overlap/source";
+import { UserSource } from "./overlap/userSource";
 import { keyEvidence } from "./signingKeys";
 
 /** What one call of the engine does about one secret. */
-export interface Session {
-  readonly subject: Subject;
-  readonly run: Run;
-  readonly context: Context;
+export interface Session extends SourceOf {
   readonly evidence: Evidence;
-  /** What the reads of this run have shown of the secret, the last one last. */
-  readonly reads: Credentials[];
+  /** Set if the kind overlaps. */
+  readonly source?: OverlapSource | undefined;
   /** What the resets of this run have replaced, as far as it was known. */
   readonly replacedValues: Credentials[];
 }
 
-export function openSession(subject: Subject, run: Run): Session {
+/** @param admin the administrator, for the user of a server */
+export function openSession(subject: Subject, run: Run, admin?: SourceOf["admin"]): Session {
   const secret = secretOf(subject);
   const { kind } = subject;
+  const reads = listIn(run.shared.reads, secret);
+  const of: SourceOf = { subject, run, context: contextOf(kind, run), reads, admin };
   return {
-    subject,
-    run,
-    context: contextOf(kind, run),
-    evidence: kind.rolls ? keyEvidence : recordEvidence,
-    reads: listIn(run.shared.reads, secret),
+    ...of,
+    evidence: evidenceOf(kind),
+    source: kind.overlaps && overlapSourceOf(of),
     replacedValues: listIn(run.shared.replacedValues, secret),
   };
+}
+
+function overlapSourceOf(of: SourceOf): OverlapSource {
+  return of.subject.kind.isOfServer ? new UserSource(of) : new QueueSource(of);
+}
+
+function evidenceOf({ rolls, overlaps }: SecretKind): Evidence {
+  if (rolls) return keyEvidence;
+  return overlaps ? overlapEvidence : recordEvidence;
 }
 
 /** What plans and evidence depend on in a run. */
@@ -38,7 +49,7 @@ export function contextOf(kind: SecretKind, { options }: Run): Context {
   return {
     kind,
     now: options.clock.now(),
-    canRead: settings.canRead(kind),
+    canRead: kind.isOfServer === true || settings.canRead(kind),
     isScheduleOn: settings.get("scheduledResets") === "on",
     ownToken: isOwn ? settings.find("queueToken")?.value : undefined,
     account: kind.hasId ? undefined : options.queueAccount(),

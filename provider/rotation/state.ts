@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import { type ClientEndpoint } from "../domain/endpoint";
 import { StateError } from "../domain/errors";
 import {
   type CredentialName,
@@ -9,6 +10,7 @@ import {
 import { jsonText } from "../pulumi/values";
 import { type SecretResponse } from "../records/response";
 import { type Marks, newSalt, saltedMark } from "./marks";
+import { type AdminInput, type UserMemory } from "./userMemory";
 
 /**
  * What Rekey remembers of one secret. It is saved as one secret output, and whether a reset is due depends on nothing
@@ -56,8 +58,14 @@ export interface Memory {
   readonly rotateEvery?: string | undefined;
   /** The age file that is saved. */
   readonly file?: AgeFile | undefined;
+  /** Two are valid: the current one and, until it is retired, the former one. Undefined if only one is valid. */
+  readonly overlap?: Overlap | undefined;
+  /** What was made valid in addition to the current one, and could not be proven: it was never handed out. */
+  readonly added?: Addition | undefined;
   /** What is remembered of signing keys only. */
   readonly keys?: KeyMemory | undefined;
+  /** What is remembered of Redis users only. */
+  readonly user?: UserMemory | undefined;
 }
 
 /** A reset that was sent and is not confirmed. */
@@ -72,6 +80,33 @@ export interface PendingReset {
   readonly lastSentAt: string;
   /** Whether a read has shown what was current before the last one, so that another read can settle it. */
   readonly canSettle?: true | undefined;
+}
+
+/** A former secret that stays valid until it is retired. */
+export interface Overlap {
+  /** When the current one was saved as such (ISO 8601, UTC). */
+  readonly since: string;
+  /** For how long, as the program has it: `verified`, `none`, or a duration. */
+  readonly lasts: string;
+  /** Whether a date has asked for the replacement of the former one, which must not stay valid. */
+  readonly isUrgent?: true | undefined;
+  /**
+   * What retires the former one, SHA-256 in hexadecimal digits: for a queue token, that of the current one, which a
+   * roll makes the only one; for a user, those of its former passwords, which are removed.
+   */
+  readonly hashes: readonly string[];
+  /** When the former one was generated, as far as known (ISO 8601, UTC). */
+  readonly formerGeneratedAt?: string | undefined;
+}
+
+/** A rotation that is due again, because the secret that it added was not proven. */
+export interface Addition {
+  readonly reason: ResetReason;
+  readonly trigger: string;
+  /** Of a password, its SHA-256 in hexadecimal digits, by which it is removed. */
+  readonly hash?: string | undefined;
+  /** Of a token, whether it existed before the rotation. */
+  readonly isOfUnknownAge?: true | undefined;
 }
 
 /** What asks for a reset. */
@@ -182,18 +217,22 @@ export interface State extends Credentials {
   /** Confirmed resets. */
   readonly rotationCount: number;
   readonly rotationReason?: ResetReason | undefined;
+  /** When the rotation itself has retired the former secret, without a verification (ISO 8601, UTC). */
+  readonly formerRetiredAt?: string | undefined;
   readonly record?: Readonly<Record<string, unknown>> | undefined;
   readonly exactIntegers?: Readonly<Record<string, string>> | undefined;
   readonly otherFields?: string | undefined;
   readonly problems?: readonly string[] | undefined;
   readonly encryptedCredentials?: string | undefined;
+  /** Of a Redis user: its administrator. It is saved as a part of `access`. */
+  readonly admin?: { readonly given: AdminInput; readonly endpoint?: ClientEndpoint | undefined };
   readonly memory: Memory;
 }
 
 /** The outcome of the last reset; `unknown` if it was not confirmed. */
 export type Outcome = "reset" | "adopted" | "unknown";
 
-/** What a program is told of the last reset. */
+/** What the outputs show of the last reset. */
 export interface Progress {
   readonly outcome: Outcome;
   /** Time of the adoption, until the first reset (ISO 8601, UTC). */
@@ -247,6 +286,8 @@ const stateFields = [
   "rotatedAt",
   "rotationCount",
   "rotationReason",
+  "formerRetiredAt",
+  "formerRetiredAt",
   "record",
   "exactIntegers",
   "otherFields",

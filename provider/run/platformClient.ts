@@ -1,4 +1,6 @@
+import { AclUsers, type RedisAdmin } from "../clients/aclUsers";
 import { listAccount, type ListedRecord, showsEmptyToken } from "../platform/accountList";
+import { ServerConnections } from "../clients/serverConnections";
 import { Connections } from "../platform/connections";
 import { FlowControl, type Queue } from "../platform/flowControl";
 import {
@@ -10,6 +12,7 @@ import {
   type Service,
 } from "../platform/http";
 import { CredentialProbe, type ProbeRequest, type ProbeResult } from "../clients/probe";
+import { NextTokens } from "../platform/nextTokens";
 import { type QueueUser, ReadTokenRequester } from "../platform/readToken";
 import { KnownSecrets } from "../platform/redact";
 import { queueToken, type SecretKind } from "../domain/secretKind";
@@ -21,10 +24,11 @@ import { type Settings } from "../settings/settings";
 interface Shared {
   readonly secrets: KnownSecrets;
   readonly queueUser: QueueUser;
+  requestQueue?: RequestQueue;
+  connections?: Connections;
+  serverConnections?: ServerConnections;
   /** The kinds whose responses to resets have shown the id. */
   readonly withId: Set<SecretKind>;
-  requests?: { readonly queue: RequestQueue; readonly connections: Connections };
-  probe?: CredentialProbe;
   queue?: Queue;
 }
 
@@ -64,6 +68,7 @@ export class PlatformClient {
     const { settings } = this;
     const made = this.#operations.get(kind);
     if (made) return made;
+    if (kind.service === undefined) throw new Error("the platform has no operations for it");
     const requester = kind.service === "management" ? this.#toManagement : this.#toQueue;
     const paths = kind.paths ?? {
       reset: settings.get("resetPasswordPath"),
@@ -72,6 +77,10 @@ export class PlatformClient {
     const operations = new SecretOperations(requester, kind, paths, this.shared.withId);
     this.#operations.set(kind, operations);
     return operations;
+  }
+
+  get nextTokens(): NextTokens {
+    return new NextTokens(this.#toManagement);
   }
 
   async list(kind: SecretKind): Promise<ListedRecord[]> {
@@ -134,29 +143,52 @@ export class PlatformClient {
   }
 
   probe(request: ProbeRequest): Promise<ProbeResult> {
-    this.shared.probe ??= new CredentialProbe({
-      proxy: this.settings.get("proxy"),
-      extraCertificates: this.settings.get("caFile"),
-      secrets: this.secrets,
-      beforeSend: this.beforeSend,
+    return this.#probe.probe(request);
+  }
+
+  aclUsers(admin: RedisAdmin): AclUsers {
+    return new AclUsers(admin, {
+      ...this.#requestOptions,
+      connections: this.#serverConnections,
+      queue: this.#requestQueue,
+      probe: this.#probe,
     });
-    return this.shared.probe.probe(request);
+  }
+
+  get #probe(): CredentialProbe {
+    const { beforeSend, secrets } = this;
+    return new CredentialProbe({ connections: this.#serverConnections, secrets, beforeSend });
   }
 
   #requester(service: Service): HttpRequester {
-    const { settings, shared, beforeSend, secrets } = this;
-    const { permission, limitMs = Infinity } = this.call;
+    const { settings, shared } = this;
     const proxy = settings.proxyFor(service.baseUrl);
-    const { queue, connections } = (shared.requests ??= {
-      queue: new RequestQueue(settings.get("maxConcurrency"), settings.get("requestsPerSecond")),
-      connections: new Connections({ proxy, extraCertificates: settings.get("caFile") }),
-    });
-    return new HttpRequester(service, connections, queue, {
-      deadlineMs: Math.min(settings.deadlineMs, limitMs),
-      secrets,
-      permission,
+    shared.connections ??= new Connections({ proxy, extraCertificates: settings.get("caFile") });
+    return new HttpRequester(service, shared.connections, this.#requestQueue, {
+      ...this.#requestOptions,
       resetHeaders: settings.preset?.resetHeaders,
-      beforeSend,
     });
+  }
+
+  get #requestOptions(): RequesterOptions {
+    const { settings, beforeSend, secrets } = this;
+    const { permission, limitMs = Infinity } = this.call;
+    return { deadlineMs: Math.min(settings.deadlineMs, limitMs), secrets, permission, beforeSend };
+  }
+
+  get #requestQueue(): RequestQueue {
+    const { settings, shared } = this;
+    return (shared.requestQueue ??= new RequestQueue(
+      settings.get("maxConcurrency"),
+      settings.get("requestsPerSecond"),
+    ));
+  }
+
+  get #serverConnections(): ServerConnections {
+    const { settings, shared } = this;
+    return (shared.serverConnections ??= new ServerConnections({
+      proxy: settings.get("proxy"),
+      extraCertificates: settings.get("caFile"),
+    }));
   }
 }

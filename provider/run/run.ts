@@ -92,7 +92,7 @@ export class Run {
     service: SecretKind["service"],
   ): { readonly text: string; readonly isWarning: true }[] {
     const { warnedServices } = this.shared;
-    if (warnedServices.has(service)) return [];
+    if (service === undefined || warnedServices.has(service)) return [];
     warnedServices.add(service);
     const error = this.options.settings.errorFor(service);
     return error ? [{ text: `\`up\` will fail: ${error.problem}.`, isWarning: true }] : [];

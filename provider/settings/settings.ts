@@ -23,7 +23,7 @@ import {
 /** Returns a setting of the configuration by its short name (`baseUrl`), or undefined if it is not set. */
 export type Lookup = (name: SettingName) => string | undefined;
 
-type AccountService = SecretKind["service"];
+type AccountService = NonNullable<SecretKind["service"]>;
 
 /** The settings of each service, its address first: a credential is sent only to the address that it belongs to. */
 export const accounts: Readonly<
@@ -107,7 +107,8 @@ export class Settings {
   }
 
   /** Whether the platform has an operation that reads such a secret. @throws SettingsError for a wrong setting */
-  canRead({ paths }: Pick<SecretKind, "paths">): boolean {
+  canRead({ paths, service }: Pick<SecretKind, "paths" | "service">): boolean {
+    if (service === undefined) return false;
     return paths !== undefined || this.get("databasePath") !== "none";
   }
 

@@ -5,12 +5,13 @@ import {
   type ProbeEndpoint,
   shownEndpoint,
 } from "../domain/endpoint";
-import { InputError, RequestError, SettingsError } from "../domain/errors";
+import { type ErrorCode, InputError, RequestError, SettingsError } from "../domain/errors";
 import { type RequestQueue } from "../platform/http";
 import { type ProbeRequest, type ProbeResult } from "../clients/probe";
 import { ownerOf, type Subject } from "../domain/secretKind";
 import { type AccessCredential, endpointOf } from "../rotation/access";
 import { saltedMark } from "../rotation/marks";
+import { hasNext } from "../rotation/overlap/overlapEvidence";
 import { poll } from "../run/poll";
 import { type Run } from "../run/run";
 import { type Target } from "./targets";
@@ -21,6 +22,8 @@ export interface Failure {
   readonly advice: string;
   /** Whether it is about a former credential: the current one is accepted, and a wrong one refused. */
   readonly isOfFormer?: true | undefined;
+  /** Of the error, if it is another one than that of a failed verification. */
+  readonly code?: ErrorCode | undefined;
 }
 
 /** What a verification tries with. */
@@ -52,10 +55,7 @@ export async function verify(
   const { clock } = run.options;
   const endpoint = endpointFor(target, run);
   if ("reason" in endpoint) return endpoint;
-  if (!canBeKnown(target, current, run)) {
-    const advice = "Set rekey:databasePath, or remove saveCredentials or this verification.";
-    return notKnown(current, "this platform cannot be read", advice);
-  }
+  if (!canBeKnown(target, current, run)) return neverKnown(target, current);
   let known = withValue(current, current.value);
   const attempt = async (): Promise<Failure | undefined> => {
     const timeoutMs = clock.elapsedMs() < endsAtMs ? requestMs : lateRequestMs;
@@ -91,7 +91,7 @@ function endpointFor(target: Target, { options }: Run): ProbeEndpoint | Failure 
   }
 }
 
-/** @throws the same error, if it is about nothing that a program or a setting can repair */
+/** @throws the same error, unless a program or a setting can fix it */
 function endpointFailure(error: unknown): Failure {
   if (error instanceof SettingsError) return { reason: error.problem, advice: error.advice };
   if (!(error instanceof InputError)) throw error;
@@ -101,6 +101,13 @@ function endpointFailure(error: unknown): Failure {
 
 function canBeKnown({ subject }: Target, { value }: AccessCredential, { options }: Run): boolean {
   return value !== undefined || options.settings.canRead(subject.kind);
+}
+
+function neverKnown({ subject }: Target, current: AccessCredential): Failure {
+  const [why, advice] = subject.kind.isOfServer
+    ? ["a Redis shows only hashes", "Set overlap to a duration and remove this verification"]
+    : ["this platform cannot be read", "Set rekey:databasePath, or remove this verification"];
+  return notKnown(current, why, `${advice}, or remove saveCredentials.`);
 }
 
 function notKnown(current: AccessCredential, why: string, advice: string): Failure {
@@ -117,26 +124,52 @@ export function withValue(
 
 /** Reads a credential that is not saved, or returns why it is not known. */
 async function read(
-  { subject: { kind, id }, salt }: Target,
+  target: Target,
   current: AccessCredential,
   limitMs: number,
   run: Run,
 ): Promise<Credential | Failure> {
-  const { name, mark, username } = current;
+  const { mark } = current;
   try {
-    const { [name]: value } = (await run.platform.during({ limitMs }).operations(kind).read(id))
-      .credentials;
-    if (value !== undefined && saltedMark(salt, value) === mark) return { name, value, username };
-    const advice =
-      "Run `pulumi refresh`, then `up`. If that does not help, remove saveCredentials or this verification.";
-    return notKnown(current, "the platform does not show it", advice);
+    const values = await shownValues(target, current, run.during({ limitMs }));
+    const known = values.find((value) => saltedMark(target.salt, value) === mark);
+    return (
+      withValue(current, known) ??
+      notKnown(current, "the platform does not show it", adviceIfNotShown(target))
+    );
   } catch (error) {
     if (!(error instanceof RequestError)) throw error;
     return notKnown(current, `could not be read: ${error.happened}`, error.advice);
   }
 }
 
-/** One thing that is tried, and what must come of it. */
+/** What the platform shows. While two tokens are valid, the current one is the next one there, which is asked for. */
+async function shownValues(
+  { subject: { kind, id }, salt, retire }: Target,
+  { name, mark }: AccessCredential,
+  { platform }: Run,
+): Promise<string[]> {
+  const mayBeNext = retire !== undefined && kind.paths?.next !== undefined;
+  const response = await platform.operations(kind).read(id, { newConnection: mayBeNext });
+  const { [name]: shown } = response.credentials;
+  const isShown = shown !== undefined && saltedMark(salt, shown) === mark;
+  // Without a next one, this would make one.
+  if (isShown || !mayBeNext || !hasNext(response)) {
+    return shown === undefined ? [] : [shown];
+  }
+  const { [name]: next } = await platform.nextTokens.prepare(id);
+  return next === undefined ? [] : [next];
+}
+
+/** A changed `saveCredentials` takes effect with the next rotation. */
+function adviceIfNotShown({ retire }: Target): string {
+  const otherwise = retire
+    ? "set overlap to a duration and remove this verification, or remove saveCredentials and set a new version"
+    : "remove saveCredentials or this verification";
+  return `Run \`pulumi refresh\`, then \`up\`. If that does not help, ${otherwise}.`;
+}
+
+/** A credential that is tried, and the expected result. */
 interface Try {
   readonly credential: Credential;
   /** Its name in messages: `the new password` */
@@ -148,7 +181,7 @@ interface Try {
   readonly isOfFormer?: true;
 }
 
-/** All that is tried, in this order, until something fails. */
+/** Everything that is tried, in this order, until something fails. */
 function triesOf({ subject }: Target, current: Credential, formers: readonly Credential[]): Try[] {
   const name = credentialNoun(current);
   const check = "the reset was applied";
@@ -194,6 +227,7 @@ async function firstFailure(
 /** The source of the address at which a credential is tried. */
 const addresses = {
   database: "connection and rekey:databaseHost",
+  server: "admin of its rotation",
   index: "the endpoint in its record",
   queue: "rekey:queueUrl (the address of its region)",
 } as const;
@@ -205,7 +239,8 @@ function failureOfTry(
   { endpoint }: Pick<ProbeRequest, "endpoint">,
 ): Failure {
   const at = `(${shownEndpoint(endpoint, credential)})`;
-  const address = addresses[subject.kind.probe?.service ?? "database"];
+  const { probe, isOfServer } = subject.kind;
+  const address = addresses[probe?.service ?? (isOfServer ? "server" : "database")];
   const moreTime = "Raise withinSeconds if the platform needs longer.";
   if (result.kind === "unknown") {
     const advice = `Check ${address}, rekey:proxy and rekey:caFile, and whether the ${serverOf(subject)} is active. ${moreTime}`;

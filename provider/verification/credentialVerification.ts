@@ -10,19 +10,28 @@ import {
   type Resource,
   type Result,
 } from "../resource/resource";
-import { type AccessCredential, plainTextProblem } from "../rotation/access";
+import { plainTextProblem } from "../rotation/access";
 import { type Desired } from "../rotation/desired";
 import { parsed } from "../rotation/state";
 import { connectionInput } from "../rotation/rotationInputs";
 import { type Run } from "../run/run";
-import { type Failure, type Tools, verify } from "./attempts";
-import { formersOf, isFormerRefused } from "./formers";
+import { type Failure } from "./attempts";
+import { announcedRetirement, unknownRetirement } from "./retirement";
 import { connectionIn, connectionsIn, type Target, targetsIn } from "./targets";
+import {
+  type Entry,
+  isDue,
+  isLasting,
+  type Verification,
+  type Verified,
+  verifyTarget,
+} from "./verifyTarget";
 
 export interface CredentialVerificationInputs extends Pick<Desired, "connection"> {
   /** JSON text of one `Access`, or of a map of names to them. */
   readonly access: string;
   readonly withinSeconds?: number | null | undefined;
+  readonly retireFormer?: boolean | null | undefined;
 }
 
 /** What a CredentialVerification saves. */
@@ -31,31 +40,12 @@ export interface CredentialVerificationOutputs {
   readonly verified: boolean;
   readonly verifiedAt?: string | undefined;
   readonly formerRefused?: true | undefined;
+  readonly formerRetiredAt?: string | undefined;
   /** JSON text of a map of secrets to what is remembered of them. */
   readonly memory: string;
 }
 
-/** What is saved of one secret: what was verified last, and the result. */
-interface Entry {
-  /** Confirmed resets, and the mark of the current credential; undefined if that was not known. */
-  readonly count: number;
-  readonly mark?: string | undefined;
-  readonly failure?: Failure | undefined;
-  readonly formerRefused?: true | undefined;
-  /**
-   * The credential that the last successful verification has accepted, with its value if the rotation saves values:
-   * after the next reset, it must be refused.
-   */
-  readonly accepted?: AccessCredential | undefined;
-}
-
 type Entries = ReadonlyMap<string, Entry>;
-
-/** What was found for one secret. */
-interface Verified {
-  readonly target: Target;
-  readonly entry: Entry;
-}
 
 const defaultWithinSeconds = 30;
 
@@ -70,6 +60,7 @@ export const credentialVerification: Resource<
     verified: "plain",
     verifiedAt: "plain",
     formerRefused: "plain",
+    formerRetiredAt: "plain",
     memory: "secret",
   },
   inputs: (schemas) => {
@@ -78,7 +69,7 @@ export const credentialVerification: Resource<
     const withinSeconds = schemas.z.number(seconds).positive(seconds);
     return {
       required: ["access"],
-      schemas: { access, ...connectionInput(schemas), withinSeconds },
+      schemas: { access, ...connectionInput(schemas), withinSeconds, retireFormer: schemas.flag },
     };
   },
   check,
@@ -113,48 +104,39 @@ function accessProblem(given: unknown): string | undefined {
 
 function plan(
   saved: CredentialVerificationOutputs | undefined,
-  { access }: CredentialVerificationInputs,
+  { access, retireFormer }: CredentialVerificationInputs,
 ): Planned {
-  if (!saved || isUnknown(access)) return { changes: true, notices: [] };
+  const isCertain = retireFormer === true;
+  const retires = isCertain || isUnknown(retireFormer);
+  if (isUnknown(access)) {
+    return { changes: true, notices: retires ? [unknownRetirement(isCertain)] : [] };
+  }
   const before = entriesIn(saved);
   const targets = targetsIn(access);
-  const isAnyDue = targets.some((target) => isDue(target, before.get(ownerOf(target.subject))));
-  return { changes: targets.length !== before.size || isAnyDue, notices: [] };
-}
-
-/** Whether a secret is to be verified, because it was changed or failed; or must be saved without its value. */
-function isDue(target: Target, entry: Entry | undefined): boolean {
-  if (!entry || entry.failure || !isAbout(entry, target)) return true;
-  return withoutUnsaved(entry.accepted, target) !== entry.accepted;
-}
-
-/** Whether an entry is about the credential that is current now. */
-function isAbout({ count, mark }: Entry, target: Target): boolean {
-  return count === target.count && mark === target.current?.mark;
-}
-
-/** A credential without its value if the rotation no longer saves values: its mark is enough to compare it. */
-function withoutUnsaved(accepted: Entry["accepted"], { current }: Target): Entry["accepted"] {
-  if (accepted?.value === undefined || !current || current.value !== undefined) return accepted;
-  return { ...accepted, value: undefined };
+  const due = targets.filter((target) =>
+    isDue(target, before.get(ownerOf(target.subject)), retires),
+  );
+  const retired = retires ? due.filter(({ retire }) => retire !== undefined) : [];
+  return {
+    changes: !saved || targets.length !== before.size || due.length > 0,
+    notices: retired.map((target) => announcedRetirement(target, isCertain)),
+  };
 }
 
 async function apply(
   saved: CredentialVerificationOutputs | undefined,
-  { access, connection, withinSeconds }: CredentialVerificationInputs,
+  { access, connection, withinSeconds, retireFormer }: CredentialVerificationInputs,
   run: Run,
 ): Promise<Result<CredentialVerificationOutputs>> {
   const { clock } = run.options;
   const before = entriesIn(saved);
   const endsAtMs = clock.elapsedMs() + (withinSeconds ?? defaultWithinSeconds) * 1000;
-  const tools: Tools = { run, endsAtMs, queue: run.platform.queueWithin() };
+  const queue = run.platform.queueWithin();
+  const tools: Verification = { run, endsAtMs, queue, retireFormer: retireFormer === true };
   const results = await Promise.all(
-    targetsIn(access, connectionIn(connection)).map(async (target): Promise<Verified> => {
-      return {
-        target,
-        entry: await verifyTarget(target, before.get(ownerOf(target.subject)), tools),
-      };
-    }),
+    targetsIn(access, connectionIn(connection)).map((target) =>
+      verifyTarget(target, before.get(ownerOf(target.subject)), tools),
+    ),
   );
   const isNew = results.some(
     ({ target, entry }) => target.current && before.get(ownerOf(target.subject)) !== entry,
@@ -168,53 +150,28 @@ async function apply(
     verified,
     verifiedAt,
     formerRefused: verified ? areFormersRefused(results) : undefined,
+    formerRetiredAt: lastRetirement(results),
     memory: JSON.stringify(
       Object.fromEntries(results.map(({ target, entry }) => [ownerOf(target.subject), entry])),
     ),
   };
-  return { outputs, failure, notices: open.length > 0 ? [notVerified(open)] : [] };
+  const notices = results.flatMap((one) => one.notices ?? []);
+  if (open.length > 0) notices.push(notVerified(open));
+  return { outputs, failure, notices };
+}
+
+/** When the last of the former secrets was retired (ISO 8601, UTC); undefined if none was. */
+function lastRetirement(results: readonly Verified[]): string | undefined {
+  return results
+    .flatMap(({ entry }) => entry.retiredAt ?? [])
+    .toSorted()
+    .at(-1);
 }
 
 /** For example after a reset that was not confirmed. */
 function notVerified(names: readonly string[]): Notice {
   const text = `Not verified, because no current credential is known: ${named(names).join(", ")}.`;
   return { text, isWarning: true };
-}
-
-/** Verifies one secret, if it is due, and returns what to save of it. */
-async function verifyTarget(
-  target: Target,
-  entry: Entry | undefined,
-  tools: Tools,
-): Promise<Entry> {
-  if (entry && !isDue(target, entry)) return entry;
-  const { count, current } = target;
-  const next: Entry = {
-    count,
-    mark: current?.mark,
-    accepted: withoutUnsaved(entry?.accepted, target),
-  };
-  if (!current) return next;
-  const lasting = lastingFailure(entry, target);
-  if (lasting) return { ...next, failure: lasting };
-  const formers = formersOf({ ...target, current }, entry ?? {}, tools.run);
-  const failure = await verify(target, current, formers, tools);
-  if (failure) {
-    return { ...next, failure: { ...failure, reason: tools.run.redacted(failure.reason) } };
-  }
-  const formerRefused = isFormerRefused(target, entry, formers) || undefined;
-  return { count, mark: current.mark, accepted: current, formerRefused };
-}
-
-/** The last failure, if no later run can show that it has ended. */
-function lastingFailure(entry: Entry | undefined, target: Target): Failure | undefined {
-  if (!entry?.failure || !isAbout(entry, target)) return undefined;
-  return isLasting(entry.failure, target) ? entry.failure : undefined;
-}
-
-/** Whether a failure lasts until the next reset: no later run can try an old credential that is not saved. */
-function isLasting({ isOfFormer }: Failure, { current }: Target): boolean {
-  return isOfFormer === true && current?.value === undefined;
 }
 
 /** Whether all credentials that resets have replaced were refused; undefined if one was not, or none was replaced. */
@@ -244,7 +201,9 @@ function failureOf(results: readonly Verified[]): RekeyError | undefined {
   const isAll = failures.every(({ target, failure }) => isLasting(failure, target));
   const next = isAll ? "fails again" : "verifies again";
   const text = `Not verified:\n  ${lines.join("\n  ")}\nThe rotation itself is saved. ${outputsAreFormer} The next \`up\` ${next} and resets nothing. ${advice}`;
-  return new RekeyError("REKEY_VERIFICATION_FAILED", text, "not sent");
+  const codes = new Set(failures.map(({ failure }) => failure.code));
+  const code = codes.size === 1 ? failures[0]?.failure.code : undefined;
+  return new RekeyError(code ?? "REKEY_VERIFICATION_FAILED", text, "not sent");
 }
 
 function adviceFor({

@@ -31,10 +31,10 @@ function acceptedBefore(
 
 /** What is not saved can be tried only in the run that has replaced it. */
 function replacedInRun(
-  { subject, salt, current, former }: KnownTarget,
+  { subject, salt, current, former, retire }: KnownTarget,
   run: Run,
 ): Credential | undefined {
-  if (!former || current.value !== undefined) return undefined;
+  if (!former || (current.value !== undefined && !retire)) return undefined;
   const replaced = run.shared.replacedValues.get(secretOf(subject)) ?? [];
   const values = replaced.flatMap(({ [former.name]: value }) => value ?? []);
   const isFormer = (value: string) => saltedMark(salt, value) === former.mark;

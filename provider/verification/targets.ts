@@ -32,14 +32,16 @@ export function targetsIn(text: string, own: Connection = {}): Target[] {
   }));
 }
 
-function targetOf(given: unknown, own: Connection): Target {
+function targetOf(given: unknown, ofVerification: Connection): Target {
   const { of, ...access } = (isObject(given) ? given : {}) as unknown as Access;
-  const { id, count, current, former } = access;
+  const { id, server, count, current, former } = access;
   const kind = Object.values(kinds).find(({ noun }) => noun === of);
   if (!kind || typeof id !== "string" || typeof count !== "number") {
-    throw new Error("it is of no secret");
+    throw new Error("it is not about a secret");
   }
-  const subject = { kind, id };
+  const subject = { kind, id, server };
+  // A user is tried on its server, by its name.
+  const own = kind === databasePassword ? ofVerification : {};
   return {
     ...access,
     of,

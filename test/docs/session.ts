@@ -3,9 +3,10 @@ import * as ts from "typescript";
 import { type MemoryResult, MemoryStack, type Platform, startPlatform } from "../../local/index";
 import { Project, settingsOf } from "../support/project";
 import { runToEnd } from "../support/processes";
+import { databaseReply } from "../support/redis";
 import { type Block } from "./page";
 
-/** What a reader of these pages has: databases, keys, and credentials to type in. */
+/** What a reader of these pages has: databases, one of them with a user, keys, and credentials to type in. */
 const fixture = {
   // As the preset of the README has it.
   databasePath: "/v2/redis/database/{id}",
@@ -42,7 +43,10 @@ export class Session {
   }
 
   static async start(): Promise<Session> {
-    return new Session(await startPlatform(fixture));
+    const platform = await startPlatform(fixture);
+    const { record, password } = platform.database("sessions");
+    await databaseReply(record, ["AUTH", password], ["ACL", "SETUSER", "app", "on"]);
+    return new Session(platform);
   }
 
   get resets(): number {

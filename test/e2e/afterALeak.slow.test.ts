@@ -20,10 +20,12 @@ const doctor = join(projectRoot, "dist", "provider", "doctor", "main.js");
 /** What is reset of the secrets that are not databases. */
 const others = [
   "/v2/keys/rotate",
-  `/v2/qstash/rotate-token/${queueUserId}`,
+  `/v2/qstash/next-token/${queueUserId}`,
   "/v2/search/idx-search/reset-password",
   "/v2/vector/index/idx-vectors/reset-password",
 ];
+/** The former queue token stays valid until the next `up`. */
+const retirement = `/v2/qstash/roll-token/${queueUserId}`;
 const fleetOf20 = Array.from({ length: 20 }, (_, index) => `db-${String(index + 1).padStart(2, "0")}`);
 const resetOf = (id: string): string => `/v2/keyvalue/reset-password/${id}`;
 const older = [...["db-adopted", ...fleetOf20].map(resetOf), ...others].sort();
@@ -85,14 +87,14 @@ onEngine("The program for the time after a leak", () => {
 
     await stack.configure({ leakedAt });
     assert.deepEqual(await up(), older);
-    assert.deepEqual(await up(), []);
+    assert.deepEqual(await up(), [retirement]);
     assert.equal((await coverage()).code, 1, "one signing key is older");
     assertProven(platform);
 
     await stack.run("stack", "import", "--file", file);
     await stack.configure({ minInterval: "0s" });
     assert.deepEqual(await up(), older);
-    assert.deepEqual(await up(), ["/v2/keys/rotate"]);
+    assert.deepEqual(await up(), ["/v2/keys/rotate", retirement]);
     assert.deepEqual(await up(), []);
     assert.deepEqual(await coverage(), { code: 0, last: `27 secrets: 0 older than ${leakedAt}, 0 of unknown age.` });
   });
@@ -125,7 +127,7 @@ for (const [language, { needs, resets }] of Object.entries(withPlugin)) {
       );
       for (const [name, value] of Object.entries(settings)) await run(`pulumi config set ${name} '${value}'`);
       assert.deepEqual(await up(), [...resets.map(resetOf), ...others].sort());
-      assert.deepEqual(await up(), []);
+      assert.deepEqual(await up(), [retirement]);
       assertProven(platform);
       await run("pulumi config set minInterval 0s");
       assert.deepEqual(await up(), ["/v2/keys/rotate"]);

@@ -7,6 +7,8 @@ import { blocksOf, pages, readPage, registryPages } from "../docs/page";
 import { fails, succeeds, valuesOf } from "./engineStack";
 import { loadExample } from "./loadExample";
 import { closePlatforms, TestStack } from "./memory";
+import { Folder } from "../support/folder";
+import { databaseReply } from "../support/redis";
 import { examples } from "../support/project";
 import { databasePath } from "../support/resources";
 
@@ -129,10 +131,17 @@ const firstUps: Readonly<Record<string, readonly [changes: number, outputs: numb
   "languages/javascript-esm": [1, 2],
   "languages/typescript-commonjs": [1, 2],
   "nightly-rotation": [0, 3],
+  "no-outage/queue": [0, 0],
+  "no-outage/redis": [0, 1],
   quickstart: [2, 9],
   "redis-consumer": [1, 1],
   "rotation-on-demand": [1, 3],
 };
+
+/** Where the examples with consumers write their secret. */
+let folder: Folder;
+before(() => (folder = new Folder()));
+after(() => folder.remove());
 
 describe("The first `up` of an example, if every secret is in use", () => {
   afterEach(closePlatforms);
@@ -183,14 +192,17 @@ function takersOf({ state, platform }: TestStack): string[] {
 }
 
 /** A stack of an example that is configured for that account. */
-function startExampleStack(example: string, stack = "part-0-of-1") {
+async function startExampleStack(example: string, stackName = "part-0-of-1") {
   const preset = { "rekey:databasePath": databasePath, "rekey:databaseListPath": "/v2/redis/databases" };
-  return TestStack.start(() => loadExample(example, standIns), {
+  const stack = await TestStack.start(() => loadExample(example, standIns), {
     ...account,
-    ...(example === "hand-over/vercel" && { queueUsers: [queueUserId] }),
-    stack,
-    config: { ...settings, ...preset },
+    ...(["hand-over/vercel", "no-outage/queue"].includes(example) && { queueUsers: [queueUserId] }),
+    stack: stackName,
+    config: { ...settings, ...preset, file: folder.path("secret") },
   });
+  const { record, password } = stack.platform.database("db-sessions");
+  if (example === "no-outage/redis") await databaseReply(record, ["AUTH", password], ["ACL", "SETUSER", "app", "on"]);
+  return stack;
 }
 
 describe("The example fleet-over-stacks", () => {

@@ -6,6 +6,7 @@ import { leaksOf } from "../support/canaries";
 import { EngineStack, onEngineByAdapter, type Rekey, type Result, succeeds, valuesOf } from "./engineStack";
 import { textsBelow } from "../support/files";
 import { Folder } from "../support/folder";
+import { databaseReply } from "../support/redis";
 import { databasePath } from "../support/resources";
 import { until } from "../support/results";
 
@@ -22,7 +23,8 @@ function declareEverySecret(rekey: Rekey, all: { version: number; saveCredential
     single,
     vector: new rekey.VectorTokenRotation("vector", { indexId: "idx-vectors", ...all }),
     search: new rekey.SearchTokenRotation("search", { indexId: "idx-search", ...all }),
-    queue: new rekey.QueueTokenRotation("queue", { queueUserId, ...all }),
+    // Replaced at once, as the others are.
+    queue: new rekey.QueueTokenRotation("queue", { queueUserId, overlap: "none", ...all }),
     keys: new rekey.SigningKeyRotation("keys", { minInterval: "0s", ...all }),
     fleet: new rekey.PasswordRotationFleet("fleet", { databases: { a: "db-a", b: "db-b" }, ...all }),
   };
@@ -116,5 +118,41 @@ onEngineByAdapter("Credentials that are not saved", (adapter) => {
     const shown = [...seen, readFileSync(log, "utf8"), ...textsBelow(stack.directory)].join("\n").split("\n");
     logs.remove();
     assert.deepEqual(leaksOf([...new Set(shown)].join("\n"), issued), []);
+  });
+
+  it("are nowhere else while two are valid", async () => {
+    const team = await Team.create();
+    let version = 1;
+    const stack = await EngineStack.start(
+      (rekey) => {
+        const { record, password } = stack.platform.database("db-a");
+        const { endpoint: host, port } = record as { endpoint: string; port: number };
+        const all = { version, saveCredentials: false, encryptFor: [team.recipient] };
+        const admin = { host, port, tls: false, password };
+        const app = new rekey.AclUserRotation("app", { admin, userName: "app", overlap: "24h", ...all });
+        const queue = new rekey.QueueTokenRotation("queue", { queueUserId, ...all });
+        new rekey.CredentialVerification("proof", { access: queue.access });
+        return { app: app.encryptedCredentials, queue: queue.encryptedCredentials };
+      },
+      {
+        adapter,
+        platform: { databases, credentials: "always" },
+        config: { "rekey:queueUserId": queueUserId, "rekey:queueToken": undefined },
+      },
+    );
+    const { record, password } = stack.platform.database("db-a");
+    await databaseReply(record, ["AUTH", password], ["ACL", "SETUSER", "app", "on", "~*", "+@all"]);
+    const secrets: Record<string, string> = { queue: stack.platform.queueToken };
+    const shown: string[] = [];
+    for (version of [1, 2]) {
+      const result = await succeeds(stack.up());
+      const { app, queue } = valuesOf(result);
+      secrets[`password ${version}`] = String((await team.decrypt(app))["password"]);
+      secrets[`token ${version}`] = String((await team.decrypt(queue))["token"]);
+      shown.push(result.printed, JSON.stringify((await stack.saved()).resources.map(({ outputs }) => outputs)));
+    }
+    shown.push(...textsBelow(stack.directory));
+    assert.equal(new Set(Object.values(secrets)).size, 5);
+    assert.deepEqual(leaksOf(shown.join("\n"), secrets), []);
   });
 });

@@ -85,7 +85,7 @@ describe("A program with a CredentialVerification", () => {
       const rotations = {
         vectors: new VectorTokenRotation("vectors", { indexId: "idx-vectors", version }),
         search: new SearchTokenRotation("search", { indexId: "idx-search", version }),
-        queue: new QueueTokenRotation("queue", { queueUserId, version }),
+        queue: new QueueTokenRotation("queue", { queueUserId, version, overlap: "none" }),
       };
       const verified = Object.entries(rotations).map(([name, { access }]) => {
         const { verified, formerRefused } = new CredentialVerification(name, { access, withinSeconds: 1 });

@@ -30,11 +30,11 @@ SecretOperations.prototype.reset = async function (id) {
 const steps = {
   "the evidence": 'load("rotation/recordEvidence").recordEvidence.confirmed = broken;',
   "the evidence of what the response proves": 'load("rotation/recordEvidence").recordEvidence.compare = broken;',
-  "what a response leaves to be said": 'load("rotation/planRotation").isOlder = broken;',
+  "what a response leaves to be said": 'load("rotation/schedule").isOlder = broken;',
   saving: 'load("rotation/save").save = broken;',
   "the output access": 'load("rotation/access").accessOf = broken;',
   "the URLs": 'load("rotation/access").urlsOf = broken;',
-  "the notices": 'load("rotation/findings").told = broken;',
+  "the notices": 'load("rotation/findings").messageOf = broken;',
 };
 
 /** Breaks a step. What is thrown contains a credential. */
@@ -57,7 +57,7 @@ const bodyOf = (method: string, path: string): string => {
 const wasReset = new Set<string>();
 
 const userId = "00000000-0000-4000-8000-000000000001";
-const userInputs = { queueUserId: userId, __provider: providerTexts.queueTokenRotation };
+const userInputs = { queueUserId: userId, overlap: "none", __provider: providerTexts.queueTokenRotation };
 
 const rejected = "HTTP/1.1 400 No\r\ncontent-length: 2\r\n\r\n{}";
 

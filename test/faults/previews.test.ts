@@ -143,4 +143,27 @@ describe("the permission to send what changes something", () => {
       assert.deepEqual(posts(platform), []);
     });
   }
+
+  it("is not given by default (a CredentialVerification that retires)", async () => {
+    const { QueueTokenRotation: rotation, CredentialVerification: verification } = resources as Record<
+      string,
+      AnyResource
+    >;
+    const inputs = { queueUserId: userId, version: 1 };
+    const rotated = await rotation!.apply(undefined, inputs, run().during({ permission: "resets" }));
+    const { access } = rotated.outputs as Properties;
+    const sent = posts(platform).length;
+    const retiring = { access, withinSeconds: 1, retireFormer: true };
+    for (const each of [run(), run().during({ permission: "limits" })]) {
+      verification!.plan(undefined, retiring, each);
+      const { failure } = await verification!.apply(undefined, retiring, each);
+      assert.match(failure?.message ?? "", /a call of the engine that may not change it/);
+      await rotation!.refresh?.(rotated.outputs, each);
+      await rotation!.remove?.(rotated.outputs, each);
+    }
+    assert.equal(posts(platform).length, sent);
+    const { failure } = await verification!.apply(undefined, retiring, run().during({ permission: "resets" }));
+    assert.equal(failure, undefined);
+    assert.equal(posts(platform).at(-1), `POST /v2/qstash/roll-token/${userId}`);
+  });
 });

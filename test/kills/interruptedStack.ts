@@ -5,11 +5,13 @@ import { freshnessMs } from "../../provider/engine/liveness";
 import { EngineStack, endAll, type Program, type StackOptions, type Victim } from "../e2e/engineStack";
 import { type Process } from "../support/processes";
 import { databasePath } from "../support/resources";
-import { Gate, type Point } from "./gate";
+import { Gate, type KillGate, type Point } from "./gate";
 
 /** What is killed, or gets a ^C, and when: at a point of the nth reset, or at the nth change in the state's folder. */
 export interface Strike {
   readonly victim: Victim | "interrupt";
+  /** Requests, or commands of a Redis, that are counted in place of resets. */
+  readonly matching?: RegExp;
   readonly at?: number;
   readonly point?: Point;
   readonly change?: number;
@@ -29,40 +31,49 @@ export interface Seen {
   readonly outputs: Readonly<Record<string, unknown>>;
 }
 
+export interface InterruptedOptions extends Pick<StackOptions, "adapter" | "config"> {
+  readonly reads?: boolean;
+  readonly gates?: readonly KillGate[];
+}
+
 /** A stack whose resets pass a gate, at which its processes can be killed. */
 export class InterruptedStack {
   private constructor(
     readonly stack: EngineStack,
     readonly gate: Gate,
+    private readonly gates: readonly KillGate[],
   ) {}
 
-  /** @param reads whether credentials are in the responses to reads, instead of those to resets */
+  /**
+   * @param reads whether credentials are in the responses to reads, instead of those to resets
+   * @param gates before other servers than the platform; they are closed with the stack
+   */
   static async start(
     databases: readonly string[],
     program: Program,
-    { adapter = "dynamic", reads = false, config = {} }: StackOptions & { readonly reads?: boolean } = {},
+    { adapter = "dynamic", reads = false, config = {}, gates = [] }: InterruptedOptions = {},
   ): Promise<InterruptedStack> {
     const delivery = reads ? ({ credentials: "read", databasePath } as const) : ({ credentials: "always" } as const);
-    const stack = await EngineStack.start(program, { adapter, platform: { databases: [...databases], ...delivery } });
+    const platform = { databases: [...databases], ...delivery };
+    const stack = await EngineStack.start(program, { adapter, platform, config });
     const gate = await Gate.start(stack.platform.url);
     await stack.configure({
       "rekey:baseUrl": gate.url,
       "rekey:queueUrl": gate.url,
       "rekey:deadlineSeconds": "30",
       ...(reads && { "rekey:databasePath": databasePath }),
-      ...config,
     });
-    return new InterruptedStack(stack, gate);
+    return new InterruptedStack(stack, gate, [gate, ...gates]);
   }
 
   async end(): Promise<void> {
-    await this.gate.close();
+    for (const gate of this.gates) await gate.close();
     await this.stack.end();
   }
 
   async up(strike?: Strike): Promise<Done> {
-    const { gate, stack } = this;
-    const { victim = "engine", at, point = "arrived", change } = strike ?? {};
+    const { gates, stack } = this;
+    const { victim = "engine", matching = /^POST /, at, point = "arrived", change } = strike ?? {};
     let struck = false;
     let left: readonly Process[] = [];
     /** @returns whether the response to a request that is under way can still arrive and be saved */
@@ -79,7 +90,7 @@ export class InterruptedStack {
     };
     let striking: Promise<boolean> | undefined;
     const actOnce = () => (striking ??= act());
-    gate.begin(at === undefined ? undefined : { at, point, act: actOnce });
+    for (const gate of gates) gate.begin(at === undefined ? undefined : { matching, at, point, act: actOnce });
     let changes = 0;
     mkdirSync(this.#stateFolder, { recursive: true });
     const onChange = () => void (++changes === change && actOnce());
@@ -87,7 +98,7 @@ export class InterruptedStack {
     const { succeeded, printed } = await stack.up();
     watcher?.close();
     await striking;
-    await gate.settled();
+    for (const gate of gates) await gate.settled();
     await endAll(left);
     if (strike) await this.repair();
     return { succeeded, printed, struck };

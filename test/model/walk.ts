@@ -197,6 +197,8 @@ export class Walk {
     return {
       ...(idInput !== undefined && { [idInput]: this.#isFleet ? databases : ids[0] }),
       ...Object.fromEntries(Object.entries(others).filter(([, value]) => value !== undefined)),
+      // The rules of the walk are those of a secret that a reset replaces.
+      ...(this.kindName === "QueueTokenRotation" && { overlap: "none" }),
       ...(minInterval && this.kindName === "SigningKeyRotation" && { minInterval }),
       ...(version > 0 && { version: isText ? String(version) : version }),
       ...(isHidden && { saveCredentials: false }),
@@ -241,7 +243,7 @@ export class Walk {
 }
 
 /** Outputs as text, with marks and salts by the order in which they occur. */
-function numbered(outputs: Properties): string {
+export function numbered(outputs: Properties): string {
   const marks: string[] = [];
   const sorted = Object.fromEntries(Object.entries(outputs).sort(([a], [b]) => (a < b ? -1 : 1)));
   return JSON.stringify(sorted).replace(/(?<=\\")([\w-]{36}|[\w-]{16})(?=\\")/g, (mark) => {

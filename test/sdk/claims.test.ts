@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { createRequire } from "node:module";
 import * as pulumi from "@pulumi/pulumi";
 import {
+  AclUserRotation,
   CredentialVerification,
   FlowControlLimits,
   FlowControlReset,
@@ -93,6 +94,15 @@ describe("sdk: two resources of a program for one secret or key", () => {
     "a database, by a UUID in another case": {
       make: () => [rotate("a", uuid), new PasswordRotationFleet("b", { databases: [uuid.toUpperCase()] })],
       message: /PasswordRotationFleet "b": database "96ad.*" already belongs to PasswordRotation "a"/,
+    },
+    "a user of a server, one with its address in upper case": {
+      make: () =>
+        ["redis.example.com", "REDIS.example.com"].map((host, nth) => {
+          const admin = { host, port: 6379, password: pulumi.secret("p") };
+          return new AclUserRotation(nth === 0 ? "a" : "b", { userName: "app", admin });
+        }),
+      message:
+        /user "app" of redis.example.com:6379 already belongs to AclUserRotation "a": each would retire the password/,
     },
     "a flow-control key": {
       make: () => ["a", "b"].map((name) => new FlowControlLimits(name, { flowControlKey: "orders", rate: 1 })),

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import * as pulumi from "@pulumi/pulumi";
 import {
+  AclUserRotation,
   PasswordRotation,
   PasswordRotationFleet,
   QueueTokenRotation,
@@ -46,6 +47,10 @@ const rotations: readonly { readonly make: (args: Saving) => Saved; readonly out
     (args: Saving) => new SearchTokenRotation("a", { indexId: "i", ...args }),
     (args: Saving) => new QueueTokenRotation("a", { queueUserId: "u", ...args }),
   ].map((make) => ({ make, outputs: ["token", "readOnlyToken", "otherFields"] })),
+  {
+    make: (args) => new AclUserRotation("a", { userName: "app", admin: "{}", ...args }),
+    outputs: ["password", "restToken", "connectionUrl", "restUrl", "otherFields"],
+  },
   { make: (args) => new SigningKeyRotation("a", args), outputs: ["currentKey", "nextKey", "otherFields"] },
 ];
 

@@ -10,6 +10,7 @@ import { type Delivery } from "../../provider/domain/errors";
 import { type FlowControl } from "../../provider/platform/flowControl";
 import { KnownSecrets } from "../../provider/platform/redact";
 import { RequestQueue } from "../../provider/platform/http";
+import { type NextTokens } from "../../provider/platform/nextTokens";
 import { type SecretOperations } from "../../provider/platform/secretOperations";
 import { type PlatformClient } from "../../provider/run/platformClient";
 import { type FlowControlKey } from "../../provider/records/flowControl";
@@ -34,6 +35,7 @@ const failure = (delivery: Delivery, status?: number) => (): never => {
 /** What a request can fail with. */
 export const notSent = failure("not sent");
 export const rejected = failure("rejected", 403);
+export const conflicting = failure("rejected", 409);
 export const unconfirmed = failure("maybe applied", 500);
 
 /** Whether a verification made up a password, which must be refused. */
@@ -110,6 +112,10 @@ export class FakeRun {
     };
     const platform: Platform = {
       operations: () => operations as unknown as SecretOperations,
+      nextTokens: {
+        prepare: () => assert.fail("no next token is made here"),
+        roll: () => assert.fail("no next token is rolled here"),
+      } as unknown as NextTokens,
       list: () => assert.fail("nothing is listed here"),
       isReadOnly: () => assert.fail("only the doctor asks"),
       flowControl: flowControl as unknown as FlowControl,
@@ -120,6 +126,7 @@ export class FakeRun {
         this.probes.push(request);
         return this.probe(request);
       },
+      aclUsers: () => assert.fail("no users are changed here"),
       during: () => platform as PlatformClient,
       ...parts,
     };

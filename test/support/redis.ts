@@ -25,13 +25,15 @@ interface RedisServerOptions {
   readonly aclFile?: string;
   /** A server that it copies. */
   readonly replicaOf?: { readonly port: number };
+  /** Path of the file in which it remembers its cluster, of which it is a node. */
+  readonly clusterFile?: string;
 }
 
 /** A real Redis, and its URL with the administrator's password. */
 export type RedisServer = Awaited<ReturnType<typeof startRedisServer>>;
 
 /** Starts a real Redis at a free port. It saves no data, and ends with this process. */
-export async function startRedisServer({ aclFile, replicaOf }: RedisServerOptions = {}) {
+export async function startRedisServer({ aclFile, replicaOf, clusterFile }: RedisServerOptions = {}) {
   const port = await freePort();
   const args = ["--bind", "127.0.0.1", "--port", String(port), "--requirepass", "admin", "--save", ""];
   // Replicas are copied at once, and without a file.
@@ -41,6 +43,7 @@ export async function startRedisServer({ aclFile, replicaOf }: RedisServerOption
     args.push("--aclfile", aclFile);
   }
   if (replicaOf !== undefined) args.push("--replicaof", `127.0.0.1 ${replicaOf.port}`, "--masterauth", "admin");
+  if (clusterFile !== undefined) args.push("--cluster-enabled", "yes", "--cluster-config-file", clusterFile);
   const url = `redis://:admin@127.0.0.1:${port}`;
   /** Runs a command as the administrator, in a session of its own. */
   const call = async (name: string, ...words: readonly string[]): Promise<unknown> => {

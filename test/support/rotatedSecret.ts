@@ -23,6 +23,8 @@ export interface PlatformDoes {
   readonly parts?: Partial<Platform>;
   /** The record of each response. */
   readonly record?: Readonly<Record<string, unknown>>;
+  /** Other fields of each read, as JSON text. */
+  readonly otherFields?: string | undefined;
 }
 
 /** The response to a reset is lost. */
@@ -126,13 +128,14 @@ export class RotatedSecret {
     return { code: failure?.code, message: failure?.message, said: textsOf(notices), ...requests };
   }
 
-  #meet({ shows, showsAfter = shows, responds = {}, record = {} }: PlatformDoes): void {
+  #meet({ shows, showsAfter = shows, responds = {}, record = {}, otherFields }: PlatformDoes): void {
     const { fake } = this;
     const before = fake.resets.length;
     fake.canRead = shows !== undefined || showsAfter !== undefined;
     fake.readDatabase = (_, resets) => {
       const shown = resets > before ? showsAfter : shows;
-      return { record, credentials: (typeof shown === "function" ? shown() : shown) ?? {} };
+      const credentials = (typeof shown === "function" ? shown() : shown) ?? {};
+      return { record, credentials, ...(otherFields !== undefined && { otherFields }) };
     };
     fake.answer = () => ({ record, ...(typeof responds === "function" ? responds() : { credentials: responds }) });
   }

@@ -18,6 +18,7 @@ export const secretOutputs: Readonly<Record<ResourceType, readonly string[]>> = 
   SearchTokenRotation: ofToken,
   QueueTokenRotation: ofToken,
   SigningKeyRotation: ["currentKey", "memory", "nextKey", "otherFields"],
+  AclUserRotation: ["access", "connectionUrl", "memory", "otherFields", "password", "restToken", "restUrl"],
   PasswordRotationFleet: ["access", "connectionUrls", "credentials", "memory"],
   CredentialVerification: ["memory"],
   FlowControlReset: ["appliedTrigger"],

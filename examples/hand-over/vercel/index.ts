@@ -62,4 +62,7 @@ const deployment = new vercel.Deployment(
   { dependsOn: variables },
 );
 
+// The queue accepts its former token until it is retired, which happens once the new deployment is ready.
+new CredentialVerification("queue-retirement", { access: queue.access, retireFormer: true }, { dependsOn: deployment });
+
 export const url = deployment.url;

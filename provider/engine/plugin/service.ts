@@ -67,7 +67,8 @@ export class PluginService {
     // A checked input of a resource with one id comes back from the engine.
     const own = onlyId !== undefined && reveal(given) === onlyId ? others : news;
     const problems = handler.check(plain(own), urn);
-    return { inputs: onlyId === undefined ? news : { ...own, [idInput]: onlyId }, problems };
+    const inputs = onlyId === undefined ? news : { ...own, [idInput]: onlyId };
+    return { inputs: wrap(inputs, handler.resource.secretInputs ?? []), problems };
   }
 
   async diff(urn: string, saved: Saved, news: Properties) {

@@ -2,7 +2,9 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { startRedisServer, session, withRedis } from "../../support/redis";
 import { type Credential } from "../../../provider/domain/endpoint";
-import { CredentialProbe, type ProbeOptions, type ProbeRequest } from "../../../provider/clients/probe";
+import { ServerConnections } from "../../../provider/clients/serverConnections";
+import { type ConnectionSettings } from "../../../provider/platform/connections";
+import { CredentialProbe, type ProbeRequest } from "../../../provider/clients/probe";
 import { KnownSecrets } from "../../../provider/platform/redact";
 import { caFile, certificate } from "../../faults/certificates";
 import { FakeRedis, type RedisReply } from "../../support/fakeRedis";
@@ -18,9 +20,9 @@ const local = (port: number, tls = false) => ({ host: "127.0.0.1", port, tls });
 async function probe(
   endpoint: ProbeRequest["endpoint"],
   credential: Partial<Credential> = {},
-  { timeoutMs = 5_000, ...options }: Partial<ProbeOptions & Pick<ProbeRequest, "timeoutMs">> = {},
+  { timeoutMs = 5_000, ...settings }: ConnectionSettings & Partial<Pick<ProbeRequest, "timeoutMs">> = {},
 ): Promise<string> {
-  const tool = new CredentialProbe({ secrets: new KnownSecrets([]), ...options });
+  const tool = new CredentialProbe({ connections: new ServerConnections(settings), secrets: new KnownSecrets([]) });
   const tried: Credential = { name: "password", value, ...credential };
   const result = await tool.probe({ owner: `database "db"`, endpoint, credential: tried, timeoutMs });
   assert.deepEqual(leaksOf(JSON.stringify(result), { value }), []);
@@ -61,7 +63,7 @@ describe("verification: the probe of a database", () => {
     "closes the connection": [(_, socket) => void socket.destroy(), /^unknown: .*(closed the connection|ECONNRESET)/],
     "does not end its reply": [(_, socket) => void socket.write("+O"), /^unknown: the server did not respond in time$/],
     "never ends its reply": [pour, noRedis],
-    ...Object.fromEntries(["+HELLO", "*2", ":1"].map((line) => [`replies ${line}`, [() => line, noRedis]])),
+    ...Object.fromEntries(["+HELLO", "*1\r\n+OK", ":1"].map((line) => [`replies ${line}`, [() => line, noRedis]])),
   };
   for (const [what, [reply, says]] of Object.entries(replies)) {
     it(`reports a server that ${what}`, async () => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { coverageOf, coverageText, type ListedSecret, type Unlisted } from "../../../provider/doctor/coverage";
 import { rotatedIn, type StackState } from "../../../provider/doctor/stackState";
-import { databasePassword, vectorToken, signingKeys } from "../../../provider/domain/secretKind";
+import { databasePassword, queueToken, signingKeys, vectorToken } from "../../../provider/domain/secretKind";
 import { Settings } from "../../../provider/settings/settings";
 
 const encrypted = { "4dabf18193072939515e22adb298388d": "1b47061264138c4ac30d75fd1eb44270", ciphertext: "v1:x" };
@@ -125,6 +125,20 @@ describe("pulumi-rekey doctor --coverage", () => {
       'In another account, and not compared: PasswordRotation "colleague" (database "db").',
       'In another account, and not compared: SigningKeyRotation "region" (the pair of signing keys).',
     ]);
+  });
+
+  it("has each user of a Redis as one of its own: a state does not show its server", () => {
+    const user = (name: string, rotatedAt: string) =>
+      rotation(name, "app", { rotatedAt, generatedAt: rotatedAt }, "AclUserRotation");
+    const { secrets, covered } = cover([], [user("one", after), user("two", before)], since);
+    assert.deepEqual(
+      secrets.map(({ kind, id, age }) => [kind, id, age]),
+      [
+        ["user", "app", "newer"],
+        ["user", "app", "older"],
+      ],
+    );
+    assert.equal(covered, false);
   });
 
   describe("compares signing keys, which each account has under the same id, only if they are known to be its own:", () => {
@@ -286,7 +300,7 @@ describe("pulumi-rekey doctor --coverage", () => {
         "Compared with the state of dev.",
         'Not in the account: PasswordRotation "gone" (database "old").',
         "Not listed: vector indexes, because it broke. Fix it.",
-        "Not seen: other stacks, signing keys of other regions, passwords of ACL users, management keys, and databases of a hosting platform's integration.",
+        "Not seen: other stacks, signing keys of other regions, Redis users that no stack rotates, management keys, and databases of a hosting platform's integration.",
         "",
         "4 secrets: 2 older than 2024-04-19, 0 of unknown age. There may be others, because not everything could be listed.",
         "",
@@ -310,4 +324,47 @@ describe("pulumi-rekey doctor --coverage", () => {
       'Not in the account: PasswordRotation "gone" in shared.json (database "old").',
     ]);
   });
+});
+
+describe("pulumi-rekey doctor --coverage: two valid tokens", () => {
+  const user: ListedSecret = { kind: queueToken, id: "u", createdAt: Date.parse("2020-01-01") };
+  const hoursAgo = (hours: number) => inMinutes(-60 * hours);
+  const queue = (outputs: object, inputs: object = {}) =>
+    rotation("queue", "u", outputs, "QueueTokenRotation", { inputs: { queueUserId: "u", ...inputs } });
+  const proof = (outputs: object) =>
+    rotation("proof", "verification", outputs, "CredentialVerification", {
+      propertyDependencies: { access: ["urn:pulumi:dev::app::pulumi-nodejs:dynamic/rekey:QueueTokenRotation::queue"] },
+    });
+  const valid = (hours: number) => ({
+    rotatedAt: hoursAgo(hours),
+    generatedAt: hoursAgo(hours),
+    formerValidSince: hoursAgo(hours),
+  });
+  const retired = (hours: number) => proof({ formerRetiredAt: hoursAgo(hours) });
+
+  // Of each: what the state has, the age by a date, and whether it is covered without one.
+  const rows: Readonly<Record<string, readonly [resources: readonly object[], age: string, covered: boolean]>> = {
+    "the former one is valid for an hour": [[queue(valid(1))], "older", true],
+    "the former one is valid for more than a day": [[queue(valid(25))], "older", false],
+    "the former one is valid for longer than its time": [[queue(valid(3), { overlap: "2h" })], "older", false],
+    "the former one is valid for a part of its time": [[queue(valid(30), { overlap: "48h" })], "older", true],
+    "a verification has retired it": [[queue(valid(25)), retired(24)], "newer", true],
+    "a verification has retired the one before it": [[queue(valid(25)), retired(26)], "older", false],
+    "a verification of something else has retired": [
+      [queue(valid(25)), { ...retired(24), propertyDependencies: { access: ["urn:other"] } }],
+      "older",
+      false,
+    ],
+    "the rotation itself has retired it": [[queue({ generatedAt: hoursAgo(25) })], "newer", true],
+    "the current one existed before it was handed out": [[queue({ rotatedAt: hoursAgo(1) })], "older", true],
+  };
+  for (const [title, [resources, age, covered]] of Object.entries(rows)) {
+    it(title, () => {
+      const [dated, undated] = [cover([user], resources, since), cover([user], resources)];
+      assert.deepEqual([dated.secrets[0]?.age, dated.covered], [age, age === "newer"]);
+      assert.equal(undated.covered, covered);
+      const isNoted = undated.notes.some((note) => /^Two are valid: QueueTokenRotation "queue", since 20/.test(note));
+      assert.equal(isNoted, undated.secrets[0]?.formerValidSince !== undefined);
+    });
+  }
 });

@@ -36,6 +36,8 @@ const programs: Readonly<Partial<Record<ResourceType, readonly [first: Propertie
 /** What a run of each version, with a refresh after it, saves; credentials and times differ from run to run. */
 async function walk(adapter: Adapter, platform: Platform): Promise<unknown[]> {
   const settings = settingsFor(platform, { databasePath, queueUserId, queueToken: undefined });
+  // Without a next pair of another walk, whose age would not be known.
+  platform.changeQueueUserTokens(queueUserId);
   const host = await Host.start({ adapter, settings });
   const changes = () => platform.requests.filter(({ method }) => method !== "GET").length;
   const seen: unknown[] = [];
@@ -60,7 +62,8 @@ async function walk(adapter: Adapter, platform: Platform): Promise<unknown[]> {
       }
       // What the run has declared stays.
       await stack.destroy();
-      assert.equal(changes() - before, 2, type);
+      // The first queue token is retired before the third one is made.
+      assert.equal(changes() - before, type === "QueueTokenRotation" ? 3 : 2, type);
     }
     return seen;
   } finally {

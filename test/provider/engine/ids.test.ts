@@ -33,7 +33,9 @@ for (const adapter of adapters) {
     ] as const) {
       it(`is the same ${type}, which keeps the saved one`, async () => {
         const stack = stackOf(type);
-        const inputs = (id: string, more: Properties = {}) => ({ [idInput]: id, version: 1, ...more });
+        // The platform of these tests has no next tokens.
+        const replaced: Properties = type === "QueueTokenRotation" ? { overlap: "none" } : {};
+        const inputs = (id: string, more: Properties = {}) => ({ [idInput]: id, version: 1, ...replaced, ...more });
         await stack.up(inputs(upper));
         const { memory } = stack.plain;
         assert.deepEqual(

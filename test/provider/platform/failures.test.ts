@@ -78,7 +78,7 @@ const codes = { "not sent": "REKEY_NOT_SENT", rejected: "REKEY_REJECTED", "maybe
 const names: Readonly<Record<ServiceName, RegExp>> = {
   management: /rekey:(baseUrl|username|password)/,
   queue: /rekey:(queueUrl|queueToken|queueUserId)/,
-  database: /\b(host and port|restToken)\b/i,
+  database: /\b(its address|restToken)\b/i,
 };
 
 describe("platform: messages of failed requests", () => {

@@ -39,7 +39,8 @@ function newKeys(): RotatedSecret {
   return keys;
 }
 
-const tokenSecret = (credentials: Credentials) => resetSecret({ version: 1 }, credentials, { kind: queueToken });
+const tokenSecret = (credentials: Credentials) =>
+  resetSecret({ version: 1, overlap: "none" }, credentials, { kind: queueToken });
 const twice = { version: 1, rotateEvery: "PT1H" };
 const hiding = { version: 1, saveCredentials: false };
 
@@ -338,7 +339,7 @@ const gates: Readonly<Record<string, Section>> = {
     usually: {
       of: "otherToken",
       kind: queueToken,
-      desired: forTrigger,
+      desired: { ...forTrigger, overlap: "none" },
       ownToken: "own",
       plan: "refuse: REKEY_QUEUE_TOKEN_IN_USE",
     },
@@ -351,6 +352,7 @@ const gates: Readonly<Record<string, Section>> = {
         shown: {},
         shownInRun: [{ readOnlyToken: "own" }, {}],
       },
+      "stays valid if another one is added": { of: "ownToken", desired: forTrigger, plan: "reset: trigger" },
       "may be one that is not known, and not shown": {
         of: undefined,
         shown: {},

@@ -500,17 +500,17 @@ describe("reset: its requests", () => {
   it("a new token of the queue is used once it is confirmed, and a failure to use it loses nothing", async () => {
     const used: unknown[] = [];
     const parts = { useQueueToken: (...token: unknown[]) => void used.push(token) };
-    const secret = await resetSecret({ version: 1 }, { token: "t1" }, { kind: queueToken, id: "u" });
-    await secret.up({ version: 2 }, { responds: { token: "t1" }, parts });
+    const secret = await resetSecret({ version: 1, overlap: "none" }, { token: "t1" }, { kind: queueToken, id: "u" });
+    await secret.up({ version: 2, overlap: "none" }, { responds: { token: "t1" }, parts });
     assert.deepEqual(used, []);
-    await secret.up({ version: 3 }, { responds: { token: "t2" }, parts });
+    await secret.up({ version: 3, overlap: "none" }, { responds: { token: "t2" }, parts });
     assert.deepEqual(used, [["u", "t2"]]);
     const useQueueToken = () => assert.fail("broken");
     const {
       code,
       message = "",
       said,
-    } = await secret.up({ version: 4 }, { responds: { token: "t3" }, parts: { useQueueToken } });
+    } = await secret.up({ version: 4, overlap: "none" }, { responds: { token: "t3" }, parts: { useQueueToken } });
     assert.deepEqual([code, secret.saved, said], ["REKEY_INTERNAL", { token: "t3" }, ""]);
     assert.match(message, /token of queue user "u".*The token may have been changed/);
     assert.equal(progressOf(secret.state).outcome, "unknown");

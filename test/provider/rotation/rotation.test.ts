@@ -459,7 +459,7 @@ describe("rotation: the token of a queue user", () => {
     const resource = asShown(rotationOf(queueToken) as Resource<Desired, Record<string, unknown>>);
     const used: unknown[] = [];
     const run = fake.start({ useQueueToken: (...token) => void used.push(token) });
-    await resource.apply(undefined, { queueUserId: "u" } as Desired, run);
+    await resource.apply(undefined, { queueUserId: "u", overlap: "none" } as Desired, run);
     assert.deepEqual(used, [["u", "new"]]);
   });
 });

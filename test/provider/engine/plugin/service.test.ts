@@ -139,7 +139,7 @@ describe("plugin service", () => {
       ["PasswordRotation", id, { databaseId: id }],
       ["VectorTokenRotation", "idx-vectors", { indexId: "idx-vectors" }],
       ["SearchTokenRotation", "idx-search", { indexId: "idx-search" }],
-      ["QueueTokenRotation", user(), { queueUserId: user() }],
+      ["QueueTokenRotation", user(), { queueUserId: user(), overlap: "none" }],
       ["SigningKeyRotation", "signing-keys", {}],
     ] as const;
 

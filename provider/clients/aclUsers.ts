@@ -1,0 +1,298 @@
+import { randomBytes } from "node:crypto";
+import {
+  adviceOnReply,
+  type AclUser,
+  hashOf,
+  serverIn,
+  type ServerFacts,
+  userIn,
+} from "./aclReplies";
+import { ConnectionError } from "../platform/connections";
+import { addressOf, type ClientEndpoint } from "../domain/endpoint";
+import { RequestError, type RequestFacts } from "../domain/errors";
+import { whyNotSent } from "../platform/failures";
+import { notPermitted, type RequesterOptions, type RequestQueue } from "../platform/http";
+import { authenticate, type CredentialProbe, type ProbeResult } from "./probe";
+import { quote } from "../platform/quote";
+import {
+  connectToRedis,
+  ErrorReply,
+  NoReplyError,
+  type RedisConnection,
+  type Reply,
+} from "./redisConnection";
+import { type ServerConnections } from "./serverConnections";
+
+/** An administrator of a Redis server: how it logs in, and where. */
+export interface RedisAdmin extends ClientEndpoint {
+  /** Default: the user `default`. */
+  readonly username?: string | undefined;
+  readonly password: string;
+}
+
+/** A new password, which is not valid until it is added to a user. */
+export interface MadePassword {
+  readonly value: string;
+  /** Whether the server made it. Only such a server has a REST interface, in which it is a token. */
+  readonly isToken: boolean;
+}
+
+export interface AclUsersOptions extends Omit<RequesterOptions, "resetHeaders"> {
+  readonly connections: ServerConnections;
+  readonly queue: RequestQueue;
+  readonly probe: CredentialProbe;
+}
+
+interface Command {
+  /** With its subcommand: `ACL SETUSER` */
+  readonly name: string;
+  /** May contain secrets, so errors do not show them. */
+  readonly args?: readonly string[];
+  readonly purpose: string;
+  readonly consequences?: RequestFacts["consequences"];
+  /** Whether it needs the permission `resets`, and an engine that can save the result. Default: it needs neither. */
+  readonly isChange?: boolean;
+  /** Errors that are returned, not thrown. Default: none. */
+  readonly expected?: RegExp;
+}
+
+/**
+ * Reads and changes the users of a Redis server, as an administrator. Each command is sent once, on a new connection,
+ * within the deadline of a request. Only `AUTH` contains a password; a token that the server has made is also in
+ * `ACL SETUSER`.
+ *
+ * Its methods throw a RequestError: `not sent` if no connection could be made or the administrator is refused,
+ * `rejected` if the server replied with an error, and `maybe applied` without a reply that can be read. A command that
+ * changes no user is `not sent` without a reply, and `responded` if it cannot be read.
+ *
+ * @example
+ * ```ts
+ * const made = await users.make("app");
+ * await users.add("app", made);
+ * const { kind } = await users.prove("app", made.value);
+ * ```
+ */
+export class AclUsers {
+  constructor(
+    private readonly admin: RedisAdmin,
+    private readonly options: AclUsersOptions,
+  ) {
+    options.secrets.add([admin.password]);
+  }
+
+  /** Undefined if there is no such user. */
+  async read(userName: string): Promise<AclUser | undefined> {
+    const command = {
+      name: "ACL GETUSER",
+      args: [userName],
+      purpose: `read ${this.#nameOf(userName)}`,
+    };
+    const reply = await this.#send(command);
+    if (reply === undefined) return undefined;
+    const user = userIn(reply);
+    if (!user) throw this.#unreadable(command);
+    return user;
+  }
+
+  /** How the server is connected with others; `not permitted` if the administrator may not read it. */
+  async readServer(): Promise<ServerFacts | "not permitted"> {
+    const command: Command = {
+      name: "INFO",
+      purpose: "read the server's role",
+      expected: /^NOPERM\b/,
+    };
+    const reply = await this.#send(command);
+    if (reply instanceof ErrorReply) return "not permitted";
+    if (typeof reply !== "string") throw this.#unreadable(command);
+    return serverIn(reply);
+  }
+
+  /** Makes a password. The server makes it if it can, which changes no user. */
+  async make(userName: string): Promise<MadePassword> {
+    const command: Command = {
+      name: "ACL GENTOKEN",
+      args: [userName],
+      purpose: `make a token for ${this.#nameOf(userName)}`,
+      isChange: true,
+      expected: /^ERR unknown subcommand\b/i,
+    };
+    const reply = await this.#send(command);
+    const isToken = !(reply instanceof ErrorReply);
+    const value = isToken ? reply : randomBytes(32).toString("base64url");
+    if (typeof value !== "string" || value === "") throw this.#unreadable(command);
+    this.options.secrets.add([value]);
+    return { value, isToken };
+  }
+
+  /** Adds a password to those that a user has. Adding the same one again changes nothing. */
+  async add(userName: string, { value, isToken }: MadePassword): Promise<void> {
+    this.options.secrets.add([value]);
+    await this.#change({
+      name: "ACL SETUSER",
+      args: [userName, isToken ? `>${value}` : `#${hashOf(value)}`],
+      purpose: `add a password to ${this.#nameOf(userName)}`,
+      consequences: {
+        unchanged: "No password was added or removed.",
+        unknown: "It may have been added; no password was removed.",
+      },
+    });
+  }
+
+  /** Removes a password. What the server lists afterwards decides whether it is gone, not the reply. */
+  async remove(userName: string, hash: string): Promise<void> {
+    const removed = hash.toLowerCase();
+    const command: Command = {
+      name: "ACL SETUSER",
+      args: [userName, `!${removed}`],
+      purpose: `remove a password of ${this.#nameOf(userName)}`,
+      consequences: { unchanged: "It was not removed.", unknown: "It may have been removed." },
+    };
+    const failure = await this.#change(command).then(
+      () => this.#unreadable(command, "but does not show that the password is gone"),
+      (error: unknown) => error,
+    );
+    if (!wasSent(failure)) throw failure;
+    const user = await this.read(userName).catch(() => {
+      throw failure;
+    });
+    if (user?.hashes.includes(removed)) throw failure;
+  }
+
+  /** Saves the users in the server's ACL file. Without one, a restart of the server undoes changes of users. */
+  async save(): Promise<"saved" | "no file" | "not permitted"> {
+    const unchanged = `The users were changed, but a restart of the server undoes that ${untilSaved}`;
+    const reply = await this.#change({
+      name: "ACL SAVE",
+      purpose: "save the server's users",
+      consequences: {
+        unchanged,
+        unknown: `The users were changed, but a restart of the server may undo that ${untilSaved}`,
+      },
+      expected: /^NOPERM\b|not configured to use an ACL file/i,
+    });
+    if (!(reply instanceof ErrorReply)) return "saved";
+    return reply.text.startsWith("NOPERM") ? "not permitted" : "no file";
+  }
+
+  /** Tries a password of a user, on a new connection. */
+  prove(userName: string, value: string): Promise<ProbeResult> {
+    const { probe, deadlineMs } = this.options;
+    return probe.probe({
+      owner: this.#nameOf(userName),
+      endpoint: this.admin,
+      credential: { name: "password", username: userName, value },
+      timeoutMs: deadlineMs,
+      unchanged: "No password was removed.",
+    });
+  }
+
+  async #change(command: Command): Promise<Reply> {
+    const reply = await this.#send({ ...command, isChange: true });
+    if (reply !== "OK" && !(reply instanceof ErrorReply)) throw this.#unreadable(command);
+    return reply;
+  }
+
+  /** @returns the reply; an error only if it is `expected` */
+  async #send(command: Command): Promise<Reply> {
+    const facts = this.#factsOf(command);
+    const { queue, permission, deadlineMs } = this.options;
+    if (command.isChange && permission !== "resets") throw notPermitted(facts);
+    return queue.run(async () => {
+      const connection = await this.#logIn(facts, deadlineMs);
+      try {
+        if (command.isChange) await this.#requireLiveness(connection, facts);
+        const reply = await connection.send(command.name, ...(command.args ?? []));
+        if (reply instanceof ErrorReply && !command.expected?.test(reply.text)) {
+          throw this.#rejected(reply, facts);
+        }
+        return reply;
+      } catch (error) {
+        if (!(error instanceof NoReplyError)) throw error;
+        throw lostReply(command, facts, error);
+      } finally {
+        connection.close();
+      }
+    });
+  }
+
+  async #logIn(facts: RequestFacts, timeoutMs: number): Promise<RedisConnection> {
+    const { admin, options } = this;
+    const connection = await connectToRedis(options.connections, admin, timeoutMs).catch(
+      (error: unknown) => {
+        if (!(error instanceof ConnectionError)) throw error;
+        throw new RequestError("not sent", facts, whyNotSent("database", error));
+      },
+    );
+    const credential = { username: admin.username, value: admin.password };
+    const result = await authenticate(connection, credential, options.secrets);
+    if (result.kind === "accepted") return connection;
+    connection.close();
+    const problem =
+      result.kind === "refused"
+        ? {
+            happened: `the server refused the admin: ${result.words}`,
+            advice: "Check the admin's name and password.",
+          }
+        : { happened: `the admin could not log in: ${result.why}`, advice: checkServer };
+    throw new RequestError("not sent", facts, problem);
+  }
+
+  /** A change is not sent if the engine has ended, or if the connection was lost while that was checked. */
+  async #requireLiveness(connection: RedisConnection, facts: RequestFacts): Promise<void> {
+    await this.options.beforeSend?.(facts);
+    if (connection.isOpen) return;
+    throw new RequestError("not sent", facts, {
+      happened: "the connection was lost",
+      advice: checkServer,
+    });
+  }
+
+  #rejected({ text }: ErrorReply, facts: RequestFacts): RequestError {
+    const words = quote(text, this.options.secrets);
+    const happened = `the server responded with an error: ${words}`;
+    return new RequestError("rejected", facts, {
+      happened,
+      words,
+      advice: adviceOnReply(text, facts.method),
+    });
+  }
+
+  #unreadable(command: Command, what = "but its reply cannot be read"): RequestError {
+    const happened = `the server responded, ${what}`;
+    const delivery = command.consequences?.unknown === undefined ? "responded" : "maybe applied";
+    return new RequestError(delivery, this.#factsOf(command), { happened, advice: checkServer });
+  }
+
+  #factsOf({
+    name,
+    purpose,
+    consequences = { unchanged: "Nothing was changed." },
+  }: Command): RequestFacts {
+    return { purpose, method: name, url: addressOf(this.admin), consequences };
+  }
+
+  #nameOf(userName: string): string {
+    return `user ${JSON.stringify(this.options.secrets.redactName(userName))}`;
+  }
+}
+
+const untilSaved = "until `ACL SAVE` is run there.";
+const checkServer =
+  "Check that the server is running, and that it is a Redis server, then run again.";
+
+/** A command that changes no user has failed, as a read does; any other one may have been applied. */
+function lostReply(
+  { consequences }: Command,
+  facts: RequestFacts,
+  { message: happened }: NoReplyError,
+): RequestError {
+  const problem = { happened, advice: checkServer };
+  return consequences?.unknown === undefined
+    ? new RequestError("not sent", facts, { ...problem, code: "REKEY_NOT_READ" })
+    : new RequestError("maybe applied", facts, problem);
+}
+
+/** Whether the password may be gone, although its removal failed. */
+function wasSent(error: unknown): boolean {
+  return error instanceof RequestError && error.delivery !== "not sent";
+}

@@ -1,0 +1,155 @@
+import { type Socket } from "node:net";
+import { type ServerConnections } from "./serverConnections";
+import { type ClientEndpoint, restAddressOf } from "../domain/endpoint";
+
+/** What a Redis replies: a string, an integer, an array, an error, or undefined for its nil. */
+export type Reply = string | number | undefined | ErrorReply | readonly Reply[];
+
+/** An error as a reply. */
+export class ErrorReply {
+  /** @param text the server's own words, in which there may be secrets */
+  constructor(readonly text: string) {}
+}
+
+/** No reply has arrived, or it cannot be read. The message contains no secrets. */
+export class NoReplyError extends Error {}
+
+/** Bytes of the longest reply that is read. */
+const maxReplyBytes = 1024 * 1024;
+
+/**
+ * Opens a connection, on which nothing is sent yet.
+ *
+ * @param timeoutMs of the connection: from its beginning to the last reply
+ * @throws ConnectionError: nothing was sent
+ */
+export async function connectToRedis(
+  connections: ServerConnections,
+  endpoint: ClientEndpoint,
+  timeoutMs: number,
+): Promise<RedisConnection> {
+  const endsAtMs = performance.now() + timeoutMs;
+  const url = new URL(restAddressOf(endpoint));
+  const socket = await connections.to(url).open(url, { timeoutMs });
+  return new RedisConnection(socket, endsAtMs - performance.now());
+}
+
+/**
+ * A connection to a Redis server that sends only the commands that it is given. It is not a library, because clients of
+ * Redis put commands, and so passwords, into errors, debug output and diagnostics channels.
+ */
+export class RedisConnection {
+  readonly #timer: NodeJS.Timeout;
+  readonly #arriving: AsyncIterator<string, undefined>;
+  /** What has arrived and is not read yet. Each character is a byte. */
+  #received = "";
+  /** Bytes of the current reply that may still arrive. */
+  #leftBytes = 0;
+  /** The last command that was sent, without its arguments. */
+  #command = "";
+
+  /** @param timeoutMs after which it is closed */
+  constructor(
+    private readonly socket: Socket,
+    timeoutMs: number,
+  ) {
+    const late = new NoReplyError("the server did not respond in time");
+    this.#timer = setTimeout(() => socket.destroy(late), timeoutMs);
+    this.#arriving = socket.setEncoding("latin1")[Symbol.asyncIterator]() as AsyncIterator<
+      string,
+      undefined
+    >;
+  }
+
+  /** Whether a command can be sent. */
+  get isOpen(): boolean {
+    return this.socket.readyState === "open";
+  }
+
+  close(): void {
+    clearTimeout(this.#timer);
+    this.socket.destroy();
+  }
+
+  /**
+   * Sends a command once.
+   *
+   * @param command its name, perhaps with a subcommand: `ACL GETUSER`. Errors show it, but not the arguments
+   * @throws NoReplyError if there is no reply in RESP2
+   */
+  async send(command: string, ...args: readonly string[]): Promise<Reply> {
+    this.#command = command;
+    // What has arrived unasked would be taken for the reply to this command.
+    if (this.#received !== "") throw this.#notRedis();
+    const words = [...command.split(" "), ...args];
+    const parts = words.map((word) => `$${Buffer.byteLength(word)}\r\n${word}\r\n`);
+    this.socket.write(`*${words.length}\r\n${parts.join("")}`);
+    this.#leftBytes = maxReplyBytes;
+    return this.#readReply();
+  }
+
+  async #readReply(): Promise<Reply> {
+    const type = await this.#take(1);
+    if (!"+-:$*".includes(type)) throw this.#notRedis();
+    const line = await this.#takeLine();
+    if (type === "+") return textOf(line);
+    if (type === "-") return new ErrorReply(textOf(line));
+    if (!/^-?\d{1,19}$/.test(line)) throw this.#notRedis();
+    const number = Number(line);
+    if (type === ":") return number;
+    if (number < 0) return undefined;
+    if (number > maxReplyBytes) throw this.#notRedis();
+    return type === "$" ? this.#readString(number) : this.#readArray(number);
+  }
+
+  async #readString(bytes: number): Promise<string> {
+    const text = textOf(await this.#take(bytes));
+    if ((await this.#take(2)) !== "\r\n") throw this.#notRedis();
+    return text;
+  }
+
+  async #readArray(length: number): Promise<Reply[]> {
+    const replies: Reply[] = [];
+    while (replies.length < length) replies.push(await this.#readReply());
+    return replies;
+  }
+
+  async #takeLine(): Promise<string> {
+    for (;;) {
+      const end = this.#received.indexOf("\r\n");
+      if (end >= 0) return (await this.#take(end + 2)).slice(0, end);
+      await this.#receive();
+    }
+  }
+
+  async #take(bytes: number): Promise<string> {
+    while (this.#received.length < bytes) await this.#receive();
+    const taken = this.#received.slice(0, bytes);
+    this.#received = this.#received.slice(bytes);
+    return taken;
+  }
+
+  async #receive(): Promise<void> {
+    const { done, value }: IteratorResult<string, undefined> = await this.#arriving
+      .next()
+      .catch((error: unknown) => {
+        if (error instanceof NoReplyError) throw error;
+        throw new NoReplyError(
+          `the connection was lost (${(error as NodeJS.ErrnoException).code})`,
+        );
+      });
+    if (done) throw new NoReplyError("the server closed the connection");
+    this.#leftBytes -= value.length;
+    if (this.#leftBytes < 0) throw this.#notRedis();
+    this.#received += value;
+  }
+
+  #notRedis(): NoReplyError {
+    return new NoReplyError(`the reply to ${this.#command} is not that of a Redis`);
+  }
+}
+
+/** Decodes UTF-8 text of which each character is a byte. */
+function textOf(bytes: string): string {
+  return Buffer.from(bytes, "latin1").toString();
+}

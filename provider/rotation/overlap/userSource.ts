@@ -1,0 +1,223 @@
+import { type AclUser, hashOf, type ServerFacts } from "../../clients/aclReplies";
+import { type AclUsers, type MadePassword } from "../../clients/aclUsers";
+import { type ProbeResult } from "../../clients/probe";
+import { RefusedError, RekeyError } from "../../domain/errors";
+import { ownerOf, secretOf } from "../../domain/secretKind";
+import { redisAdminOf, withAdmin } from "../admin";
+import { adopted } from "../afterRead";
+import { type Desired } from "../desired";
+import { type Finding, type Learned } from "../findings";
+import { type State } from "../state";
+import { afterUserRead, formerHashes, hashInList, ifHashIsUnknown } from "./userEvidence";
+import {
+  type Added,
+  type OverlapSource,
+  type Retired,
+  type Retirement,
+  type SourceOf,
+} from "./source";
+
+/** A user of a Redis: it has a list of passwords, each of which the server accepts, and shows as its hash. */
+export class UserSource implements OverlapSource {
+  #users: Promise<AclUsers> | undefined;
+  #user: AclUser | undefined;
+
+  constructor(private readonly of: SourceOf) {}
+
+  async read(saved: State | undefined, desired: Desired): Promise<Learned> {
+    const { run, context } = this.of;
+    const user = await this.#readUser();
+    if (saved) {
+      return { ...afterUserRead(withAdmin(saved, desired, run), user, this.of.subject.id) };
+    }
+    const { state } = adopted(desired, undefined, context);
+    const why = "a Redis shows only hashes of passwords";
+    return { state: withAdmin(state, desired, run), findings: [{ kind: "adopted", why }] };
+  }
+
+  async add(state: State): Promise<Added> {
+    const { id } = this.of.subject;
+    const { memory } = state;
+    const users = await this.#connect();
+    const before = this.#user ?? (await this.#readUser());
+    const made = await users.make(id);
+    const warnings = made.isToken ? [] : this.#warningsOf(await users.readServer());
+    // What no rotation has handed out goes first.
+    if (memory.added?.hash !== undefined) await users.remove(id, memory.added.hash);
+    const lost = await this.#addSettled(users, made, before);
+    const hashes = formerHashes(state, before);
+    const saved = await this.#save(users);
+    const hash = await this.#hashOf(made, before);
+    return {
+      credentials: { password: made.value, ...(made.isToken && { restToken: made.value }) },
+      before: memory.current,
+      hashes,
+      // If the reply was lost, what is new in the list may be someone else's.
+      unprovenHash: lost ? hashOf(made.value) : hash,
+      hash,
+      lost,
+      failure: saved.failure,
+      findings: [
+        ...firstFormers(state, hashes),
+        ...warnings,
+        ...saved.findings,
+        ...ifHashIsUnknown(hash, id),
+      ],
+    };
+  }
+
+  async prove({ credentials }: Added): Promise<ProbeResult> {
+    const users = await this.#connect();
+    return users.prove(this.of.subject.id, credentials.password ?? "");
+  }
+
+  async retire({ hashes, current }: Retirement): Promise<Retired> {
+    const { id } = this.of.subject;
+    const users = await this.#connect();
+    const user = await users.read(id);
+    // Its clients may use the former one again: what was read says that the current one is gone.
+    if (current !== undefined && !user?.hashes.includes(current)) return { result: "kept" };
+    const valid = hashes.filter((hash) => user?.hashes.includes(hash));
+    for (const hash of valid) await users.remove(id, hash);
+    const { failure } = await this.#save(users);
+    return { result: valid.length > 0 ? "now" : "already", failure };
+  }
+
+  #connect(): Promise<AclUsers> {
+    const { admin, subject, run } = this.of;
+    return (this.#users ??= redisAdminOf(admin, subject, run).then((one) =>
+      run.platform.aclUsers(one),
+    ));
+  }
+
+  /** @throws RekeyError for a user to which no password can be added without harm */
+  async #readUser(): Promise<AclUser> {
+    const { id } = this.of.subject;
+    const user = await (await this.#connect()).read(id);
+    if (!user) {
+      return this.#refuse(
+        `${ownerOf(this.of.subject)} does not exist. Create it with its rules, for example \`ACL SETUSER ${id} on ~* +@read\``,
+      );
+    }
+    if (!user.isOn) {
+      return this.#refuse(
+        `the user is off, so no password is accepted. Switch it on: \`ACL SETUSER ${id} on\``,
+      );
+    }
+    if (user.hasNoPassword) {
+      return this.#refuse(
+        `the user needs no password (nopass), and would refuse all its clients once it has one. Give all its clients a password first: from \`ACL SETUSER ${id} ><password>\` on, which removes nopass, they need it`,
+      );
+    }
+    return (this.#user = user);
+  }
+
+  #refuse(why: string): never {
+    const secret = secretOf(this.of.subject);
+    throw new RefusedError("REKEY_REJECTED", { secret, why, overlaps: true });
+  }
+
+  /** Users are neither replicated nor shared by the nodes of a cluster. */
+  #warningsOf(server: ServerFacts | "not permitted"): Finding[] {
+    if (server === "not permitted") {
+      const why =
+        "Rekey cannot check whether the server has replicas, is a replica or is in a cluster, because the admin may not use INFO. Users are not replicated.";
+      return [{ kind: "warning", why }];
+    }
+    if (server.isCluster) {
+      this.#refuse(
+        "the server is a node of a cluster, whose nodes do not share users. Use a server without a cluster",
+      );
+    }
+    if (server.isReplica) {
+      this.#refuse("the server is a replica, and users are not replicated. Use its primary");
+    }
+    if (server.replicas === 0) return [];
+    const why = `the server has replicas (${server.replicas}). Users are not replicated, so the replicas do not accept the new password, nor will the server after a failover to one of them. Set it there, too.`;
+    return [{ kind: "warning", why }];
+  }
+
+  /**
+   * If the reply was lost, and the user is read without it, the same one is added again.
+   *
+   * @returns why it is unknown whether it was added: a proof shows it
+   */
+  async #addSettled(
+    users: AclUsers,
+    made: MadePassword,
+    before: AclUser,
+  ): Promise<RekeyError | undefined> {
+    const lost = await this.#addOnce(users, made);
+    if (!lost) return undefined;
+    const user = await users.read(this.of.subject.id).catch(() => undefined);
+    const isMissing = user && !hashInList(hashOf(made.value), before.hashes, user.hashes);
+    return isMissing ? this.#addOnce(users, made).catch(() => lost) : lost;
+  }
+
+  async #addOnce(users: AclUsers, made: MadePassword): Promise<RekeyError | undefined> {
+    try {
+      await users.add(this.of.subject.id, made);
+      return undefined;
+    } catch (error) {
+      if (error instanceof RekeyError && error.delivery === "maybe applied") return error;
+      throw error;
+    }
+  }
+
+  /** The hash by which the server knows a new password; undefined if that is not certain. */
+  async #hashOf({ value, isToken }: MadePassword, before: AclUser): Promise<string | undefined> {
+    const own = hashOf(value);
+    if (!isToken) return own;
+    const users = await this.#connect();
+    const read = () => users.read(this.of.subject.id);
+    const user = await read()
+      .catch(read)
+      .catch(() => undefined);
+    return user && hashInList(own, before.hashes, user.hashes);
+  }
+
+  async #save(users: AclUsers): Promise<Pick<Added, "failure"> & { findings: Finding[] }> {
+    const save = () => users.save();
+    try {
+      // A second one changes nothing, and no later run would make up for it.
+      const why = whyNotSaved[await save().catch(ifLost(save))];
+      return { findings: why === undefined ? [] : [{ kind: "warning", why }] };
+    } catch (error) {
+      if (!(error instanceof RekeyError)) throw error;
+      return { failure: error, findings: [] };
+    }
+  }
+}
+
+/** Acts once more if it is not known whether it was done. */
+function ifLost<T>(act: () => Promise<T>): (error: unknown) => Promise<T> {
+  return (error) => {
+    if (error instanceof RekeyError && error.delivery !== "rejected") return act();
+    throw error;
+  };
+}
+
+const whyNotSaved: Readonly<Record<Awaited<ReturnType<AclUsers["save"]>>, string | undefined>> = {
+  saved: undefined,
+  "no file":
+    "the server has no ACL file, so a restart undoes this change. Set `aclfile` in its configuration, or run `CONFIG REWRITE` after each rotation.",
+  "not permitted":
+    "the admin may not use ACL SAVE. If the server has an ACL file, a restart undoes this change: allow it (+acl|save), or run `ACL SAVE`.",
+};
+
+/** The first rotation says what it takes over. */
+function firstFormers({ rotationCount }: State, hashes: readonly string[]): Finding[] {
+  if (rotationCount > 0 || hashes.length === 0) return [];
+  const [count, they] =
+    hashes.length === 1
+      ? [
+          "1 password",
+          "It now counts as a former password: it stays valid with the new one, and is",
+        ]
+      : [
+          `${hashes.length} passwords`,
+          "They now count as former passwords: they stay valid with the new one, and are",
+        ];
+  const why = `the user had ${count} before its first rotation. ${they} retired by the first retirement.`;
+  return [{ kind: "note", why }];
+}

@@ -1,0 +1,108 @@
+import { RekeyError } from "../domain/errors";
+import { ownerOf, type Subject } from "../domain/secretKind";
+import { isUnknown } from "../pulumi/values";
+import { isSet } from "../records/fields";
+import {
+  type Claim,
+  type Imported,
+  type InputProblem,
+  type Planned,
+  type TableOf,
+} from "../resource/resource";
+import { type Run } from "../run/run";
+import {
+  adminInput,
+  adminServer,
+  isMoved,
+  isSameServer,
+  ownAdminProblem,
+  plainAdminProblem,
+  shownServer,
+} from "./admin";
+import { type Desired } from "./desired";
+import { SecretRotation, type SubjectSource } from "./rotation";
+import { overlapInput, rotationInputs, rotationProblems } from "./rotationInputs";
+import { type RotationOutputs } from "./rotationOutputs";
+import { readMemory } from "./state";
+
+/** The resource that rotates the password of a Redis user, on the server that `admin` names. */
+export class UserRotation extends SecretRotation {
+  readonly secretInputs = ["admin"];
+  override readonly isSameId = (saved: string, given: string): boolean => saved === given;
+
+  override readonly inputs: TableOf = (schemas) => {
+    const { text, refuseIf } = schemas;
+    return {
+      required: [this.idInput, "admin"],
+      schemas: {
+        [this.idInput]: text.superRefine(refuseIf(userNameProblem)),
+        admin: adminInput(schemas),
+        ...rotationInputs(schemas),
+        overlap: overlapInput(schemas),
+      },
+    };
+  };
+
+  override check(inputs: Desired, run: Run): InputProblem[] {
+    const { admin } = inputs;
+    const subject = this.subjectOf({ values: inputs });
+    const problems = [plainAdminProblem(admin, run), ownAdminProblem(subject, admin)].filter(isSet);
+    return [
+      ...rotationProblems(inputs, this.kind, run),
+      ...problems.map((problem) => ({ property: "admin", problem })),
+    ];
+  }
+
+  /** One claim for each known name of its server: the id of the database, and the address. */
+  override claims(inputs: Desired): Claim[] {
+    const subject = this.subjectOf({ values: inputs });
+    if (isUnknown(subject.id)) return [];
+    const { id, address } = adminServer(inputs.admin, undefined);
+    const servers = [...(id ? [{ id }] : []), ...(address ? [{ address }] : [])];
+    return servers.map((server) => userClaim({ ...subject, server: shownServer(server) }));
+  }
+
+  /** A server that moves changes the URLs, too. */
+  override plan(saved: RotationOutputs | undefined, inputs: Desired, run: Run): Planned {
+    const planned = super.plan(saved, inputs, run);
+    const { changing } = planned;
+    if (!saved || !changing || !isMoved(saved["access"], inputs.admin, run)) return planned;
+    const urls = ["connectionUrl", "restUrl"].filter((name) => name in saved);
+    return { ...planned, changing: [...new Set([...changing, ...urls])] };
+  }
+
+  replacing(saved: RotationOutputs, { admin }: Desired, { options }: Run): string[] {
+    const { user } = readMemory(saved["memory"]);
+    // In a preview, the saved server counts until another one is known.
+    if (user === undefined || isUnknown(admin)) return [];
+    const server = adminServer(admin, options.settings.databaseHost);
+    return isSameServer(user.server, server) ? [] : ["admin"];
+  }
+
+  override async import(): Promise<Imported<Desired, RotationOutputs>> {
+    const text =
+      "A Redis user cannot be imported, because an import does not know its admin. Nothing was sent. Remove the option `import`, and set `initialRotation: false`, which adopts the user without adding a password.";
+    throw new RekeyError("REKEY_IMPORT_UNSUPPORTED", text, "not sent");
+  }
+
+  protected override subjectOf(source: SubjectSource): Subject {
+    const { values, state, run } = source;
+    const given = adminServer((values as Desired).admin, run?.options.settings.databaseHost);
+    const server = shownServer(given) ?? shownServer(state?.memory.user?.server ?? {});
+    return { ...super.subjectOf(source), server };
+  }
+}
+
+/** Why a user with this name cannot be rotated; undefined if it can. */
+function userNameProblem(name: string): string | undefined {
+  if (name === "") return "must not be empty";
+  if (/[\s\0]/.test(name)) return "must not contain white space or NUL, which Redis does not allow";
+  if (name !== "default") return undefined;
+  return "must not be default: use PasswordRotation, which resets the password of that user of a database";
+}
+
+function userClaim(subject: Subject): Claim {
+  const why =
+    "each would retire the password that the other has added. Remove one of them. If both have rotated it, set a new version on the one that stays.";
+  return { subject: ownerOf(subject), code: "REKEY_DUPLICATE_SECRET", why };
+}

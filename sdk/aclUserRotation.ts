@@ -1,0 +1,105 @@
+import * as pulumi from "@pulumi/pulumi";
+import { type OverlapArgs, Rotation, type RotationArgs } from "./rotation";
+
+/** An administrator of a Redis server, who may change its users, and the address of the server. */
+export interface AclAdminArgs {
+  /** Host name or IP address of the server. */
+  host: pulumi.Input<string>;
+  /** Port of the server. */
+  port: pulumi.Input<number>;
+  /**
+   * Whether to use TLS. It can be switched off for loopback hosts only: a password never travels in plain text.
+   *
+   * @default true
+   */
+  tls?: pulumi.Input<boolean> | undefined;
+  /**
+   * Name of the administrator, who needs permission for `ACL GETUSER`, `ACL SETUSER` and `ACL GENTOKEN` and, on a Redis
+   * server other than Upstash, for `INFO` and `ACL SAVE`.
+   *
+   * @default `default`
+   */
+  username?: pulumi.Input<string> | undefined;
+  /** Password of the administrator. */
+  password: pulumi.Input<string>;
+}
+
+/** The arguments of `AclUserRotation`. */
+export interface AclUserRotationArgs extends RotationArgs, OverlapArgs {
+  /**
+   * The administrator who changes the user, and the server: the output `access` of the `PasswordRotation` of the
+   * database, or the address of the server and the password of an administrator. It is always a secret. Changing the
+   * server replaces the resource, which rotates the user of the new server. Changing only the administrator, or how it
+   * is given, makes no request.
+   */
+  admin: pulumi.Input<string | AclAdminArgs>;
+  /**
+   * Name of an existing user, other than `default`. Changing it replaces the resource, which rotates the new user; the
+   * old one keeps its passwords.
+   */
+  userName: pulumi.Input<string>;
+}
+
+/**
+ * Rotates the password of a Redis user without an outage, because such a user can have several valid passwords. A
+ * rotation adds a new one and proves that the server accepts it; the former one stays valid until it is retired
+ * (`overlap`). The first rotation treats all passwords that the user already has as former ones. The rules of the user
+ * are never changed. Previews, refresh and destroy never add or remove a password.
+ *
+ * A destroy warns if two passwords stay valid. The option `retainOnDelete` therefore defaults to false: remove the
+ * resource before you uninstall the package.
+ *
+ * @example
+ * ```ts
+ * const cache = new PasswordRotation("cache", {
+ *   databaseId: "96ad0856-03b1-4ee7-9666-e81abd0349e1",
+ *   initialRotation: false, // without this line, the first `pulumi up` resets the password
+ * });
+ * const app = new AclUserRotation("app", {
+ *   admin: cache.access,
+ *   userName: "app",
+ *   version: 1,
+ *   rotateEvery: "30d",
+ * });
+ * export const url = app.connectionUrl;
+ * ```
+ */
+export class AclUserRotation extends Rotation {
+  /** Name of the user. */
+  declare readonly userName: pulumi.Output<string>;
+  /** The password that the last rotation added; undefined before the first one. Secret. */
+  declare readonly password: pulumi.Output<string | undefined>;
+  /**
+   * The URL with which clients of Redis connect: `rediss://user:password@host:port`, or `redis://` without TLS.
+   * Undefined before the first rotation. Secret.
+   */
+  declare readonly connectionUrl: pulumi.Output<string | undefined>;
+  /** Token of the REST interface, which is the password; undefined if the server makes no tokens. Secret. */
+  declare readonly restToken: pulumi.Output<string | undefined>;
+  /** The URL of the REST interface: `https://` and the host. Undefined without `restToken`. Secret. */
+  declare readonly restUrl: pulumi.Output<string | undefined>;
+  /**
+   * JSON text of what a `CredentialVerification` needs: the password or its salted hash, and the administrator, who
+   * retires former passwords. Secret.
+   */
+  declare readonly access: pulumi.Output<string>;
+
+  /** When the current password was added (ISO 8601, UTC). */
+  declare readonly generatedAt: pulumi.Output<string | undefined>;
+  /**
+   * Since when the former passwords have been valid in addition to the current one (ISO 8601, UTC); undefined if they
+   * are not. After a verification has retired them, it keeps its value until the next refresh or rotation.
+   */
+  declare readonly formerValidSince: pulumi.Output<string | undefined>;
+  /** If `overlap` is a duration: until when the former ones are valid (ISO 8601, UTC). The next `up` retires them. */
+  declare readonly formerValidUntil: pulumi.Output<string | undefined>;
+  /** When this resource, not a verification, retired the former ones (ISO 8601, UTC); undefined if it has not. */
+  declare readonly formerRetiredAt: pulumi.Output<string | undefined>;
+
+  constructor(name: string, args: AclUserRotationArgs, options?: pulumi.CustomResourceOptions) {
+    // A program without types may leave it out, which the provider reports.
+    const { admin } = args as Partial<AclUserRotationArgs>;
+    const marked: RotationArgs = { ...args, ...(admin && { admin: pulumi.secret(admin) }) };
+    super("AclUserRotation", name, marked, options);
+  }
+}

@@ -1,0 +1,87 @@
+import { request } from "node:http";
+import { setTimeout as wait } from "node:timers/promises";
+import { session } from "../support/redis";
+
+/** Uses a secret on a new connection. It rejects if the secret is refused. */
+type Use = (secret: string) => Promise<void>;
+
+/** Clients that use the secret that they have, again and again, until they are stopped. */
+export class Clients {
+  /** Attempts that have ended. */
+  attempts = 0;
+  /** Why attempts have failed. */
+  readonly failures: string[] = [];
+  readonly #attemptsOfEach: number[];
+  readonly #running: Promise<unknown>;
+  #isStopped = false;
+
+  /** @param secret that they have at first */
+  constructor(
+    private readonly use: Use,
+    private secret: string,
+    count = 20,
+  ) {
+    this.#attemptsOfEach = Array.from({ length: count }, () => 0);
+    this.#running = Promise.all(this.#attemptsOfEach.map((_, nth) => this.#run(nth)));
+  }
+
+  /**
+   * Hands over another secret, as a deployment that waits for its processes: until then, each connects again with the
+   * one that it has; when it is done, none has an attempt in flight with that.
+   */
+  async handOver(secret: string): Promise<void> {
+    await this.#attemptOfEach();
+    this.secret = secret;
+    await this.#attemptOfEach();
+  }
+
+  /** Resolves when no attempt is in flight any more. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    await this.#running;
+  }
+
+  /** Resolves when each has ended an attempt that it began after this call. */
+  async #attemptOfEach(): Promise<void> {
+    // The one in flight began before.
+    const wanted = this.#attemptsOfEach.map((count) => count + 2);
+    const isDone = () => this.#attemptsOfEach.every((count, nth) => count >= (wanted[nth] ?? 0));
+    while (!this.#isStopped && !isDone()) await wait(5);
+  }
+
+  async #run(nth: number): Promise<void> {
+    while (!this.#isStopped) {
+      await this.use(this.secret).catch((error: unknown) => void this.failures.push(String(error)));
+      this.attempts++;
+      this.#attemptsOfEach[nth] = (this.#attemptsOfEach[nth] ?? 0) + 1;
+      // A connection that was closed keeps its port for a minute.
+      await wait(100);
+    }
+  }
+}
+
+/** AUTH and PING on a new connection. @param url with the user and the password */
+export async function pingRedis(url: string): Promise<void> {
+  const client = await session(url);
+  await client.ping().finally(() => client.disconnect());
+}
+
+/** A request to the queue on a new connection. */
+export async function useQueue(url: string, token: string): Promise<void> {
+  const status = await new Promise<number | undefined>((resolve, reject) => {
+    const headers = { authorization: `Bearer ${token}` };
+    request(`${url}/v2/globalParallelism`, { agent: false, headers }, (response) => {
+      response.resume().on("end", () => resolve(response.statusCode));
+    })
+      .on("error", reject)
+      .end();
+  });
+  if (status !== 200) throw new Error(`the queue has replied ${status}`);
+}
+
+export async function isAccepted(use: Use, secret: string): Promise<boolean> {
+  return use(secret).then(
+    () => true,
+    () => false,
+  );
+}

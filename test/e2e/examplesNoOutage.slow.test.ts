@@ -1,0 +1,131 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { type Platform } from "../../local/platform/index";
+import { type Adapter } from "../support/host";
+import { examples } from "../support/project";
+import { databaseReply } from "../support/redis";
+import { databasePath } from "../support/resources";
+import { EngineStack, onEngineByAdapter, succeeds } from "./engineStack";
+import { loadExample } from "./loadExample";
+
+/** Processes of one example. They run until `end`. */
+class Consumers {
+  readonly lines: string[] = [];
+  readonly #processes;
+
+  constructor(example: string, count: number, args: readonly string[]) {
+    const script = join(examples, "no-outage", example, "consumer.mjs");
+    this.#processes = Array.from({ length: count }, () => {
+      const one = spawn(process.execPath, [script, ...args], { stdio: ["ignore", "pipe", "inherit"] });
+      createInterface({ input: one.stdout }).on("line", (line) => this.lines.push(line));
+      return one;
+    });
+  }
+
+  get refused(): string[] {
+    return this.lines.filter((line) => line.startsWith("refused"));
+  }
+
+  /** How often consumers have begun to use a new secret. */
+  get changes(): number {
+    return this.lines.filter((line) => line.startsWith("uses")).length;
+  }
+
+  async until(changes: number): Promise<void> {
+    while (this.changes < changes) {
+      for (const { exitCode } of this.#processes) assert.equal(exitCode, null, this.lines.join("\n"));
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  }
+
+  async end(): Promise<void> {
+    const ended = this.#processes.filter(({ exitCode }) => exitCode === null).map((one) => once(one, "close"));
+    for (const one of this.#processes) one.kill();
+    await Promise.all(ended);
+  }
+}
+
+const queueUserId = "7b1ad1c2-0e7e-4e0c-9d3f-0c2c1c1f5a11";
+/** Rekey reads the token that it uses itself, so that it can be retired. */
+const ownToken = { "rekey:queueToken": undefined, "rekey:queueUserId": queueUserId };
+
+/** Makes the Redis user, whose clients have a password already. @returns its address */
+async function addUser(platform: Platform): Promise<string> {
+  const { record, password } = platform.database("db-sessions");
+  const call = (...command: readonly string[]) => databaseReply(record, ["AUTH", password], command);
+  const token = (await call("ACL", "GENTOKEN", "app")).trim().split("\r\n").at(-1) ?? "";
+  await call("ACL", "SETUSER", "app", "on", `>${token}`, "~*", "+@all");
+  return `redis://app:${token}@${String(record["endpoint"])}:${String(record["port"])}`;
+}
+
+/** An example, what its clients have before the first `up`, and whether the platform still accepts a secret. */
+interface Example {
+  readonly name: string;
+  readonly before: (platform: Platform) => Promise<string>;
+  readonly accepts: (secret: string, platform: Platform) => Promise<boolean>;
+}
+
+const queue: Example = {
+  name: "queue",
+  before: async ({ queueToken }) => queueToken,
+  accepts: async (token, { url }) => {
+    const headers = { authorization: `Bearer ${token}` };
+    return (await fetch(`${url}/v2/globalParallelism`, { headers })).ok;
+  },
+};
+
+const redis: Example = {
+  name: "redis",
+  before: addUser,
+  accepts: async (url) => {
+    const { hostname: endpoint, port, username, password } = new URL(url);
+    return (await databaseReply({ endpoint, port }, ["AUTH", username, password])).startsWith("+OK");
+  },
+};
+
+/** A stack of an example, and the file that it writes. */
+async function start({ name, before }: Example, adapter: Adapter) {
+  const stack = await EngineStack.start(
+    (rekey) => loadExample(`no-outage/${name}`, { "pulumi-rekey": rekey }) as Record<string, unknown>,
+    {
+      adapter,
+      platform: { databases: ["db-sessions"], databasePath, credentials: "always", queueUsers: [queueUserId] },
+      config: { queueUserId, databaseId: "db-sessions", "rekey:databasePath": databasePath, ...ownToken },
+    },
+  );
+  const file = stack.path("secret");
+  await stack.configure({ file });
+  writeFileSync(file, await before(stack.platform));
+  return { stack, file };
+}
+
+onEngineByAdapter("The consumers of the examples no-outage", (adapter) => {
+  for (const example of [queue, redis]) {
+    it(`are never refused while a version rotates and retires: ${example.name}`, async () => {
+      const { stack, file } = await start(example, adapter);
+      const { platform } = stack;
+      const read = () => readFileSync(file, "utf8");
+      const consumers = new Consumers(example.name, 3, [file, platform.url]);
+      try {
+        await consumers.until(3);
+        const first = read();
+        await succeeds(stack.up());
+        const second = read();
+        await stack.configure({ version: "2" });
+        const { outputs, printed } = await succeeds(stack.up());
+        const third = read();
+        assert.ok(outputs["formerRetiredAt"]?.value, printed);
+        await consumers.until(new Set([first, second, third]).size * 3);
+        assert.deepEqual(consumers.refused, []);
+        const accepted = [second, third].map((one) => example.accepts(one, platform));
+        assert.deepEqual(await Promise.all(accepted), [false, true]);
+      } finally {
+        await consumers.end();
+      }
+    });
+  }
+});

@@ -1,0 +1,85 @@
+import assert from "node:assert/strict";
+import { type Adapter } from "../support/host";
+import { withRedis } from "../support/redis";
+import { assertFields } from "../support/results";
+import { EngineStack, onEngineByAdapter, succeeds } from "./engineStack";
+import { kinds, Scenario, stackOptions } from "./noOutage";
+
+const none = { app: [], queue: [] };
+const accepted = { app: true, queue: true };
+const refused = { app: false, queue: false };
+
+const describeProgram = (adapter: Adapter): void => {
+  let scenario: Scenario;
+  let stack: EngineStack;
+  beforeEach(async () => {
+    scenario = await Scenario.start();
+    scenario.proof = {};
+    stack = await EngineStack.start(scenario.program, { adapter, ...stackOptions });
+    scenario.connect(stack.platform);
+  });
+  afterEach(() => scenario.end());
+
+  /** An `up` that refuses no client. @returns what it has printed, and what the clients had before it */
+  const up = async (args: Scenario["args"]) => {
+    const former = scenario.deployed;
+    scenario.args = args;
+    const { printed } = await succeeds(stack.up());
+    assert.deepEqual(scenario.failures, none);
+    assert.deepEqual(await scenario.accepted(scenario.deployed), accepted);
+    return { printed, former };
+  };
+
+  it("adopts without a change, and the first rotation keeps what was adopted until its time is over", async () => {
+    const { former: adopted } = await up({ initialRotation: false });
+    assert.deepEqual(scenario.deployed, adopted);
+    await up({ version: 2, overlap: "24h" });
+    await up({ version: 2, overlap: "24h" });
+    // It is over, whatever the clock of the machine. To say so sends nothing.
+    await up({ version: 2, overlap: "PT0.001S" });
+    assert.deepEqual(await scenario.accepted(adopted), accepted);
+    await up({ version: 2, overlap: "PT0.001S" });
+    assert.deepEqual(await scenario.accepted(adopted), refused);
+    for (const kind of kinds) {
+      const { formerRetiredAt, ...outputs } = await stack.outputsOf(kind);
+      assertFields(outputs, { rotationCount: 1, formerValidSince: undefined, formerValidUntil: undefined });
+      assert.ok(formerRetiredAt, kind);
+    }
+  });
+
+  it("retires the former secrets first for a second version, and for a date in the next `up`", async () => {
+    const { former: initial } = await up({ version: 1 });
+    const { former: first } = await up({ version: 2 });
+    assert.deepEqual(await scenario.accepted(initial), refused);
+    assert.deepEqual(await scenario.accepted(first), accepted);
+    const args = { version: 2, rotatedSince: new Date().toISOString() };
+    const { former: second } = await up(args);
+    assert.deepEqual(await scenario.accepted(first), refused);
+    assert.deepEqual(await scenario.accepted(second), accepted);
+    await up(args);
+    assert.deepEqual(await scenario.accepted(second), refused);
+  });
+
+  it("says at a destroy that both stay valid, and leaves them", async () => {
+    const { former } = await up({ version: 1 });
+    const { printed } = await succeeds(stack.destroy());
+    assert.match(printed, /this resource has not retired the former password.*both stay valid/);
+    assert.match(printed, /this resource has not retired the former token.*both stay valid/);
+    assert.deepEqual(await scenario.accepted(former), accepted);
+    assert.deepEqual(await scenario.accepted(scenario.deployed), accepted);
+  });
+
+  it("says in a refresh what someone else has replaced", async () => {
+    const { former } = await up({ version: 1 });
+    await scenario.replaceAll(stack.platform);
+    const { printed } = await succeeds(stack.refresh());
+    assert.match(printed, /does not have the current password any more.*Set a new version/);
+    assert.match(printed, /Token of .* was changed outside of Rekey/);
+    for (const kind of kinds) assertFields(await stack.outputsOf(kind), { formerValidSince: undefined });
+    assert.deepEqual(await scenario.accepted(former), refused);
+  });
+};
+
+withRedis("A program of which two secrets are valid", () => {
+  onEngineByAdapter("with the clients of both", describeProgram);
+});

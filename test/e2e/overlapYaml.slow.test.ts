@@ -1,0 +1,81 @@
+import assert from "node:assert/strict";
+import { startPlatform } from "../../local/platform/index";
+import { Folder } from "../support/folder";
+import { environmentOf } from "../support/project";
+import { hasRedis, startRedisServer } from "../support/redis";
+import { isAccepted, pingRedis, useQueue } from "./clients";
+import { queueUserId } from "./noOutage";
+import { HomeWithPlugin, whyNoPrograms } from "./pluginArchive";
+
+const program = (redisPort: number): string => `
+name: two-valid
+runtime: yaml
+config:
+  version: { type: string }
+resources:
+  app:
+    type: rekey:AclUserRotation
+    properties:
+      admin: { host: 127.0.0.1, port: ${redisPort}, tls: false, password: admin }
+      userName: app
+      version: \${version}
+  queue:
+    type: rekey:QueueTokenRotation
+    properties: { queueUserId: ${queueUserId}, version: "\${version}" }
+  appProof:
+    type: rekey:CredentialVerification
+    properties: { access: "\${app.access}", retireFormer: true }
+  queueProof:
+    type: rekey:CredentialVerification
+    properties: { access: "\${queue.access}", retireFormer: true }
+outputs:
+  app: \${app.connectionUrl}
+  queue: \${queue.token}
+`;
+
+const title = "A program in YAML with the plugin creates, rotates and retires a queue token and a password of a user";
+const why = hasRedis ? whyNoPrograms("pulumi-language-yaml") : "there is no redis-server on PATH";
+
+if (why !== undefined) it.skip(`${title} (skipped: ${why})`);
+else {
+  it(title, async function () {
+    const platform = await startPlatform({ credentials: "read" });
+    const redis = await startRedisServer();
+    await redis.acl("SETUSER", "app", "on", ">first", "~*", "+@all");
+    const home = await HomeWithPlugin.make();
+    const folder = new Folder();
+    folder.write("Pulumi.yaml", program(redis.port));
+    const { REKEY_QUEUE_TOKEN: _, ...account } = environmentOf(platform);
+    const run = (commands: string) => home.run(folder.directory, commands, this, account);
+    const useToken = (token: string) => useQueue(platform.url, token);
+    /** What is accepted of both. */
+    const accepted = async ({ app, queue }: Readonly<Record<"app" | "queue", string>>) => {
+      return [await isAccepted(pingRedis, app), await isAccepted(useToken, queue)];
+    };
+    const show = async (output: string) => (await run(`pulumi stack output ${output} --show-secrets`)).trim();
+    let former = { app: `redis://app:first@127.0.0.1:${redis.port}`, queue: platform.queueToken };
+    try {
+      await run(`pulumi stack init dev; pulumi config set rekey:queueUserId ${queueUserId}`);
+      for (const version of [1, 2]) {
+        const printed = await run(`pulumi config set version ${version}; pulumi up`);
+        assert.match(printed, /the former password was retired/);
+        assert.match(printed, /the former token was retired/);
+        const current = { app: await show("app"), queue: await show("queue") };
+        assert.deepEqual(
+          [await accepted(former), await accepted(current)],
+          [
+            [false, false],
+            [true, true],
+          ],
+        );
+        former = current;
+      }
+      assert.match(await run("pulumi up"), /5 unchanged/);
+    } finally {
+      await redis.close();
+      await platform.close();
+      folder.remove();
+      home.remove();
+    }
+  }).timeout(900_000);
+}

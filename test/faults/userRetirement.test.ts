@@ -1,0 +1,115 @@
+import assert from "node:assert/strict";
+import { type RedisServer, startRedisServer, withRedis } from "../support/redis";
+import { type CommandFault } from "../support/redisGate";
+import { userRows, usersOf, type UserServer } from "./userOfServer";
+
+interface Row {
+  readonly fault: CommandFault;
+  /** What the verification fails with. Default: it does not. */
+  readonly fails?: RegExp;
+  /** Whether the passwords before and after the rotation are valid then. */
+  readonly valid: readonly [former: boolean, current: boolean];
+}
+
+const adminLogin = /^AUTH ops /;
+const save = /^ACL SAVE/;
+const removal = /^ACL SETUSER \S+ !/;
+const passes = { valid: [false, true] } as const;
+const notRetired = { fails: /is accepted, but the former one was not retired: /, valid: [true, true] } as const;
+const retired = { ...notRetired, valid: [false, true] } as const;
+const notSaved = {
+  fails: /accepted and the former one was retired, but the server did not save that: /,
+  valid: [false, true],
+} as const;
+
+const rows: Readonly<Record<string, Row>> = {
+  "AUTH of the admin before GETUSER is lost": { ...notRetired, fault: { command: adminLogin, does: "close" } },
+  "GETUSER is lost": { ...notRetired, fault: { command: /^ACL GETUSER/, does: "close", at: "applied" } },
+  "AUTH of the admin before SETUSER is lost": { ...notRetired, fault: { command: adminLogin, does: "close", nth: 2 } },
+  "SETUSER is lost before it is applied": { ...notRetired, fault: { command: removal, does: "close" } },
+  "SETUSER is lost after it was applied": { ...passes, fault: { command: removal, does: "close", at: "applied" } },
+  "SETUSER is replied to in RESP3": { ...passes, fault: { command: removal, does: { reply: "_" }, at: "applied" } },
+  "SETUSER is rejected with -READONLY": { ...notRetired, fault: { command: removal, does: { reply: "-READONLY no" } } },
+  "SETUSER says that there is no such password": {
+    ...passes,
+    fault: { command: removal, does: { reply: "-ERR The password does not exist" }, at: "applied" },
+  },
+  "SETUSER is confirmed, and not applied": { ...notRetired, fault: { command: removal, does: { reply: "+OK" } } },
+  "GETUSER after SETUSER is lost": { ...retired, fault: { command: /^ACL GETUSER/, does: "close", nth: 2 } },
+  "AUTH of the admin before SAVE is lost": { ...passes, fault: { command: adminLogin, does: "close", nth: 4 } },
+  "SAVE is lost before it is applied": { ...passes, fault: { command: save, does: "close" } },
+  "SAVE is lost after it was applied": { ...passes, fault: { command: save, does: "close", at: "applied" } },
+  "SAVE is lost each time": { ...notSaved, fault: { command: save, does: "close", times: 9 } },
+  "every reply is in pieces": { ...passes, fault: { command: /./, does: "pieces", times: 99 } },
+};
+
+describe("faults: a retirement of a user's former password", () => {
+  const { closes, testRow } = userRows();
+
+  withRedis("at a real Redis", () => {
+    let redis: RedisServer;
+    let server: UserServer;
+    before(async () => {
+      redis = closes(await startRedisServer());
+      server = await usersOf(redis);
+    });
+
+    for (const [name, { fault, fails = /^$/, valid }] of Object.entries(rows)) {
+      const state = valid[0] ? "two are valid" : "the former one is not valid";
+      const result = fails.test("") ? `passes, ${state}` : `fails, ${state}; the next \`up\` completes it`;
+      testRow(
+        [121, name, "verification, next up", result],
+        () => server,
+        async (user) => {
+          assert.equal(await user.rotate({ version: 1 }), "");
+          user.gate.fail(fault);
+          assert.match(await user.verify(), fails);
+          assert.deepEqual([await user.valid(), user.gate.sent(removal).length <= 1], [valid, true]);
+          user.gate.meet = () => undefined;
+          assert.equal(await user.verify(), "");
+          assert.deepEqual([await user.valid(), await user.listed()], [[false, true], 1]);
+          assert.ok(user.verification.plain["formerRetiredAt"]);
+        },
+      );
+    }
+
+    const inRotation: Readonly<Record<string, { fault: CommandFault; fails?: RegExp; valid: boolean[] }>> = {
+      "SETUSER that retires is lost before it is applied": {
+        fault: { command: removal, does: "close" },
+        fails: /It may have been removed.*REKEY_UNCONFIRMED/s,
+        valid: [true, true],
+      },
+      "SETUSER that retires is lost after it was applied": {
+        fault: { command: removal, does: "close", at: "applied" },
+        valid: [false, true, true],
+      },
+      "SAVE after it is lost each time": {
+        fault: { command: save, does: "close", times: 9 },
+        fails: /a restart of the server may undo that/,
+        valid: [false, true],
+      },
+      "AUTH of the admin before the addition is lost": {
+        fault: { command: adminLogin, does: "close", nth: 8 },
+        fails: /No password was added or removed/,
+        valid: [false, true],
+      },
+    };
+    for (const [name, { fault, fails = /^$/, valid }] of Object.entries(inRotation)) {
+      const result = fails.test("") ? "passes" : "fails, nothing is added; the next `up` completes it";
+      testRow(
+        [122, name, "update, next up", result],
+        () => server,
+        async (user) => {
+          assert.equal(await user.rotate({ version: 1 }), "");
+          user.gate.fail(fault);
+          assert.match(await user.rotate({ version: 2 }), fails);
+          assert.deepEqual(await user.valid(), valid);
+          user.gate.meet = () => undefined;
+          assert.equal(await user.rotate({ version: 2 }), "");
+          assert.deepEqual([await user.valid(), await user.listed()], [[false, true, true], 2]);
+          assert.equal(user.rotation.plain["rotationCount"], 2);
+        },
+      );
+    }
+  });
+});

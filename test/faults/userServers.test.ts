@@ -1,0 +1,265 @@
+import assert from "node:assert/strict";
+import { setTimeout as wait } from "node:timers/promises";
+import { Folder } from "../support/folder";
+import { type RedisServer, startRedisServer, withRedis } from "../support/redis";
+import { firstPassword, UserOfServer, userRows, usersOf, type UserServer } from "./userOfServer";
+
+describe("faults: users and their servers", () => {
+  const { closes, testRow } = userRows();
+
+  withRedis("of a real Redis", () => {
+    const folder = new Folder();
+    let files = 0;
+    let redis: RedisServer;
+    let server: UserServer;
+    before(async () => {
+      redis = closes(await startRedisServer());
+      server = await usersOf(redis);
+    });
+    after(() => folder.remove());
+    const at = (): UserServer => server;
+
+    /** What someone else makes of a user, and the command that repairs it. */
+    const users: Readonly<Record<string, { rules?: readonly string[]; says: RegExp; repair: readonly string[] }>> = {
+      "the user was deleted": {
+        says: /does not exist\. Create it with its rules, for example `ACL SETUSER app\d+ on/,
+        repair: ["reset", "on", `>${firstPassword}`],
+      },
+      "the user is off": { rules: ["off"], says: /is off.*`ACL SETUSER app\d+ on`/, repair: ["on"] },
+      "the user has nopass": {
+        rules: ["nopass"],
+        says: /needs no password \(nopass\).*`ACL SETUSER app\d+ ><password>`/,
+        repair: ["resetpass", `>${firstPassword}`],
+      },
+    };
+    for (const [fault, { rules, says, repair }] of Object.entries(users)) {
+      testRow([116, fault, "create, update, next up", "fails before anything is changed"], at, async (user) => {
+        for (const inputs of [{ version: 1 }, { version: 2 }]) {
+          const { saved } = user.rotation;
+          if (rules) await server.acl("SETUSER", user.name, ...rules);
+          else await server.acl("DELUSER", user.name);
+          const failure = await user.rotate(inputs);
+          assert.match(failure, says);
+          assert.match(failure, /was not rotated, and nothing was changed: .*REKEY_REJECTED/s);
+          assert.deepEqual([user.setUsers, user.gate.sent(/GENTOKEN|SAVE/), user.rotation.saved], [0, [], saved]);
+          await server.acl("SETUSER", user.name, ...repair);
+          assert.equal(await user.rotate(inputs), "");
+          assert.equal((await user.valid()).at(-1), true);
+        }
+      });
+    }
+
+    testRow([116, "the user was deleted", "verification", "fails, and again until it exists"], at, async (user) => {
+      assert.equal(await user.rotate({ version: 1 }), "");
+      await server.acl("DELUSER", user.name);
+      assert.match(await user.verify(), /refused/);
+      assert.deepEqual(user.gate.sent(/ACL SETUSER \S+ !/), [], "nothing is retired without a proof");
+      assert.match(await user.verify(), /refused/);
+    });
+
+    /** What an administrator may not do, by rules of it. */
+    const permissions: Readonly<Record<string, { rule: string; fails?: RegExp; says?: RegExp; valid: boolean[] }>> = {
+      "ACL GETUSER": {
+        rule: "-acl|getuser",
+        fails: /NOPERM.*Nothing was changed.*\(\+acl\|getuser\)/s,
+        valid: [true],
+      },
+      "ACL SETUSER": {
+        rule: "-acl|setuser",
+        fails: /NOPERM.*No password was added or removed.*\(\+acl\|setuser\)/s,
+        valid: [true],
+      },
+      INFO: {
+        rule: "-info",
+        says: /cannot check whether the server has replicas.*the admin may not use INFO/,
+        valid: [true, true],
+      },
+      "ACL SAVE": {
+        rule: "-acl|save",
+        says: /the admin may not use ACL SAVE.*allow it \(\+acl\|save\)/,
+        valid: [true, true],
+      },
+    };
+    for (const [command, { rule, fails = /^$/, says = /^/, valid }] of Object.entries(permissions)) {
+      const result = says.test("") ? "fails, nothing was changed" : "passes with a warning";
+      testRow([117, `the admin may not use ${command}`, "create, next up", result], at, async (user) => {
+        const name = `ops-of-${user.name}`;
+        await server.acl("SETUSER", name, "on", `>${server.admin.password}`, "+@all", rule);
+        const { admin } = user;
+        user.admin = { ...admin, username: name };
+        assert.match(await user.rotate({ version: 1 }), fails);
+        assert.match(user.said.join("\n"), says);
+        assert.deepEqual([await user.valid(), await user.listed()], [valid, valid.length]);
+        await server.acl("SETUSER", name, "+@all");
+        assert.equal(await user.rotate({ version: 1 }), "");
+        assert.equal(await user.verify(), "");
+        assert.deepEqual(await user.valid(), [false, true]);
+      });
+    }
+
+    testRow(
+      [
+        117,
+        "the admin may not use ACL SETUSER",
+        "verification, next up",
+        "fails, two are valid; the next `up` retires",
+      ],
+      at,
+      async (user) => {
+        const name = `ops-of-${user.name}`;
+        await server.acl("SETUSER", name, "on", `>${server.admin.password}`, "+@all");
+        user.admin = { ...user.admin, username: name };
+        assert.equal(await user.rotate({ version: 1 }), "");
+        await server.acl("SETUSER", name, "-acl|setuser");
+        assert.match(
+          await user.verify(),
+          /accepted, but the former one was not retired: .*NOPERM.*\(\+acl\|setuser\)/s,
+        );
+        assert.deepEqual(await user.valid(), [true, true]);
+        await server.acl("SETUSER", name, "+@all");
+        assert.equal(await user.verify(), "");
+        assert.deepEqual(await user.valid(), [false, true]);
+      },
+    );
+
+    testRow(
+      [
+        118,
+        "a run is killed between SETUSER and saving",
+        "update, next up",
+        "passes; what was not saved is named, and not retired",
+      ],
+      at,
+      async (user) => {
+        assert.equal(await user.rotate({ version: 1 }), "");
+        assert.equal(await user.verify(), "");
+        const { saved } = user.rotation;
+        assert.equal(await user.rotate({ version: 2 }), "");
+        user.rotation.saved = saved;
+        user.said.length = 0;
+        assert.equal(await user.rotate({ version: 2 }), "");
+        // It names the one of the killed run.
+        const warning = /has 1 password that Rekey does not know.*`ACL SETUSER app\d+ !<hash>` removes one/;
+        assert.match(user.said.join("\n"), warning);
+        assert.equal(await user.verify(), "");
+        assert.deepEqual(await user.valid(), [false, false, true, true]);
+      },
+    );
+
+    testRow(
+      [118, "two runs rotate one user at once", "create, next up", "both new ones and the former one are valid"],
+      at,
+      async (one) => {
+        const other = await UserOfServer.start(one.adapter, server, one.name);
+        closes(other.gate);
+        assert.deepEqual(await Promise.all([one.rotate({ version: 1 }), other.rotate({ version: 1 })]), ["", ""]);
+        assert.deepEqual(
+          [await one.valid(), await other.valid()],
+          [
+            [true, true],
+            [true, true],
+          ],
+        );
+        assert.equal(await one.listed(), 3);
+        // Each retires the former one, and what it does not know of stays.
+        assert.deepEqual([await one.verify(), await other.verify()], ["", ""]);
+        assert.deepEqual(
+          [await one.valid(), await other.valid()],
+          [
+            [false, true],
+            [false, true],
+          ],
+        );
+        await one.refresh();
+        assert.match(one.said.join("\n"), /has 1 password that Rekey does not know.*ACL SETUSER \S+ !<hash>/);
+      },
+    );
+
+    testRow(
+      [
+        118,
+        "two runs add a new version to one user at once",
+        "update",
+        "both new ones are valid; only the former one may be retired",
+      ],
+      at,
+      async (one) => {
+        assert.equal(await one.rotate({ version: 1 }), "");
+        const other = await UserOfServer.start(one.adapter, server, one.name);
+        closes(other.gate);
+        other.rotation.saved = one.rotation.saved;
+        assert.deepEqual(await Promise.all([one.rotate({ version: 2 }), other.rotate({ version: 2 })]), ["", ""]);
+        assert.deepEqual(await one.valid(), [false, true, true]);
+        assert.deepEqual((await other.valid()).at(-1), true);
+        assert.equal(await one.listed(), 3);
+        for (const gate of [one.gate, other.gate]) assert.equal(gate.sent(/^ACL SETUSER \S+ #/).length, 1);
+      },
+    );
+
+    testRow(
+      [
+        119,
+        "the current password was removed, and the time of the former one is over",
+        "next up, next version",
+        "warns, and keeps what is valid",
+      ],
+      at,
+      async (user) => {
+        const overlap = "PT0.01S";
+        assert.equal(await user.rotate({ version: 1, overlap }), "");
+        await server.acl("SETUSER", user.name, "resetpass", `>${firstPassword}`);
+        await wait(20);
+        assert.equal(await user.rotate({ version: 1, overlap }), "");
+        assert.match(user.said.join("\n"), /does not have the current password any more.*Set a new version/);
+        assert.deepEqual([await user.valid(), user.setUsers], [[true, false], 0]);
+        assert.equal(await user.rotate({ version: 2, overlap }), "");
+        assert.deepEqual(await user.valid(), [true, false, true]);
+        await wait(20);
+        assert.equal(await user.rotate({ version: 2, overlap }), "");
+        assert.deepEqual(await user.valid(), [false, false, true]);
+      },
+    );
+
+    const restarts = { "without an ACL file": false, "with an ACL file": true };
+    for (const [fault, hasFile] of Object.entries(restarts)) {
+      const result = hasFile ? "both stay valid" : "the user is lost: warned of, an error before anything is changed";
+      testRow(
+        [119, `the server restarts ${fault}, after the addition`, "create, next up", result],
+        async () => {
+          const aclFile = folder.write(`${++files}.acl`, "user default on >admin ~* &* +@all\n");
+          const own = closes(await startRedisServer(hasFile ? { aclFile } : {}));
+          return { ...(await usersOf(own)), restart: own.restart };
+        },
+        async (user) => {
+          assert.equal(await user.rotate({ version: 1 }), "");
+          assert.equal(/has no ACL file, so a restart undoes this change/.test(user.said.join("\n")), !hasFile);
+          await user.server.restart?.();
+          if (hasFile) {
+            assert.deepEqual(await user.valid(), [true, true]);
+            assert.equal(await user.rotate({ version: 1 }), "");
+            assert.equal(await user.verify(), "");
+            assert.deepEqual(await user.valid(), [false, true]);
+            await user.server.restart?.();
+            assert.deepEqual(await user.valid(), [false, true], "the retirement is saved, too");
+            return;
+          }
+          await user.server.acl("SETUSER", "ops", "on", `>${user.server.admin.password}`, "+@all");
+          assert.match(await user.rotate({ version: 2 }), /does not exist/);
+          // As the server's configuration has it.
+          await user.server.makeUser(user.name);
+          await user.refresh();
+          assert.match(
+            user.said.join("\n"),
+            /does not have the current password any more.*restarted without an ACL file.*Set a new version/,
+          );
+          assert.deepEqual(await user.valid(), [true, false]);
+          assert.equal(user.setUsers, 0, "a refresh adds nothing");
+          assert.equal(await user.rotate({ version: 2 }), "");
+          assert.deepEqual(await user.valid(), [true, false, true]);
+          assert.equal(await user.verify(), "");
+          assert.deepEqual(await user.valid(), [false, false, true]);
+        },
+      );
+    }
+  });
+});

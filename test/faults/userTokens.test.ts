@@ -1,0 +1,109 @@
+import assert from "node:assert/strict";
+import { type CommandFault } from "../support/redisGate";
+import { firstPassword, userRows, usersOfPlatform, type UserServer } from "./userOfServer";
+
+describe("faults: tokens of a user of the local platform, as at the vendor", () => {
+  const { closes, testRow } = userRows();
+  let server: UserServer;
+  before(async () => {
+    const started = await usersOfPlatform();
+    closes(started.platform);
+    ({ server } = started);
+  });
+  const at = (): UserServer => server;
+  const setToken = /^ACL SETUSER \S+ >/;
+
+  testRow(
+    [
+      120,
+      "the server makes tokens, and refuses other passwords",
+      "create, verification, next version",
+      "a token is added with SETUSER >",
+    ],
+    at,
+    async (user) => {
+      assert.match(
+        await server.acl("SETUSER", user.name, `>${firstPassword}`).then(String),
+        /-ERR .*only tokens|-ERR .*not a token/,
+      );
+      for (const version of [1, 2]) {
+        assert.equal(await user.rotate({ version }), "");
+        const added = user.gate.sent(setToken);
+        assert.deepEqual(added, [`ACL SETUSER ${user.name} >${String(user.rotation.plain["password"])}`]);
+        assert.equal(user.rotation.plain["restToken"], user.rotation.plain["password"]);
+        assert.deepEqual((await user.valid()).slice(-2), [true, true]);
+        assert.equal(await user.verify(), "");
+        assert.deepEqual((await user.valid()).slice(-2), [false, true]);
+        assert.equal(await user.listed(), 1);
+      }
+    },
+  );
+
+  /** With the tokens before and after the rotation that are valid then. */
+  const faults: Readonly<Record<string, { fault: CommandFault; fails?: RegExp; valid: readonly boolean[] }>> = {
+    "GENTOKEN is lost after it was applied": {
+      fault: { command: /^ACL GENTOKEN/, does: "close", at: "applied" },
+      fails: /Could not make a token.*Nothing was changed/s,
+      valid: [true],
+    },
+    "GENTOKEN has an error that a plain Redis does not have": {
+      fault: { command: /^ACL GENTOKEN/, does: { reply: "-ERR too many tokens" } },
+      fails: /too many tokens.*Nothing was changed/s,
+      valid: [true],
+    },
+    "SETUSER with a token is lost before it is applied": {
+      fault: { command: setToken, does: "close" },
+      valid: [true, true],
+    },
+    "SETUSER with a token is lost after it was applied": {
+      fault: { command: setToken, does: "close", at: "applied" },
+      valid: [true, true],
+    },
+    "GETUSER after the addition is lost": {
+      fault: { command: /^ACL GETUSER/, does: "close", nth: 2 },
+      valid: [true, true],
+    },
+  };
+  for (const [name, { fault, fails = /^$/, valid }] of Object.entries(faults)) {
+    const result = valid.length > 1 ? "passes, two are valid" : "fails, nothing valid is removed";
+    testRow([120, name, "update, next up", result], at, async (user) => {
+      assert.equal(await user.rotate({ initialRotation: false, version: 1 }), "");
+      user.gate.fail(fault);
+      assert.match(await user.rotate({ version: 2 }), fails);
+      assert.deepEqual([await user.valid(), await user.listed()], [valid, valid.length]);
+      user.gate.meet = () => undefined;
+      assert.equal(await user.rotate({ version: 2 }), "");
+      assert.deepEqual(await user.valid(), [true, true]);
+      assert.equal(await user.verify(), "");
+      assert.deepEqual([await user.valid(), await user.listed()], [[false, true], 1]);
+      assert.equal(await user.rotate({ version: 3 }), "");
+      assert.equal(await user.verify(), "");
+      assert.deepEqual([await user.valid(), await user.listed()], [[false, false, true], 1]);
+    });
+  }
+
+  testRow(
+    [
+      120,
+      "GETUSER after the addition is lost each time",
+      "update, next version",
+      "passes with a warning: it is not retired",
+    ],
+    at,
+    async (user) => {
+      assert.equal(await user.rotate({ initialRotation: false, version: 1 }), "");
+      user.gate.fail({ command: /^ACL GETUSER/, does: "close", nth: 2, times: 9 });
+      assert.equal(await user.rotate({ version: 2 }), "");
+      const warning = /under which hash .* is not certain.*does not retire it.*`ACL GETUSER app\d+`/;
+      assert.match(user.said.join("\n"), warning);
+      assert.deepEqual(await user.valid(), [true, true]);
+      user.gate.meet = () => undefined;
+      assert.equal(await user.verify(), "");
+      user.said.length = 0;
+      assert.equal(await user.rotate({ version: 3 }), "");
+      assert.match(user.said.join("\n"), warning);
+      assert.match(await user.verify(), /an old password is still accepted/);
+      assert.deepEqual(await user.valid(), [false, true, true]);
+    },
+  );
+});

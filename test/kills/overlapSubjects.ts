@@ -1,0 +1,138 @@
+import assert from "node:assert/strict";
+import { type Platform } from "../../local/platform/index";
+import { type Rekey } from "../e2e/engineStack";
+import { type Adapter } from "../support/host";
+import { databaseReply, type RedisServer } from "../support/redis";
+import { RedisGate } from "../support/redisGate";
+import { type Point } from "./gate";
+import { RedisKillGate } from "./redisKillGate";
+
+/** A kill at a point of a command or request in an `up` with a new version. */
+export interface OverlapKill {
+  readonly when: string;
+  readonly matching: RegExp;
+  readonly point: Point;
+  /** Whether a verification retires the former one. Otherwise the next rotation does it first. */
+  readonly retires: boolean;
+  /** Whether the former one is valid after the kill. */
+  readonly isFormerValid: boolean;
+  /** Whether the new one is in the state then. */
+  readonly isSaved: boolean;
+  /** Whether something was made valid that is in no state. */
+  readonly isUnsaved?: true;
+}
+
+/** A secret of which two may be valid, in a program that is killed. */
+export interface OverlapSubject {
+  readonly title: string;
+  readonly adapter: Adapter;
+  readonly kills: readonly OverlapKill[];
+  /** Declares its rotation, with the name `secret`. */
+  declare(rekey: Rekey, version: number): { readonly secret: unknown; readonly access: unknown };
+  /** Whether the server accepts it. */
+  accepts(secret: string): Promise<boolean>;
+  /** How many are valid. */
+  count(): Promise<number>;
+}
+
+const steps = (add: RegExp, proof: RegExp, retire: RegExp): readonly Omit<OverlapKill, "isUnsaved">[] => {
+  const inVerification = { retires: true, isFormerValid: true, isSaved: false };
+  const inRotation = { retires: false, isFormerValid: true, isSaved: false };
+  return [
+    { ...inVerification, when: "before the addition", matching: add, point: "arrived" },
+    { ...inVerification, when: "after the addition", matching: add, point: "applied" },
+    { ...inVerification, when: "before the proof", matching: proof, point: "arrived" },
+    { ...inVerification, when: "after the proof, before it is saved", matching: proof, point: "applied" },
+    {
+      ...inVerification,
+      when: "before the retirement in the verification",
+      matching: retire,
+      point: "arrived",
+      isSaved: true,
+    },
+    {
+      ...inVerification,
+      when: "after the retirement in the verification",
+      matching: retire,
+      point: "applied",
+      isSaved: true,
+      isFormerValid: false,
+    },
+    { ...inRotation, when: "before the retirement in the rotation", matching: retire, point: "arrived" },
+    {
+      ...inRotation,
+      when: "after the retirement in the rotation",
+      matching: retire,
+      point: "applied",
+      isFormerValid: false,
+    },
+    {
+      ...inRotation,
+      when: "after the retirement, before the addition",
+      matching: add,
+      point: "arrived",
+      isFormerValid: false,
+    },
+  ];
+};
+
+const isUnsaved = /after the addition|proof/;
+
+function killsOf(...of: Parameters<typeof steps>): OverlapKill[] {
+  return steps(...of).map((kill) => ({ ...kill, ...(isUnsaved.test(kill.when) && { isUnsaved: true }) }));
+}
+
+const queueUserId = "00000000-0000-4000-8000-000000000001";
+
+export const queueKills = killsOf(
+  /^POST \/v2\/qstash\/next-token\//,
+  /^GET \/v2\/globalParallelism/,
+  /^POST \/v2\/qstash\/roll-token\//,
+);
+
+/** The token of a user of the queue of the local platform. */
+export function queueSubject(platformOf: () => Platform): Omit<OverlapSubject, "kills"> {
+  return {
+    title: "a queue token",
+    adapter: "dynamic",
+    declare: ({ QueueTokenRotation }, version) => {
+      const { token, access } = new QueueTokenRotation("secret", { queueUserId, version });
+      return { secret: token, access };
+    },
+    accepts: async (token) => {
+      const headers = { authorization: `Bearer ${token}` };
+      return (await fetch(`${platformOf().url}/v2/globalParallelism`, { headers })).ok;
+    },
+    count: async () => assert.fail("the platform does not list tokens"),
+  };
+}
+
+const userName = "app";
+export const userKills = killsOf(/^ACL SETUSER app #/, /^AUTH app /, /^ACL SETUSER app !/);
+
+/** A user of a real Redis with one password. */
+export async function userSubject(
+  redis: RedisServer,
+): Promise<Omit<OverlapSubject, "kills"> & { gate: RedisKillGate }> {
+  await redis.acl("DELUSER", userName);
+  await redis.acl("SETUSER", userName, "on", ">first", "+@all");
+  const gate = await RedisGate.start(redis.port);
+  const admin = { host: "127.0.0.1", port: gate.port, tls: false, password: "admin" };
+  return {
+    title: "a user",
+    adapter: "plugin",
+    gate: new RedisKillGate(gate),
+    declare: ({ AclUserRotation }, version) => {
+      const { password, access } = new AclUserRotation("secret", { admin, userName, version });
+      return { secret: password, access };
+    },
+    accepts: async (password) => {
+      const at = { endpoint: "127.0.0.1", port: redis.port };
+      return (await databaseReply(at, ["AUTH", userName, password])) === "+OK\r\n";
+    },
+    count: async () => {
+      const reply = (await redis.acl("GETUSER", userName)) as unknown[];
+      return (reply[reply.indexOf("passwords") + 1] as unknown[]).length;
+    },
+  };
+}

@@ -1,0 +1,208 @@
+import assert from "node:assert/strict";
+import { mock } from "node:test";
+import { hashOf } from "../../../../provider/clients/aclReplies";
+
+import { Folder } from "../../../support/folder";
+import { type RedisServer, session, startRedisServer, withRedis } from "../../../support/redis";
+import { RealResource } from "../../../support/redisUser";
+
+type Admin = Readonly<Record<string, unknown>>;
+const settings = { deadlineSeconds: "2" };
+
+withRedis("the rotation of a user of a real Redis", () => {
+  const folder = new Folder();
+  const servers: RedisServer[] = [];
+  after(async () => {
+    await Promise.all(servers.map((server) => server.close()));
+    folder.remove();
+  });
+  const start = async (options: Parameters<typeof startRedisServer>[0] = {}): Promise<RedisServer> => {
+    const server = await startRedisServer(options);
+    servers.push(server);
+    return server;
+  };
+  const filed = (): string => folder.write(`${servers.length}.acl`, "user default on >admin ~* &* +@all\n");
+  let redis: RedisServer;
+  before(async () => (redis = await start({ aclFile: filed() })));
+  beforeEach(async () => {
+    await redis.acl("DELUSER", "app");
+    await redis.acl("SETUSER", "app", "on", ">first", ">second", "~*", "+@all");
+  });
+
+  const adminOf = ({ port }: RedisServer, more: Admin = {}): Admin => {
+    return { host: "127.0.0.1", port, tls: false, password: "admin", ...more };
+  };
+  const hashes = async (): Promise<string[]> => {
+    const reply = (await redis.acl("GETUSER", "app")) as unknown[];
+    return reply[reply.indexOf("passwords") + 1] as string[];
+  };
+  /** Whether the server accepts a password of the user. */
+  const accepts = async (password: unknown, { port } = redis): Promise<boolean> => {
+    return session(`redis://app:${String(password)}@127.0.0.1:${port}`).then(
+      (client) => (client.disconnect(), true),
+      () => false,
+    );
+  };
+  const user = (): RealResource => new RealResource("AclUserRotation", settings);
+  const inputsOf = (more: Admin = {}, server = redis) => ({ userName: "app", admin: adminOf(server), ...more });
+
+  it("adds a password, proves it, and retires all former ones after a verification", async () => {
+    const app = user();
+    const { said, failure } = await app.up(inputsOf({ version: 1 }));
+    assert.equal(failure, undefined);
+    assert.match(said, /the user had 2 passwords before its first rotation/);
+    const { password, connectionUrl, restToken, restUrl, access } = app.outputs;
+    assert.equal(connectionUrl, `redis://app:${String(password)}@127.0.0.1:${redis.port}`);
+    assert.deepEqual([restToken, restUrl], [undefined, undefined]);
+    for (const one of ["first", "second", password]) assert.ok(await accepts(one));
+
+    const verification = new RealResource("CredentialVerification", settings);
+    const kept = await verification.up({ access });
+    assert.deepEqual([kept.failure, verification.outputs["formerRefused"]], [undefined, undefined]);
+    assert.equal((await hashes()).length, 3);
+    const retired = await verification.up({ access, retireFormer: true });
+    assert.equal(retired.failure, undefined);
+    assert.deepEqual(await hashes(), [hashOf(String(password))]);
+    assert.ok(await accepts(password));
+
+    const next = await app.up(inputsOf({ version: 2 }));
+    assert.equal(next.failure, undefined);
+    assert.deepEqual(await hashes(), [hashOf(String(password)), hashOf(String(app.outputs["password"]))]);
+    const { former } = JSON.parse(String(app.outputs["access"])) as { former: { username: string } };
+    assert.equal(former.username, "app", "another user would refuse it in any case");
+    const later = await verification.up({ access: app.outputs["access"], retireFormer: true });
+    assert.equal(later.failure, undefined);
+    assert.equal(verification.outputs["formerRefused"], true);
+    assert.equal(await accepts(password), false);
+    assert.ok(await accepts(app.outputs["password"]));
+  });
+
+  it("retires the former one first for a second version", async () => {
+    const app = user();
+    await app.up(inputsOf({ version: 1 }));
+    const former = app.outputs["password"];
+    const { said, failure } = await app.up(inputsOf({ version: 2 }));
+    assert.equal(failure, undefined);
+    assert.match(said, /was retired/);
+    assert.deepEqual(await hashes(), [hashOf(String(former)), hashOf(String(app.outputs["password"]))]);
+  });
+
+  it("leaves one password without an overlap", async () => {
+    const app = user();
+    const { failure } = await app.up(inputsOf({ version: 1, overlap: "none" }));
+    assert.equal(failure, undefined);
+    assert.deepEqual(await hashes(), [hashOf(String(app.outputs["password"]))]);
+    assert.ok(app.outputs["formerRetiredAt"]);
+  });
+
+  it("adopts a user, which changes nothing", async () => {
+    const app = user();
+    const { said, failure } = await app.up(inputsOf({ initialRotation: false, version: 1 }));
+    assert.deepEqual([failure, app.outputs["outcome"], (await hashes()).length], [undefined, "adopted", 2]);
+    assert.match(said, /adopted/);
+    assert.match((await app.up(inputsOf({ initialRotation: false, version: 2 }))).said, /had 2 passwords/);
+    assert.equal((await hashes()).length, 3);
+  });
+
+  it("says what others have added or removed, and changes nothing", async () => {
+    const app = user();
+    await app.up(inputsOf({ version: 1 }));
+    await redis.acl("SETUSER", "app", ">other");
+    assert.match((await app.refresh()).said, /has 1 password that Rekey does not know.*ACL SETUSER app !<hash>/);
+    await redis.acl("SETUSER", "app", "resetpass", ">other");
+    const { said } = await app.refresh();
+    assert.match(said, /does not have the current password any more.*Set a new version/);
+    assert.deepEqual(await hashes(), [hashOf("other")]);
+  });
+
+  const users: Readonly<Record<string, { rules: string[]; says: RegExp }>> = {
+    "does not exist": { rules: [], says: /does not exist.*ACL SETUSER app on/ },
+    "is off": { rules: ["off"], says: /is off.*ACL SETUSER app on/ },
+    "needs no password": { rules: ["nopass"], says: /needs no password \(nopass\)/ },
+  };
+  for (const [what, { rules, says }] of Object.entries(users)) {
+    for (const initialRotation of [true, false]) {
+      it(`refuses a user that ${what}${initialRotation ? "" : ", which it should adopt"}`, async () => {
+        if (rules.length > 0) await redis.acl("SETUSER", "app", ...rules);
+        else await redis.acl("DELUSER", "app");
+        const before = await redis.acl("LIST");
+        const app = user();
+        const { failure = "" } = await app.up(inputsOf({ initialRotation }));
+        assert.match(failure, says);
+        assert.deepEqual(await redis.acl("LIST"), before);
+        assert.equal(app.saved, undefined);
+      });
+    }
+  }
+
+  it("refuses a replica and a node of a cluster, and warns of replicas and of a server without an ACL file", async () => {
+    const primary = await start();
+    const replica = await start({ replicaOf: primary });
+    const node = await start({ clusterFile: folder.path("nodes.conf") });
+    for (const server of [primary, replica, node]) await server.acl("SETUSER", "app", "on", ">first");
+    const refusals = { "is a replica": replica, "is a node of a cluster": node };
+    for (const [says, server] of Object.entries(refusals)) {
+      const { failure = "" } = await user().up(inputsOf({}, server));
+      assert.match(failure, new RegExp(`the server ${says}`));
+    }
+    const { said, failure } = await user().up(inputsOf({}, primary));
+    assert.equal(failure, undefined);
+    assert.match(said, /has replicas \(1\)/);
+    assert.match(said, /has no ACL file, so a restart undoes this change/);
+  });
+
+  it("keeps a password over a restart with an ACL file", async () => {
+    const server = await start({ aclFile: filed() });
+    await server.acl("SETUSER", "app", "on", ">first", "+@all");
+    const app = user();
+    const { said } = await app.up(inputsOf({}, server));
+    assert.doesNotMatch(said, /restart/);
+    await server.restart();
+    assert.ok(await accepts(app.outputs["password"], server));
+  });
+
+  it("is not verified without its password, and retires the former one when its time is over", async () => {
+    const encryptFor = ["age1xmp5wfwz62pu6l8jz6ws5p3vcp8a0fd9srve2d2x76y4revu8c3qexh4vv"];
+    const app = user();
+    const inputs = inputsOf({ saveCredentials: false, encryptFor, overlap: "24h" });
+    assert.equal((await app.up(inputs)).failure, undefined);
+    assert.equal(app.outputs["password"], undefined);
+    const { access } = app.outputs;
+    const verification = new RealResource("CredentialVerification", settings);
+    const { failure = "" } = await verification.up({ access, retireFormer: true });
+    assert.match(failure, /is not saved, and a Redis shows only hashes.*Set overlap to a duration/s);
+    assert.equal((await hashes()).length, 3);
+    mock.timers.enable({ apis: ["Date"], now: Date.now() + 24 * 3_600_000 });
+    try {
+      assert.match(app.preview(inputs).said, /retired, if it is still valid, because its time is over/);
+      assert.equal((await app.up(inputs)).failure, undefined);
+    } finally {
+      mock.timers.reset();
+    }
+    assert.equal((await hashes()).length, 1);
+    assert.ok(app.outputs["formerRetiredAt"]);
+  });
+
+  it("needs the admin's permissions, and warns of those that are not necessary", async () => {
+    await redis.acl("SETUSER", "ops", "reset", "on", ">ops", "+acl|getuser", "+acl|setuser");
+    const admin = adminOf(redis, { username: "ops", password: "ops" });
+    const { said, failure } = await user().up(inputsOf({ admin }));
+    assert.equal(failure, undefined);
+    assert.match(said, /the admin may not use INFO/);
+    assert.match(said, /the admin may not use ACL SAVE/);
+    await redis.acl("SETUSER", "ops", "-acl|setuser");
+    const before = await hashes();
+    assert.match(
+      (await user().up(inputsOf({ admin }))).failure ?? "",
+      /Permit the admin the command \(\+acl\|setuser\)/,
+    );
+    assert.deepEqual(await hashes(), before);
+  });
+
+  it("needs a valid password of its admin", async () => {
+    const admin = adminOf(redis, { password: "wrong" });
+    const { failure = "" } = await user().up(inputsOf({ admin }));
+    assert.match(failure, /refused the admin/);
+    assert.doesNotMatch(failure, /wrong/);
+  });
+});

@@ -1,0 +1,337 @@
+import assert from "node:assert/strict";
+import { hashOf } from "../../../../provider/clients/aclReplies";
+import { type AclUsers } from "../../../../provider/clients/aclUsers";
+import { RequestError } from "../../../../provider/domain/errors";
+import { readMemory } from "../../../../provider/rotation/state";
+import { FakeAclUsers } from "../../../support/fakeAclUsers";
+import { RealResource } from "../../../support/redisUser";
+
+const facts = {
+  purpose: "do it",
+  method: "ACL SETUSER",
+  url: "redis://x:1",
+  consequences: { unchanged: "No password was added or removed.", unknown: "It may have been added." },
+};
+const fails = (delivery: "not sent" | "rejected" | "maybe applied") => (): never => {
+  throw new RequestError(delivery, facts, { happened: "it broke", advice: "Fix it." });
+};
+const lost = fails("maybe applied");
+
+describe("rotation: the passwords of a user", () => {
+  let users: FakeAclUsers;
+  let user: RealResource;
+  beforeEach(() => {
+    users = new FakeAclUsers(["first"]);
+    user = new RealResource("AclUserRotation", { deadlineSeconds: "0.1" });
+  });
+  const start = () => user.start({ aclUsers: () => users as unknown as AclUsers });
+  const up = (more: object = {}, run = start()) => {
+    const admin = { host: "redis.example.com", port: 6379, password: "admin" };
+    return user.up({ userName: "app", admin, version: 1, ...more }, run);
+  };
+  const memory = () => readMemory(user.outputs["memory"]);
+  const first = hashOf("first");
+  const current = (): string => String(user.outputs["password"]);
+
+  /** What happens to one command, and what is valid after this `up` and after the next one. */
+  interface Row {
+    readonly command: keyof AclUsers;
+    readonly when: "instead" | "after";
+    readonly does: () => never;
+    readonly says: RegExp | undefined;
+    /** The passwords that are valid afterwards. */
+    readonly valid: readonly string[];
+    readonly then: readonly string[];
+  }
+  const rows: Readonly<Record<string, Row>> = {
+    "GETUSER fails": {
+      command: "read",
+      when: "instead",
+      does: lost,
+      says: /REKEY_NOT_READ/,
+      valid: ["first"],
+      then: ["first", "made-1"],
+    },
+    "GENTOKEN fails": {
+      command: "make",
+      when: "instead",
+      does: lost,
+      says: /it broke/,
+      valid: ["first"],
+      then: ["first", "made-1"],
+    },
+    "INFO fails": {
+      command: "readServer",
+      when: "instead",
+      does: lost,
+      says: /it broke/,
+      valid: ["first"],
+      then: ["first", "made-2"],
+    },
+    "SETUSER is not sent": {
+      command: "add",
+      when: "instead",
+      does: fails("not sent"),
+      says: /REKEY_NOT_SENT/,
+      valid: ["first"],
+      then: ["first", "made-2"],
+    },
+    "SETUSER is rejected": {
+      command: "add",
+      when: "instead",
+      does: fails("rejected"),
+      says: /REKEY_REJECTED/,
+      valid: ["first"],
+      then: ["first", "made-2"],
+    },
+    "SETUSER is lost before it was applied": {
+      command: "add",
+      when: "instead",
+      does: lost,
+      says: /may have been added.*REKEY_UNCONFIRMED/,
+      valid: ["first"],
+      then: ["first", "made-2"],
+    },
+    "the reply to SETUSER is lost": {
+      command: "add",
+      when: "after",
+      does: lost,
+      says: undefined,
+      valid: ["first", "made-1"],
+      then: ["first", "made-1"],
+    },
+    "the proof is not possible": {
+      command: "prove",
+      when: "instead",
+      does: fails("not sent"),
+      says: /REKEY_NOT_SENT/,
+      valid: ["first", "made-1"],
+      then: ["first", "made-2"],
+    },
+    "SAVE fails": {
+      command: "save",
+      when: "instead",
+      does: lost,
+      says: /it broke/,
+      valid: ["first", "made-1"],
+      then: ["first", "made-1"],
+    },
+  };
+  for (const [what, { command, when, does, says, valid, then }] of Object.entries(rows)) {
+    it(`are known if ${what}`, async () => {
+      users[when] = { [command]: does };
+      const { failure = "" } = await up();
+      assert.match(failure, says ?? /^$/);
+      assert.deepEqual(users.hashes, valid.map(hashOf));
+      users.instead = users.after = {};
+      assert.equal((await up()).failure, undefined);
+      assert.deepEqual(users.hashes, then.map(hashOf));
+      assert.equal(current(), then.at(-1));
+      assert.deepEqual(memory().overlap?.hashes, [first]);
+    });
+  }
+
+  it("are not handed out if the new one is refused, and the next run removes it first", async () => {
+    users.instead = { prove: () => ({ kind: "refused", words: "WRONGPASS no" }) };
+    const { failure = "" } = await up();
+    assert.match(
+      failure,
+      /made valid, but not proven: it is refused: WRONGPASS no.*Check admin.*REKEY_VERIFICATION_FAILED/,
+    );
+    assert.equal(user.outputs["password"], undefined);
+    assert.equal(memory().added?.hash, hashOf("made-1"));
+    users.instead = {};
+    await up();
+    assert.deepEqual(users.hashes, ["first", "made-2"].map(hashOf));
+    assert.equal(memory().added, undefined);
+  });
+
+  const lostWhile: Readonly<Record<string, keyof AclUsers>> = {
+    "its removal is lost": "remove",
+    "GENTOKEN is lost": "make",
+    "INFO is lost": "readServer",
+  };
+  for (const [what, command] of Object.entries(lostWhile)) {
+    it(`are removed by a later run if they were not proven, and ${what}`, async () => {
+      users.instead = { prove: () => ({ kind: "refused", words: "WRONGPASS no" }) };
+      await up();
+      users.instead = { [command]: lost };
+      assert.match((await up()).failure ?? "", /it broke/);
+      users.instead = {};
+      assert.equal((await up()).failure, undefined);
+      assert.deepEqual(users.hashes, [first, hashOf(current())]);
+    });
+  }
+
+  describe("in a call that the engine repeats, as an error hook does", () => {
+    const failures: Readonly<Record<string, Pick<FakeAclUsers, "instead"> & { readonly more?: object }>> = {
+      "SAVE is not sent": { instead: { save: fails("not sent") } },
+      "SAVE is rejected": { instead: { save: fails("rejected") } },
+      "the proof is not possible": { instead: { prove: fails("not sent") } },
+      "the former one is not removed": { instead: { remove: fails("rejected") }, more: { overlap: "none" } },
+    };
+    for (const [what, { instead, more = {} }] of Object.entries(failures)) {
+      it(`are added once, although ${what}`, async () => {
+        users.instead = instead;
+        const run = start();
+        await up(more, run);
+        user.saved = undefined;
+        await up(more, run);
+        assert.equal(users.commands.filter((command) => command === "add").length, 1);
+        assert.deepEqual(users.hashes, [first, hashOf("made-1")]);
+      });
+    }
+  });
+
+  describe("at a server that makes tokens", () => {
+    beforeEach(() => (users.makesTokens = true));
+
+    it("are tokens of the REST interface, too", async () => {
+      await up();
+      const { restToken, restUrl } = user.outputs;
+      assert.deepEqual([restToken, restUrl], ["made-1", "https://redis.example.com"]);
+      assert.ok(!users.commands.includes("readServer"), "the server replicates its users itself");
+    });
+
+    it("are known by another hash, if it is the only one that is new", async () => {
+      users.hashOfToken = (token) => hashOf(`other ${token}`);
+      await up();
+      assert.equal(memory().user?.hash, hashOf("other made-1"));
+    });
+
+    it("are known although the first reply to GETUSER after the addition is lost", async () => {
+      users.hashOfToken = (token) => hashOf(`other ${token}`);
+      const loseOnce = () => {
+        users.after = {};
+        lost();
+      };
+      users.after = { add: () => void (users.after = { read: loseOnce as never }) };
+      await up();
+      assert.equal(memory().user?.hash, hashOf("other made-1"));
+    });
+
+    it("are not known if two hashes are new, and none is retired for it", async () => {
+      users.hashOfToken = (token) => hashOf(`other ${token}`);
+      users.after = { add: () => void users.hashes.push(hashOf("someone else's")) };
+      const { said } = await up();
+      assert.match(
+        said,
+        /under which hash the server lists the current password is not certain.*remove it with `ACL SETUSER app !<hash>`/,
+      );
+      assert.equal(memory().user?.hash, undefined);
+      users.after = {};
+      const { said: next } = await up({ version: 2 });
+      assert.match(next, /under which hash the server lists the current password is not certain/);
+      assert.doesNotMatch(next, /that Rekey does not know/);
+      assert.ok(["other made-1", "someone else's"].every((one) => users.hashes.includes(hashOf(one))));
+    });
+  });
+
+  it("are none before the first rotation of a user without one", async () => {
+    users.hashes = [];
+    await up();
+    assert.equal(memory().overlap, undefined);
+    await up({ version: 2 });
+    assert.deepEqual(memory().overlap?.hashes, [hashOf("made-1")]);
+  });
+
+  it("of others are never retired", async () => {
+    await up();
+    users.hashes.push(hashOf("someone else's"));
+    await up({ version: 2 });
+    await up({ version: 3, overlap: "none" });
+    assert.deepEqual(users.hashes, [hashOf("someone else's"), hashOf(current())]);
+  });
+
+  /** Fails the first time. */
+  const once = (failure: () => never) => {
+    let count = 0;
+    return (): never | undefined => (count++ === 0 ? failure() : undefined);
+  };
+
+  it("are added again if a read shows that they were not", async () => {
+    const failing = once(lost);
+    users.instead = { add: () => (failing(), void users.hashes.push(hashOf("made-1"))) };
+    assert.equal((await up()).failure, undefined);
+    assert.equal(users.commands.filter((one) => one === "add").length, 2);
+    assert.deepEqual([users.hashes, current()], [["first", "made-1"].map(hashOf), "made-1"]);
+  });
+
+  it("may have been added if the second attempt is not sent", async () => {
+    const failing = once(lost);
+    users.instead = { add: () => (failing(), fails("not sent")()) };
+    assert.match((await up()).failure ?? "", /may have been added.*REKEY_UNCONFIRMED/);
+    assert.equal(memory().added?.hash, hashOf("made-1"));
+  });
+
+  for (const delivery of ["not sent", "maybe applied"] as const) {
+    it(`are saved once more if that was ${delivery}`, async () => {
+      users.after = { save: once(fails(delivery)) as () => never };
+      assert.equal((await up()).failure, undefined);
+      assert.equal(users.commands.filter((one) => one === "save").length, 2);
+    });
+  }
+
+  it("are not saved once more if the server has rejected it", async () => {
+    users.after = { save: fails("rejected") };
+    assert.match((await up()).failure ?? "", /it broke/);
+    assert.equal(users.commands.filter((one) => one === "save").length, 1);
+  });
+
+  describe("of which the current one is gone", () => {
+    const gone = async (more: object = {}): Promise<void> => {
+      assert.equal((await up(more)).failure, undefined);
+      users.hashes = [first];
+      users.commands.length = 0;
+    };
+
+    it("are kept for a new version, and retired together with it later", async () => {
+      await gone();
+      const { said } = await up({ version: 2 });
+      assert.match(said, /does not have the current password any more/);
+      assert.doesNotMatch(said, /was retired/);
+      assert.deepEqual(users.hashes, [first, hashOf("made-2")]);
+      assert.deepEqual(memory().overlap?.hashes, [first]);
+      await up({ version: 3 });
+      assert.deepEqual(users.hashes, ["made-2", "made-3"].map(hashOf));
+    });
+
+    it("are kept although a date asks for their retirement, as old as they are", async () => {
+      await gone();
+      const before = memory().overlap;
+      const rotatedSince = new Date().toISOString();
+      await up({ rotatedSince });
+      assert.ok(users.hashes.includes(first));
+      assert.equal(memory().overlap?.formerGeneratedAt, before?.formerGeneratedAt);
+    });
+  });
+
+  it("that were retired by someone else are not retired again", async () => {
+    await up();
+    users.hashes = users.hashes.filter((hash) => hash !== first);
+    users.commands.length = 0;
+    await up({ version: 2 });
+    assert.ok(!users.commands.includes("remove"));
+  });
+
+  it("show when the rotation has retired the former one, until the next rotation", async () => {
+    await up({ overlap: "none" });
+    const { formerRetiredAt } = user.outputs;
+    assert.ok(formerRetiredAt);
+    await up({ overlap: "none", rotateEvery: "30d" });
+    assert.equal(user.outputs["formerRetiredAt"], formerRetiredAt);
+  });
+
+  it("of others are kept, also if they were added while an addition was lost", async () => {
+    users.makesTokens = true;
+    const lost = () => {
+      users.hashes.push(hashOf("someone else's"));
+      throw new RequestError("maybe applied", facts, { happened: "it was lost", advice: "Fix it." });
+    };
+    users.instead = { add: lost };
+    assert.match((await up()).failure ?? "", /it was lost/);
+    users.instead = {};
+    await up();
+    assert.ok(users.hashes.includes(hashOf("someone else's")));
+  });
+});

@@ -1,0 +1,137 @@
+import assert from "node:assert/strict";
+import { hashOf } from "../../../provider/clients/aclReplies";
+import { type NextTokens } from "../../../provider/platform/nextTokens";
+import { saltedMark } from "../../../provider/rotation/marks";
+import { credentialVerification } from "../../../provider/verification/credentialVerification";
+import { unknownValue } from "../../../provider/pulumi/values";
+import { asShown, FakeRun, isMadeUp } from "../../support/fakeRun";
+
+const { plan, apply } = asShown(credentialVerification);
+const salt = "s".repeat(22);
+const marked = (value: string) => ({ name: "token", mark: saltedMark(salt, value) });
+const retire = { since: "2026-01-01T00:00:00.000Z", hashes: [hashOf("new token")] };
+/** The output `access` of a rotation that has added `new token`, and does not save it. */
+const accessWith = (more: object = {}) =>
+  JSON.stringify({
+    id: "u",
+    of: "queue user",
+    count: 1,
+    salt,
+    current: marked("new token"),
+    former: marked("former token"),
+    retire,
+    ...more,
+  });
+
+describe("A verification of a queue token that is not saved, while two are valid", () => {
+  let fake: FakeRun;
+  /** What is shown of the user, and the next token. */
+  let shown: string;
+  let hasNext: boolean;
+  let next: string;
+  let sent: string[];
+  beforeEach(() => {
+    fake = new FakeRun();
+    [shown, hasNext, next, sent] = ["former token", true, "new token", []];
+    fake.readDatabase = () => ({
+      credentials: { token: shown },
+      otherFields: JSON.stringify({ has_next_token: hasNext }),
+    });
+  });
+  const nextTokens = {
+    prepare: async () => {
+      sent.push("prepare");
+      return { token: next };
+    },
+    roll: async () => {
+      sent.push("roll");
+      [shown, hasNext] = [next, false];
+    },
+  } as unknown as NextTokens;
+  const verify = (more: object = {}) =>
+    apply(undefined, { access: accessWith(), withinSeconds: 1, ...more }, fake.start({ nextTokens }));
+
+  it("asks for the next token, which is the current one", async () => {
+    const { failure } = await verify();
+    assert.deepEqual([failure, sent, fake.probes[0]?.credential.value], [undefined, ["prepare"], "new token"]);
+  });
+
+  it("makes no next token after it has retired the former one", async () => {
+    const { failure } = await verify({ retireFormer: true });
+    assert.deepEqual([failure, sent], [undefined, ["prepare", "roll"]]);
+  });
+
+  it("makes no next token if there is none", async () => {
+    hasNext = false;
+    assert.match((await verify()).message ?? "", /new token is not saved, and the platform does not show it/);
+    assert.deepEqual(sent, []);
+  });
+
+  it("does not take the next token of someone else", async () => {
+    next = "other token";
+    const { message = "" } = await verify();
+    assert.match(message, /does not show it.* set overlap to a duration and remove this verification, or remove/s);
+    assert.deepEqual(fake.probes, []);
+  });
+
+  it("still saves the retirement if the former one is accepted, which no later run can try", async () => {
+    fake.probe = ({ credential }) =>
+      isMadeUp(credential.value) ? { kind: "refused", words: "no" } : { kind: "accepted" };
+    const inputs = { access: accessWith(), withinSeconds: 1, retireFormer: true };
+    const run = fake.start({ nextTokens });
+    run.shared.replacedValues.set('token of queue user "u"', [{ token: "former token" }]);
+    const failed = await apply(undefined, inputs, run);
+    assert.match(failed.message ?? "", /an old token is still accepted/);
+    const again = await apply(failed.outputs, inputs, fake.start());
+    assert.match(again.message ?? "", /an old token is still accepted/);
+    const { formerRetiredAt, memory } = again.outputs;
+    assert.ok(formerRetiredAt);
+    assert.deepEqual(JSON.parse(memory), JSON.parse(failed.outputs.memory));
+  });
+
+  it("asks for no next token of a user whose former one is retired", async () => {
+    assert.match((await verify({ access: accessWith({ retire: undefined }) })).message ?? "", /does not show it/);
+    assert.deepEqual(sent, []);
+  });
+});
+
+describe("A preview of a verification", () => {
+  const announced = (access: unknown, retireFormer?: unknown) =>
+    plan(undefined, { access, retireFormer } as Parameters<typeof plan>[1]).notice;
+
+  it("announces that the former one is retired", () => {
+    assert.match(announced(accessWith(), true) ?? "", /the former token is retired once the current one is accepted/);
+    assert.match(announced(unknownValue, true) ?? "", /valid, it is retired after/);
+  });
+
+  it("announces that it may be, while retireFormer is not known", () => {
+    assert.match(announced(accessWith(), unknownValue) ?? "", /the former token may be retired \(retireFormer is not/);
+    assert.match(
+      announced(unknownValue, unknownValue) ?? "",
+      /valid, it may be retired \(retireFormer is not known yet\)/,
+    );
+  });
+
+  it("announces nothing without retireFormer", () => {
+    assert.deepEqual([announced(accessWith()), announced(unknownValue)], [undefined, undefined]);
+  });
+});
+
+describe("A verification of a queue token of which two are valid", () => {
+  const accessOfBoth = accessWith({ count: 2, current: { ...marked("new token"), value: "new token" } });
+
+  it("retires although a late read shows a token that is older than both", async () => {
+    const fake = new FakeRun();
+    const rolled: string[] = [];
+    fake.probe = ({ credential: { value } }) =>
+      isMadeUp(value) ? { kind: "refused", words: "no" } : { kind: "accepted" };
+    fake.readDatabase = () => ({ record: {}, credentials: { token: "t0" } });
+    const nextTokens = { roll: async (_: string, hash: string) => void rolled.push(hash) } as unknown as NextTokens;
+    const { outputs } = await credentialVerification.apply(
+      undefined,
+      { access: accessOfBoth, retireFormer: true, withinSeconds: 1 },
+      fake.start({ nextTokens }),
+    );
+    assert.deepEqual([rolled, Boolean(outputs.formerRetiredAt)], [[hashOf("new token")], true]);
+  });
+});

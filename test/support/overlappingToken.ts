@@ -1,0 +1,67 @@
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { queueToken } from "../../provider/domain/secretKind";
+import { type NextTokens } from "../../provider/platform/nextTokens";
+import { type Desired } from "../../provider/rotation/desired";
+import { type Came, RotatedSecret } from "./rotatedSecret";
+
+const hashOf = (text: string) => createHash("sha256").update(text).digest("hex");
+
+/** A token of the queue of which two may be valid, over many runs. */
+export class OverlappingToken {
+  readonly secret = new RotatedSecret(queueToken, undefined, "u");
+  current = "t0";
+  next: string | undefined;
+  /** Requests that changed something. */
+  readonly sent: string[] = [];
+  /** Other fields that a read shows. */
+  otherFields: string | undefined;
+  /** Whether the queue accepts no token for now. */
+  isAway = false;
+  #made = 0;
+
+  constructor() {
+    this.secret.fake.probe = ({ credential }) => {
+      const isValid = !this.isAway && [this.current, this.next].includes(credential.value);
+      return isValid ? { kind: "accepted" } : { kind: "refused", words: "no" };
+    };
+  }
+
+  up(hours: number, desired: Desired): Promise<Came> {
+    const { secret } = this;
+    this.sent.length = 0;
+    secret.hours = hours;
+    const nextTokens: Pick<NextTokens, "prepare" | "roll"> = {
+      prepare: async () => {
+        this.sent.push("next");
+        this.next ??= `t${++this.#made}`;
+        return { token: this.next };
+      },
+      roll: async (_, hash) => {
+        this.sent.push("roll");
+        assert.equal(hash, hashOf(String(this.next)));
+        this.roll();
+      },
+    };
+    const responds = () => {
+      this.sent.push("reset");
+      this.next = undefined;
+      this.current = `t${++this.#made}`;
+      return { credentials: { token: this.current } };
+    };
+    const shows = { token: this.current };
+    const { otherFields } = this;
+    return secret.up(desired, { shows, otherFields, responds, parts: { nextTokens: nextTokens as NextTokens } });
+  }
+
+  /** As a verification, or someone else. */
+  roll(): void {
+    this.current = this.next ?? this.current;
+    this.next = undefined;
+  }
+
+  preview(hours: number, desired: Desired): string {
+    this.secret.hours = hours;
+    return this.secret.preview(desired);
+  }
+}
