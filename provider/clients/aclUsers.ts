@@ -160,13 +160,13 @@ export class AclUsers {
 
   /** Saves the users in the server's ACL file. Without one, a restart of the server undoes changes of users. */
   async save(): Promise<"saved" | "no file" | "not permitted"> {
-    const unchanged = `The users were changed, but a restart of the server undoes that ${untilSaved}`;
+    const unchanged = `The users were changed, but a restart of the server undoes that until ACL SAVE succeeds.`;
     const reply = await this.#change({
       name: "ACL SAVE",
       purpose: "save the server's users",
       consequences: {
         unchanged,
-        unknown: `The users were changed, but a restart of the server may undo that ${untilSaved}`,
+        unknown: `The users were changed, but a restart of the server may undo that until ACL SAVE succeeds.`,
       },
       expected: /^NOPERM\b|not configured to use an ACL file/i,
     });
@@ -276,7 +276,6 @@ export class AclUsers {
   }
 }
 
-const untilSaved = "until `ACL SAVE` is run there.";
 const checkServer =
   "Check that the server is running, and that it is a Redis server, then run again.";
 

@@ -63,6 +63,10 @@ function announcementOf(
   if (plan.kind === "retire") return state && plannedRetirement(state.memory, plan, context);
   if ("waits" in plan && plan.waits) return postponed(announced, plan.waits);
   switch (plan.kind) {
+    case "save":
+      return {
+        text: "the server has not saved the last change of its users: `up` sends ACL SAVE.",
+      };
     case "read":
       return { text: "is read first; nothing is reset." };
     case "adopt":

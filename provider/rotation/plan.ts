@@ -41,6 +41,8 @@ export type Plan =
   | { readonly kind: "adopt"; readonly mayReset: boolean }
   | Reset
   | DueRetirement
+  /** Of a user: saves what the server has not saved, without another change. */
+  | { readonly kind: "save"; readonly waits?: WaitingReset | undefined }
   /** Of signing keys: counts a roll that a read has shown as that of the new version. */
   | { readonly kind: "claim" }
   /** Depends on inputs that are not known yet. */

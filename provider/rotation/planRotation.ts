@@ -87,7 +87,7 @@ function resetFor(reason: ResetReason, lastAt?: string): Reset {
   return { kind: "reset", reason, lastAt };
 }
 
-/** What is to be retired, read or saved although no reset is due. */
+/** What is to be retired, saved or read although no reset is due. */
 function upkeepOf(
   memory: Memory,
   desired: Desired,
@@ -95,17 +95,22 @@ function upkeepOf(
 ): Extract<Plan, { waits?: unknown }> {
   const why = retirementReason(memory, desired, context);
   if (why) return { kind: "retire", why };
+  if (memory.user?.isUnsaved) return { kind: "save" };
   const isImported = memory.applied === undefined;
   const isConnectionChanged = isChanged("connection", desired, memory);
   const isToBeRead = isImported || memory.isUnread || isConnectionChanged;
   if (isToBeRead && context.canRead) return { kind: "read" };
-  const isRewritten =
-    isImported ||
-    isConnectionChanged ||
+  const isRewritten = isImported || isConnectionChanged || isProgramChanged(memory, desired);
+  return { kind: isRewritten ? "rewrite" : "keep" };
+}
+
+/** Whether the program says something else than is saved, which changes no secret. */
+function isProgramChanged(memory: Memory, desired: Desired): boolean {
+  return (
     isChanged("rotateEvery", desired, memory) ||
     isAdminChanged(desired, memory) ||
-    isOverlapChanged(memory, desired);
-  return { kind: isRewritten ? "rewrite" : "keep" };
+    isOverlapChanged(memory, desired)
+  );
 }
 
 /** Whether an input differs from what is saved, or is not known yet. */

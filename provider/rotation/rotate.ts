@@ -40,6 +40,9 @@ export async function rotate(
   return { ...rotated, state: withAdmin(state, desired, run) };
 }
 
+/** Plans that are not limited to one in a run. */
+const repeatable: readonly Plan["kind"][] = ["retire", "save"];
+
 async function carryOut(
   plan: Plan,
   saved: State | undefined,
@@ -55,8 +58,7 @@ async function carryOut(
     throw refusalError(subject, plan);
   }
   await tryRecipients(subject, formOf(desired), run);
-  // A retirement may be repeated, so it is not limited to one in a run.
-  if (plan.kind === "retire") return change(plan, saved, desired, session);
+  if (repeatable.includes(plan.kind)) return change(plan, saved, desired, session);
   // A program may adopt a secret and rotate it in the same run, so an adoption does not count as its reset.
   if (plan.kind === "adopt" && !plan.mayReset) {
     return saveLearned(await adoptSecret(desired, session), session);

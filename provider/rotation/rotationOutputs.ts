@@ -106,7 +106,7 @@ export function plainResult(
 }
 
 /** Plans that replace no secret. */
-const upkeep: readonly Plan["kind"][] = ["read", "rewrite", "retire"];
+const upkeep: readonly Plan["kind"][] = ["read", "rewrite", "retire", "save"];
 
 /** The outputs that a plan may change; undefined for all. */
 export function changingOutputs(

@@ -5,6 +5,8 @@ export interface UserMemory {
   readonly admin: string;
   /** By which the server lists the current password; undefined until one was added, or if that is not certain. */
   readonly hash?: string | undefined;
+  /** Whether the server has failed to save the last change of its users, which its restart would undo. */
+  readonly isUnsaved?: true | undefined;
 }
 
 /** What is known of the server of a user. */

@@ -47,7 +47,7 @@ const nothing = /Nothing was changed|No password was added or removed/;
 const notRead = { fails: /REKEY_NOT_READ|REKEY_NOT_SENT/, valid: [true] } as const;
 const notChanged = { fails: nothing, valid: [true] } as const;
 const notSaved = {
-  fails: /The users were changed, but a restart of the server (undoes|may undo) that until `ACL SAVE` is run there\./,
+  fails: /The users were changed, but a restart of the server (undoes|may undo) that until ACL SAVE succeeds\./,
   valid: [true, true],
 } as const;
 const passes = { valid: [true, true] } as const;

@@ -78,6 +78,14 @@ export function withUnproven(
   return { ...state, memory: { ...memory, added: { reason, trigger, hash, isOfUnknownAge } } };
 }
 
+/** A user whose last change the server has failed to save, or has saved. */
+export function withUnsaved(state: State, failure: RekeyError | undefined): State {
+  const { memory } = state;
+  if (!memory.user) return state;
+  const user = { ...memory.user, isUnsaved: failure ? (true as const) : undefined };
+  return { ...state, memory: { ...memory, user } };
+}
+
 export function notProven(
   subject: Subject,
   proof: Exclude<ProbeResult, { kind: "accepted" }>,

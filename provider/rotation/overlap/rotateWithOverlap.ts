@@ -11,7 +11,7 @@ import { saveLearned } from "../save";
 import { type Session } from "../session";
 import { credentialsIn, type State } from "../state";
 import { noOverlap, lastsOf } from "./overlap";
-import { notProven, withAdded, withUnproven } from "./added";
+import { notProven, withAdded, withUnproven, withUnsaved } from "./added";
 import { withoutOverlap } from "./overlapEvidence";
 import { type Added, type OverlapSource, retirementOf } from "./source";
 
@@ -35,6 +35,11 @@ export async function rotateWithOverlap(
   if (plan.kind === "refuse") throw refusalError(subject, plan);
   if (plan.kind === "reset") return replace(learned, plan, desired, session);
   if (plan.kind === "retire") return saveRotated(await retire(learned, session), session);
+  if (plan.kind === "save") {
+    const failure = await source.save?.();
+    const state = withUnsaved(learned.state, failure);
+    return saveRotated({ ...learned, state, failure }, session);
+  }
   return saveLearned(withWaiting(learned, plan), session);
 }
 
@@ -55,9 +60,10 @@ async function retire({ state, findings }: Learned, session: OverlapSession): Pr
   try {
     const { result, failure } = await source.retire(retirementOf(state, overlap));
     if (result === "kept") return { state, findings };
-    if (result === "already") return { state: withoutOverlap(state), findings, failure };
+    const next = withUnsaved(withoutOverlap(state), failure);
+    if (result === "already") return { state: next, findings, failure };
     return {
-      state: { ...withoutOverlap(state), formerRetiredAt: context.now.toISOString() },
+      state: { ...next, formerRetiredAt: context.now.toISOString() },
       findings: [...findings, { kind: "retired", why: overlap.since }],
       failure,
     };
@@ -97,7 +103,7 @@ async function replace(
     }
     replacedValues.push(...session.reads, credentialsIn(before.state));
     const next: Learned = {
-      state: withAdded(before.state, added, { desired, due, session }),
+      state: withUnsaved(withAdded(before.state, added, { desired, due, session }), added.failure),
       findings: findingsOf(before, added),
     };
     const rotated: Rotated = lastsOf(desired) === noOverlap ? await retire(next, session) : next;

@@ -31,6 +31,12 @@ export interface OverlapSource {
   add(state: State): Promise<Added>;
   /** Tries it on a new connection. */
   prove(added: Added): Promise<ProbeResult>;
+  /**
+   * Saves the last change, if a restart of the server undoes it otherwise. Default: there is nothing to save.
+   *
+   * @returns why it failed
+   */
+  save?(): Promise<RekeyError | undefined>;
   /** Makes the former one invalid. It can never make the current one invalid. */
   retire(retirement: Retirement): Promise<Retired>;
 }

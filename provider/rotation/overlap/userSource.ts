@@ -71,6 +71,10 @@ export class UserSource implements OverlapSource {
     return users.prove(this.of.subject.id, credentials.password ?? "");
   }
 
+  async save(): Promise<RekeyError | undefined> {
+    return (await this.#save(await this.#connect())).failure;
+  }
+
   async retire({ hashes, current }: Retirement): Promise<Retired> {
     const { id } = this.of.subject;
     const users = await this.#connect();
@@ -179,7 +183,7 @@ export class UserSource implements OverlapSource {
   async #save(users: AclUsers): Promise<Pick<Added, "failure"> & { findings: Finding[] }> {
     const save = () => users.save();
     try {
-      // A second one changes nothing, and no later run would make up for it.
+      // A second one changes nothing.
       const why = whyNotSaved[await save().catch(ifLost(save))];
       return { findings: why === undefined ? [] : [{ kind: "warning", why }] };
     } catch (error) {

@@ -25,10 +25,12 @@ describe("rotation: the passwords of a user", () => {
     user = new RealResource("AclUserRotation", { deadlineSeconds: "0.1" });
   });
   const start = () => user.start({ aclUsers: () => users as unknown as AclUsers });
-  const up = (more: object = {}, run = start()) => {
-    const admin = { host: "redis.example.com", port: 6379, password: "admin" };
-    return user.up({ userName: "app", admin, version: 1, ...more }, run);
+  const inputs = {
+    userName: "app",
+    admin: { host: "redis.example.com", port: 6379, password: "admin" },
+    version: 1,
   };
+  const up = (more: object = {}, run = start()) => user.up({ ...inputs, ...more }, run);
   const memory = () => readMemory(user.outputs["memory"]);
   const first = hashOf("first");
   const current = (): string => String(user.outputs["password"]);
@@ -276,6 +278,38 @@ describe("rotation: the passwords of a user", () => {
     users.after = { save: fails("rejected") };
     assert.match((await up()).failure ?? "", /it broke/);
     assert.equal(users.commands.filter((one) => one === "save").length, 1);
+  });
+
+  describe("that the server has failed to save", () => {
+    for (const given of [{}, { overlap: "none" }]) {
+      it(`are saved by the next up, which changes nothing else: ${JSON.stringify(given)}`, async () => {
+        users.instead = { save: fails("rejected") };
+        assert.match((await up(given)).failure ?? "", /it broke/);
+        const { hashes } = users;
+        const { password } = user.outputs;
+        const { said, changing } = user.preview({ ...inputs, ...given });
+        assert.match(said, /has not saved the last change of its users: `up` sends ACL SAVE/);
+        assert.deepEqual(changing, ["memory"]);
+        users.commands.length = 0;
+        assert.match((await up(given)).failure ?? "", /it broke/);
+        users.instead = {};
+        users.commands.length = 0;
+        assert.equal((await up(given)).failure, undefined);
+        assert.deepEqual(users.commands, ["read", "save"]);
+        assert.deepEqual([users.hashes, user.outputs["password"]], [hashes, password]);
+        users.commands.length = 0;
+        await up(given);
+        assert.deepEqual(users.commands, []);
+      });
+    }
+
+    it("are saved by a new version, too", async () => {
+      users.instead = { save: fails("rejected") };
+      await up();
+      users.instead = {};
+      await up({ version: 2 });
+      assert.equal(memory().user?.isUnsaved, undefined);
+    });
   });
 
   describe("of which the current one is gone", () => {
