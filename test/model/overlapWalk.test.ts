@@ -44,7 +44,7 @@ describe("a random walk with two valid secrets, with both adapters", function ()
   const retired = ["verification", "first", "date", "time"].map((why) => `retired: ${why}`);
   const both = [...added, ...retired, "again", "handed over", "not handed over"];
   const ofKind = {
-    QueueTokenRotation: ["reset: trigger", "reset: again"],
+    QueueTokenRotation: ["reset: trigger"],
     AclUserRotation: ["retired: none", "retired: not proven"],
   };
   for (const kind of overlapKinds) {
@@ -67,6 +67,10 @@ describe("a random walk with two valid secrets, with both adapters", function ()
       "QueueTokenRotation",
       ...([edit({ initialRotation: false }), up(), { do: "wait", hours: 1 }, { do: "leak" }] as const),
       ...[up(faulty({ add: ["lost after", "rejected"] })), edit({ isLeaked: false }), up(), up()],
+    ],
+    "a reset that replaces both is sent again if it was lost": [
+      "QueueTokenRotation",
+      ...[up({ isDeployed: false }), edit({ overlap: "none" }), bump, up(faulty({ reset: ["lost before"] })), up()],
     ],
     "a repeated call adds no second password if SAVE was not sent": [
       "AclUserRotation",
