@@ -23,6 +23,11 @@ interface Secrets {
   readonly queue: string;
 }
 
+/** By kind: failures of clients, and whether the server accepts a secret. */
+export const none = { app: [], queue: [] };
+export const accepted = { app: true, queue: true };
+export const refused = { app: false, queue: false };
+
 export const kinds = ["app", "queue"] as const;
 
 /**

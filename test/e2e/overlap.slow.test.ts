@@ -3,11 +3,7 @@ import { type Adapter } from "../support/host";
 import { withRedis } from "../support/redis";
 import { assertFields } from "../support/results";
 import { EngineStack, onEngineByAdapter, succeeds } from "./engineStack";
-import { kinds, Scenario, stackOptions } from "./noOutage";
-
-const none = { app: [], queue: [] };
-const accepted = { app: true, queue: true };
-const refused = { app: false, queue: false };
+import { accepted, kinds, none, refused, Scenario, stackOptions } from "./noOutage";
 
 const describeProgram = (adapter: Adapter): void => {
   let scenario: Scenario;
