@@ -11,9 +11,9 @@ export interface AclUser {
   readonly hashes: readonly string[];
 }
 
-/** The SHA-256 of a password, in lower-case hex, as a Redis server lists it. */
-export function hashOf(password: string): string {
-  return createHash("sha256").update(password).digest("hex");
+/** The SHA-256 in lower-case hex, by which a Redis knows a password, and the queue a next token. */
+export function hashOf(secret: string): string {
+  return createHash("sha256").update(secret).digest("hex");
 }
 
 /** How a server is connected with others, which do not have its users. */

@@ -5,7 +5,7 @@ import type { Output, Resource, runtime } from "@pulumi/pulumi";
  * What this package uses although neither Pulumi nor Node promises to keep it: the list to go through for each new
  * version of `@pulumi/pulumi`. Comments name the oldest supported version and the newest one in which it was seen.
  * `pulumiInternals.test.ts` fails by the name of what the installed SDK no longer has. The provider text in the input
- * `__provider` has a test of its own, `test/sdk/registration.test.ts`.
+ * `__provider` is tested by `test/sdk/registration.test.ts`.
  *
  * It loads nothing of the SDK: the provider's entry needs this file, and so does an unsupported Node.
  */

@@ -6,12 +6,12 @@ import { recordEvidence } from "./recordEvidence";
 import { type Context } from "./plan";
 import { overlapEvidence } from "./overlap/overlapEvidence";
 import { QueueSource } from "./overlap/queueSource";
-import { type OverlapSource, type SourceOf } from "./overlap/source";
+import { type OverlapSource, type SourceContext } from "./overlap/source";
 import { UserSource } from "./overlap/userSource";
 import { keyEvidence } from "./signingKeys";
 
 /** What one call of the engine does about one secret. */
-export interface Session extends SourceOf {
+export interface Session extends SourceContext {
   readonly evidence: Evidence;
   /** Set if the kind overlaps. */
   readonly source?: OverlapSource | undefined;
@@ -20,11 +20,11 @@ export interface Session extends SourceOf {
 }
 
 /** @param admin the administrator, for the user of a server */
-export function openSession(subject: Subject, run: Run, admin?: SourceOf["admin"]): Session {
+export function openSession(subject: Subject, run: Run, admin?: SourceContext["admin"]): Session {
   const secret = secretOf(subject);
   const { kind } = subject;
   const reads = listIn(run.shared.reads, secret);
-  const of: SourceOf = { subject, run, context: contextOf(kind, run), reads, admin };
+  const of: SourceContext = { subject, run, context: contextOf(kind, run), reads, admin };
   return {
     ...of,
     evidence: evidenceOf(kind),
@@ -33,7 +33,7 @@ export function openSession(subject: Subject, run: Run, admin?: SourceOf["admin"
   };
 }
 
-function overlapSourceOf(of: SourceOf): OverlapSource {
+function overlapSourceOf(of: SourceContext): OverlapSource {
   return of.subject.kind.isOfServer ? new UserSource(of) : new QueueSource(of);
 }
 

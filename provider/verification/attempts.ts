@@ -131,12 +131,10 @@ async function read(
 ): Promise<Credential | Failure> {
   const { mark } = current;
   try {
-    const values = await shownValues(target, current, run.during({ limitMs }));
-    const known = values.find((value) => saltedMark(target.salt, value) === mark);
-    return (
-      withValue(current, known) ??
-      notKnown(current, "the platform does not show it", adviceIfNotShown(target))
-    );
+    const value = await shownValue(target, current, run.during({ limitMs }));
+    const isCurrent = value !== undefined && saltedMark(target.salt, value) === mark;
+    const known = withValue(current, isCurrent ? value : undefined);
+    return known ?? notKnown(current, "the platform does not show it", adviceIfNotShown(target));
   } catch (error) {
     if (!(error instanceof RequestError)) throw error;
     return notKnown(current, `could not be read: ${error.happened}`, error.advice);
@@ -144,21 +142,18 @@ async function read(
 }
 
 /** What the platform shows. While two tokens are valid, the current one is the next one there, which is asked for. */
-async function shownValues(
+async function shownValue(
   { subject: { kind, id }, salt, retire }: Target,
   { name, mark }: AccessCredential,
   { platform }: Run,
-): Promise<string[]> {
+): Promise<string | undefined> {
   const mayBeNext = retire !== undefined && kind.paths?.next !== undefined;
   const response = await platform.operations(kind).read(id, { newConnection: mayBeNext });
   const { [name]: shown } = response.credentials;
   const isShown = shown !== undefined && saltedMark(salt, shown) === mark;
   // Without a next one, this would make one.
-  if (isShown || !mayBeNext || !hasNext(response)) {
-    return shown === undefined ? [] : [shown];
-  }
-  const { [name]: next } = await platform.nextTokens.prepare(id);
-  return next === undefined ? [] : [next];
+  if (isShown || !mayBeNext || !hasNext(response)) return shown;
+  return (await platform.nextTokens.prepare(id))[name];
 }
 
 /** A changed `saveCredentials` takes effect with the next rotation. */

@@ -32,14 +32,8 @@ export async function retireFormerOf(
   if (!source) throw new Error(`nothing retires a ${subject.kind.word}`);
   try {
     const { failure } = await source.retire({ ...retire, salt, former: former?.mark });
-    return (
-      failure &&
-      notRetired(
-        failure,
-        target,
-        "accepted and the former one was retired, but the server did not save that",
-      )
-    );
+    const what = "accepted and the former one was retired, but the server did not save that";
+    return failure && notRetired(failure, target, what);
   } catch (error) {
     if (!(error instanceof RekeyError)) throw error;
     const isWaiting = error.code === "REKEY_QUEUE_TOKEN_IN_USE" && !mustNotWait(retire, run);

@@ -94,7 +94,7 @@ describe("faults: tokens of a user of the local platform, as at the vendor", () 
       assert.equal(await user.rotate({ initialRotation: false, version: 1 }), "");
       user.gate.fail({ command: /^ACL GETUSER/, does: "close", nth: 2, times: 9 });
       assert.equal(await user.rotate({ version: 2 }), "");
-      const warning = /under which hash .* is not certain.*does not retire it.*`ACL GETUSER app\d+`/;
+      const warning = /is not certain which of the user's hashes.*does not retire it.*`ACL GETUSER app\d+`/;
       assert.match(user.said.join("\n"), warning);
       assert.deepEqual(await user.valid(), [true, true]);
       user.gate.meet = () => undefined;

@@ -22,9 +22,7 @@ export function withAdded(
   const before = [...identityMarks(kind, memory.current), ...identityMarks(kind, added.before)];
   const rotatedAt = sentFor(desired, now);
   // What was not retired, because the current one was gone, is older than that.
-  const { formerGeneratedAt: generatedAt } = memory.overlap ?? {
-    formerGeneratedAt: memory.generatedAt,
-  };
+  const generatedAt = memory.overlap ? memory.overlap.formerGeneratedAt : memory.generatedAt;
   return {
     ...withoutValues(state),
     ...added.credentials,
@@ -73,7 +71,7 @@ export function withUnproven(
   const trigger = triggerMark(memory, desired);
   // If this run knows of none, that of an earlier run may still be valid.
   const { hash, isOfUnknownAge } = added
-    ? { ...added, hash: added.unprovenHash }
+    ? { hash: added.unprovenHash, isOfUnknownAge: added.isOfUnknownAge }
     : (memory.added ?? {});
   return { ...state, memory: { ...memory, added: { reason, trigger, hash, isOfUnknownAge } } };
 }

@@ -7,7 +7,7 @@ import { type Memory, parsed, type State } from "../state";
 
 /**
  * The evidence of a token of which two may be valid. The platform shows the former one until it is retired, so a read
- * proves exactly whether it was: by whomever, and whether it is the current one or a third one that took its place.
+ * proves exactly whether it was, and whether it is the current one or a third one that took its place.
  */
 export const overlapEvidence: Evidence = {
   ...recordEvidence,
@@ -45,7 +45,7 @@ function isFormerValid(memory: Memory, read: SecretResponse): boolean | undefine
   return former.includes(token) ? undefined : false;
 }
 
-/** Whether a user has a next pair of tokens. It is no field of the record, because Rekey changes it itself. */
+/** Whether a user has a next pair of tokens. It is not a field of the record, because Rekey changes it itself. */
 export function hasNext({ otherFields = "{}" }: SecretResponse): boolean {
   const others = parsed(otherFields);
   return isObject(others) && others["has_next_token"] === true;

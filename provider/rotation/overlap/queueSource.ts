@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hashOf } from "../../clients/aclReplies";
 import { type ProbeResult } from "../../clients/probe";
 import { RekeyError, RequestError } from "../../domain/errors";
 import { ownerOf, secretOf } from "../../domain/secretKind";
@@ -15,7 +15,7 @@ import {
   type OverlapSource,
   type Retired,
   type Retirement,
-  type SourceOf,
+  type SourceContext,
 } from "./source";
 
 /** Milliseconds of one attempt to use the new token. */
@@ -28,7 +28,7 @@ const probeMs = 5_000;
 export class QueueSource implements OverlapSource {
   #user: SecretResponse | undefined;
 
-  constructor(private readonly of: SourceOf) {}
+  constructor(private readonly of: SourceContext) {}
 
   async read(saved: State | undefined, desired: Desired): Promise<Learned> {
     const { context, run } = this.of;
@@ -56,7 +56,7 @@ export class QueueSource implements OverlapSource {
     return {
       credentials,
       before,
-      hashes: [sha256(credentials.token ?? "")],
+      hashes: [hashOf(credentials.token ?? "")],
       isOfUnknownAge: isPrepared || undefined,
     };
   }
@@ -170,13 +170,9 @@ export class QueueSource implements OverlapSource {
 
 /** Whether the new token is the platform's current one. */
 function isRolled({ credentials: { token } }: SecretResponse, { hashes }: Retirement): boolean {
-  return token !== undefined && hashes.includes(sha256(token));
+  return token !== undefined && hashes.includes(hashOf(token));
 }
 
 function isFormerShown({ credentials: { token } }: SecretResponse, retirement: Retirement) {
   return token !== undefined && saltedMark(retirement.salt, token) === retirement.former;
-}
-
-function sha256(text: string): string {
-  return createHash("sha256").update(text).digest("hex");
 }

@@ -82,7 +82,7 @@ export interface Retired {
 }
 
 /** What a source works with. */
-export interface SourceOf {
+export interface SourceContext {
   readonly subject: Subject;
   readonly run: Run;
   readonly context: Context;

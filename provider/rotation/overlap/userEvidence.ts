@@ -1,23 +1,18 @@
 import { type AclUser } from "../../clients/aclReplies";
 import { type Finding, type Learned } from "../findings";
 import { type State } from "../state";
-import { withoutOverlap } from "./overlapEvidence";
 
 /**
- * What the list of a user's passwords says of what is saved. A former one that is not in it was retired, by whomever; a
- * current one that is not in it was removed by someone else. Others are never taken for Rekey's own.
+ * Compares the list of a user's passwords with what is saved. A former one that is not in it was retired. A current one
+ * that is not in it was removed by someone else. Others are never taken for Rekey's own.
  */
 export function afterUserRead(saved: State, { hashes }: AclUser, userName: string): Learned {
   const { overlap } = saved.memory;
   const valid = overlap?.hashes.filter((hash) => hashes.includes(hash)) ?? [];
-  const state = overlap && valid.length > 0 ? withHashes(saved, valid) : withoutOverlap(saved);
+  const next = overlap && valid.length > 0 ? { ...overlap, hashes: valid } : undefined;
+  const state = { ...saved, memory: { ...saved.memory, overlap: next } };
   const findings = [...ifCurrentIsGone(saved, hashes), ...ofOthers(saved, hashes, userName)];
   return { state, findings };
-}
-
-function withHashes(state: State, hashes: readonly string[]): State {
-  const { overlap } = state.memory;
-  return { ...state, memory: { ...state.memory, overlap: overlap && { ...overlap, hashes } } };
 }
 
 function ifCurrentIsGone({ memory }: State, hashes: readonly string[]): Finding[] {
@@ -32,7 +27,7 @@ function ifCurrentIsGone({ memory }: State, hashes: readonly string[]): Finding[
 function ofOthers(state: State, hashes: readonly string[], userName: string): Finding[] {
   const { memory, rotationCount } = state;
   if (rotationCount === 0) return [];
-  if (memory.user?.hash === undefined) return ifHashIsUnknown(undefined, userName);
+  if (memory.user?.hash === undefined) return [unknownHash(userName)];
   const known = [memory.user.hash, memory.added?.hash, ...(memory.overlap?.hashes ?? [])];
   const { length } = hashes.filter((hash) => !known.includes(hash));
   if (length === 0) return [];
@@ -42,10 +37,9 @@ function ofOthers(state: State, hashes: readonly string[], userName: string): Fi
 }
 
 /** A password whose hash is not known cannot be retired. */
-export function ifHashIsUnknown(hash: string | undefined, userName: string): Finding[] {
-  if (hash !== undefined) return [];
-  const why = `under which hash the server lists the current password is not certain, so the next rotation does not retire it: it stays valid. After that rotation, find its hash with \`ACL GETUSER ${userName}\`, and remove it with \`ACL SETUSER ${userName} !<hash>\`.`;
-  return [{ kind: "warning", why }];
+export function unknownHash(userName: string): Finding {
+  const why = `Rekey is not certain which of the user's hashes is that of the current password, so the next rotation does not retire it: it stays valid. After that rotation, find its hash with \`ACL GETUSER ${userName}\`, and remove it with \`ACL SETUSER ${userName} !<hash>\`.`;
+  return { kind: "warning", why };
 }
 
 /**

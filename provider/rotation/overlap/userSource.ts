@@ -8,13 +8,13 @@ import { adopted } from "../afterRead";
 import { type Desired } from "../desired";
 import { type Finding, type Learned } from "../findings";
 import { type State } from "../state";
-import { afterUserRead, formerHashes, hashInList, ifHashIsUnknown } from "./userEvidence";
+import { afterUserRead, formerHashes, hashInList, unknownHash } from "./userEvidence";
 import {
   type Added,
   type OverlapSource,
   type Retired,
   type Retirement,
-  type SourceOf,
+  type SourceContext,
 } from "./source";
 
 /** A user of a Redis: it has a list of passwords, each of which the server accepts, and shows as its hash. */
@@ -22,7 +22,7 @@ export class UserSource implements OverlapSource {
   #users: Promise<AclUsers> | undefined;
   #user: AclUser | undefined;
 
-  constructor(private readonly of: SourceOf) {}
+  constructor(private readonly of: SourceContext) {}
 
   async read(saved: State | undefined, desired: Desired): Promise<Learned> {
     const { run, context } = this.of;
@@ -61,7 +61,7 @@ export class UserSource implements OverlapSource {
         ...firstFormers(state, hashes),
         ...warnings,
         ...saved.findings,
-        ...ifHashIsUnknown(hash, id),
+        ...(hash === undefined ? [unknownHash(id)] : []),
       ],
     };
   }

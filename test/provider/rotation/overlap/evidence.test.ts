@@ -31,7 +31,7 @@ describe("rotation: the evidence of a token of which two are valid", () => {
     assert.deepEqual(token.secret.outputs, outputs);
   });
 
-  it("a read of the new one shows that the former one is retired, by whomever", async () => {
+  it("a read of the new one shows that the former one is retired", async () => {
     assert.equal((await refreshed({ token: "t1" })).said, "");
     assert.equal(isFormerValid(), false);
     const { formerValidSince, formerRetiredAt, token: saved } = token.secret.outputs ?? {};

@@ -218,12 +218,12 @@ describe("rotation: the passwords of a user", () => {
       const { said } = await up();
       assert.match(
         said,
-        /under which hash the server lists the current password is not certain.*remove it with `ACL SETUSER app !<hash>`/,
+        /is not certain which of the user's hashes is that of the current password.*remove it with `ACL SETUSER app !<hash>`/,
       );
       assert.equal(memory().user?.hash, undefined);
       users.after = {};
       const { said: next } = await up({ version: 2 });
-      assert.match(next, /under which hash the server lists the current password is not certain/);
+      assert.match(next, /is not certain which of the user's hashes is that of the current password/);
       assert.doesNotMatch(next, /that Rekey does not know/);
       assert.ok(["other made-1", "someone else's"].every((one) => users.hashes.includes(hashOf(one))));
     });
