@@ -124,7 +124,7 @@ async function respond(client: Socket, instead: Instead | undefined, reply?: Buf
   await write(client, instead ? Buffer.from(`${instead.reply}\r\n`) : reply);
 }
 
-/** Resolves when it was sent, in a packet of its own. */
+/** Resolves when it was sent, in a separate packet. */
 function write(client: Socket, bytes: Uint8Array = Buffer.of()): Promise<void> {
   return new Promise((resolve) => client.write(bytes, () => setImmediate(resolve)));
 }

@@ -87,7 +87,7 @@ describe("clients: the users of a Redis", () => {
       "a save": { run: (users) => users.save(), sends: ["ACL", "SAVE"] },
     };
     for (const [what, { run, sends, reply = "+OK" }] of Object.entries(rows)) {
-      it(`there is AUTH and then ${what}, on a connection of its own`, async () => {
+      it(`there is AUTH and then ${what}, on a separate connection`, async () => {
         const server = await fake(() => reply);
         for (const [connections, username] of [undefined, "ops"].entries()) {
           server.commands.length = 0;

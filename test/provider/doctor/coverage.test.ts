@@ -127,7 +127,7 @@ describe("pulumi-rekey doctor --coverage", () => {
     ]);
   });
 
-  it("has each user of a Redis as one of its own: a state does not show its server", () => {
+  it("lists each Redis user separately: a state does not show its server", () => {
     const user = (name: string, rotatedAt: string) =>
       rotation(name, "app", { rotatedAt, generatedAt: rotatedAt }, "AclUserRotation");
     const { secrets, covered } = cover([], [user("one", after), user("two", before)], since);

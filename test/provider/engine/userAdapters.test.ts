@@ -63,7 +63,7 @@ describe("the user of a database of the local platform", () => {
       await database.up({ databaseId: "db", initialRotation: false });
       await hand(1);
       await hand(2);
-      // A new password of the admin is no request.
+      // A new password of the admin causes no request.
       await database.up({ databaseId: "db", initialRotation: false, version: 1 });
       const kept = await hashes();
       assert.equal((await app.up(inputsOf(2))).did, "update");

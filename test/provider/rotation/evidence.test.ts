@@ -256,7 +256,7 @@ function findingsIn({ findings }: Learned): string {
   return findings.map(({ kind, names = [] }) => kind + (names.length > 0 ? `: ${names.join()}` : "")).join("; ");
 }
 
-/** Tests all cases of a table, each with a secret of its own. */
+/** Tests all cases of a table, each with a separate secret. */
 function eachIn<All extends Makers, Case>(
   all: All,
   table: Table<All, Case>,

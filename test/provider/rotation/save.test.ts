@@ -166,7 +166,7 @@ describe("save", () => {
     }
   });
 
-  it("there is no age file of nothing", async () => {
+  it("makes no age file without credentials", async () => {
     const secret = await resetSecret({ version: 1, ...forms.encrypted }, {});
     assert.equal(fileOf(secret), undefined);
   });
