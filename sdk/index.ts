@@ -12,7 +12,8 @@ export { type DatabaseRecord, type ListedDatabase } from "../provider/records/da
 export { type FlowControlKey, type GlobalParallelism } from "../provider/records/flowControl";
 export { type IndexRecord, type QueueUserRecord } from "../provider/records/otherSecrets";
 export { type FleetCredentials, type FleetDatabase } from "../provider/rotation/fleetOutputs";
-export { type ResetReason, type Outcome } from "../provider/rotation/state";
+export { type RotationReason } from "../provider/rotation/memory";
+export { type Outcome } from "../provider/rotation/state";
 export {
   type ConnectionArgs,
   type OverlapArgs,

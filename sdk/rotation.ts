@@ -2,7 +2,8 @@ import * as pulumi from "@pulumi/pulumi";
 import { resourceOf } from "../provider/engine/resources";
 import { outputsAreFormer } from "../provider/domain/errors";
 import { secretOutputsOf } from "../provider/resource/resource";
-import { type Outcome, type ResetReason } from "../provider/rotation/state";
+import { type RotationReason } from "../provider/rotation/memory";
+import { type Outcome } from "../provider/rotation/state";
 import { DynamicResource, resourceTitle } from "./dynamicResource";
 import { runError } from "./program";
 
@@ -136,7 +137,7 @@ export abstract class Rotation extends DynamicResource {
   /** Number of confirmed resets by this resource. */
   declare readonly rotationCount: pulumi.Output<number>;
   /** Why the last confirmed reset was made; undefined if it was adopted. */
-  declare readonly rotationReason: pulumi.Output<ResetReason | undefined>;
+  declare readonly rotationReason: pulumi.Output<RotationReason | undefined>;
   /**
    * When `rotateEvery` will have elapsed (ISO 8601, UTC): the first `up` after this time, or at most one hour before it
    * (5 % of `rotateEvery`, if that is less), resets the secret.

@@ -81,7 +81,7 @@ export async function cover(
 ): Promise<Coverage> {
   const client = new PlatformClient(settings);
   // Redis users are in no list of the account.
-  const listed = Object.values<SecretKind>(kinds).filter(({ isOfServer }) => !isOfServer);
+  const listed = kinds.filter(({ shape }) => shape !== "redis");
   const account = await Promise.all(listed.map((kind) => listKind(client, kind)));
   // Names come from elsewhere.
   const shown = (_: string, value: unknown) =>
@@ -140,7 +140,7 @@ export function coverageOf(
   const from = since === undefined ? undefined : readDate(since);
   const of = (secret: ListedSecret) => here.filter((one) => isSameSecret(one, secret));
   // A state does not show to which server a user belongs, so each one counts as a different user.
-  const users = here.filter(({ kind }) => kind.isOfServer);
+  const users = here.filter(({ kind }) => kind.shape === "redis");
   const secrets = [
     ...subjects.map((secret) => covered(secret, of(secret), from)),
     ...users.map((one) => covered({ kind: one.kind, id: one.id }, [one], from)),
@@ -232,7 +232,7 @@ const whyUnknown =
   "its state does not show that it belongs to the listed account. Set rekey:queueUserId, or name its stack first.";
 
 function accountOf({ kind, settings: saved }: RotatedSecret, settings: Settings): Owner {
-  if (kind.isOfServer) return "listed";
+  if (kind.shape === "redis") return "listed";
   if (kind.onlyId !== undefined) return queueOf(saved, settings);
   return isSameSetting("baseUrl", saved, settings) === false ||
     isSameSetting("username", saved, settings) === false

@@ -1,6 +1,7 @@
 import { type SecretKind } from "../domain/secretKind";
 import { isObject } from "../records/fields";
-import { isDuration, untilVerified } from "../rotation/overlap/overlap";
+import { hasOverlap, isDuration } from "../rotation/formers";
+import { untilVerified } from "../rotation/program";
 import { dueAt } from "../rotation/schedule";
 
 type Values = Readonly<Record<string, unknown>>;
@@ -23,11 +24,11 @@ const longestUnverified = "24h";
  */
 export function validFormerOf(
   rotation: Values,
-  { overlaps }: SecretKind,
+  kind: SecretKind,
   resources: readonly Values[],
 ): ValidFormer | undefined {
   const since = objectIn(rotation["outputs"])["formerValidSince"];
-  if (!overlaps || !isTime(since)) return undefined;
+  if (!hasOverlap(kind) || !isTime(since)) return undefined;
   const retiredAt = resources.flatMap((one) =>
     isVerificationOf(one, rotation["urn"]) ? objectIn(one["outputs"])["formerRetiredAt"] : [],
   );

@@ -1,14 +1,9 @@
 import { readFileSync } from "node:fs";
 import { isDefaultProvider } from "../engine/plugin/config";
-import {
-  type SecretKind,
-  type Subject,
-  databasePassword,
-  kinds,
-  type RotationType,
-} from "../domain/secretKind";
+import { type SecretKind, type Subject, databasePassword, kindNamed } from "../domain/secretKind";
 import { isObject, orUndefined } from "../records/fields";
 import { isSecret } from "../pulumi/values";
+import { hasOverlap } from "../rotation/formers";
 import { environmentOfProvider, type Lookup, Settings } from "../settings/settings";
 import { settingKey } from "../settings/table";
 import { type ValidFormer, validFormerOf } from "./overlaps";
@@ -140,8 +135,8 @@ function secretsOf(
       );
     });
   }
-  if (!Object.hasOwn(kinds, type)) return [];
-  const kind = kinds[type as RotationType];
+  const kind = kindNamed(type);
+  if (kind === undefined) return [];
   const isSaved = Object.values(kind.table.credentials).some(
     (credential) => (outputs[credential] ?? null) !== null,
   );
@@ -151,9 +146,9 @@ function secretsOf(
 }
 
 /** Of two keys, the next one is younger. A next token may have existed before the rotation. */
-function ageOutputOf({ onlyId, overlaps }: SecretKind): string {
-  if (onlyId !== undefined) return "currentKeySince";
-  return overlaps ? "generatedAt" : "rotatedAt";
+function ageOutputOf(kind: SecretKind): string {
+  if (kind.shape === "rolls") return "currentKeySince";
+  return hasOverlap(kind) ? "generatedAt" : "rotatedAt";
 }
 
 function savedValue(isSaved: boolean, file: unknown) {

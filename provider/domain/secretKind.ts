@@ -3,8 +3,27 @@ import { canonicalId, type CredentialName, type RecordTable } from "../records/f
 import { aclUserTable, indexTable, queueUserTable, signingKeyTable } from "../records/otherSecrets";
 import { indexUrl } from "./endpoint";
 
+/** The name of a resource that rotates one secret. Saved formats use it. */
+export type RotationType =
+  | "PasswordRotation"
+  | "VectorTokenRotation"
+  | "SearchTokenRotation"
+  | "QueueTokenRotation"
+  | "SigningKeyRotation"
+  | "AclUserRotation";
+
+/** One kind of secret, as data. */
 export interface SecretKind {
-  /** The service that has its operations; undefined if the server itself has them, as for Redis users. */
+  readonly name: RotationType;
+  /**
+   * What a rotation sends, and so what a lost response means:
+   * - `replaces`: one request makes a new one and retires the former one. A read must show which one is valid;
+   * - `rolls`: one request makes the next key of a pair the current one. The next roll retires the former one;
+   * - `adds`: one request makes a next one valid, and another one retires the former one. Both may be repeated;
+   * - `redis`: a user of a server has a list of passwords, which its administrator changes.
+   */
+  readonly shape: "replaces" | "rolls" | "adds" | "redis";
+  /** The service that has its operations; undefined if the server itself has them. */
   readonly service?: "management" | "queue";
   /** The paths of its operations; undefined if they are settings, or if no service has them. */
   readonly paths?: SecretPaths;
@@ -15,8 +34,6 @@ export interface SecretKind {
   readonly confirmation?: string;
   /** The argument and output of the resource that is the id. */
   readonly idInput: string;
-  /** Whether it has an id, which is an argument: an account may have several. */
-  readonly hasId: boolean;
   /** The id of the only one that an account has, if it has none of its own; `idInput` is then an output only. */
   readonly onlyId?: string;
   /** What is reset, in messages: `password` */
@@ -25,21 +42,10 @@ export interface SecretKind {
   readonly noun: string;
   /** More than one of them, in messages. Default: with an s. */
   readonly plural?: string;
+  /** Of a pair that is rolled: for how long receivers may need the former key, by default. */
+  readonly handOver?: string;
   /** Whether clients connect to what has it, at an endpoint that a program may set. Default: they do not. */
   readonly connects?: true;
-  /** Whether it is a pair that is rolled, so that a second reset too soon is an outage. Default: it is not. */
-  readonly rolls?: true;
-  /** Of a pair that is rolled: the default of the shortest time between two rolls. */
-  readonly minInterval?: string;
-  /** Whether it belongs to a user of a server, which an administrator of the server changes. Default: it does not. */
-  readonly isOfServer?: true;
-  /**
-   * Whether two can be valid at once, so that a rotation only adds, and the former one is retired later.
-   * Default: a reset replaces it.
-   */
-  readonly overlaps?: true;
-  /** Whether it authorizes requests to the queue, and so may be the token that Rekey uses. Default: it does not. */
-  readonly authorizesQueue?: true;
   /**
    * The URL with which it is used, from its record; undefined if the record has none that can be used. Default: no such
    * output.
@@ -78,8 +84,8 @@ export interface Subject {
 }
 
 /** What has the secret, in messages: `database "sessions"`, or `user "app" of database "sessions"` */
-export function ownerOf({ kind: { noun, hasId }, id, server }: Subject): string {
-  if (!hasId) return `the ${noun}`;
+export function ownerOf({ kind: { noun, onlyId }, id, server }: Subject): string {
+  if (onlyId !== undefined) return `the ${noun}`;
   const named = `${noun} ${JSON.stringify(id)}`;
   return server === undefined ? named : `${named} of ${server}`;
 }
@@ -96,30 +102,31 @@ export function pluralOf({ noun, plural = `${noun}s` }: SecretKind): string {
 
 /** The secret in messages: `password of database "sessions"` */
 export function secretOf(subject: Subject): string {
-  const { word, hasId } = subject.kind;
-  return hasId ? `${word} of ${ownerOf(subject)}` : word;
+  const { word, onlyId } = subject.kind;
+  return onlyId === undefined ? `${word} of ${ownerOf(subject)}` : word;
 }
 
 /** The password of a database. Its paths are settings. */
 export const databasePassword: SecretKind = {
+  name: "PasswordRotation",
+  shape: "replaces",
   service: "management",
   table: databaseTable,
   identities: ["password", "restToken"],
   connects: true,
   idInput: "databaseId",
-  hasId: true,
   word: "password",
   noun: "database",
 };
 
 /** The response to the reset has no record: a read shows the new tokens. */
 const indexToken = {
+  shape: "replaces",
   service: "management",
   table: indexTable,
   identities: ["token"],
   confirmation: "OK",
   idInput: "indexId",
-  hasId: true,
   word: "token",
   restUrl: indexUrl,
   probe: { service: "index", path: "/info" },
@@ -127,6 +134,7 @@ const indexToken = {
 
 export const vectorToken: SecretKind = {
   ...indexToken,
+  name: "VectorTokenRotation",
   paths: {
     reset: "/v2/vector/index/{id}/reset-password",
     read: "/v2/vector/index/{id}",
@@ -138,12 +146,15 @@ export const vectorToken: SecretKind = {
 
 export const searchToken: SecretKind = {
   ...indexToken,
+  name: "SearchTokenRotation",
   paths: { reset: "/v2/search/{id}/reset-password", read: "/v2/search/{id}", list: "/v2/search" },
   noun: "search index",
   plural: "search indexes",
 };
 
 export const queueToken: SecretKind = {
+  name: "QueueTokenRotation",
+  shape: "adds",
   service: "management",
   paths: {
     reset: "/v2/qstash/rotate-token/{id}",
@@ -155,51 +166,49 @@ export const queueToken: SecretKind = {
   table: queueUserTable,
   identities: ["token"],
   idInput: "queueUserId",
-  hasId: true,
   word: "token",
   noun: "queue user",
-  overlaps: true,
-  authorizesQueue: true,
   probe: { service: "queue", path: "/v2/globalParallelism" },
 };
 
 /** The keys that sign the queue's messages. A reset makes the next one the current one. */
 export const signingKeys: SecretKind = {
+  name: "SigningKeyRotation",
+  shape: "rolls",
   service: "queue",
   paths: { reset: "/v2/keys/rotate", read: "/v2/keys" },
   table: signingKeyTable,
   identities: ["currentKey"],
   idInput: "subject",
-  hasId: false,
   onlyId: "signing-keys",
   word: "pair of signing keys",
   noun: "pair of signing keys",
   plural: "signing keys",
-  rolls: true,
-  minInterval: "1h",
+  handOver: "1h",
 };
 
 /** The password of a Redis user, who may have several, all of which are valid. */
 export const aclUser: SecretKind = {
+  name: "AclUserRotation",
+  shape: "redis",
   table: aclUserTable,
   identities: ["password"],
   idInput: "userName",
-  hasId: true,
   word: "password",
   noun: "user",
-  overlaps: true,
-  isOfServer: true,
 };
 
-/** Every kind of secret that can be rotated, by the name of the resource that rotates it. */
-export const kinds = {
-  PasswordRotation: databasePassword,
-  VectorTokenRotation: vectorToken,
-  SearchTokenRotation: searchToken,
-  QueueTokenRotation: queueToken,
-  SigningKeyRotation: signingKeys,
-  AclUserRotation: aclUser,
-} satisfies Readonly<Record<string, SecretKind>>;
+/** Every kind of secret that can be rotated. */
+export const kinds: readonly SecretKind[] = [
+  databasePassword,
+  vectorToken,
+  searchToken,
+  queueToken,
+  signingKeys,
+  aclUser,
+];
 
-/** The name of a resource that rotates one secret. */
-export type RotationType = keyof typeof kinds;
+/** The kind with a name; undefined if there is none. */
+export function kindNamed(name: unknown): SecretKind | undefined {
+  return kinds.find((one) => one.name === name);
+}

@@ -9,9 +9,10 @@ import { UserRotation } from "../rotation/userRotation";
 import { credentialVerification } from "../verification/credentialVerification";
 
 const rotations = Object.fromEntries(
-  Object.entries(kinds).map(([type, kind]) => {
-    return [type, kind.isOfServer ? new UserRotation(kind) : rotationOf(kind)];
-  }),
+  kinds.map((kind) => [
+    kind.name,
+    kind.shape === "redis" ? new UserRotation(kind) : rotationOf(kind),
+  ]),
 ) as Readonly<Record<RotationType, AnyResource>>;
 
 /** Every resource, by the name of its type. */

@@ -1,5 +1,5 @@
 import { type FlowControlKey } from "../records/flowControl";
-import { newSalt, isNoTrigger, type Trigger, triggerMark } from "../rotation/marks";
+import { newSalt, canonicalTrigger, type Trigger, triggerMark } from "../rotation/marks";
 import { type InputProblem, type Planned, type Resource, type Result } from "../resource/resource";
 import { isUnknown } from "../pulumi/values";
 import { type Run } from "../run/run";
@@ -101,11 +101,11 @@ function needsReset(
   desired: Trigger,
 ): boolean {
   const [salt = ""] = String(appliedTrigger).split(".");
-  return !isNoTrigger(desired) && appliedTrigger !== appliedOf(desired, salt);
+  return canonicalTrigger(desired) !== "" && appliedTrigger !== appliedOf(desired, salt);
 }
 
 function appliedOf(desired: Trigger, salt: string): string {
-  return `${salt}.${triggerMark({ salt }, desired)}`;
+  return `${salt}.${triggerMark({ salt }, canonicalTrigger(desired))}`;
 }
 
 async function apply(

@@ -9,15 +9,16 @@ import {
   portProblem,
 } from "../domain/endpoint";
 import { InputError } from "../domain/errors";
-import { type Subject } from "../domain/secretKind";
+import { type RotationType, type Subject } from "../domain/secretKind";
 import { type DatabaseRecord } from "../records/database";
 import { orUndefined } from "../records/fields";
 import { type Run } from "../run/run";
 import { type FoundSetting } from "../settings/table";
-import { knownCredential } from "./evidence";
-import { validUntil } from "./overlap/overlap";
-import { type Connection, type KnownCredential, type Overlap, type State } from "./state";
-import { type AdminInput } from "./userMemory";
+import { knownCredential } from "./compare";
+import { isDuration, lastFormer, oldestFormer, validFormers, validUntil } from "./formers";
+import { type Connection, type Former, type KnownCredential } from "./memory";
+import { type AdminInput, untilVerified } from "./program";
+import { type State } from "./state";
 
 /**
  * How one secret is verified: the output `access` of its rotation, as JSON text, and the input of a verification.
@@ -27,8 +28,8 @@ export interface Access {
   readonly id: string;
   /** Of a user: its server, in messages. */
   readonly server?: string | undefined;
-  /** `noun` of its kind. */
-  readonly of: string;
+  /** `name` of its kind. */
+  readonly of: RotationType;
   /** Confirmed resets so far. */
   readonly count: number;
   /** The salt of the marks. */
@@ -48,7 +49,11 @@ export interface Access {
 }
 
 /** What a verification needs to retire the former secret, and to report about it. */
-export interface AccessRetirement extends Pick<Overlap, "since" | "hashes"> {
+export interface AccessRetirement {
+  /** Those that are valid, with what retires them. */
+  readonly formers: readonly Former[];
+  /** Since when the first of them was to be replaced (ISO 8601, UTC). */
+  readonly since: string;
   /** If `overlap` is a duration: until when the former one is valid (ISO 8601, UTC). */
   readonly until?: string | undefined;
   /** Whether it must not wait: a date has asked for it, or its time is over. */
@@ -69,31 +74,39 @@ export interface LocatedDatabase {
 /** The output `access`; undefined for signing keys, which cannot be tried: a read proves them. */
 export function accessOf(subject: Subject, state: State, run: Run): Access | undefined {
   const { kind, id } = subject;
-  if (!kind.connects && !kind.isOfServer && kind.probe === undefined) return undefined;
+  if (kind.shape === "rolls") return undefined;
   const { memory, rotationCount } = state;
   const access: Access = {
     id,
     server: subject.server,
-    of: kind.noun,
+    of: kind.name,
     count: rotationCount,
     salt: memory.salt,
     ...placeOf(subject, state, run),
     admin: state.admin?.given,
   };
   // After an unconfirmed reset, the saved credentials are the old ones, which may be invalid.
-  if (memory.pending) return access;
-  const current = knownCredential(kind, memory.current, memory);
+  if (memory.attempt && !memory.attempt.adds) return access;
+  const current = knownCredential(kind, memory.current.marks, memory.program);
+  const former = lastFormer(memory)?.credential;
   return {
     ...access,
     current: current && { ...accessCredential(current, subject), value: state[current.name] },
-    former: memory.replaced && accessCredential(memory.replaced, subject),
-    retire: memory.overlap && accessRetirement(memory.overlap),
+    former: former && accessCredential(former, subject),
+    retire: accessRetirement(validFormers(memory)),
   };
 }
 
-function accessRetirement(overlap: Overlap): AccessRetirement {
-  const { since, hashes, isUrgent } = overlap;
-  return { since, hashes, until: validUntil(overlap), isUrgent };
+function accessRetirement(formers: readonly Former[]): AccessRetirement | undefined {
+  const oldest = oldestFormer({ formers });
+  if (oldest === undefined) return undefined;
+  const isUrgent = formers.some(({ lasts }) => lasts !== untilVerified && !isDuration(lasts));
+  return {
+    formers,
+    since: oldest.since,
+    until: validUntil(oldest),
+    isUrgent: isUrgent || undefined,
+  };
 }
 
 /** Where the credentials of a secret are tried. */
@@ -102,14 +115,15 @@ function placeOf(
   state: State,
   run: Run,
 ): Pick<Access, "record" | "connection" | "restUrl"> {
-  if (subject.kind.isOfServer) return { connection: state.admin?.endpoint };
+  if (subject.kind.shape === "redis") return { connection: state.admin?.endpoint };
   if (!subject.kind.connects) return { restUrl: urlsOf(subject, state, run).restUrl };
   const { memory, record } = state;
   const { endpoint, port, tls } = record ?? {};
-  const { username: _ofCredential, ...place } = memory.connection ?? {};
+  const { connection } = memory.program;
+  const { username: _ofCredential, ...place } = connection ?? {};
   return {
     record: record && ({ endpoint, port, tls } as DatabaseRecord),
-    connection: memory.connection && place,
+    connection: connection && place,
   };
 }
 
@@ -126,7 +140,7 @@ function accessCredential(known: KnownCredential, subject: Subject): AccessCrede
 
 /** Whose password it is: that of a Redis user, or of the user that the program sets for a database, if it sets one. */
 function usernameOf({ username }: KnownCredential, { kind, id }: Subject): string | undefined {
-  if (kind.isOfServer) return id;
+  if (kind.shape === "redis") return id;
   return username === undefined ? undefined : usernameFor({ databaseId: id }, { username });
 }
 
@@ -137,14 +151,14 @@ function usernameOf({ username }: KnownCredential, { kind, id }: Subject): strin
 export function urlsOf({ kind, id }: Subject, state: State, { options }: Run) {
   const { settings } = options;
   const { record = {}, memory, password, restToken } = state;
-  if (kind.isOfServer) return urlsOfUser(id, state);
+  if (kind.shape === "redis") return urlsOfUser(id, state);
   if (!kind.connects) {
     return {
       connectionUrl: undefined,
       restUrl: kind.restUrl?.(record, settings.preset?.indexHost),
     };
   }
-  const { connection = {} } = memory;
+  const { connection = {} } = memory.program;
   const at = (given: Connection) =>
     orUndefined(() => endpointOf({ databaseId: id, record }, given, settings.databaseHost));
   const endpoint = password === undefined ? undefined : at(connection);

@@ -8,10 +8,10 @@ import { type Schemas } from "../resource/resource";
 import { type Run } from "../run/run";
 import { type FoundSetting } from "../settings/table";
 import { type Access, endpointOf, plainTextProblem } from "./access";
-import { type Desired } from "./desired";
 import { saltedMark } from "./marks";
-import { isSame, type Memory, parsed, type State } from "./state";
-import { type AdminInput, type AdminValues, type Server } from "./userMemory";
+import { type Memory, parsed, type Server } from "./memory";
+import { type AdminInput, type AdminValues, type Program } from "./program";
+import { isSame, type State } from "./state";
 
 /** The schema of the input `admin`. It is a secret, so messages about it show none of its values. */
 export function adminInput({ z, refuseIf, checkTable, expected, flag }: Schemas) {
@@ -50,7 +50,7 @@ function adminAccessProblem(text: string): string | undefined {
 function accessIn(given: unknown): Access | undefined {
   const access = typeof given === "string" ? parsed(given) : undefined;
   const isOfDatabase =
-    isObject(access) && typeof access["id"] === "string" && access["of"] === databasePassword.noun;
+    isObject(access) && typeof access["id"] === "string" && access["of"] === databasePassword.name;
   return isOfDatabase ? (access as unknown as Access) : undefined;
 }
 
@@ -142,17 +142,17 @@ export function shownServer({ id, address }: Server): string | undefined {
 }
 
 /** A state with the administrator that the program gives, of a kind that has one. */
-export function withAdmin(state: State, { admin }: Desired, { options }: Run): State {
-  if (!admin) return state;
+export function withAdmin(state: State, { admin }: Program, { options }: Run): State {
+  if (admin === undefined) return state;
   const { memory } = state;
   const setting = options.settings.databaseHost;
   // What was known of the server stays known, because the next program may name it in the other way.
-  const server = { ...memory.user?.server, ...adminServer(admin, setting) };
-  const user = { ...memory.user, server, admin: adminMark(memory.salt, admin) };
+  const server = { ...memory.ofSource.server, ...adminServer(admin, setting) };
+  const ofSource = { ...memory.ofSource, server, admin: adminMark(memory.salt, admin) };
   return {
     ...state,
     admin: { given: admin, endpoint: adminEndpoint(admin, setting) },
-    memory: { ...memory, user },
+    memory: { ...memory, ofSource },
   };
 }
 
@@ -168,9 +168,20 @@ export function withSavedAdmin(state: State, access: unknown, { options }: Run):
 }
 
 /** Whether the program gives another administrator than before, gives it in another form, or does not know it yet. */
-export function isAdminChanged({ admin }: Desired, { user, salt }: Memory): boolean {
-  if (!admin) return false;
-  return isUnknown(admin) || adminMark(salt, admin) !== user?.admin;
+export function isAdminChanged({ admin, unknown }: Program, { ofSource, salt }: Memory): boolean {
+  if (unknown.has("admin")) return true;
+  return admin !== undefined && adminMark(salt, admin) !== ofSource.admin;
+}
+
+/** Whether the program names another server than before, as far as both are known. */
+export function isServerChanged({ admin }: Program, { ofSource }: Memory): boolean {
+  const server = adminServer(admin, undefined);
+  const before = ofSource.server;
+  return before !== undefined && isKnown(server) && !isSameServer(before, server);
+}
+
+function isKnown({ id, address }: Server): boolean {
+  return id !== undefined || address !== undefined;
 }
 
 /**

@@ -1,133 +1,225 @@
-import { identityIn, identityMarks, knownCredential } from "./evidence";
 import { type CredentialName } from "../records/fields";
 import { type SecretResponse } from "../records/response";
-import { type Desired, formOf, programOf } from "./desired";
+import { compare, identityIn, identityMarks, knownCredential } from "./compare";
+import { validFormers, withoutRetired } from "./formers";
 import { type Finding, type Learned } from "./findings";
+import { handOver, replacedFormers } from "./handOver";
 import { type Marks, marksOf, namesIn, triggerMark } from "./marks";
-import { type Context } from "./plan";
-import { isFuture } from "./schedule";
-import {
-  emptyMemory,
-  isSame,
-  progressOf,
-  type State,
-  withFormer,
-  withoutValues,
-  withRecord,
-} from "./state";
+import { type Attempt, emptyMemory, type Memory, withPast } from "./memory";
+import { type Context, maySettle } from "./plan";
+import { type Program, savedProgram } from "./program";
+import { isFuture, pastTime } from "./schedule";
+import { isElsewhere } from "./signingKeys";
+import { type Sight } from "./source";
+import { isSame, progressOf, type State, withoutValues, withRecord } from "./state";
+import { afterUserRead } from "./userRead";
+
+/** The state after a read, also while an attempt is open. What is masked or missing is not shown, not gone. */
+export function afterRead(saved: State, sight: Sight, context: Context, userName: string): Learned {
+  if (sight.hashes) return afterUserRead(saved, sight.hashes, sight.isGone, context, userName);
+  const shown = marksOf(saved.memory, sight.credentials);
+  const here = inAccount(saved, shown, context);
+  if (here === undefined) return notHere(saved);
+  const { memory } = here;
+  const { attempt } = memory;
+  const verdict = compare(memory, shown, context.kind);
+  if (attempt && !attempt.adds && verdict !== "foreign") {
+    const isSettled = verdict === "new" && maySettle(memory, context);
+    return isSettled ? settled(here, attempt, sight, context) : { state: here, findings: [] };
+  }
+  switch (verdict) {
+    case "hidden":
+      return afterHidden(here, sight, context);
+    case "unchanged":
+      return afterSame(here, sight, shown, context);
+    case "late":
+      return isFormerShown(memory, shown) ? twoValid(here, sight, shown, context) : late(here);
+    default:
+      return afterChange(here, sight, shown, context);
+  }
+}
+
+/** The state in the account of the settings; undefined if that is another one, and the pair is not the known one. */
+function inAccount(saved: State, shown: Marks, context: Context): State | undefined {
+  const { memory } = saved;
+  if (!isElsewhere(memory, context)) return saved;
+  const known = [...memory.past, ...identityMarks(context.kind, memory.current.marks)];
+  const isKnown = identityMarks(context.kind, shown).some((mark) => known.includes(mark));
+  if (!isKnown) return undefined;
+  return {
+    ...saved,
+    memory: { ...memory, ofSource: { ...memory.ofSource, ...context.account } },
+  };
+}
+
+function notHere(saved: State): Learned {
+  const why = "it was read with different settings than before, and may be a different pair";
+  return { state: saved, findings: [{ kind: "notCompared", why }] };
+}
+
+/** A read shows the result of the open attempt. */
+function settled(saved: State, attempt: Attempt, sight: Sight, context: Context): Learned {
+  const generatedAt = pastTime(attempt.firstSentAt, context.now);
+  const formers = replacedFormers(saved, attempt.lastSentAt, context);
+  const state = handOver(saved, { responses: [sight], generatedAt, formers }, context);
+  const unknown = noLongerKnown(saved.memory.current.marks, state.memory.current.marks);
+  return { state, findings: [{ kind: "settled" }, ...unknown] };
+}
 
 /** A read that shows an old credential is outdated, and changes nothing. */
-export function stale(saved: State): Learned {
+function late(saved: State): Learned {
   const why =
     "the platform still shows an old credential. If it keeps doing so, set a new version, which resets it once more";
   return { state: saved, findings: [{ kind: "notCompared", why }] };
 }
 
+/** Whether a read shows the former token: the platform does so until a roll retires it. */
+function isFormerShown(memory: Memory, { token }: Marks): boolean {
+  return validFormers(memory).some(({ credential }) => credential?.mark === token);
+}
+
 /**
- * Takes only the fields that are not credentials. It also ends the wait for the credentials of the last reset: a
- * platform that hides them now, as Upstash does with Credential Protection, will not show them to the next read.
+ * Two tokens are valid. If the platform has no next one, the pair that was handed out is lost: the token that is shown
+ * is the current one again.
  */
-export function afterHidden(saved: State, read: SecretResponse, context: Context): Learned {
+function twoValid(saved: State, sight: Sight, shown: Marks, context: Context): Learned {
+  if (sight.hasNext !== false) return { state: saved, findings: [] };
   const { memory } = saved;
-  const names = namesIn(memory.current);
-  const state = {
-    ...withRecord(saved, read),
-    otherFields: saved.otherFields,
-    memory: { ...memory, isUnread: undefined },
-  };
-  const unseen: Finding[] = memory.isUnread ? [{ kind: "unknown" }] : hidden(names);
+  const [former] = validFormers(memory);
+  const { state } = afterChange(
+    { ...saved, memory: { ...memory, past: memory.past.filter((one) => one !== shown.token) } },
+    sight,
+    shown,
+    context,
+  );
+  const current = { ...state.memory.current, generatedAt: former?.generatedAt };
   return {
-    state: withCreationTime(state, context),
-    findings: [...found("drift", changedFields(saved, read)), ...unseen],
+    state: { ...state, memory: { ...state.memory, current } },
+    findings: [{ kind: "pairLost" }],
   };
 }
 
-/** The secret is unchanged; other credentials of its record may be new, or shown for the first time. */
-export function afterSame(
-  saved: State,
-  read: SecretResponse,
-  shown: Marks,
-  context: Context,
-): Learned {
+/**
+ * Takes only the fields that are not credentials. It also ends the wait for the credentials of the last rotation: a
+ * platform that hides them now, as Upstash does with Credential Protection, will not show them to the next read.
+ */
+function afterHidden(saved: State, sight: Sight, context: Context): Learned {
   const { memory } = saved;
   const { current } = memory;
-  const known = namesIn(current);
+  const names = namesIn(current.marks);
+  const state = {
+    ...withRecord(saved, sight),
+    otherFields: saved.otherFields,
+    memory: { ...memory, current: { ...current, isUnread: undefined } },
+  };
+  const unseen: Finding[] = current.isUnread ? [{ kind: "unknown" }] : hidden(names);
+  return {
+    state: withCreationTime(state, context),
+    findings: [...found("drift", changedFields(saved, sight)), ...unseen],
+  };
+}
+
+/**
+ * The secret is unchanged; other credentials of its record may be new, or shown for the first time. The platform shows a
+ * former token until it is retired, so that is not valid any more.
+ */
+function afterSame(saved: State, sight: Sight, shown: Marks, context: Context): Learned {
+  const { memory } = saved;
+  const { current } = memory;
+  const known = namesIn(current.marks);
   const changed = known.filter(
-    (name) => shown[name] !== undefined && shown[name] !== current[name],
+    (name) => shown[name] !== undefined && shown[name] !== current.marks[name],
   );
   const missing = known.filter((name) => shown[name] === undefined);
   const state: State = {
-    ...withRecord(saved, read),
-    ...read.credentials,
-    otherFields: read.otherFields,
-    memory: { ...memory, current: { ...current, ...shown }, isUnread: undefined },
-  };
-  const findings = [
-    ...found("drift", [...changed, ...changedFields(saved, read)]),
-    ...hidden(missing),
-  ];
-  return { state: withCreationTime(state, context), findings };
-}
-
-/** Someone else has changed the secret, or it was not known before. */
-export function afterDrift(
-  saved: State,
-  read: SecretResponse,
-  shown: Marks,
-  context: Context,
-): Learned {
-  const { memory } = saved;
-  const { kind } = context;
-  const known = knownCredential(kind, memory.current, memory);
-  const state: State = {
-    ...withRecord(withoutValues(saved), read),
-    ...read.credentials,
-    otherFields: read.otherFields,
+    ...withRecord(saved, sight),
+    ...sight.credentials,
+    otherFields: sight.otherFields,
     memory: {
       ...memory,
-      identity: memory.identity ?? identityIn(kind, shown),
-      current: shown,
-      former: withFormer(memory, identityMarks(kind, memory.current), shown),
-      replaced: known ?? memory.replaced,
-      isUnread: undefined,
+      current: { ...current, marks: { ...current.marks, ...shown }, isUnread: undefined },
+      formers: withoutRetired(memory.formers, []),
     },
   };
-  const names = [...namesIn(shown), ...changedFields(saved, read)];
+  const drift = found("drift", [...changed, ...changedFields(saved, sight)]);
+  return { state: withCreationTime(state, context), findings: [...drift, ...hidden(missing)] };
+}
+
+/** Someone else has changed the secret, or it was not known before. What is shown is handed over. */
+function afterChange(saved: State, sight: Sight, shown: Marks, context: Context): Learned {
+  const { memory } = saved;
+  const { kind, now, program } = context;
+  const { current } = memory;
+  const known = knownCredential(kind, current.marks, memory.program);
+  const isRolled = kind.shape === "rolls" && current.marks.currentKey !== undefined;
+  const isOneRoll = isRolled && shown.currentKey === current.marks.nextKey;
+  const state: State = {
+    ...withRecord(withoutValues(saved), sight),
+    ...sight.credentials,
+    otherFields: sight.otherFields,
+    memory: {
+      ...memory,
+      attempt: undefined,
+      current: {
+        marks: shown,
+        identity: current.identity ?? identityIn(kind, shown),
+        generatedAt: isRolled
+          ? isOneRoll
+            ? memory.ofSource.nextGeneratedAt
+            : undefined
+          : current.generatedAt,
+        form: program?.form ?? current.form,
+        file: current.file,
+      },
+      past: withPast(memory, identityMarks(kind, current.marks), shown),
+      formers: known
+        ? replacedFormers(saved, now.toISOString(), context)
+        : withoutRetired(memory.formers, []),
+      // Receivers need time before another roll.
+      scheduledFrom: isRolled ? now.toISOString() : memory.scheduledFrom,
+      ofSource: isRolled ? { ...memory.ofSource, nextGeneratedAt: undefined } : memory.ofSource,
+    },
+  };
+  const names = [...namesIn(shown), ...changedFields(saved, sight)];
   return {
     state: withCreationTime(state, context),
-    findings: [...found("drift", known ? names : []), ...noLongerKnown(memory.current, shown)],
+    findings: [...found("drift", known ? names : []), ...noLongerKnown(current.marks, shown)],
+    isForeign: isRolled,
   };
 }
 
-/** The state of a secret that is adopted without a reset. */
-export function adopted(
-  desired: Desired,
-  read: SecretResponse | undefined,
-  context: Context,
-): Learned {
+/** The state of a secret that is adopted: nothing is changed. */
+export function adopted(program: Program, sight: Sight | undefined, context: Context): Learned {
   const memory = emptyMemory(context.now);
-  const { credentials = {} } = read ?? {};
-  const current = marksOf(memory, credentials);
-  const identity = identityIn(context.kind, current);
+  const { credentials = {} } = sight ?? {};
+  const marks = marksOf(memory, credentials);
+  const identity = identityIn(context.kind, marks);
   const state: State = {
     ...credentials,
     rotationCount: 0,
     memory: {
       ...memory,
-      ...programOf(desired),
-      applied: triggerMark(memory, desired),
-      identity,
-      current,
-      form: formOf(desired),
-      keys: context.account,
+      applied: triggerMark(memory, program.trigger),
+      current: { marks, identity, form: program.form },
+      program: savedProgram(program),
+      ofSource: {
+        ...context.account,
+        ...(sight?.hashes && { adoptedPasswords: sight.hashes.length }),
+      },
     },
   };
-  const why = read
-    ? "the platform does not show them"
-    : "this platform cannot be read without rekey:databasePath. Rekey made no request";
+  const why = sight?.hashes
+    ? "a Redis shows only hashes of passwords"
+    : sight
+      ? "the platform does not show them"
+      : "this platform cannot be read without rekey:databasePath. Rekey made no request";
+  const prepared: Finding[] = sight?.hasNext ? [{ kind: "prepared" }] : [];
   return {
-    state: read ? withCreationTime(withRecord(state, read), context) : state,
-    findings: identity ? tokenOnly(identity) : [{ kind: "adopted", why }],
+    state: sight ? withCreationTime(withRecord(state, sight), context) : state,
+    findings: [
+      ...(identity ? tokenOnly(identity) : [{ kind: "adopted", why } as const]),
+      ...prepared,
+    ],
   };
 }
 
@@ -137,11 +229,13 @@ export function adopted(
  */
 function withCreationTime(state: State, { kind, now }: Context): State {
   const seconds = state.record?.["creationTime"];
-  const isAdopted = progressOf(state).outcome === "adopted" && !kind.rolls;
+  const isAdopted = progressOf(state).outcome === "adopted" && kind.shape !== "rolls";
   if (!isAdopted || typeof seconds !== "number") return state;
   const at = new Date(seconds * 1000);
   if (Number.isNaN(at.getTime()) || isFuture(at.toISOString(), now)) return state;
-  return { ...state, memory: { ...state.memory, generatedAt: at.toISOString() } };
+  const { memory } = state;
+  const current = { ...memory.current, generatedAt: at.toISOString() };
+  return { ...state, memory: { ...memory, current } };
 }
 
 function changedFields({ record = {} }: State, read: SecretResponse): string[] {
@@ -156,7 +250,7 @@ export function tokenOnly(identity: CredentialName | undefined): Finding[] {
 }
 
 /** What was known before, and is not known any more. */
-export function noLongerKnown(before: Marks, after: Marks): Finding[] {
+function noLongerKnown(before: Marks, after: Marks): Finding[] {
   return found(
     "unknown",
     namesIn(before).filter((name) => after[name] === undefined),

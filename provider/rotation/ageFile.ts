@@ -2,7 +2,7 @@ import { RefusedError } from "../domain/errors";
 import { secretOf, type Subject } from "../domain/secretKind";
 import { kindOf } from "../records/fields";
 import { type Run } from "../run/run";
-import { type Form } from "./state";
+import { type Form } from "./memory";
 
 /** age is loaded with its first use, because most rotations encrypt nothing. */
 function age(): typeof import("age-encryption") {

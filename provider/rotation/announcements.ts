@@ -1,22 +1,24 @@
+import { isDeepStrictEqual } from "node:util";
 import { canonical, secretOf, type SecretKind, type Subject } from "../domain/secretKind";
 import { isUnknown } from "../pulumi/values";
 import { type Run } from "../run/run";
-import { type Desired, isFormChanged } from "./desired";
 import { resetOrRolled, type Message } from "./findings";
-import { addsSecret, isDuration } from "./overlap/overlap";
-import { overlapNote, plannedRetirement, postponedRetirement } from "./overlap/overlapMessages";
-import { type Memory, type State } from "./state";
+import { addsSecret, isDuration, oldestFormer } from "./formers";
+import { overlapNote, plannedRetirement, postponedRetirement } from "./formerTexts";
+import { type Memory } from "./memory";
 import {
   type Context,
   isReadFirst,
   type Plan,
   type Refusal,
-  type Reset,
-  type WaitingReset,
+  type Rotation,
+  type WaitingRotation,
 } from "./plan";
+import { type Program } from "./program";
 import { isFuture } from "./schedule";
 import { contextOf } from "./session";
-import { isElsewhere, whyElsewhere } from "./signingKeys";
+import { isElsewhere, lastRollAt, whyElsewhere } from "./signingKeys";
+import { type State } from "./state";
 
 /** The secrets that this run has refreshed are in the state: a new resource for one is probably a renamed one. */
 export function noteRefresh(subject: Subject, run: Run): void {
@@ -28,19 +30,20 @@ export interface Announced {
   readonly subject: Subject;
   readonly plan: Plan;
   readonly state?: State | undefined;
-  readonly desired: Desired;
+  readonly program: Program;
   /** Whether it is new in a fleet that has others. */
   readonly isAdded?: boolean;
 }
 
 /** The announcement of a plan before it is carried out, and what may be wrong with the saved memory. */
 export function announcementsOf(announced: Announced, run: Run): Message[] {
-  const { subject, plan, state, desired } = announced;
+  const { subject, plan, state, program } = announced;
   const context = contextOf(subject.kind, run);
   const isTentative = isReadFirst(state, plan, context);
   const announcement = announcementOf(announced, context, isTentative) ?? [];
-  if (state) return [announcement, concerns(state.memory, plan, desired, context)].flat();
-  const isRenamed = plan.kind === "reset" && run.shared.refreshed.has(secretOf(canonical(subject)));
+  if (state) return [announcement, concerns(state.memory, plan, program, context)].flat();
+  const isRenamed =
+    plan.kind === "rotate" && run.shared.refreshed.has(secretOf(canonical(subject)));
   const renamed: Message = {
     text: "is already in the state. If you renamed the resource, use the option `aliases`.",
     isWarning: true,
@@ -68,22 +71,26 @@ function announcementOf(
         text: "the server has not saved the last change of its users: `up` sends ACL SAVE.",
       };
     case "read":
-      return { text: "is read first; nothing is reset." };
+      return plan.why === "former"
+        ? {
+            text: `is read: the former ${subject.kind.word} may still be valid. Nothing that consumers use changes.`,
+          }
+        : { text: "is read first; nothing is reset." };
     case "adopt":
-      return adoption(did, plan.mayReset);
+      return adoption(did, plan.mayRotate);
     case "maybe":
       return { text: `may be ${did}: ${areNotKnown(plan.names)}.` };
     case "refuse":
       return refusal(did, plan, isTentative);
-    case "reset":
+    case "rotate":
       return resetAnnouncement(announced, plan, context, isTentative);
     default:
       return undefined;
   }
 }
 
-function postponed(announced: Announced, waits: WaitingReset): Message {
-  const reset = announced.subject.kind.rolls ? "roll" : "reset";
+function postponed(announced: Announced, waits: WaitingRotation): Message {
+  const reset = announced.subject.kind.shape === "rolls" ? "roll" : "reset";
   const why = reasonOf(waits, announced);
   return {
     text: `is due for a ${reset}, because ${why} It is postponed: ${waits.why}.`,
@@ -92,8 +99,8 @@ function postponed(announced: Announced, waits: WaitingReset): Message {
 }
 
 /** A replacement looks like a new resource, so this also says to users of `--replace` that nothing is reset. */
-function adoption(did: string, mayReset: boolean): Message {
-  return mayReset
+function adoption(did: string, mayRotate: boolean): Message {
+  return mayRotate
     ? { text: `may be ${did}: \`up\` first reads its age and compares it with rotatedSince.` }
     : { text: `is adopted, not ${did}. To have it ${did}, set a new version.` };
 }
@@ -111,33 +118,33 @@ function areNotKnown(names: readonly string[]): string {
 
 function resetAnnouncement(
   announced: Announced,
-  due: Reset,
+  due: Rotation,
   context: Context,
   isTentative: boolean,
 ): Message {
-  const { subject, state, desired } = announced;
+  const { subject, state, program } = announced;
   // What is not known yet counts as different: ten new databases are ten resets in a preview.
   const isKnown = !isUnknown(subject.id) && !isUnknownServer(subject);
   const secret = isKnown ? secretOf(subject) : Symbol();
   const first = isTentative
     ? " It is read first: if the read shows that the last one was applied, its result is saved instead."
     : "";
-  const note = overlapNote(state?.memory, desired, due, context);
+  const note = overlapNote(state?.memory, program, due, context);
   const text = `because ${reasonOf(due, announced)}${first}${note}`;
-  return { does: doingOf(subject.kind, desired), text, secrets: [secret] };
+  return { does: doingOf(subject.kind, program), text, secrets: [secret] };
 }
 
 /** Two users with one name may be those of different servers. */
 function isUnknownServer({ kind, server }: Subject): boolean {
-  return kind.isOfServer === true && server === undefined;
+  return kind.shape === "redis" && server === undefined;
 }
 
-function doingOf(kind: SecretKind, desired: Desired): string {
-  if (kind.rolls) return "Rolls";
-  return addsSecret(kind, desired) ? "Rotates" : "Resets";
+function doingOf(kind: SecretKind, program: Program): string {
+  if (kind.shape === "rolls") return "Rolls";
+  return addsSecret(kind, program) ? "Rotates" : "Resets";
 }
 
-function reasonOf({ reason, isAgain, lastAt }: Reset, announced: Announced): string {
+function reasonOf({ reason, isAgain, lastAt }: Rotation, announced: Announced): string {
   if (isAgain) {
     return `the last reset (${lastAt}) was not confirmed, so the current credentials are not known.`;
   }
@@ -155,13 +162,13 @@ function reasonOf({ reason, isAgain, lastAt }: Reset, announced: Announced): str
   }
 }
 
-function reasonOfNew({ subject, state, desired, isAdded }: Announced): string {
+function reasonOfNew({ subject, state, program, isAdded }: Announced): string {
   if (state) return "its first rotation is not finished: the new secret was not proven.";
-  const { minInterval } = subject.kind;
-  const keep = ` To keep it, set \`initialRotation: false\`${desired.rotatedSince ? ", and remove rotatedSince" : ""}.`;
+  const { handOver } = subject.kind;
+  const keep = ` To keep it, set \`initialRotation: false\`${program.rotatedSince ? ", and remove rotatedSince" : ""}.`;
   if (isAdded) return `it is new in the fleet.${keep}`;
-  const unknownAge = minInterval
-    ? ` It is not known when they were last rolled: a second roll within ${minInterval} causes an outage, because receivers do not have the keys of the first one yet.`
+  const unknownAge = handOver
+    ? ` It is not known when they were last rolled: a second roll within ${handOver} causes an outage, because receivers do not have the keys of the first one yet.`
     : "";
   return `the resource is new.${unknownAge}${keep} If it was only renamed, use the option \`aliases\`.`;
 }
@@ -192,9 +199,9 @@ export function tooMany({ count, left }: Readonly<{ count: number; left: number 
 }
 
 /** What may be wrong with the saved memory, or does not take effect yet. */
-function concerns(memory: Memory, plan: Plan, desired: Desired, context: Context): Message[] {
+function concerns(memory: Memory, plan: Plan, program: Program, context: Context): Message[] {
   const all: Message[] = [];
-  if (memory.applied === undefined && (plan.kind === "read" || plan.kind === "rewrite")) {
+  if (memory.applied === undefined && (plan.kind === "read" || plan.kind === "keep")) {
     all.push({ text: "was imported. Its version and triggers are adopted, and nothing is reset." });
   }
   if (isElsewhere(memory, context) && plan.kind !== "refuse") {
@@ -203,25 +210,32 @@ function concerns(memory: Memory, plan: Plan, desired: Desired, context: Context
       isWarning: true,
     });
   }
-  if (plan.kind !== "reset" && isFormChanged(desired, memory)) {
+  if (plan.kind !== "rotate" && isFormChanged(program, memory)) {
     const text =
       "is still saved as before: changes to saveCredentials and encryptFor take effect with the next reset. To remove what is saved now, set a new version.";
     all.push({ text });
   }
   return [
     ...all,
-    ...postponedRetirement(context.kind, memory, desired, context),
-    ...futureTimes(memory, desired, context),
+    ...postponedRetirement(context.kind, memory, program, context),
+    ...futureTimes(memory, program, context),
   ];
 }
 
+/** Whether the program wants another form than that of the saved credentials, as far as it is known. */
+function isFormChanged({ form, unknown }: Program, { current }: Memory): boolean {
+  const isUnknown = unknown.has("saveCredentials") || unknown.has("encryptFor");
+  return current.form !== undefined && !isUnknown && !isDeepStrictEqual(form, current.form);
+}
+
 /** The times of a clock that was ahead. */
-function futureTimes(memory: Memory, { rotateEvery }: Desired, { now }: Context): Message[] {
-  const { keys, overlap, scheduledFrom } = memory;
+function futureTimes(memory: Memory, { rotateEvery }: Program, { now, kind }: Context): Message[] {
+  const { scheduledFrom } = memory;
+  const oldest = oldestFormer(memory);
   const compared = {
-    minInterval: keys?.rolledAt,
+    minInterval: kind.shape === "rolls" ? lastRollAt(memory) : undefined,
     rotateEvery: rotateEvery ? scheduledFrom : undefined,
-    overlap: overlap && isDuration(overlap.lasts) ? overlap.since : undefined,
+    overlap: oldest && isDuration(oldest.lasts) ? oldest.since : undefined,
   };
   return Object.entries(compared).flatMap(([input, time]) => {
     if (time === undefined || !isFuture(time, now)) return [];

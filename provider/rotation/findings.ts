@@ -15,12 +15,12 @@ export interface Finding {
 export interface Learned {
   readonly state: State;
   readonly findings: readonly Finding[];
-  /** Of signing keys: whether a read shows exactly one roll of which nothing was known. */
-  readonly isRolledOnce?: boolean;
+  /** Of signing keys: whether a read shows that someone else has rolled them. */
+  readonly isForeign?: boolean;
 }
 
 /** What was done for one secret: what to save, and what to tell. */
-export interface Rotated extends Omit<Learned, "isRolledOnce"> {
+export interface Rotated extends Omit<Learned, "isForeign"> {
   readonly failure?: RekeyError | undefined;
 }
 
@@ -34,10 +34,6 @@ const texts = {
   /** A read settles a reset that was not confirmed. */
   settled: ({ kind, why }: Details) =>
     `was ${resetOrRolled(kind)}. The platform did not confirm it${why && ` (${why})`}, but a read now shows new credentials, so it did go through. They have been saved.`,
-  claimed: () =>
-    "was rolled once since the last `up`, by a run that was killed or by someone else. This counts as the roll for the new version, so Rekey did not roll again. If someone else rolled the keys before you set the version, set another version.",
-  overtaken: ({ why }: Details) =>
-    `was rolled by someone else. The platform did not confirm Rekey's last roll${why && ` (${why})`}, and the keys now shown match neither the old nor the expected new ones. They have been saved, and Rekey does not roll again.`,
   drift: ({ names }: Details) =>
     `was changed outside of Rekey (${names}). The saved state has been updated.`,
   /** Some of the new credentials are not known. Their old values are not kept. */
@@ -54,14 +50,17 @@ const texts = {
     `was changed, but parts of the platform's response could not be read (see the output problems): ${names}.`,
   /** The first of two rolls, or one of several resets of which it is unknown which one was applied. */
   older: ({ kind, why }: Details) =>
-    kind.rolls
+    kind.shape === "rolls"
       ? `was rolled, but its current key is still older than rotatedSince, or of unknown age. Give both keys to the receivers, then run \`up\` again after ${why} to roll a second time.`
       : "was reset, but an earlier reset that was not confirmed may have made it, so it may still be older than rotatedSince. The next `up` resets it once more.",
   /** About two that are valid: up to `prepared`. */
   retired: ({ kind, why }: Details) =>
     `the former ${kind.word} was retired. Both had been valid since ${why}.`,
-  twoValid: ({ kind, why }: Details) =>
-    `${why}. The rotation that is due by rotateEvery waits for that. Set retireFormer on a CredentialVerification, or set a new version, which retires the former ${kind.word} first.`,
+  waits: ({ why }: Details) => `the rotation that is due is not made yet, because ${why}.`,
+  back: ({ kind }: Details) =>
+    `a former ${kind.word} that was retired is valid again: someone has added it, or the server was restarted with an old ACL file. It is retired again.`,
+  pairLost: ({ kind }: Details) =>
+    `the platform does not have the ${kind.word} that was handed out any more, and shows the former one. That is the current one again.`,
   unknownAge: ({ kind }: Details) =>
     `the platform already had a next ${kind.word}, whose age is unknown. It is now the current one, because no other one can replace it without an outage. With rotatedSince, the next \`up\` retires the former ${kind.word} and rotates once more.`,
   prepared: ({ kind }: Details) =>
@@ -99,6 +98,6 @@ export interface Message {
 }
 
 /** What happens to a secret of a kind: `reset`, or `rolled` for keys. */
-export function resetOrRolled({ rolls }: SecretKind): string {
-  return rolls ? "rolled" : "reset";
+export function resetOrRolled({ shape }: SecretKind): string {
+  return shape === "rolls" ? "rolled" : "reset";
 }

@@ -28,7 +28,7 @@ import {
   plannedMembers,
   planFleet,
 } from "./fleetPlan";
-import { refresh, rotate } from "./rotate";
+import { refresh, rotate } from "./lifecycle";
 import { type State } from "./state";
 import { claimOf, connectionInput, rotationInputs, rotationProblems } from "./rotationInputs";
 
@@ -90,7 +90,7 @@ type Done = Member & Omit<Rotated, "state">;
 const progressMs = 5_000;
 
 /** Whether a plan needs no request. */
-const isIdle = ({ plan }: PlannedMember) => plan.kind === "keep" || plan.kind === "rewrite";
+const isIdle = ({ plan }: PlannedMember) => plan.kind === "keep";
 
 /**
  * Rotates all. If the resets that are certain are more than the run's limit leaves, none of them is sent: the limit is
@@ -147,9 +147,9 @@ async function rotateEach(
 
 /** A failure is saved with its database: an error could not carry the results of the others. */
 async function rotateOne(one: PlannedMember, run: Run): Promise<Done> {
-  const { subject, state, desired } = one;
+  const { subject, state, program } = one;
   try {
-    return { ...one, ...(await rotate(subject, state, desired, run)) };
+    return { ...one, ...(await rotate(subject, state, program, run)) };
   } catch (error) {
     const secret = { secret: secretOf(subject), word: subject.kind.word };
     return {
@@ -193,7 +193,7 @@ function resultOf(done: readonly Done[], run: Run): Result<FleetOutputs> {
 function plainAccess({ kind, id }: Subject, state: State | undefined) {
   const { endpoint, port, tls } = state?.record ?? {};
   const record = state?.record && { endpoint, port, tls };
-  return { id, of: kind.noun, count: state?.rotationCount ?? 0, record };
+  return { id, of: kind.name, count: state?.rotationCount ?? 0, record };
 }
 
 /** What is saved of one database. An unexpected error of it loses neither the others nor what its reset delivered. */

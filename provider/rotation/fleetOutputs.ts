@@ -5,15 +5,13 @@ import { canonicalId, type Credentials, isObject } from "../records/fields";
 import { jsonText } from "../pulumi/values";
 import {
   credentialsIn,
-  parsed,
   type Progress,
   progressOf,
-  sealed,
-  unsealed,
   type Outcome,
   type State,
   stateIn,
 } from "./state";
+import { parsed, sealed, unsealed } from "./memory";
 import { type Access } from "./access";
 import { dueAt } from "./schedule";
 
@@ -118,8 +116,10 @@ export function writeFleet(members: readonly SavedMember[]) {
   const byName = <T>(valueOf: (member: SavedMember) => T | undefined) =>
     Object.fromEntries(sorted.map((one) => [one.name, valueOf(one)])) as Record<string, T>;
   const states = sorted.flatMap(({ state }) => state ?? []);
-  const due = states.flatMap(({ memory: { scheduledFrom, rotateEvery } }) =>
-    rotateEvery === undefined ? [] : dueAt(scheduledFrom, rotateEvery).toISOString(),
+  const due = states.flatMap(({ memory: { scheduledFrom, program } }) =>
+    program.rotateEvery === undefined
+      ? []
+      : dueAt(scheduledFrom, program.rotateEvery).toISOString(),
   );
   // By id: another name changes nothing.
   const memories = sorted.map(

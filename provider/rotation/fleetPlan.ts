@@ -11,7 +11,6 @@ import {
   type TableOf,
 } from "../resource/resource";
 import { type Run } from "../run/run";
-import { type Desired } from "./desired";
 import { type Message } from "./findings";
 import { type FleetOutputs, listOf, type Member, readFleet } from "./fleetOutputs";
 import { announce, announcementsOf, tooMany } from "./announcements";
@@ -22,11 +21,12 @@ import { contextOf } from "./session";
 import { settingsNotice } from "./rotation";
 import { changingOutputs } from "./rotationOutputs";
 import { type Trigger } from "./marks";
+import { type Program, readProgram, type RotationInputs } from "./program";
 
 /** A database of a program, with its own trigger. In a preview, any of it may be unknown. */
 type MemberInputs = { readonly databaseId: string } & Trigger;
 
-export interface FleetInputs extends Desired {
+export interface FleetInputs extends RotationInputs {
   /** By name. A database that is only an id has the trigger of the fleet. */
   readonly databases: Readonly<Record<string, string | MemberInputs>>;
   readonly maxFailures?: number | null | undefined;
@@ -86,7 +86,7 @@ export function databasesProblems(inputs: FleetInputs): InputProblem[] {
 
 /** One database, with what was saved of it, what is desired, and what would be done. */
 export interface PlannedMember extends Member {
-  readonly desired: Desired;
+  readonly program: Program;
   readonly plan: Plan;
   /** Whether it is reset whatever the read before shows. */
   readonly isCertain: boolean;
@@ -112,13 +112,13 @@ export function plannedMembers(
   const context = contextOf(databasePassword, run);
   return all.map(([name, { databaseId: id, ...own }]) => {
     const { state, subject = { kind: databasePassword, id } } = before?.get(canonicalId(id)) ?? {};
-    const desired = { ...inputs, ...combined(inputs, own) };
+    const program = readProgram({ ...inputs, ...combined(inputs, own) });
     const plan: Plan =
       before && isUnknown(id)
         ? { kind: "maybe", names: ["databaseId"] }
-        : planRotation(state, desired, context);
-    const isCertain = plan.kind === "reset" && !isReadFirst(state, plan, context);
-    return { name, subject, state, desired, plan, isCertain };
+        : planRotation(state, program, context);
+    const isCertain = plan.kind === "rotate" && !isReadFirst(state, plan, context);
+    return { name, subject, state, program, plan, isCertain };
   });
 }
 
@@ -171,7 +171,7 @@ export function planFleet(saved: FleetOutputs | undefined, inputs: FleetInputs, 
     Object.values(saved.states).some(({ error }) => error !== undefined) ||
     !isDeepStrictEqual(idsIn({ databases: saved.states }), idsIn(inputs));
   return {
-    changes: isRewritten || members.some(({ plan }) => plan.kind !== "keep"),
+    changes: isRewritten || members.some(({ plan }) => plan.kind !== "keep" || plan.saves),
     changing: isRewritten ? undefined : changingIn(members),
     notices: [
       ...fleetNotices(messages, run),
@@ -196,10 +196,10 @@ function changingIn(members: readonly PlannedMember[]): string[] | undefined {
     "memory",
   ];
   const changed = new Set<string>();
-  for (const { plan, state, desired } of members) {
-    if (plan.kind === "keep") continue;
-    if (plan.kind !== "rewrite" || !state) return undefined;
-    for (const name of changingOutputs(all, plan, state, desired) ?? []) changed.add(name);
+  for (const { plan, state, program } of members) {
+    if (plan.kind === "keep" && !plan.saves) continue;
+    if (plan.kind !== "keep" || !state) return undefined;
+    for (const name of changingOutputs(all, plan, state, program) ?? []) changed.add(name);
   }
   return [...changed];
 }

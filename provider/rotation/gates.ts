@@ -1,21 +1,22 @@
 import { type Credentials } from "../records/fields";
-import { formOf, savesNone } from "./desired";
+import { addsSecret, dueFormers, hasOverlap, validFormers, validUntil } from "./formers";
 import { saltedMark } from "./marks";
-import { addsSecret, retirementReason } from "./overlap/overlap";
-import { type Memory } from "./state";
+import { type Memory } from "./memory";
 import {
   type Context,
   type Gate,
   type Plan,
   type Question,
   type Refusal,
-  type Reset,
+  type Rotation,
 } from "./plan";
+import { savesNone } from "./program";
 import { otherAccount, rolledRecently } from "./signingKeys";
 
 /** In the order of a reader's questions: is it that secret, is it time, would it be lost, is it in use? */
 const gates: readonly Gate[] = [
   otherAccount,
+  otherServer,
   scheduleIsOff,
   rolledRecently,
   formerIsValid,
@@ -23,8 +24,8 @@ const gates: readonly Gate[] = [
   isInUse,
 ];
 
-/** The first reason for which a reset is refused or waits. */
-export function refusalOf(due: Reset, question: Question): Plan | undefined {
+/** The first reason for which a rotation is refused or waits. */
+export function refusalOf(due: Rotation, question: Question): Plan | undefined {
   for (const gate of gates) {
     const plan = gate(due, question);
     if (plan) return plan;
@@ -32,33 +33,62 @@ export function refusalOf(due: Reset, question: Question): Plan | undefined {
   return undefined;
 }
 
-/** A pending reset fails each `up`: the credentials that are saved may not be valid any more. */
-function scheduleIsOff(due: Reset, { context }: Question): Plan | undefined {
+/** At another server, only a version or a date rotates a user that may be another one. */
+function otherServer({ reason }: Rotation, { context }: Question): Refusal | undefined {
+  const { isElsewhere, isGone } = context.read ?? {};
+  if (!isElsewhere || isGone === undefined || reason !== "schedule") return undefined;
+  return { kind: "refuse", code: "REKEY_VERIFICATION_FAILED", why: isGone };
+}
+
+/** An unconfirmed attempt fails each `up`: the credentials that are saved may not be valid any more. */
+function scheduleIsOff(due: Rotation, { context }: Question): Plan | undefined {
   if (due.reason !== "schedule" || context.isScheduleOn) return undefined;
   if (!due.isAgain) return { kind: "keep", waits: { ...due, why: "rekey:scheduledResets is off" } };
   const why = `its last reset (${due.lastAt}) was not confirmed, and is not repeated while rekey:scheduledResets is off. Run \`up\` once with rekey:scheduledResets on`;
   return { kind: "refuse", code: "REKEY_UNCONFIRMED", why };
 }
 
+/** Passwords of a user that Rekey has added and not retired, at which a new version adds no further one. */
+const maxOwnPasswords = 10;
+
 /**
- * A schedule waits until the former one is retired, unless that is due, too. Only a read shows whether a verification
- * has retired it.
+ * A new version never retires what clients use: it adds a further one where a source holds more than two, and otherwise
+ * waits. A schedule waits in any case, but not for one that was retired before and is valid again. Only a read shows
+ * whether a verification has retired the former ones, and nothing waits for them if the current one is not valid.
  */
-function formerIsValid(due: Reset, { memory, desired, context }: Question): Plan | undefined {
-  if (due.reason !== "schedule" || !memory?.overlap || !context.read) return undefined;
-  if (retirementReason(memory, desired, context)) return undefined;
-  const why = `two have been valid since ${memory.overlap.since}, because no verification has retired the former one`;
+function formerIsValid(due: Rotation, { memory, program, context }: Question): Plan | undefined {
+  const { kind, read } = context;
+  if (!memory || !hasOverlap(kind) || !read || read.isGone !== undefined) return undefined;
+  if (due.reason === "rotatedSince" || (due.reason === "trigger" && !addsSecret(kind, program))) {
+    return undefined;
+  }
+  const isDue = dueFormers(memory, program, context)?.formers ?? [];
+  const isScheduled = due.reason === "schedule";
+  const open = validFormers(memory).filter(
+    (one) => !isDue.includes(one) && !(isScheduled && one.isBack),
+  );
+  const [oldest] = open;
+  if (oldest === undefined) return undefined;
+  const canAddMore =
+    kind.shape === "redis" &&
+    open.length + 1 < maxOwnPasswords &&
+    memory.ofSource.hash !== undefined;
+  if (!isScheduled && canAddMore) return undefined;
+  const ends = open.map(validUntil);
+  const until = ends.every((end) => end !== undefined)
+    ? `the first \`up\` after ${ends.toSorted()[0]}`
+    : "the first `up` after a verification has retired it";
+  const why = `the former ${kind.word} has been valid, too, since ${oldest.since}. It is applied by ${until}`;
   return { kind: "keep", waits: { ...due, why } };
 }
 
 /** A credential that is not saved must be shown by reads. Before the read, nothing is known of that. */
-function wouldBeLost(_: Reset, { memory, desired, context }: Question): Refusal | undefined {
+function wouldBeLost(_: Rotation, { memory, program, context }: Question): Refusal | undefined {
   const shown = context.canRead ? context.read?.shown : {};
-  if (!shown || !savesNone(formOf(desired))) return undefined;
+  if (!shown || !savesNone(program.form)) return undefined;
   const { identities } = context.kind;
-  const isShown = memory?.identity
-    ? shown[memory.identity]
-    : identities.some((name) => shown[name]);
+  const identity = memory?.current.identity;
+  const isShown = identity ? shown[identity] : identities.some((name) => shown[name]);
   if (isShown) return undefined;
   const why =
     "the platform does not show it, so the new one would be lost with saveCredentials: false. Set encryptFor, or remove saveCredentials";
@@ -66,11 +96,10 @@ function wouldBeLost(_: Reset, { memory, desired, context }: Question): Refusal 
 }
 
 /** Other processes of the run use the token, too, and would fail once it is reset. */
-function isInUse(_: Reset, { memory, desired, context }: Question): Refusal | undefined {
+function isInUse(_: Rotation, { memory, program, context }: Question): Refusal | undefined {
   const { kind, ownToken } = context;
-  if (!kind.authorizesQueue || ownToken === undefined) return undefined;
   // A rotation that only adds leaves it valid.
-  if (addsSecret(kind, desired)) return undefined;
+  if (ownToken === undefined || addsSecret(kind, program)) return undefined;
   const isOwn = isShownInRun(ownToken, context) || isRemembered(ownToken, memory);
   if (!isOwn && !isTokenHidden(memory, context)) return undefined;
   const why = `it ${isOwn ? "is" : "is not shown, and may be"} rekey:queueToken, which other processes of this run also use. Set rekey:queueUserId instead, so that each process reads the token when it needs it, or reset the token in a stack without rekey:queueToken`;
@@ -83,7 +112,7 @@ function isShownInRun(ownToken: string, { read }: Context): boolean {
 }
 
 function isRemembered(ownToken: string, memory: Memory | undefined): boolean {
-  return memory !== undefined && hasToken(memory.current, saltedMark(memory.salt, ownToken));
+  return memory !== undefined && hasToken(memory.current.marks, saltedMark(memory.salt, ownToken));
 }
 
 /** The read-only token also sends requests. */
@@ -94,5 +123,7 @@ function hasToken({ token, readOnlyToken }: Credentials, wanted: string): boolea
 /** Whether nothing shows which token the user has. A platform that cannot be read shows nothing. */
 function isTokenHidden(memory: Memory | undefined, { canRead, read }: Context): boolean {
   const shown = canRead ? read?.shown : {};
-  return shown !== undefined && shown.token === undefined && memory?.current.token === undefined;
+  return (
+    shown !== undefined && shown.token === undefined && memory?.current.marks.token === undefined
+  );
 }

@@ -12,27 +12,25 @@ export interface Trigger {
 
 type Scalar = string | number | boolean;
 
-/** The canonical form of a trigger, in which `1` and `"1"`, and no triggers and `{}`, are the same. */
+/**
+ * The canonical form of a trigger, in which `1` and `"1"`, and no triggers and `{}`, are the same. It is empty if there
+ * is none: removing the whole trigger requests nothing.
+ */
 export function canonicalTrigger({ version, triggers }: Trigger): string {
   const entries = Object.entries(triggers ?? {})
     .flatMap(([name, value]) =>
       value === null || value === undefined ? [] : [[name, String(value)] as const],
     )
     .sort(([a], [b]) => (a < b ? -1 : 1));
-  return JSON.stringify([
-    version === null || version === undefined ? null : String(version),
-    entries,
-  ]);
+  const isNone = version === null || version === undefined;
+  return isNone && entries.length === 0
+    ? ""
+    : JSON.stringify([isNone ? null : String(version), entries]);
 }
 
-/** Whether a trigger is empty. Removing the whole trigger requests nothing. */
-export function isNoTrigger(trigger: Trigger): boolean {
-  return canonicalTrigger(trigger) === canonicalTrigger({});
-}
-
-/** The mark of a trigger; empty if there is none. */
-export function triggerMark({ salt }: { readonly salt: string }, trigger: Trigger): string {
-  return isNoTrigger(trigger) ? "" : saltedMark(salt, canonicalTrigger(trigger));
+/** The mark of a canonical trigger; empty if there is none. */
+export function triggerMark({ salt }: { readonly salt: string }, trigger: string): string {
+  return trigger === "" ? "" : saltedMark(salt, trigger);
 }
 
 /** Marks with the same salt can be compared. */

@@ -13,8 +13,9 @@ import { type Refusal } from "./plan";
 
 /** A notice about one secret. */
 export function noticeAbout(subject: Subject, message: Message): Notice {
-  const { noun, word, hasId } = subject.kind;
-  const secret = isUnknown(subject.id) && hasId ? `${word} of the ${noun}` : secretOf(subject);
+  const { noun, word, onlyId } = subject.kind;
+  const isOne = onlyId === undefined;
+  const secret = isUnknown(subject.id) && isOne ? `${word} of the ${noun}` : secretOf(subject);
   return notice(secret, message);
 }
 
@@ -36,12 +37,12 @@ export function unknownFailure(
   canSettle: boolean,
   isLast = false,
 ): RekeyError {
-  const { noun, rolls } = kind;
+  const { noun, shape } = kind;
   const advice = failed instanceof RequestError ? failed.advice : "";
   const what = failed.text.endsWith(advice)
     ? failed.text.slice(0, failed.text.length - advice.length)
     : failed.text;
-  const when = rolls ? "once minInterval has passed" : "right away";
+  const when = shape === "rolls" ? "once minInterval has passed" : "right away";
   const text = `${what.trim()}
 ${outputsAreFormer} Run \`up\` again ${when}, with rekey:scheduledResets on: ${nextStep(noun, canSettle, isLast)}`;
   return new RekeyError(failed.code, text, "maybe applied");

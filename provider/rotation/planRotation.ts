@@ -1,123 +1,119 @@
 import { isDeepStrictEqual } from "node:util";
-import { isSet } from "../records/fields";
-import { isUnknown } from "../pulumi/values";
-import { isAdminChanged } from "./admin";
-import { type Desired, programOf } from "./desired";
+import { isAdminChanged, isServerChanged } from "./admin";
+import { dueFormers, isOverlapChanged, validFormers } from "./formers";
 import { refusalOf } from "./gates";
 import { triggerMark } from "./marks";
-import { type Addition, type Memory, type ResetReason, type State } from "./state";
-import { isOverlapChanged, retirementReason } from "./overlap/overlap";
-import { type Context, type Plan, type Reset } from "./plan";
+import { type Attempt, type Memory, type RotationReason } from "./memory";
+import { type Context, type Plan, type Rotation } from "./plan";
+import { type Program, savedProgram } from "./program";
 import { dueFrom, isOlder } from "./schedule";
+import { handOverEnd } from "./signingKeys";
+import { type State } from "./state";
 
-/** Inputs whose change can cause a reset. */
-const decidingInputs = [
-  "version",
-  "triggers",
-  "rotateEvery",
-  "rotatedSince",
-  "minInterval",
-] as const;
+/** Inputs whose change can cause a rotation. */
+const decidingInputs = ["version", "triggers", "rotateEvery", "rotatedSince", "minInterval"];
 
-/** Unconfirmed resets in a row after which no further one is sent. */
+/** Unconfirmed attempts in a row after which no further one is made. */
 export const unconfirmedLimit = 3;
 
 /** Decides what to do, without requests: in previews, and in an update before its read and after it. */
-export function planRotation(saved: State | undefined, desired: Desired, context: Context): Plan {
+export function planRotation(saved: State | undefined, program: Program, context: Context): Plan {
   const memory = saved?.memory;
-  const due = memory ? dueOf(memory, desired, context) : dueOfNew(desired);
-  const plan = due.kind === "reset" ? (refusalOf(due, { memory, desired, context }) ?? due) : due;
+  const due = memory ? dueOf(memory, program, context) : dueOfNew(program);
+  const plan = due.kind === "rotate" ? (refusalOf(due, { memory, program, context }) ?? due) : due;
   if (plan.kind !== "keep" || memory === undefined) return plan;
-  return { ...upkeepOf(memory, desired, context), waits: plan.waits };
+  return { ...upkeepOf(memory, program, context), ...(plan.waits && { waits: plan.waits }) };
 }
 
-function dueOfNew({ initialRotation, rotatedSince }: Desired): Plan {
-  if (isUnknown(initialRotation)) return { kind: "maybe", names: ["initialRotation"] };
-  return initialRotation === false
-    ? { kind: "adopt", mayReset: isSet(rotatedSince) }
-    : resetFor("created");
+function dueOfNew({ unknown, isAdopted, rotatedSince }: Program): Plan {
+  if (unknown.has("initialRotation")) return { kind: "maybe", names: ["initialRotation"] };
+  if (!isAdopted) return rotationFor("created");
+  return { kind: "adopt", mayRotate: rotatedSince !== undefined || unknown.has("rotatedSince") };
 }
 
 /** What is due of a saved secret, in the order of the reasons. */
-function dueOf(memory: Memory, desired: Desired, context: Context): Plan {
-  const names = decidingInputs.filter((name) => isUnknown(desired[name]));
+function dueOf(memory: Memory, program: Program, { now }: Context): Plan {
+  const names = decidingInputs.filter((name) => program.unknown.has(name));
   if (names.length > 0) return { kind: "maybe", names };
-  if (memory.pending) return dueOfPending(memory, memory.pending, desired);
-  if (memory.added) return dueOfAdded(memory, memory.added, desired, context.now);
+  if (memory.attempt) return dueOfAttempt(memory, memory.attempt, program, now);
   // The first `up` after an import adopts the program's trigger, and nothing else.
   if (memory.applied === undefined) return { kind: "keep" };
-  const trigger = triggerMark(memory, desired);
-  if (trigger !== "" && trigger !== memory.applied) {
-    return context.read?.isRolledOnce ? { kind: "claim" } : resetFor("trigger");
+  const trigger = triggerMark(memory, program.trigger);
+  if (trigger !== "" && trigger !== memory.applied) return rotationFor("trigger");
+  const { rotatedSince, rotateEvery } = program;
+  const { current, scheduledFrom } = memory;
+  if (isOlder(current, rotatedSince, now)) {
+    return rotationFor("rotatedSince", current.generatedAt);
   }
-  return dueByTime(memory, desired, context.now);
+  const isScheduled = rotateEvery !== undefined && dueFrom(scheduledFrom, rotateEvery) <= now;
+  return isScheduled ? rotationFor("schedule", scheduledFrom) : { kind: "keep" };
 }
 
-/** A reset that was not confirmed is due again, until too many in a row were not. */
-function dueOfPending(
-  memory: Memory,
-  pending: NonNullable<Memory["pending"]>,
-  desired: Desired,
-): Plan {
-  const trigger = triggerMark(memory, desired);
-  if (trigger !== "" && trigger !== pending.trigger) return resetFor("trigger");
-  if (pending.count < unconfirmedLimit) {
-    return { ...resetFor(pending.reason, pending.lastSentAt), isAgain: true };
+/** An attempt is due again: one that was not confirmed until too many in a row were not, one that only adds always. */
+function dueOfAttempt(memory: Memory, attempt: Attempt, program: Program, now: Date): Plan {
+  const trigger = triggerMark(memory, program.trigger);
+  if (trigger !== "" && trigger !== attempt.trigger) return rotationFor("trigger");
+  if (attempt.adds) {
+    // A date also counts if a schedule has begun it.
+    const isForDate = isOlder(memory.current, program.rotatedSince, now);
+    const reason = isForDate ? "rotatedSince" : attempt.reason;
+    const isScheduled = reason === "schedule";
+    return rotationFor(reason, isScheduled ? memory.scheduledFrom : memory.current.generatedAt);
+  }
+  if (attempt.count < unconfirmedLimit) {
+    return { ...rotationFor(attempt.reason, attempt.lastSentAt), isAgain: true };
   }
   const why =
     "the platform has not confirmed its last resets, so it is unknown which credential is valid. Check the status of the platform, then set a new version to try again";
   return { kind: "refuse", code: "REKEY_REPEATEDLY_UNCONFIRMED", why };
 }
 
-/** A rotation whose secret was not proven is due again. A date also counts if a schedule has begun it. */
-function dueOfAdded(memory: Memory, added: Addition, desired: Desired, now: Date): Plan {
-  const trigger = triggerMark(memory, desired);
-  if (trigger !== "" && trigger !== added.trigger) return resetFor("trigger");
-  const reason = isOlder(memory, desired.rotatedSince, now) ? "rotatedSince" : added.reason;
-  return resetFor(reason, reason === "schedule" ? memory.scheduledFrom : memory.generatedAt);
+function rotationFor(reason: RotationReason, lastAt?: string): Rotation {
+  return { kind: "rotate", reason, lastAt };
 }
 
-function dueByTime(memory: Memory, { rotatedSince, rotateEvery }: Desired, now: Date): Plan {
-  if (isOlder(memory, rotatedSince, now)) return resetFor("rotatedSince", memory.generatedAt);
-  const isScheduled = rotateEvery && dueFrom(memory.scheduledFrom, rotateEvery) <= now;
-  return isScheduled ? resetFor("schedule", memory.scheduledFrom) : { kind: "keep" };
-}
-
-function resetFor(reason: ResetReason, lastAt?: string): Reset {
-  return { kind: "reset", reason, lastAt };
-}
-
-/** What is to be retired, saved or read although no reset is due. */
-function upkeepOf(
-  memory: Memory,
-  desired: Desired,
-  context: Context,
-): Extract<Plan, { waits?: unknown }> {
-  const why = retirementReason(memory, desired, context);
+/** What is to be refused, retired, saved or read although no rotation is due. */
+function upkeepOf(memory: Memory, program: Program, context: Context): Plan {
+  const { canRead, read } = context;
+  if (read?.isGone !== undefined) {
+    return { kind: "refuse", code: "REKEY_VERIFICATION_FAILED", why: read.isGone };
+  }
+  const why = dueFormers(memory, program, context)?.why;
   if (why) return { kind: "retire", why };
-  if (memory.user?.isUnsaved) return { kind: "save" };
+  if (memory.ofSource.isUnsaved) return { kind: "save" };
   const isImported = memory.applied === undefined;
-  const isConnectionChanged = isChanged("connection", desired, memory);
-  const isToBeRead = isImported || memory.isUnread || isConnectionChanged;
-  if (isToBeRead && context.canRead) return { kind: "read" };
-  const isRewritten = isImported || isConnectionChanged || isProgramChanged(memory, desired);
-  return { kind: isRewritten ? "rewrite" : "keep" };
+  const isConnectionChanged = isChanged("connection", program, memory);
+  const isMoved = isServerChanged(program, memory);
+  if (canRead && (isImported || memory.current.isUnread || isConnectionChanged || isMoved)) {
+    return { kind: "read" };
+  }
+  if (canRead && !read && isFormerOpen(memory, program, context)) {
+    return { kind: "read", why: "former" };
+  }
+  const saves =
+    isImported ||
+    isConnectionChanged ||
+    isChanged("rotateEvery", program, memory) ||
+    isAdminChanged(program, memory) ||
+    isOverlapChanged(memory, program);
+  return { kind: "keep", ...(saves && { saves }) };
 }
 
-/** Whether the program says something else than is saved, which changes no secret. */
-function isProgramChanged(memory: Memory, desired: Desired): boolean {
-  return (
-    isChanged("rotateEvery", desired, memory) ||
-    isAdminChanged(desired, memory) ||
-    isOverlapChanged(memory, desired)
-  );
+/** Whether only a read shows whether a former one is still valid. A former key is for its interval only. */
+function isFormerOpen(memory: Memory, program: Program, context: Context): boolean {
+  if (context.kind.shape !== "rolls") return validFormers(memory).length > 0;
+  const end = handOverEnd(memory, program, context);
+  return end !== undefined && end > context.now;
 }
 
 /** Whether an input differs from what is saved, or is not known yet. */
 export function isChanged(
   name: "connection" | "rotateEvery",
-  desired: Desired,
+  program: Program,
   memory: Memory,
 ): boolean {
-  return isUnknown(desired[name]) || !isDeepStrictEqual(programOf(desired)[name], memory[name]);
+  return (
+    program.unknown.has(name) ||
+    !isDeepStrictEqual(savedProgram(program)[name], memory.program[name])
+  );
 }

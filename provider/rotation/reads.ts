@@ -1,77 +1,33 @@
-import { RekeyError, RequestError } from "../domain/errors";
-import { ownerOf, type SecretKind } from "../domain/secretKind";
-import { valuesOf } from "../records/fields";
+import { RequestError } from "../domain/errors";
+import { ownerOf, type Subject } from "../domain/secretKind";
 import { type SecretResponse } from "../records/response";
 import { poll, untilEnd } from "../run/poll";
-import { type Run } from "../run/run";
-import { type Verdict } from "./evidence";
+import { compare, type Verdict } from "./compare";
+import { addsSecret } from "./formers";
 import { marksOf } from "./marks";
-import { credentialsIn, type Memory, type State } from "./state";
-import { type Learned } from "./findings";
-import { savedKeyAdvice } from "./messages";
-import { type Session } from "./session";
+import { type Memory } from "./memory";
+import { type Program } from "./program";
+import { type SourceContext } from "./source";
 
-async function readSecret({ subject, reads }: Session, run: Run): Promise<SecretResponse> {
-  const response = await run.platform.operations(subject.kind).read(subject.id);
-  reads.push(response.credentials);
-  return response;
-}
-
-/** Reads a secret before it is reset or adopted. */
-export function readBefore(session: Session, intent: "reset" | "adopted"): Promise<SecretResponse> {
-  return readBeforeChange(session, intent, () => readSecret(session, session.run));
-}
-
-/** What a read before a reset or an adoption returns. Its failure says that nothing was changed. */
-export async function readBeforeChange<T>(
-  { subject }: Session,
-  intent: "reset" | "adopted",
-  read: () => Promise<T>,
-): Promise<T> {
-  try {
-    return await read();
-  } catch (error) {
-    if (!(error instanceof RequestError)) throw error;
-    const { method, url, happened, advice } = error;
-    const [when, unchanged] =
-      intent === "reset"
-        ? beforeReset(subject.kind)
-        : ["to adopt it", "It was not adopted, and nothing was changed."];
-    const facts = {
-      purpose: `read ${ownerOf(subject)} ${when}`,
-      method,
-      url,
-      consequences: { unchanged },
-    };
-    throw new RequestError("not sent", facts, { happened, advice, code: "REKEY_NOT_READ" });
-  }
-}
-
-function beforeReset({ overlaps, word }: SecretKind): [when: string, unchanged: string] {
-  return overlaps
-    ? ["before its rotation", "Nothing was changed."]
-    : ["before its reset", `No reset was sent, and the ${word} was not changed.`];
-}
-
-/**
- * Reads a secret without resetting it. It never fails: if the read does, the saved state stays.
- *
- * @param isRefresh whether the configuration is that of the last `up`
- */
-export async function tryRead(session: Session, saved: State, isRefresh = false): Promise<Learned> {
-  const { subject, run, context, evidence, source } = session;
-  if (!context.canRead) return { state: saved, findings: [] };
-  try {
-    run.platform.secrets.add(valuesOf(credentialsIn(saved)));
-    if (source) return await source.read(saved, {});
-    return evidence.afterRead(saved, await readSecret(session, run), context);
-  } catch (error) {
-    const advice = isRefresh ? savedKeyAdvice(subject.kind.service, error) : "";
-    // Only the text of Rekey's own errors is free of secrets.
-    const why =
-      error instanceof RekeyError ? error.text + advice : "pulumi-rekey failed unexpectedly.";
-    return { state: saved, findings: [{ kind: "failed", why: `was not read: ${why}` }] };
-  }
+/** The error of a read before a rotation or an adoption. It says that nothing was changed. */
+export function notRead(
+  error: unknown,
+  subject: Subject,
+  program: Program,
+  intent: "rotated" | "adopted",
+): unknown {
+  if (!(error instanceof RequestError)) return error;
+  const { method, url, happened, advice } = error;
+  const { kind } = subject;
+  const [when, unchanged] =
+    intent === "adopted"
+      ? ["to adopt it", "It was not adopted, and nothing was changed."]
+      : addsSecret(kind, program)
+        ? ["before its rotation", "Nothing was changed."]
+        : ["before its reset", `No reset was sent, and the ${kind.word} was not changed.`];
+  const purpose = `read ${ownerOf(subject)} ${when}`;
+  const facts = { purpose, method, url, consequences: { unchanged } };
+  return new RequestError("not sent", facts, { happened, advice, code: "REKEY_NOT_READ" });
 }
 
 /** What several reads have shown. */
@@ -79,6 +35,8 @@ export interface LastRead {
   /** What the last of them that did not fail has shown, and what that proves. */
   readonly read?: SecretResponse;
   readonly verdict?: Verdict;
+  /** Whether that is what is to be replaced, or older. */
+  readonly isOld?: boolean;
   /** Why it has shown no new credential. */
   readonly why?: string | undefined;
 }
@@ -90,8 +48,10 @@ const lastReadMs = 1_000;
  * Reads until the old credential is no longer shown, because a platform may apply a reset later than it responds, and a
  * read may show an older record. A read without the credential ends it, too: waiting does not unmask a password.
  */
-export function readUntilChanged(session: Session, memory: Memory): Promise<LastRead> {
-  const { run, context, evidence } = session;
+export function readUntilChanged(
+  { subject, run, reads }: Pick<SourceContext, "subject" | "run" | "reads">,
+  memory: Memory,
+): Promise<LastRead> {
   const { clock, end, settings } = run.options;
   const endsAtMs = clock.elapsedMs() + settings.deadlineMs;
   // What the last read has shown that did not fail.
@@ -101,11 +61,17 @@ export function readUntilChanged(session: Session, memory: Memory): Promise<Last
     if (end.aborted) return ended();
     const limitMs = Math.max(lastReadMs, endsAtMs - clock.elapsedMs());
     try {
-      const read = await untilEnd(end, readSecret(session, run.during({ limitMs })));
+      const operations = run.during({ limitMs }).platform.operations(subject.kind);
+      const read = await untilEnd(end, operations.read(subject.id));
       if (read === undefined) return ended();
-      const verdict = evidence.compare(memory, marksOf(memory, read.credentials), context);
-      shown = { read, verdict, why: whyNotKnown[verdict] };
-      return { ...shown, isFinal: verdict !== "former" };
+      reads.push(read.credentials);
+      const verdict = compare(memory, marksOf(memory, read.credentials), subject.kind);
+      const isOld = verdict === "late" || (verdict === "unchanged" && memory.attempt !== undefined);
+      const why = isOld
+        ? "the platform still shows the old one"
+        : "the platform neither returned it nor shows it";
+      shown = { read, verdict, isOld, why: isOld || verdict === "hidden" ? why : undefined };
+      return { ...shown, isFinal: !isOld };
     } catch (error) {
       return { ...shown, ...failedRead(error) };
     }
@@ -113,12 +79,7 @@ export function readUntilChanged(session: Session, memory: Memory): Promise<Last
   return poll(run, { act, isDone: ({ isFinal }) => isFinal, endsAtMs });
 }
 
-const whyNotKnown: Partial<Record<Verdict, string>> = {
-  hidden: "the platform neither returned it nor shows it",
-  former: "the platform still shows the old one",
-};
-
-function failedRead(error: unknown): LastRead & { readonly isFinal: boolean } {
+function failedRead(error: unknown): { readonly why: string; readonly isFinal: boolean } {
   if (!(error instanceof RequestError)) {
     return { why: "it could not be read (pulumi-rekey failed unexpectedly)", isFinal: false };
   }

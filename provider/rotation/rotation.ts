@@ -15,14 +15,15 @@ import {
 import { type Run } from "../run/run";
 import { withSavedAdmin } from "./admin";
 import { announce, noteRefresh, announcementsOf } from "./announcements";
-import { type Desired } from "./desired";
 import { type Rotated, messageOf } from "./findings";
 import { type State, stateIn } from "./state";
+import { type Program, readProgram, type RotationInputs } from "./program";
 import { noticeAbout } from "./messages";
-import { leftValid } from "./overlap/overlapMessages";
+import { hasOverlap } from "./formers";
+import { leftValid } from "./formerTexts";
 import { type Plan } from "./plan";
 import { planRotation } from "./planRotation";
-import { refresh, rotate } from "./rotate";
+import { refresh, rotate } from "./lifecycle";
 import {
   claimOf,
   connectionInput,
@@ -49,14 +50,14 @@ export interface SubjectSource {
 }
 
 /** The resource that rotates the secrets of one kind. */
-export function rotationOf(kind: SecretKind): Resource<Desired, RotationOutputs> {
+export function rotationOf(kind: SecretKind): Resource<RotationInputs, RotationOutputs> {
   return new SecretRotation(kind);
 }
 
-export class SecretRotation implements Resource<Desired, RotationOutputs> {
+export class SecretRotation implements Resource<RotationInputs, RotationOutputs> {
   readonly idInput: string;
   readonly onlyId?: string;
-  readonly outputs: Resource<Desired, RotationOutputs>["outputs"];
+  readonly outputs: Resource<RotationInputs, RotationOutputs>["outputs"];
   readonly isSameId: (saved: string, given: string) => boolean = isSameId;
   /** Only of a kind that overlaps: a destroy of others leaves nothing to warn about. */
   readonly remove?: (saved: RotationOutputs) => Promise<Notice[]>;
@@ -65,15 +66,15 @@ export class SecretRotation implements Resource<Desired, RotationOutputs> {
     this.idInput = kind.idInput;
     if (kind.onlyId !== undefined) this.onlyId = kind.onlyId;
     this.outputs = outputTable(kind);
-    if (kind.overlaps) this.remove = (saved) => this.#leave(saved);
+    if (hasOverlap(kind)) this.remove = (saved) => this.#leave(saved);
   }
 
   readonly inputs: TableOf = (schemas) => {
     const { idInput, onlyId, kind } = this;
     const ofKind = {
       ...(kind.connects && connectionInput(schemas)),
-      ...(kind.rolls && { minInterval: intervalOf(schemas, true) }),
-      ...(kind.overlaps && { overlap: overlapInput(schemas) }),
+      ...(kind.shape === "rolls" && { minInterval: intervalOf(schemas, true) }),
+      ...(hasOverlap(kind) && { overlap: overlapInput(schemas) }),
     };
     if (onlyId !== undefined) {
       return { required: [], schemas: { ...rotationInputs(schemas), ...ofKind } };
@@ -84,25 +85,26 @@ export class SecretRotation implements Resource<Desired, RotationOutputs> {
     };
   };
 
-  check(inputs: Desired, run: Run): InputProblem[] {
+  check(inputs: RotationInputs, run: Run): InputProblem[] {
     return rotationProblems(inputs, this.kind, run);
   }
 
-  claims(inputs: Desired): Claim[] {
+  claims(inputs: RotationInputs): Claim[] {
     const subject = this.subjectOf({ values: inputs });
     return isUnknown(subject.id) ? [] : [claimOf(subject)];
   }
 
-  plan(saved: RotationOutputs | undefined, inputs: Desired, run: Run): Planned {
+  plan(saved: RotationOutputs | undefined, inputs: RotationInputs, run: Run): Planned {
     const state = saved && stateIn(saved);
     const subject = this.subjectOf({ values: inputs, state, run });
-    const plan = this.#planOf(state, subject, inputs, run);
-    const announced = announcementsOf({ subject, plan, state, desired: inputs }, run).flatMap(
-      (one) => announce(one, run),
+    const program = readProgram(inputs);
+    const plan = this.#planOf(state, subject, program, run);
+    const announced = announcementsOf({ subject, plan, state, program }, run).flatMap((one) =>
+      announce(one, run),
     );
     return {
-      changes: plan.kind !== "keep",
-      changing: state && changingOutputs(Object.keys(this.outputs), plan, state, inputs),
+      changes: plan.kind !== "keep" || plan.saves === true,
+      changing: state && changingOutputs(Object.keys(this.outputs), plan, state, program),
       notices: [
         ...announced.map((one) => noticeAbout(subject, one)),
         ...settingsNotice(subject, plan, run),
@@ -110,19 +112,19 @@ export class SecretRotation implements Resource<Desired, RotationOutputs> {
     };
   }
 
-  #planOf(state: State | undefined, { id }: Subject, inputs: Desired, run: Run): Plan {
+  #planOf(state: State | undefined, { id }: Subject, program: Program, run: Run): Plan {
     if (state && isUnknown(id)) return { kind: "maybe", names: [this.idInput] };
-    return planRotation(state, inputs, contextOf(this.kind, run));
+    return planRotation(state, program, contextOf(this.kind, run));
   }
 
   async apply(
     saved: RotationOutputs | undefined,
-    inputs: Desired,
+    inputs: RotationInputs,
     run: Run,
   ): Promise<Result<RotationOutputs>> {
     const state = saved && stateIn(saved);
     const subject = this.subjectOf({ values: inputs, state, run });
-    const rotated = await rotate(subject, state, inputs, run);
+    const rotated = await rotate(subject, state, readProgram(inputs), run);
     try {
       return this.#resultOf(subject, rotated, run);
     } catch (error) {
@@ -150,7 +152,7 @@ export class SecretRotation implements Resource<Desired, RotationOutputs> {
     return left.map((one) => noticeAbout(this.subjectOf({ values: saved, state }), one));
   }
 
-  async import(id: string, run: Run): Promise<Imported<Desired, RotationOutputs>> {
+  async import(id: string, run: Run): Promise<Imported<RotationInputs, RotationOutputs>> {
     const wrong = this.#wrongIdToImport(id);
     if (wrong !== undefined) throw new InputError("id", wrong);
     const subject: Subject = { kind: this.kind, id };
@@ -158,11 +160,12 @@ export class SecretRotation implements Resource<Desired, RotationOutputs> {
     const rotated = await rotate(
       subject,
       undefined,
-      { initialRotation: false, saveCredentials: false },
+      readProgram({ initialRotation: false, saveCredentials: false }),
       run,
     );
     const { state } = rotated;
-    const memory = { ...state.memory, applied: undefined, form: undefined };
+    const current = { ...state.memory.current, form: undefined };
+    const memory = { ...state.memory, applied: undefined, current };
     const { notices, outputs } = this.#resultOf(
       subject,
       { ...rotated, state: { ...state, memory } },
@@ -198,5 +201,5 @@ export class SecretRotation implements Resource<Desired, RotationOutputs> {
 
 /** Says once in a run that an `up` will fail for a missing setting: previews pass without credentials. */
 export function settingsNotice({ kind }: Subject, plan: Plan, run: Run): Notice[] {
-  return ["keep", "rewrite", "refuse"].includes(plan.kind) ? [] : run.settingsWarning(kind.service);
+  return ["keep", "refuse"].includes(plan.kind) ? [] : run.settingsWarning(kind.service);
 }

@@ -6,9 +6,9 @@ import { type Claim, type InputProblem, type Schemas } from "../resource/resourc
 import { type Run } from "../run/run";
 import { plainTextProblem } from "./access";
 import { recipientsProblem } from "./ageFile";
-import { type Desired } from "./desired";
-import { type Connection } from "./state";
-import { addsSecret, isDuration, readOverlap } from "./overlap/overlap";
+import { addsSecret, hasOverlap, isDuration, readOverlap } from "./formers";
+import { type Connection } from "./memory";
+import { readProgram, type RotationInputs } from "./program";
 import { dueAt, isFuture, readDate, readInterval } from "./schedule";
 
 export function rotationInputs(schemas: Schemas) {
@@ -54,9 +54,13 @@ export function overlapInput({ z, attempt, expected }: Schemas) {
 }
 
 /** What is wrong with the inputs of a rotation that the schema accepts. */
-export function rotationProblems(desired: Desired, kind: SecretKind, run: Run): InputProblem[] {
-  const { rotatedSince, saveCredentials, encryptFor, connection } = desired;
-  const problems: InputProblem[] = overlapProblems(desired, kind, run);
+export function rotationProblems(
+  inputs: RotationInputs,
+  kind: SecretKind,
+  run: Run,
+): InputProblem[] {
+  const { rotatedSince, saveCredentials, encryptFor, connection } = inputs;
+  const problems: InputProblem[] = overlapProblems(inputs, kind, run);
   if (kind.connects) {
     // A wrong setting is reported before anything is sent.
     const setting = run.options.settings.databaseHost;
@@ -80,20 +84,24 @@ export function rotationProblems(desired: Desired, kind: SecretKind, run: Run): 
 
 /** Why credentials must be saved if the platform cannot be read. Users of a server are not of a platform. */
 function unreadableProblems(kind: SecretKind, { options }: Run): InputProblem[] {
-  if (kind.isOfServer || options.settings.canRead(kind)) return [];
+  if (kind.shape === "redis" || options.settings.canRead(kind)) return [];
   const problem =
     "must not be false without encryptFor, because this platform cannot be read (rekey:databasePath) and new credentials would be lost";
   return [{ property: "saveCredentials", problem }];
 }
 
 /** What is wrong with the inputs of a secret that overlaps. */
-function overlapProblems(desired: Desired, kind: SecretKind, run: Run): InputProblem[] {
-  if (!kind.overlaps || isUnknown(desired.overlap)) return [];
+function overlapProblems(inputs: RotationInputs, kind: SecretKind, run: Run): InputProblem[] {
+  if (!hasOverlap(kind) || isUnknown(inputs.overlap)) return [];
   const problems: InputProblem[] = [];
-  if (isTooLong(desired, run.options.clock.now())) {
+  if (isTooLong(inputs, run.options.clock.now())) {
     problems.push({ property: "overlap", problem: "must be shorter than rotateEvery" });
   }
-  if (desired.saveCredentials === false && !desired.encryptFor && addsSecret(kind, desired)) {
+  if (
+    inputs.saveCredentials === false &&
+    !inputs.encryptFor &&
+    addsSecret(kind, readProgram(inputs))
+  ) {
     const until = kind.paths ? " until it is the only one" : "";
     const advice = kind.paths ? '. Set encryptFor, or `overlap: "none"`' : "";
     const problem = `must not be false without encryptFor, because nothing shows the new ${kind.word}${until}: it would be lost${advice}`;
@@ -103,7 +111,7 @@ function overlapProblems(desired: Desired, kind: SecretKind, run: Run): InputPro
 }
 
 /** Whether the next rotation would come before the former one is retired. */
-function isTooLong({ overlap, rotateEvery }: Desired, now: Date): boolean {
+function isTooLong({ overlap, rotateEvery }: RotationInputs, now: Date): boolean {
   if (!overlap || !isDuration(overlap) || !rotateEvery || isUnknown(rotateEvery)) return false;
   const from = now.toISOString();
   return dueAt(from, overlap) >= dueAt(from, rotateEvery);

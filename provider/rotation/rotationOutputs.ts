@@ -5,11 +5,12 @@ import { type Resource, type Result } from "../resource/resource";
 import { type Run } from "../run/run";
 import { accessOf, urlsOf } from "./access";
 import { isAdminChanged } from "./admin";
-import { type Desired } from "./desired";
-import { isOverlapChanged, validUntil } from "./overlap/overlap";
-import { progressOf, type State, writeMemory } from "./state";
+import { hasOverlap, isOverlapChanged, oldestFormer, validUntil } from "./formers";
+import { writeMemory } from "./memory";
+import { progressOf, type State } from "./state";
 import { type Plan } from "./plan";
 import { isChanged } from "./planRotation";
+import { type Program } from "./program";
 import { dueAt } from "./schedule";
 
 export type RotationOutputs = Readonly<Record<string, unknown>>;
@@ -25,26 +26,32 @@ const outputsOfReset = [
 ];
 
 /** Outputs of a kind that overlaps. A retirement changes them, and no consumer uses them. */
-const outputsOfOverlap = ["formerValidSince", "formerValidUntil", "formerRetiredAt"] as const;
+const outputsOfOverlap = [
+  "formerValidSince",
+  "formerValidUntil",
+  "formerRetiredAt",
+  "waits",
+] as const;
 
 /** All outputs of a rotation, and which of them are secret. */
 export function outputTable(kind: SecretKind): Resource<never, never>["outputs"] {
-  const { idInput, table, restUrl, rolls, overlaps, connects, probe, isOfServer } = kind;
+  const { idInput, table, restUrl, shape, connects, probe } = kind;
+  const isLocated = connects === true || shape === "redis";
   const plain = [
     idInput,
     ...(Object.keys(table.fields).length > 0 ? ["record", "exactIntegers"] : []),
     "problems",
     ...(restUrl ? ["restUrl"] : []),
     ...outputsOfReset,
-    ...(rolls ? ["currentKeySince"] : []),
-    ...(overlaps ? ["generatedAt", ...outputsOfOverlap] : []),
+    ...(shape === "rolls" ? ["currentKeySince"] : []),
+    ...(hasOverlap(kind) ? ["generatedAt", ...outputsOfOverlap] : []),
     "encryptedCredentials",
   ];
   const secrets = [
     ...Object.values(table.credentials),
     "otherFields",
-    ...(connects || isOfServer ? ["connectionUrl", "restUrl"] : []),
-    ...(connects || isOfServer || probe ? ["access"] : []),
+    ...(isLocated ? ["connectionUrl", "restUrl"] : []),
+    ...(isLocated || probe ? ["access"] : []),
     "memory",
   ];
   const names = [...plain, ...secrets];
@@ -61,7 +68,9 @@ export function outputsOf(
   run: Run,
 ): RotationOutputs {
   const { memory } = state;
-  const { rotateEvery } = memory;
+  const { rotateEvery } = memory.program;
+  const { generatedAt } = memory.current;
+  const former = oldestFormer(memory);
   const access = accessOf(subject, state, run);
   const all: RotationOutputs = {
     ...state,
@@ -71,10 +80,10 @@ export function outputsOf(
     nextRotationAt: rotateEvery
       ? dueAt(memory.scheduledFrom, rotateEvery).toISOString()
       : undefined,
-    currentKeySince: memory.generatedAt,
-    generatedAt: memory.generatedAt,
-    formerValidSince: memory.overlap?.since,
-    formerValidUntil: memory.overlap && validUntil(memory.overlap),
+    currentKeySince: generatedAt,
+    generatedAt,
+    formerValidSince: former?.since,
+    formerValidUntil: former && validUntil(former),
     access: access && jsonText(access),
     memory: writeMemory(memory),
   };
@@ -106,24 +115,28 @@ export function plainResult(
 }
 
 /** Plans that replace no secret. */
-const upkeep: readonly Plan["kind"][] = ["read", "rewrite", "retire", "save"];
+const upkeep: readonly Plan["kind"][] = ["read", "keep", "retire", "save"];
 
 /** The outputs that a plan may change; undefined for all. */
 export function changingOutputs(
   all: readonly string[],
-  { kind }: Plan,
+  plan: Plan,
   { memory }: State,
-  desired: Desired,
+  program: Program,
 ): string[] | undefined {
-  if (!upkeep.includes(kind) || memory.pending) return undefined;
+  const { kind } = plan;
+  const isResetOpen = memory.attempt !== undefined && !memory.attempt.adds;
+  if (!upkeep.includes(kind) || isResetOpen) return undefined;
   const changing = ["memory"];
-  if (kind === "retire") changing.push("access", ...outputsOfOverlap);
-  if (kind === "read") changing.push(...all.filter((name) => !outputsOfReset.includes(name)));
-  if (isChanged("connection", desired, memory)) {
+  const isOfFormer = plan.kind === "read" && plan.why === "former";
+  if (kind === "retire" || isOfFormer) changing.push("access", ...outputsOfOverlap);
+  if (kind === "read" && !isOfFormer)
+    changing.push(...all.filter((name) => !outputsOfReset.includes(name)));
+  if (isChanged("connection", program, memory)) {
     changing.push("connectionUrl", "connectionUrls", "restUrl", "access");
   }
-  if (isAdminChanged(desired, memory)) changing.push("access");
-  if (isOverlapChanged(memory, desired)) changing.push("access", "formerValidUntil");
-  if (isChanged("rotateEvery", desired, memory)) changing.push("nextRotationAt");
+  if (isAdminChanged(program, memory)) changing.push("access");
+  if (isOverlapChanged(memory, program)) changing.push("access", "formerValidUntil");
+  if (isChanged("rotateEvery", program, memory)) changing.push("nextRotationAt");
   return all.filter((name) => changing.includes(name));
 }

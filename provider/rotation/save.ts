@@ -6,7 +6,8 @@ import { type Run } from "../run/run";
 import { urlsOf } from "./access";
 import { encrypt } from "./ageFile";
 import { marksOf, namesIn, saltedMark } from "./marks";
-import { credentialsIn, type Memory, type State, withoutValues } from "./state";
+import { type Current, type Memory } from "./memory";
+import { credentialsIn, type State, withoutValues } from "./state";
 import { type Finding, type Learned, type Rotated } from "./findings";
 import { type Session } from "./session";
 
@@ -23,9 +24,9 @@ interface Saved {
  * nothing can be encrypted, the values stay, as secrets.
  */
 export async function save(state: State, { subject, run, reads }: Session): Promise<Saved> {
-  const file = await nextFile(state, subject, run, reads);
+  const file = await nextFile(state, subject, run);
   if (file instanceof NotEncryptedError) {
-    const memory: Memory = { ...state.memory, form: {}, file: undefined };
+    const memory = withCurrent(state.memory, { form: {}, file: undefined });
     return {
       state: { ...state, memory, encryptedCredentials: undefined },
       findings: [],
@@ -54,7 +55,6 @@ async function nextFile(
   state: State,
   subject: Subject,
   run: Run,
-  reads: readonly Credentials[],
 ): Promise<NextFile | NotEncryptedError> {
   const { memory, encryptedCredentials } = state;
   const values = credentialsIn(state);
@@ -62,16 +62,14 @@ async function nextFile(
   const unchanged: NextFile = { encryptedCredentials, memory };
   const none: NextFile = {
     encryptedCredentials: undefined,
-    memory: { ...memory, file: undefined },
+    memory: withCurrent(memory, { file: undefined }),
   };
-  const inFile = namesIn(memory.current).filter((name) => isInFile(memory, memory.current[name]));
-  const notAtHand = inFile.filter((name) => !marks.includes(memory.current[name] as string));
-  const recipients = memory.form?.encryptFor;
-  if (recipients === undefined) {
-    return notAtHand.some((name) => !isShown(memory, name, reads)) ? unchanged : none;
-  }
+  const current = Object.values(memory.current.marks);
+  const isOnlyInFile = current.some((mark) => isInFile(memory, mark) && !marks.includes(mark));
+  const recipients = memory.current.form?.encryptFor;
+  if (recipients === undefined) return none;
   // Another file would not have everything that is in this one.
-  if (notAtHand.length > 0 || isSameContent(memory, marks)) return unchanged;
+  if (isOnlyInFile || isSameContent(memory, marks)) return unchanged;
   if (marks.length === 0) return none;
   return encryptedFile(state, contentOf(state, subject, values, run), recipients, subject);
 }
@@ -87,13 +85,13 @@ async function encryptedFile(
     const { memory } = state;
     const has = Object.values(marksOf(memory, credentialsIn(state)));
     const mark = saltedMark(memory.salt, file);
-    return { encryptedCredentials: file, memory: { ...memory, file: { has, mark } } };
+    return { encryptedCredentials: file, memory: withCurrent(memory, { file: { has, mark } }) };
   } catch (error) {
     return new NotEncryptedError({ secret: secretOf(subject) }, error);
   }
 }
 
-function isSameContent({ file }: Memory, marks: readonly string[]): boolean {
+function isSameContent({ current: { file } }: Memory, marks: readonly string[]): boolean {
   return (
     file !== undefined &&
     file.has.length === marks.length &&
@@ -107,7 +105,7 @@ function contentOf(state: State, { kind, id }: Subject, values: Credentials, run
 }
 
 /** Whether the age file has a credential, under any name: after a roll, it has the current key as the next one. */
-function isInFile({ file }: Memory, mark: string | undefined): boolean {
+function isInFile({ current: { file } }: Memory, mark: string | undefined): boolean {
   return mark !== undefined && file !== undefined && file.has.includes(mark);
 }
 
@@ -117,29 +115,32 @@ export function isShown(
   name: CredentialName,
   reads: readonly Credentials[],
 ): boolean {
-  return reads.some((one) => marksOf(memory, one)[name] === memory.current[name]);
+  return reads.some((one) => marksOf(memory, one)[name] === memory.current.marks[name]);
 }
 
 /** The state without the values that are not to be in it, and are elsewhere. */
 function withoutSaved(state: State, reads: readonly Credentials[]): State {
   const { memory } = state;
   // Without a form, after an import, the program is not known: no value is saved that a read can show.
-  if (memory.form && memory.form.saveCredentials !== false) return state;
+  const { form, marks } = memory.current;
+  if (form && form.saveCredentials !== false) return state;
   const saved = marksOf(memory, credentialsIn(state));
-  const leaving = namesIn(memory.current).filter((name) => {
-    const mark = memory.current[name];
+  const leaving = namesIn(marks).filter((name) => {
+    const mark = marks[name];
     return saved[name] === mark && (isInFile(memory, mark) || isShown(memory, name, reads));
   });
   // What an unconfirmed reset has delivered is nowhere else.
-  const otherFields = memory.pending ? state.otherFields : undefined;
+  const otherFields = memory.attempt ? state.otherFields : undefined;
   return { ...withoutValues(state, leaving), otherFields };
 }
 
 /** What is still in the state, although the program does not want it there: it is nowhere else. */
 function keptIn(state: State): Finding[] {
-  const { form, file } = state.memory;
-  if (form?.saveCredentials !== false) return [];
+  if (state.memory.current.form?.saveCredentials !== false) return [];
   const names = Object.keys(credentialsIn(state));
-  const isFileKept = file !== undefined && form.encryptFor === undefined;
-  return names.length > 0 || isFileKept ? [{ kind: "kept", names }] : [];
+  return names.length > 0 ? [{ kind: "kept", names }] : [];
+}
+
+function withCurrent(memory: Memory, change: Partial<Current>): Memory {
+  return { ...memory, current: { ...memory.current, ...change } };
 }

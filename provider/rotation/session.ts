@@ -1,58 +1,59 @@
 import { secretOf, type SecretKind, type Subject } from "../domain/secretKind";
 import { type Credentials } from "../records/fields";
 import { type Run } from "../run/run";
-import { type Evidence } from "./evidence";
-import { recordEvidence } from "./recordEvidence";
 import { type Context } from "./plan";
-import { overlapEvidence } from "./overlap/overlapEvidence";
-import { QueueSource } from "./overlap/queueSource";
-import { type OverlapSource, type SourceContext } from "./overlap/source";
-import { UserSource } from "./overlap/userSource";
-import { keyEvidence } from "./signingKeys";
+import { type Program } from "./program";
+import { QueueSource } from "./queueSource";
+import { ResetSource } from "./resetSource";
+import { type Source, type SourceContext } from "./source";
+import { UserSource } from "./userSource";
 
 /** What one call of the engine does about one secret. */
 export interface Session extends SourceContext {
-  readonly evidence: Evidence;
-  /** Set if the kind overlaps. */
-  readonly source?: OverlapSource | undefined;
-  /** What the resets of this run have replaced, as far as it was known. */
+  readonly source: Source;
+  /** What the rotations of this run have replaced, as far as it was known. */
   readonly replacedValues: Credentials[];
 }
 
-/** @param admin the administrator, for the user of a server */
-export function openSession(subject: Subject, run: Run, admin?: SourceContext["admin"]): Session {
+/**
+ * @param admin the administrator, for the user of a server
+ * @param program undefined in a refresh and in a verification
+ */
+export function openSession(
+  subject: Subject,
+  run: Run,
+  admin?: SourceContext["admin"],
+  program?: Program,
+): Session {
   const secret = secretOf(subject);
-  const { kind } = subject;
   const reads = listIn(run.shared.reads, secret);
-  const of: SourceContext = { subject, run, context: contextOf(kind, run), reads, admin };
-  return {
-    ...of,
-    evidence: evidenceOf(kind),
-    source: kind.overlaps && overlapSourceOf(of),
-    replacedValues: listIn(run.shared.replacedValues, secret),
-  };
+  const context = { ...contextOf(subject.kind, run), program };
+  const of: SourceContext = { subject, run, context, program, reads, admin };
+  return { ...of, source: sourceOf(of), replacedValues: listIn(run.shared.replacedValues, secret) };
 }
 
-function overlapSourceOf(of: SourceContext): OverlapSource {
-  return of.subject.kind.isOfServer ? new UserSource(of) : new QueueSource(of);
+function sourceOf(of: SourceContext): Source {
+  switch (of.subject.kind.shape) {
+    case "redis":
+      return new UserSource(of);
+    case "adds":
+      return new QueueSource(of);
+    default:
+      return new ResetSource(of);
+  }
 }
 
-function evidenceOf({ rolls, overlaps }: SecretKind): Evidence {
-  if (rolls) return keyEvidence;
-  return overlaps ? overlapEvidence : recordEvidence;
-}
-
-/** What plans and evidence depend on in a run. */
+/** What plans and reads depend on in a run. */
 export function contextOf(kind: SecretKind, { options }: Run): Context {
   const { settings } = options;
-  const isOwn = kind.authorizesQueue && settings.find("queueUserId") === undefined;
+  const mayBeOwn = kind.shape === "adds" && settings.find("queueUserId") === undefined;
   return {
     kind,
     now: options.clock.now(),
-    canRead: kind.isOfServer === true || settings.canRead(kind),
+    canRead: kind.shape === "redis" || settings.canRead(kind),
     isScheduleOn: settings.get("scheduledResets") === "on",
-    ownToken: isOwn ? settings.find("queueToken")?.value : undefined,
-    account: kind.hasId ? undefined : options.queueAccount(),
+    ownToken: mayBeOwn ? settings.find("queueToken")?.value : undefined,
+    account: kind.onlyId === undefined ? undefined : options.queueAccount(),
   };
 }
 

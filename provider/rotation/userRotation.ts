@@ -14,16 +14,14 @@ import {
   adminInput,
   adminServer,
   isMoved,
-  isSameServer,
   ownAdminProblem,
   plainAdminProblem,
   shownServer,
 } from "./admin";
-import { type Desired } from "./desired";
 import { SecretRotation, type SubjectSource } from "./rotation";
 import { overlapInput, rotationInputs, rotationProblems } from "./rotationInputs";
 import { type RotationOutputs } from "./rotationOutputs";
-import { readMemory } from "./state";
+import { type RotationInputs } from "./program";
 
 /** The resource that rotates the password of a Redis user, on the server that `admin` names. */
 export class UserRotation extends SecretRotation {
@@ -43,7 +41,7 @@ export class UserRotation extends SecretRotation {
     };
   };
 
-  override check(inputs: Desired, run: Run): InputProblem[] {
+  override check(inputs: RotationInputs, run: Run): InputProblem[] {
     const { admin } = inputs;
     const subject = this.subjectOf({ values: inputs });
     const problems = [plainAdminProblem(admin, run), ownAdminProblem(subject, admin)].filter(isSet);
@@ -54,7 +52,7 @@ export class UserRotation extends SecretRotation {
   }
 
   /** One claim for each known name of its server: the id of the database, and the address. */
-  override claims(inputs: Desired): Claim[] {
+  override claims(inputs: RotationInputs): Claim[] {
     const subject = this.subjectOf({ values: inputs });
     if (isUnknown(subject.id)) return [];
     const { id, address } = adminServer(inputs.admin, undefined);
@@ -63,7 +61,7 @@ export class UserRotation extends SecretRotation {
   }
 
   /** A server that moves changes the URLs, too. */
-  override plan(saved: RotationOutputs | undefined, inputs: Desired, run: Run): Planned {
+  override plan(saved: RotationOutputs | undefined, inputs: RotationInputs, run: Run): Planned {
     const planned = super.plan(saved, inputs, run);
     const { changing } = planned;
     if (!saved || !changing || !isMoved(saved["access"], inputs.admin, run)) return planned;
@@ -71,15 +69,7 @@ export class UserRotation extends SecretRotation {
     return { ...planned, changing: [...new Set([...changing, ...urls])] };
   }
 
-  replacing(saved: RotationOutputs, { admin }: Desired, { options }: Run): string[] {
-    const { user } = readMemory(saved["memory"]);
-    // In a preview, the saved server counts until another one is known.
-    if (user === undefined || isUnknown(admin)) return [];
-    const server = adminServer(admin, options.settings.databaseHost);
-    return isSameServer(user.server, server) ? [] : ["admin"];
-  }
-
-  override async import(): Promise<Imported<Desired, RotationOutputs>> {
+  override async import(): Promise<Imported<RotationInputs, RotationOutputs>> {
     const text =
       "A Redis user cannot be imported, because an import does not know its admin. Nothing was sent. Remove the option `import`, and set `initialRotation: false`, which adopts the user without adding a password.";
     throw new RekeyError("REKEY_IMPORT_UNSUPPORTED", text, "not sent");
@@ -87,8 +77,8 @@ export class UserRotation extends SecretRotation {
 
   protected override subjectOf(source: SubjectSource): Subject {
     const { values, state, run } = source;
-    const given = adminServer((values as Desired).admin, run?.options.settings.databaseHost);
-    const server = shownServer(given) ?? shownServer(state?.memory.user?.server ?? {});
+    const given = adminServer((values as RotationInputs).admin, run?.options.settings.databaseHost);
+    const server = shownServer(given) ?? shownServer(state?.memory.ofSource.server ?? {});
     return { ...super.subjectOf(source), server };
   }
 }

@@ -11,7 +11,7 @@ import { type ProbeRequest, type ProbeResult } from "../clients/probe";
 import { ownerOf, type Subject } from "../domain/secretKind";
 import { type AccessCredential, endpointOf } from "../rotation/access";
 import { saltedMark } from "../rotation/marks";
-import { hasNext } from "../rotation/overlap/overlapEvidence";
+import { hasNext } from "../rotation/queueSource";
 import { poll } from "../run/poll";
 import { type Run } from "../run/run";
 import { type Target } from "./targets";
@@ -104,9 +104,10 @@ function canBeKnown({ subject }: Target, { value }: AccessCredential, { options 
 }
 
 function neverKnown({ subject }: Target, current: AccessCredential): Failure {
-  const [why, advice] = subject.kind.isOfServer
-    ? ["a Redis shows only hashes", "Set overlap to a duration and remove this verification"]
-    : ["this platform cannot be read", "Set rekey:databasePath, or remove this verification"];
+  const [why, advice] =
+    subject.kind.shape === "redis"
+      ? ["a Redis shows only hashes", "Set overlap to a duration and remove this verification"]
+      : ["this platform cannot be read", "Set rekey:databasePath, or remove this verification"];
   return notKnown(current, why, `${advice}, or remove saveCredentials.`);
 }
 
@@ -147,7 +148,7 @@ async function shownValue(
   { name, mark }: AccessCredential,
   { platform }: Run,
 ): Promise<string | undefined> {
-  const mayBeNext = retire !== undefined && kind.paths?.next !== undefined;
+  const mayBeNext = retire !== undefined && kind.shape === "adds";
   const response = await platform.operations(kind).read(id, { newConnection: mayBeNext });
   const { [name]: shown } = response.credentials;
   const isShown = shown !== undefined && saltedMark(salt, shown) === mark;
@@ -234,8 +235,8 @@ function failureOfTry(
   { endpoint }: Pick<ProbeRequest, "endpoint">,
 ): Failure {
   const at = `(${shownEndpoint(endpoint, credential)})`;
-  const { probe, isOfServer } = subject.kind;
-  const address = addresses[probe?.service ?? (isOfServer ? "server" : "database")];
+  const { probe, shape } = subject.kind;
+  const address = addresses[probe?.service ?? (shape === "redis" ? "server" : "database")];
   const moreTime = "Raise withinSeconds if the platform needs longer.";
   if (result.kind === "unknown") {
     const advice = `Check ${address}, rekey:proxy and rekey:caFile, and whether the ${serverOf(subject)} is active. ${moreTime}`;

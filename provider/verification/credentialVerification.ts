@@ -11,8 +11,8 @@ import {
   type Result,
 } from "../resource/resource";
 import { plainTextProblem } from "../rotation/access";
-import { type Desired } from "../rotation/desired";
-import { parsed } from "../rotation/state";
+import { parsed } from "../rotation/memory";
+import { type RotationInputs } from "../rotation/program";
 import { connectionInput } from "../rotation/rotationInputs";
 import { type Run } from "../run/run";
 import { type Failure } from "./attempts";
@@ -27,7 +27,7 @@ import {
   verifyTarget,
 } from "./verifyTarget";
 
-export interface CredentialVerificationInputs extends Pick<Desired, "connection"> {
+export interface CredentialVerificationInputs extends Pick<RotationInputs, "connection"> {
   /** JSON text of one `Access`, or of a map of names to them. */
   readonly access: string;
   readonly withinSeconds?: number | null | undefined;

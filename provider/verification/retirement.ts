@@ -27,11 +27,11 @@ export async function retireFormerOf(
   target: OverlappingTarget,
   run: Run,
 ): Promise<RetirementResult> {
-  const { subject, salt, former, retire, admin } = target;
+  const { subject, salt, retire, admin } = target;
   const { source } = openSession(subject, run, admin);
-  if (!source) throw new Error(`nothing retires a ${subject.kind.word}`);
+  if (!source.retire) throw new Error(`nothing retires a ${subject.kind.word}`);
   try {
-    const { failure } = await source.retire({ ...retire, salt, former: former?.mark });
+    const { failure } = await source.retire(retire.formers, { salt });
     const what = "accepted and the former one was retired, but the server did not save that";
     return failure && notRetired(failure, target, what);
   } catch (error) {

@@ -1,4 +1,4 @@
-import { databasePassword, kinds, ownerOf, type Subject } from "../domain/secretKind";
+import { databasePassword, kindNamed, ownerOf, type Subject } from "../domain/secretKind";
 import { isObject, isSet } from "../records/fields";
 import {
   type Access,
@@ -6,8 +6,8 @@ import {
   restConnection,
   usernameFor,
 } from "../rotation/access";
-import { type Desired } from "../rotation/desired";
-import { type Connection } from "../rotation/state";
+import { type Connection } from "../rotation/memory";
+import { type RotationInputs } from "../rotation/program";
 
 /** One secret to verify. */
 export interface Target extends Access {
@@ -35,7 +35,7 @@ export function targetsIn(text: string, own: Connection = {}): Target[] {
 function targetOf(given: unknown, ofVerification: Connection): Target {
   const { of, ...access } = (isObject(given) ? given : {}) as unknown as Access;
   const { id, server, count, current, former } = access;
-  const kind = Object.values(kinds).find(({ noun }) => noun === of);
+  const kind = kindNamed(of);
   if (!kind || typeof id !== "string" || typeof count !== "number") {
     throw new Error("it is not about a secret");
   }
@@ -68,7 +68,7 @@ function withUser(
 }
 
 /** What the program sets of a connection. */
-export function connectionIn(given: Desired["connection"]): Connection {
+export function connectionIn(given: RotationInputs["connection"]): Connection {
   return Object.fromEntries(Object.entries(given ?? {}).filter(([, value]) => isSet(value)));
 }
 

@@ -1,0 +1,126 @@
+import { type SecretKind } from "../domain/secretKind";
+import { type Former, type Memory } from "./memory";
+import { type Context, type Rotation } from "./plan";
+import { noOverlap, type Program, untilVerified } from "./program";
+import { dueAt, dueFrom, isOlder, readInterval } from "./schedule";
+
+/** A former one that a date has replaced is valid until the next `up`. */
+const untilNextUp = "next up";
+
+/** @throws Error that names the expected form */
+export function readOverlap(written: string): void {
+  if (written !== untilVerified && written !== noOverlap) readInterval(written);
+}
+
+/** Whether a former one is valid for a time, whether or not a verification proves the new one. */
+export function isDuration(lasts: string): boolean {
+  return ![untilVerified, noOverlap, untilNextUp].includes(lasts);
+}
+
+/**
+ * Whether a rotation adds a secret, so that two are valid. With `none`, a platform that has an operation for it
+ * replaces the secret at once; at a server, a password is added, and the former one is removed in the same run.
+ */
+export function addsSecret({ shape }: SecretKind, { overlap }: Pick<Program, "overlap">): boolean {
+  return shape === "redis" || (shape === "adds" && overlap !== noOverlap);
+}
+
+/** Whether the former one of a kind may stay valid, so that `overlap` says for how long. */
+export function hasOverlap({ shape }: SecretKind): boolean {
+  return shape === "adds" || shape === "redis";
+}
+
+/** The former ones that are valid until something retires them, as far as it is known. */
+export function validFormers({ formers }: Pick<Memory, "formers">): Former[] {
+  return formers.filter(({ by }) => by !== undefined);
+}
+
+/** The former one that has been valid for the longest time, which outputs and messages name. */
+export function oldestFormer(memory: Pick<Memory, "formers">): Former | undefined {
+  return validFormers(memory).toSorted((a, b) => (a.since < b.since ? -1 : 1))[0];
+}
+
+/** The last one that was replaced, if it is known: a verification tries it. */
+export function lastFormer({ formers }: Pick<Memory, "formers">): Former | undefined {
+  return formers.findLast(({ credential }) => credential !== undefined);
+}
+
+/** Former ones after some of them, or all, were retired: of those that are not valid, only the last one is of use. */
+export function withoutRetired(formers: readonly Former[], valid: readonly Former[]): Former[] {
+  const last = lastFormer({ formers });
+  return formers.flatMap((one) => {
+    if (valid.includes(one)) return one;
+    return one === last ? { ...one, by: undefined, isBack: undefined } : [];
+  });
+}
+
+/** Until when a former one is valid (ISO 8601, UTC); undefined unless it is for a duration. */
+export function validUntil({ since, lasts }: Former): string | undefined {
+  return isDuration(lasts) ? dueAt(since, lasts).toISOString() : undefined;
+}
+
+/** For how long what a rotation replaces stays valid. What is older than a date must not stay. */
+export function lastsAfter(
+  { reason }: Pick<Rotation, "reason">,
+  { current }: Pick<Memory, "current">,
+  { overlap, rotatedSince }: Program,
+  now: Date,
+): string {
+  const isForDate = reason === "rotatedSince" || isOlder(current, rotatedSince, now);
+  return isForDate && overlap !== noOverlap ? untilNextUp : overlap;
+}
+
+/** Whether a date asks for the retirement of a former one now, or has when it was replaced. */
+export function isDueByDate(former: Former, { rotatedSince }: Program, now: Date): boolean {
+  return former.lasts === untilNextUp || isOlder(former, rotatedSince, now);
+}
+
+/**
+ * Whether the time of a former one is over. With `none`, it always is: its retirement has failed, or `overlap` was
+ * changed since.
+ */
+export function isOver({ since, lasts }: Former, now: Date): boolean {
+  return isDuration(lasts) ? dueFrom(since, lasts) <= now : lasts === noOverlap;
+}
+
+/** The former ones that are due to be retired. */
+export interface DueFormers {
+  readonly why: "time" | "date";
+  readonly formers: readonly Former[];
+}
+
+/**
+ * A changed `overlap` counts from the next `up` on, and a run without scheduled rotations retires only for a date. What
+ * is valid again is retired at once, unless a verification does it.
+ */
+export function dueFormers(
+  memory: Memory,
+  program: Program,
+  { now, isScheduleOn }: Pick<Context, "now" | "isScheduleOn">,
+): DueFormers | undefined {
+  const isChanged = isOverlapChanged(memory, program);
+  const isForDate = (one: Former) => isDueByDate(one, program, now);
+  const isForTime = (one: Former) =>
+    one.isBack ? program.overlap !== untilVerified : !isChanged && isOver(one, now);
+  const formers = validFormers(memory).filter(
+    (one) => isForDate(one) || (isScheduleOn && isForTime(one)),
+  );
+  if (formers.length === 0) return undefined;
+  return { why: formers.some(isForDate) ? "date" : "time", formers };
+}
+
+/** Whether `overlap` differs from what is saved of a former one that is valid now, or is not known yet. */
+export function isOverlapChanged(memory: Memory, { overlap, unknown }: Program): boolean {
+  return validFormers(memory).some(
+    ({ lasts }) => lasts !== untilNextUp && (unknown.has("overlap") || lasts !== overlap),
+  );
+}
+
+/** The memory with the `overlap` of the program for the former ones that are valid. */
+export function withOverlapOf(memory: Memory, { overlap }: Program): Memory {
+  const formers = memory.formers.map((one) => {
+    const isOpen = one.by !== undefined && one.lasts !== untilNextUp;
+    return isOpen ? { ...one, lasts: overlap } : one;
+  });
+  return { ...memory, formers };
+}

@@ -1,0 +1,450 @@
+import { isDeepStrictEqual } from "node:util";
+import { InternalError, RekeyError, RequestError } from "../domain/errors";
+import { secretOf, type Subject } from "../domain/secretKind";
+import { type Credentials } from "../records/fields";
+import { jsonText } from "../pulumi/values";
+import { type Run } from "../run/run";
+import { withAdmin } from "./admin";
+import { adopted, afterRead, tokenOnly } from "./afterRead";
+import { tryRecipients } from "./ageFile";
+import { type Finding, type Learned, type Rotated } from "./findings";
+import {
+  addsSecret,
+  dueFormers,
+  hasOverlap,
+  oldestFormer,
+  validFormers,
+  withOverlapOf,
+  withoutRetired,
+} from "./formers";
+import { attempted, handOver, type Made } from "./handOver";
+import { marksOf, triggerMark } from "./marks";
+import { type Former, maxPast } from "./memory";
+import { refusalError, savedKeyAdvice } from "./messages";
+import { isReadFirst, type Plan, type Rotation } from "./plan";
+import { planRotation } from "./planRotation";
+import { noOverlap, type Program, savedProgram } from "./program";
+import { notRead } from "./reads";
+import { saveLearned } from "./save";
+import { isOlder } from "./schedule";
+import { openSession, type Session } from "./session";
+import { secondRollAt } from "./signingKeys";
+import { type Added, type Proof, type Sight } from "./source";
+import { credentialsIn, type State, withoutValues } from "./state";
+
+/** What is known before a rotation, and what to report about it. */
+interface Before extends Omit<Learned, "state"> {
+  /** Undefined for a new resource that is not adopted. */
+  readonly state: State | undefined;
+  /** Undefined if the platform cannot be read, or the read has failed. */
+  readonly sight: Sight | undefined;
+}
+
+/** A session of an `up`, which has a program. */
+type UpSession = Session & { readonly program: Program };
+
+/**
+ * Makes one secret what the program asks for: plans, reads, plans again, rotates, and saves.
+ *
+ * @param run that of a Create or an Update that is not a preview; an import, whose run may only read, adopts
+ */
+export async function rotate(
+  subject: Subject,
+  saved: State | undefined,
+  program: Program,
+  run: Run,
+): Promise<Rotated> {
+  const session = { ...openSession(subject, run, program.admin, program), program };
+  const known = saved && { ...saved, memory: { ...saved.memory, program: savedProgram(program) } };
+  const plan = planRotation(saved, program, session.context);
+  if (known && plan.kind === "keep") {
+    const { state } = withProgram(
+      { state: { ...known, waits: plan.waits?.why }, findings: [] },
+      session,
+    );
+    return { state, findings: [] };
+  }
+  if (plan.kind === "refuse" && !isReadFirst(saved, plan, session.context)) {
+    throw refusalError(subject, plan);
+  }
+  await tryRecipients(subject, program.form, run);
+  const act = () => readAndAct(plan, known, session);
+  // A program may adopt a secret and rotate it in the same run, so an adoption does not count as its rotation.
+  return plan.kind === "adopt" && !plan.mayRotate ? act() : once(session, saved, act);
+}
+
+/** Reads a secret for a refresh, and prepares what is saved. It changes nothing and never fails. */
+export async function refresh(subject: Subject, saved: State, run: Run): Promise<Rotated> {
+  const session = openSession(subject, run, saved.admin?.given);
+  const { context, source } = session;
+  if (!context.canRead) return { state: saved, findings: [] };
+  try {
+    const learned = afterRead(saved, await source.read(saved), context, subject.id);
+    const { failure, ...next } = await saveLearned(learned, session);
+    if (!failure) return next;
+    const why =
+      "was read, but could not be encrypted for encryptFor. Check the recipients and the installation of age-encryption.";
+    return { state: saved, findings: [{ kind: "failed", why }] };
+  } catch (error) {
+    return {
+      state: saved,
+      findings: [failedRead(error, savedKeyAdvice(subject.kind.service, error))],
+    };
+  }
+}
+
+/** @param advice follows the text of the error */
+function failedRead(error: unknown, advice = ""): Finding {
+  // Only the text of Rekey's own errors is free of secrets.
+  const why =
+    error instanceof RekeyError ? error.text + advice : "pulumi-rekey failed unexpectedly.";
+  return { kind: "failed", why: `was not read: ${why}` };
+}
+
+/**
+ * Rotates a secret at most once in a run for one trigger. An engine may repeat a call (an error hook does): it then gets
+ * the first call's result, and nothing is sent again. What was certainly not applied may be tried again.
+ */
+function once(
+  { subject, run, program }: UpSession,
+  saved: State | undefined,
+  act: () => Promise<Rotated>,
+): Promise<Rotated> {
+  const results = run.shared.results as Map<string, Promise<Rotated>>;
+  const key = JSON.stringify([secretOf(subject), program.trigger]);
+  const known = results.get(key);
+  if (known) return known;
+  const result = act();
+  results.set(key, result);
+  const forget = () => results.delete(key);
+  result.then((rotated) => wasNotMade(rotated, saved) && forget(), forget);
+  return result;
+}
+
+/** Whether nothing was made. What failed may be a later request than the one that made a secret. */
+function wasNotMade({ state, failure }: Rotated, saved: State | undefined): boolean {
+  const isMade =
+    state.rotationCount !== (saved?.rotationCount ?? 0) ||
+    !isDeepStrictEqual(state.memory.attempt, saved?.memory.attempt);
+  return !isMade && (failure === undefined || failure.delivery !== "maybe applied");
+}
+
+/** Reads, plans again with what the read has shown, and acts. */
+async function readAndAct(
+  planned: Plan,
+  saved: State | undefined,
+  session: UpSession,
+): Promise<Rotated> {
+  const { subject, context, program, reads, source } = session;
+  const before = await readBefore(planned, saved, session);
+  const { sight } = before;
+  const plan = planRotation(before.state, program, {
+    ...context,
+    read: {
+      shown: sight?.credentials ?? {},
+      shownInRun: reads,
+      isGone: sight?.isGone,
+      isElsewhere: sight?.isElsewhere,
+      isForeign: before.isForeign,
+    },
+  });
+  try {
+    if (plan.kind === "refuse") throw refusalError(subject, plan);
+    if (plan.kind === "rotate") return await rotateOnce(before, plan, session);
+    if (before.state === undefined) throw new Error("without a state, a rotation is due");
+    const learned: Learned = { state: before.state, findings: before.findings };
+    if (plan.kind === "retire") {
+      const due = dueFormers(learned.state.memory, program, context)?.formers ?? [];
+      return await finish(await retire(learned, due, session), session);
+    }
+    if (plan.kind === "save") {
+      const failure = await source.save?.();
+      return await finish(
+        { ...learned, state: withUnsaved(learned.state, failure), failure },
+        session,
+      );
+    }
+    const waits = "waits" in plan ? plan.waits : undefined;
+    const findings: Finding[] = waits && sight ? [{ kind: "waits", why: waits.why }] : [];
+    return await finish(
+      {
+        state: { ...learned.state, waits: waits?.why },
+        findings: [...learned.findings, ...findings],
+      },
+      session,
+    );
+  } catch (error) {
+    const isNews = before.state && isChangedBy(before.state, saved) && !sight?.isElsewhere;
+    if (!before.state || !isNews || !(error instanceof RekeyError)) throw error;
+    // What the read has shown is saved, although nothing was rotated.
+    const learned = { state: before.state, findings: before.findings };
+    return { ...(await finish(learned, session)), failure: error };
+  }
+}
+
+/** Whether a read has shown something that must be saved, whatever follows. */
+function isChangedBy({ memory }: State, saved: State | undefined): boolean {
+  if (!saved) return true;
+  const { current, attempt, formers } = saved.memory;
+  const isSame =
+    isDeepStrictEqual([current.marks, attempt], [memory.current.marks, memory.attempt]) &&
+    isDeepStrictEqual(formers, memory.formers);
+  return !isSame;
+}
+
+/** What is known before anything is changed. A read that only looks is a warning if it fails. */
+async function readBefore(
+  plan: Plan,
+  saved: State | undefined,
+  session: UpSession,
+): Promise<Before> {
+  const { subject, run, context, program, source } = session;
+  const { kind, id } = subject;
+  // Settings that are missing or cannot be used are found before anything is sent.
+  if (kind.service) run.platform.operations(kind);
+  if (kind.shape === "adds") run.options.settings.get("queueUserId");
+  let sight: Sight | undefined;
+  try {
+    sight = context.canRead ? await source.read(saved) : undefined;
+  } catch (error) {
+    const isOnlyRead = plan.kind === "read" && saved !== undefined;
+    if (isOnlyRead && (error instanceof RequestError || !(error instanceof RekeyError))) {
+      return { state: withUnread(saved), sight, findings: [failedRead(error)] };
+    }
+    throw notRead(error, subject, program, plan.kind === "adopt" ? "adopted" : "rotated");
+  }
+  if (!saved) {
+    if (!program.isAdopted) return { state: undefined, sight, findings: [] };
+    return { ...adopted(program, sight, context), sight };
+  }
+  const state = withAdmin(saved, program, run);
+  return sight
+    ? { ...afterRead(state, sight, context, id), sight }
+    : { state, sight, findings: [] };
+}
+
+/** An import whose first read fails is read by the next `up`. */
+function withUnread(state: State): State {
+  const { memory } = state;
+  if (memory.applied !== undefined) return state;
+  return { ...state, memory: { ...memory, current: { ...memory.current, isUnread: true } } };
+}
+
+/**
+ * The lifecycle of one rotation: retires first what a date demands, reserves, adds, proves, and hands over. From `add`
+ * on, whatever happens ends in what was delivered and a failure that says that the secret may have changed.
+ *
+ * @throws RekeyError if nothing was changed, also for the limit of the run
+ */
+async function rotateOnce(before: Before, due: Rotation, session: UpSession): Promise<Rotated> {
+  const { subject, run, context, program, source, replacedValues } = session;
+  const { sight } = before;
+  const undo = run.reserveReset(secretOf(subject));
+  const adds = addsSecret(subject.kind, program);
+  const first = firstState(before, session);
+  const retired = await retire(
+    { state: first, findings: before.findings.filter(({ kind }) => kind !== "adopted") },
+    retiredFirst(first, sight, session),
+    session,
+  );
+  if (retired.failure) {
+    undo();
+    return finish(retired, session);
+  }
+  const shown = marksOf(first.memory, sight?.credentials ?? {});
+  const sent = attempted(retired.state, due, program, { shown, adds }, context);
+  let added: Added | undefined;
+  let kept: Learned = { state: sent, findings: retired.findings };
+  try {
+    added = await source.add(sent, sight);
+    kept = withAdded(kept, added);
+    replacedValues.push(...session.reads, credentialsIn(before.state), sight?.credentials ?? {});
+    const proof = await source.prove(kept.state, added);
+    if (!proof.made) return await finish(withoutProof(kept, proof, session), session);
+    kept = {
+      state: withUnsaved(handOver(kept.state, proof.made, context), added.failure),
+      findings: [...kept.findings.filter(isLasting), ...proof.findings],
+    };
+    const isAtOnce = adds && program.overlap === noOverlap;
+    const atOnce = isAtOnce ? validFormers(kept.state.memory) : [];
+    const done = await retire(kept, atOnce, session);
+    kept = { ...done, findings: [...done.findings, ...problemsOf(done.state, session)] };
+    return await finish({ ...kept, failure: done.failure ?? added.failure }, session);
+  } catch (error) {
+    const isNothingMade = added === undefined && error instanceof RekeyError;
+    if (!isNothingMade) {
+      // It is not saved by `finish`, whose encryption may be what has failed.
+      const facts = { secret: secretOf(subject), word: subject.kind.word };
+      const state = adds || !added ? kept.state : { ...kept.state, ...deliveredOnly(kept, added) };
+      return { state, findings: [], failure: new InternalError(facts, error) };
+    }
+    undo();
+    const isRetired = retired.state !== first;
+    if (isRetired) return finish({ ...retired, failure: error }, session);
+    throw error;
+  }
+}
+
+/** After a hand-over, a change by someone else before it does not matter any more. */
+function isLasting({ kind }: Finding): boolean {
+  return !["drift", "notCompared", "unknown"].includes(kind);
+}
+
+/** What a reset has delivered, unless the state has been handed over already. */
+function deliveredOnly({ state }: Learned, { credentials }: Added): Credentials {
+  return state.memory.attempt ? credentials : {};
+}
+
+/** The state before a rotation. */
+function firstState(
+  { state, sight }: Before,
+  { context, program, run, subject }: UpSession,
+): State {
+  if (state === undefined) {
+    const { state: read } = adopted(program, sight, context);
+    // It has no value yet, unless that stays valid, and has applied no trigger.
+    const first = addsSecret(subject.kind, program) ? read : withoutValues(read);
+    return withAdmin({ ...first, memory: { ...first.memory, applied: "" } }, program, run);
+  }
+  if (!sight?.isElsewhere) return state;
+  // The user of another server: its passwords are those that the rotation replaces.
+  const { memory } = state;
+  const { server, admin } = memory.ofSource;
+  const current = { ...memory.current, marks: {}, generatedAt: undefined };
+  const others = { attempt: undefined, formers: [], ofSource: { server, admin } };
+  return { ...state, memory: { ...memory, current, ...others } };
+}
+
+/** What is retired before a rotation: what is due to be, and for a token, of which two can be valid, the former one. */
+function retiredFirst(
+  { memory }: State,
+  sight: Sight | undefined,
+  { subject, program, context }: UpSession,
+): readonly Former[] {
+  if (sight?.isGone !== undefined || !addsSecret(subject.kind, program)) return [];
+  if (subject.kind.shape === "adds") return validFormers(memory);
+  return dueFormers(memory, program, context)?.formers ?? [];
+}
+
+/** What is remembered of what was added, until it is proven. */
+function withAdded({ state, findings }: Learned, added: Added): Learned {
+  const { memory } = state;
+  const attempt = memory.attempt && { ...memory.attempt, ...added.attempt };
+  return {
+    state: withUnsaved({ ...state, memory: { ...memory, attempt } }, added.failure),
+    findings: [...findings, ...(added.findings ?? [])],
+  };
+}
+
+/** The state after an attempt that is not proven, and why. What may be current is kept apart from what is saved. */
+function withoutProof(
+  { state, findings }: Learned,
+  { failure, delivered = {}, attempt, changed }: Exclude<Proof, { made: Made }>,
+  { context, subject }: UpSession,
+): Rotated {
+  const { memory } = state;
+  const next: State = {
+    ...state,
+    ...(Object.keys(delivered).length > 0 && { otherFields: jsonText(delivered) }),
+    memory: { ...memory, attempt: memory.attempt && { ...memory.attempt, ...attempt } },
+  };
+  const learned = changed && afterRead(next, changed, context, subject.id);
+  return learned
+    ? { state: learned.state, findings: [...findings, ...learned.findings], failure }
+    : { state: next, findings, failure };
+}
+
+/** Retires former ones, if the current one is valid. After a failure, those that are left stay valid. */
+async function retire(
+  { state, findings }: Learned,
+  formers: readonly Former[],
+  session: UpSession,
+): Promise<Rotated> {
+  const { source, context, subject } = session;
+  if (formers.length === 0 || !source.retire) return { state, findings };
+  const { memory } = state;
+  try {
+    const {
+      result,
+      left = [],
+      failure,
+    } = await source.retire(formers, {
+      salt: memory.salt,
+      currentHash: memory.ofSource.hash,
+    });
+    if (result === "kept") return { state, findings };
+    if (result === "lost") {
+      const sight = { ...(await source.read(state)), hasNext: false };
+      const lost = afterRead(state, sight, context, subject.id);
+      return { state: lost.state, findings: [...findings, ...lost.findings] };
+    }
+    const valid = validFormers(memory).filter(
+      (one) => !formers.includes(one) || left.includes(one),
+    );
+    const hashes = formers.flatMap((one) => (left.includes(one) ? [] : (one.by ?? [])));
+    const retired = [...(memory.ofSource.retired ?? []), ...hashes].slice(-maxPast);
+    const next = withUnsaved(
+      {
+        ...state,
+        memory: {
+          ...memory,
+          formers: withoutRetired(memory.formers, valid),
+          ofSource: { ...memory.ofSource, ...(subject.kind.shape === "redis" && { retired }) },
+        },
+      },
+      failure,
+    );
+    if (result === "already") return { state: next, findings, failure };
+    const since = oldestFormer({ formers })?.since;
+    return {
+      state: { ...next, formerRetiredAt: context.now.toISOString() },
+      findings: [...findings, { kind: "retired", why: since }],
+      failure,
+    };
+  } catch (error) {
+    if (!(error instanceof RekeyError)) throw error;
+    return { state, findings, failure: error };
+  }
+}
+
+/** A user whose last change the server has failed to save, or has saved. */
+function withUnsaved(state: State, failure: RekeyError | undefined): State {
+  const { memory } = state;
+  const isUnsaved = failure ? (true as const) : undefined;
+  if (memory.ofSource.isUnsaved === isUnsaved) return state;
+  return { ...state, memory: { ...memory, ofSource: { ...memory.ofSource, isUnsaved } } };
+}
+
+/** What is still wrong after a confirmed rotation. */
+function problemsOf(
+  { memory, problems = [] }: State,
+  { context, program, subject }: UpSession,
+): Finding[] {
+  const unreadable: Finding[] = problems.length > 0 ? [{ kind: "problems", names: problems }] : [];
+  const known = [...unreadable, ...tokenOnly(memory.current.identity)];
+  if (hasOverlap(subject.kind) || !isOlder(memory.current, program.rotatedSince, context.now)) {
+    return known;
+  }
+  return [...known, { kind: "older", why: secondRollAt(memory, program, context) }];
+}
+
+/** Saves what was done. Its own failure has precedence over that of the encryption. */
+async function finish(rotated: Rotated, session: UpSession): Promise<Rotated> {
+  const saved = await saveLearned(withProgram(rotated, session), session);
+  return { ...saved, failure: rotated.failure ?? saved.failure };
+}
+
+/** The state with what the program says. The first `up` after an import adopts its trigger and form. */
+function withProgram<T extends Learned>(rotated: T, { program, run }: UpSession): T {
+  const state = withAdmin(rotated.state, program, run);
+  const memory = withOverlapOf(state.memory, program);
+  const { applied = triggerMark(memory, program.trigger), current } = memory;
+  const { form = program.form } = current;
+  const next = {
+    ...memory,
+    applied,
+    program: savedProgram(program),
+    current: { ...current, form },
+  };
+  return { ...rotated, state: { ...state, memory: next } };
+}

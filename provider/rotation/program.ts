@@ -1,0 +1,111 @@
+import { isSet } from "../records/fields";
+import { isUnknown } from "../pulumi/values";
+import { canonicalTrigger, type Trigger } from "./marks";
+import { type Connection, type Form, type SavedProgram } from "./memory";
+
+/** The inputs of a rotation, in addition to the id. In a preview, any may be unknown. */
+export interface RotationInputs extends Trigger {
+  readonly rotateEvery?: string | null | undefined;
+  readonly rotatedSince?: string | null | undefined;
+  readonly initialRotation?: boolean | null | undefined;
+  readonly minInterval?: string | null | undefined;
+  readonly saveCredentials?: boolean | null | undefined;
+  readonly encryptFor?: readonly string[] | null | undefined;
+  /** Of a secret of which two can be valid: `verified`, `none` or a duration. Default: `verified`. */
+  readonly overlap?: string | null | undefined;
+  readonly connection?:
+    { readonly [K in keyof Connection]: Connection[K] | null } | null | undefined;
+  /** Of a Redis user: its administrator. */
+  readonly admin?: AdminInput | null | undefined;
+}
+
+/** What a program asks for, as all of the rotation reads it. */
+export interface Program {
+  /** The inputs that are not known yet. What they decide has its default below. */
+  readonly unknown: ReadonlySet<string>;
+  /** The canonical form of `version` and `triggers`; empty without both. */
+  readonly trigger: string;
+  readonly rotateEvery?: string | undefined;
+  readonly rotatedSince?: string | undefined;
+  readonly isAdopted: boolean;
+  readonly minInterval?: string | undefined;
+  readonly overlap: string;
+  readonly form: Form;
+  readonly connection?: Connection | undefined;
+  readonly admin?: AdminInput | undefined;
+}
+
+const names = [
+  "version",
+  "triggers",
+  "rotateEvery",
+  "rotatedSince",
+  "initialRotation",
+  "minInterval",
+  "saveCredentials",
+  "encryptFor",
+  "overlap",
+  "connection",
+  "admin",
+] as const satisfies readonly (keyof RotationInputs)[];
+
+/** The former one stays valid until a verification has proven the new one after the hand-over. */
+export const untilVerified = "verified";
+/** The former one is replaced at once. */
+export const noOverlap = "none";
+
+/** Reads the inputs once: nothing else asks whether one is null or unknown. */
+export function readProgram(inputs: RotationInputs): Program {
+  const unknown = new Set<string>(names.filter((name) => isUnknown(inputs[name])));
+  const known = <K extends keyof RotationInputs>(name: K) =>
+    unknown.has(name) ? undefined : (inputs[name] ?? undefined);
+  const isTriggerUnknown = unknown.has("version") || unknown.has("triggers");
+  return {
+    unknown,
+    trigger: isTriggerUnknown ? "" : canonicalTrigger(inputs),
+    rotateEvery: known("rotateEvery"),
+    rotatedSince: known("rotatedSince"),
+    isAdopted: inputs.initialRotation === false,
+    minInterval: known("minInterval"),
+    overlap: known("overlap") ?? untilVerified,
+    form: formOf(known("saveCredentials"), known("encryptFor")),
+    connection: connectionIn(known("connection")),
+    admin: known("admin"),
+  };
+}
+
+function formOf(saveCredentials?: boolean, encryptFor: readonly string[] = []): Form {
+  const recipients = [...new Set(encryptFor)].sort();
+  return {
+    ...(saveCredentials === false && { saveCredentials }),
+    ...(recipients.length > 0 && { encryptFor: recipients }),
+  };
+}
+
+function connectionIn(given: RotationInputs["connection"]): Connection | undefined {
+  const set = Object.entries(given ?? {}).filter(([, value]) => isSet(value));
+  return set.length > 0 ? Object.fromEntries(set) : undefined;
+}
+
+/** The inputs that are saved for a refresh. */
+export function savedProgram({ connection, rotateEvery }: Program): SavedProgram {
+  return { connection, rotateEvery };
+}
+
+/** Whether no credentials are to be saved, not even encrypted. */
+export function savesNone({ saveCredentials, encryptFor }: Form): boolean {
+  return saveCredentials === false && encryptFor === undefined;
+}
+
+/** An administrator as a program gives it: the output `access` of the rotation of its password, or its values. */
+export type AdminInput = string | AdminValues;
+
+export interface AdminValues {
+  readonly host: string;
+  readonly port: number;
+  /** Default: true. */
+  readonly tls?: boolean | null | undefined;
+  /** Default: the user `default`. */
+  readonly username?: string | null | undefined;
+  readonly password: string;
+}

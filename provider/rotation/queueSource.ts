@@ -1,0 +1,219 @@
+import { hashOf } from "../clients/aclReplies";
+import { RekeyError, RequestError } from "../domain/errors";
+import { ownerOf, secretOf } from "../domain/secretKind";
+import { type Credentials, isObject } from "../records/fields";
+import { type SecretResponse } from "../records/response";
+import { addsSecret } from "./formers";
+import { keptFormer, valuesIn } from "./handOver";
+import { saltedMark } from "./marks";
+import { type Attempt, type Former, parsed } from "./memory";
+import { notProven, proveUntilAccepted } from "./proof";
+import { ResetSource } from "./resetSource";
+import { isOlder } from "./schedule";
+import { type Added, type Proof, type RetirableMemory, type Retired, type Sight } from "./source";
+import { type State } from "./state";
+
+/**
+ * A user of the queue. The platform accepts the current and the next token; a roll makes the next one the current one.
+ * Clients are given the next one, so for Rekey the platform's current token is the former one until it is rolled. With
+ * `overlap: "none"`, one request replaces both.
+ */
+export class QueueSource extends ResetSource {
+  #user: Sight | undefined;
+
+  override async read(_: State | undefined): Promise<Sight> {
+    const { run, program, subject } = this.of;
+    const { settings } = run.options;
+    if (program && addsSecret(subject.kind, program)) settings.require("queueUrl");
+    settings.get("queueUserId");
+    return this.#readUser();
+  }
+
+  override async add(attempted: State, sight: Sight | undefined): Promise<Added> {
+    const { attempt } = attempted.memory;
+    if (!attempt?.adds) return super.add(attempted, sight);
+    try {
+      return await this.#addNext(attempted, attempt, sight);
+    } catch (error) {
+      if (!(error instanceof RekeyError) || error.delivery !== "maybe applied") throw error;
+      return { credentials: {}, lost: error };
+    }
+  }
+
+  async #addNext({ memory }: State, attempt: Attempt, sight: Sight | undefined): Promise<Added> {
+    const { program, context } = this.of;
+    const markOf = ({ token = "" }: Credentials) => saltedMark(memory.salt, token);
+    const isPrepared = sight?.hasNext === true;
+    const next = await this.#prepare(isPrepared && attempt.expects === undefined);
+    if (next.token === sight?.credentials.token) throw this.#sameToken();
+    const isRemembered = markOf(next) === attempt.expects;
+    const { firstSentAt, isOfUnknownAge } = attempt;
+    if (!isRemembered) {
+      const ofNew = { firstSentAt: attempt.lastSentAt, isOfUnknownAge: isPrepared || undefined };
+      return { credentials: next, attempt: { ...ofNew, expects: markOf(next) } };
+    }
+    if (!isOlder({ generatedAt: firstSentAt }, program?.rotatedSince, context.now)) {
+      return { credentials: next, attempt: { firstSentAt, isOfUnknownAge } };
+    }
+    // What is older than a date must not be handed out: it takes the place of the current one, and is replaced.
+    await this.#roll(hashOf(next.token ?? ""));
+    try {
+      const other = await this.#prepare(false);
+      const ofOther = { firstSentAt: attempt.lastSentAt, isOfUnknownAge: undefined };
+      return { credentials: other, attempt: { ...ofOther, expects: markOf(other) } };
+    } catch (error) {
+      if (!(error instanceof RekeyError)) throw error;
+      return { credentials: {}, lost: error };
+    }
+  }
+
+  override async prove(attempted: State, added: Added): Promise<Proof> {
+    const { program, subject, run, context } = this.of;
+    const { attempt } = attempted.memory;
+    if (!program || !attempt?.adds) {
+      const proof = await super.prove(attempted, added);
+      if (proof.made) {
+        run.platform.useQueueToken(subject.id, valuesIn(proof.made.responses).token);
+      }
+      return proof;
+    }
+    const { token } = added.credentials;
+    if (added.lost || token === undefined) return { failure: added.lost as RekeyError };
+    const proof = await proveUntilAccepted(this.of, () =>
+      run.platform.probe({
+        owner: ownerOf(subject),
+        endpoint: { ...queueProbe, baseUrl: run.options.settings.require("queueUrl") },
+        credential: { name: "token", value: token },
+        timeoutMs: probeMs,
+        unchanged: "The token before it stays valid.",
+      }),
+    );
+    if (proof.kind !== "accepted") return { failure: notProven(subject, proof) };
+    const { isOfUnknownAge, firstSentAt, reason } = attempt;
+    const response = { record: {}, exactIntegers: {}, problems: [] };
+    return {
+      made: {
+        responses: [{ ...response, credentials: added.credentials }],
+        generatedAt: isOfUnknownAge ? undefined : firstSentAt,
+        formers: [keptFormer(attempted, hashOf(token), { reason }, program, context)],
+      },
+      findings: isOfUnknownAge ? [{ kind: "unknownAge" }] : [],
+    };
+  }
+
+  async retire(formers: readonly Former[], { salt }: RetirableMemory): Promise<Retired> {
+    const { run, subject } = this.of;
+    const [former] = formers;
+    const hash = former?.by ?? "";
+    const user = this.#user ?? (await this.#readUser());
+    const isRolled = isToken(user, hash);
+    if (!isRolled) this.#refuseOwn(user, former, salt);
+    const result = isRolled ? "already" : await this.#roll(hash, { former, salt });
+    if (result !== "lost") {
+      this.#user = undefined;
+      // The token of the platform has changed: it is read when it is needed.
+      run.platform.useQueueToken(subject.id, undefined);
+    }
+    return { result };
+  }
+
+  /**
+   * An error is followed by a read. After a 409, there is no such pair: someone else has rolled it, or it is lost if the
+   * former token is still shown.
+   */
+  async #roll(
+    hash: string,
+    of?: Readonly<{ former: Former | undefined; salt: string }>,
+  ): Promise<"now" | "lost"> {
+    const { run, subject } = this.of;
+    try {
+      await run.platform.nextTokens.roll(subject.id, hash);
+    } catch (error) {
+      if (!(error instanceof RequestError) || error.delivery === "not sent") throw error;
+      const after = await this.#readUser().catch(() => undefined);
+      if (!after) throw error;
+      if (isToken(after, hash)) return "now";
+      if (error.status !== 409 || !of) throw error;
+      const shown = saltedMark(of.salt, after.credentials.token ?? "");
+      return shown === of.former?.credential?.mark ? "lost" : "now";
+    }
+    return "now";
+  }
+
+  async #readUser(): Promise<Sight> {
+    const { run, subject, reads } = this.of;
+    const operations = run.platform.operations(subject.kind);
+    const user = await operations.read(subject.id, { newConnection: true });
+    reads.push(user.credentials);
+    return (this.#user = { ...user, hasNext: hasNext(user) });
+  }
+
+  /** @param isPrepared whether there is a pair of unknown age already */
+  async #prepare(isPrepared: boolean): Promise<Credentials> {
+    const { run, subject } = this.of;
+    try {
+      return await run.platform.nextTokens.prepare(subject.id);
+    } catch (error) {
+      if (!(error instanceof RequestError)) throw error;
+      if ([404, 405].includes(error.status ?? 0)) throw this.#hasNoNextTokens(error);
+      if (error.delivery !== "maybe applied") throw error;
+      return this.#prepareAgain(error, isPrepared);
+    }
+  }
+
+  /** The response was lost. If a read shows that the pair was made, the same one is asked for once more. */
+  async #prepareAgain(lost: RequestError, isPrepared: boolean): Promise<Credentials> {
+    const { run, subject } = this.of;
+    const user = await this.#readUser().catch(() => undefined);
+    if (user && !user.hasNext) throw this.#notPrepared(lost, "a read shows no next token");
+    try {
+      if (user) return await run.platform.nextTokens.prepare(subject.id);
+    } catch {
+      // The first one may have been applied.
+    }
+    throw isPrepared ? this.#notPrepared(lost, "the next token existed before") : lost;
+  }
+
+  /** Other processes use it, too, and would fail. */
+  #refuseOwn({ credentials }: SecretResponse, former: Former | undefined, salt: string): void {
+    const { context, subject } = this.of;
+    const { ownToken } = context;
+    if (ownToken === undefined) return;
+    const isShown = [credentials.token, credentials.readOnlyToken].includes(ownToken);
+    if (!isShown && saltedMark(salt, ownToken) !== former?.credential?.mark) return;
+    const text = `The former ${secretOf(subject)} was not retired: it is rekey:queueToken, which this run and others use. Both tokens stay valid. Set rekey:queueToken to the new one (output token), or set rekey:queueUserId instead, then run again.`;
+    throw new RekeyError("REKEY_QUEUE_TOKEN_IN_USE", text, "not sent");
+  }
+
+  #hasNoNextTokens({ method, url, status }: RequestError): RekeyError {
+    const text = `The ${secretOf(this.of.subject)} was not rotated: the platform has no operation that prepares a next token (${status} for ${method} ${url}). Nothing was changed. Set \`overlap: "none"\`, which replaces the token at once: clients are refused until they have the new one.`;
+    return new RekeyError("REKEY_REJECTED", text, "rejected");
+  }
+
+  #notPrepared({ happened }: RequestError, why: string): RekeyError {
+    const text = `The ${secretOf(this.of.subject)} was not rotated: ${happened}, and ${why}. Nothing was changed. Run \`up\` again.`;
+    return new RekeyError("REKEY_UNCONFIRMED", text, "rejected");
+  }
+
+  #sameToken(): RekeyError {
+    const text = `The ${secretOf(this.of.subject)} was not rotated: the platform returned the current token as the next one. Nothing valid was removed. Run \`up\` again.`;
+    return new RekeyError("REKEY_UNCONFIRMED", text, "rejected");
+  }
+}
+
+/** Milliseconds of one attempt to use the new token. */
+const probeMs = 5_000;
+
+const queueProbe = { service: "queue", path: "/v2/globalParallelism" } as const;
+
+/** Whether a token with a hash is the platform's current one. */
+function isToken({ credentials: { token } }: SecretResponse, hash: string): boolean {
+  return token !== undefined && hashOf(token) === hash;
+}
+
+/** Whether a user has a next pair of tokens. It is not a field of the record, because Rekey changes it itself. */
+export function hasNext({ otherFields = "{}" }: SecretResponse): boolean | undefined {
+  const others = parsed(otherFields);
+  const has = isObject(others) ? others["has_next_token"] : undefined;
+  return typeof has === "boolean" ? has : undefined;
+}

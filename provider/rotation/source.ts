@@ -1,0 +1,115 @@
+import { type RekeyError } from "../domain/errors";
+import { type Subject } from "../domain/secretKind";
+import { type Credentials } from "../records/fields";
+import { type SecretResponse } from "../records/response";
+import { type Run } from "../run/run";
+import { type Finding } from "./findings";
+import { type Made } from "./handOver";
+import { type Attempt, type Former } from "./memory";
+import { type Context } from "./plan";
+import { type AdminInput, type Program } from "./program";
+import { type State } from "./state";
+
+/**
+ * Where a secret is: a platform or a server. If a response is lost, it reads in the same run whether the request was
+ * applied. Its methods throw a RekeyError.
+ */
+export interface Source {
+  /**
+   * Reads what is valid. Settings that are missing or cannot be used are found before anything is sent.
+   *
+   * @param saved undefined for a new resource
+   */
+  read(saved: State | undefined): Promise<Sight>;
+  /**
+   * Makes a secret valid, in addition to the current one or in its place. It throws only if certainly nothing was made.
+   *
+   * @param attempted the state with the attempt
+   * @param sight what the read before has shown; undefined if it cannot be read
+   */
+  add(attempted: State, sight: Sight | undefined): Promise<Added>;
+  /** Proves that what was added is valid: by its use, by a read, or by the response itself. */
+  prove(attempted: State, added: Added): Promise<Proof>;
+  /** Retires former ones, never the current one. Default: what makes a new one retires the former one. */
+  retire?(formers: readonly Former[], memory: RetirableMemory): Promise<Retired>;
+  /** Saves the last change, if a restart of the server undoes it otherwise. Default: there is nothing to save. */
+  save?(): Promise<RekeyError | undefined>;
+}
+
+/** What a read shows. */
+export interface Sight extends SecretResponse {
+  /** Of a user: the hashes of all passwords that are valid. */
+  readonly hashes?: readonly string[];
+  /** Of a queue user: whether it has a next pair of tokens; undefined if that is not shown. */
+  readonly hasNext?: boolean | undefined;
+  /** Whether the current one is not valid any more, and why. */
+  readonly isGone?: string | undefined;
+  /** Of a user: whether it is at another server than before, whose user of that name may be another one. */
+  readonly isElsewhere?: boolean | undefined;
+}
+
+/** What was sent, and what came back. */
+export interface Added {
+  /** What was delivered; empty if nothing came back. */
+  readonly credentials: Credentials;
+  /** Its response, if it has one that could be read. */
+  readonly response?: SecretResponse | undefined;
+  /** Why it is unknown whether it was made, until a proof shows it. */
+  readonly lost?: RekeyError | undefined;
+  /** What is remembered until it is proven. */
+  readonly attempt?: Partial<Attempt> | undefined;
+  readonly findings?: readonly Finding[] | undefined;
+  /** Why the run fails although it was made. */
+  readonly failure?: RekeyError | undefined;
+}
+
+/** Whether what was added is the current one. */
+export type Proof =
+  | { readonly made: Made; readonly findings: readonly Finding[]; readonly failure?: RekeyError }
+  | {
+      readonly made?: undefined;
+      /** Why it is not known, and what the next `up` does. */
+      readonly failure: RekeyError;
+      /** What may be current, and is nowhere else. */
+      readonly delivered?: Credentials | undefined;
+      /** What else is remembered of the attempt. */
+      readonly attempt?: Partial<Attempt> | undefined;
+      /** What a read has shown that someone else has made. */
+      readonly changed?: SecretResponse | undefined;
+    };
+
+/** What a retirement needs of a memory; a verification has it from `access`. */
+export interface RetirableMemory {
+  /** The salt of the marks. */
+  readonly salt: string;
+  /**
+   * The hash of the current password, without which the former ones are kept. Undefined if the current one has just
+   * been proven, as by a verification.
+   */
+  readonly currentHash?: string | undefined;
+}
+
+export interface Retired {
+  /**
+   * `already`: they were not valid any more. `kept`: they stay valid, because the current one is not. `lost`: the
+   * current token is not valid, and the former one can only be replaced.
+   */
+  readonly result: "now" | "already" | "kept" | "lost";
+  /** Those that are still valid. Default: none, unless they were kept. */
+  readonly left?: readonly Former[] | undefined;
+  /** Why the run fails although some or all are not valid any more. */
+  readonly failure?: RekeyError | undefined;
+}
+
+/** What a source works with. */
+export interface SourceContext {
+  readonly subject: Subject;
+  readonly run: Run;
+  readonly context: Context;
+  /** Undefined in a refresh and in a verification. */
+  readonly program?: Program | undefined;
+  /** What the reads of this run have shown, the last one last. */
+  readonly reads: Credentials[];
+  /** Of a user: its administrator. */
+  readonly admin?: AdminInput | null | undefined;
+}

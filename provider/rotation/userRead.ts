@@ -1,0 +1,86 @@
+import { validFormers, withoutRetired } from "./formers";
+import { type Finding, type Learned } from "./findings";
+import { type Former, maxPast, type Memory } from "./memory";
+import { type Context } from "./plan";
+import { untilVerified } from "./program";
+import { type State } from "./state";
+
+/**
+ * Compares the list of a user's passwords with what is saved. A former one that is not in it was retired, and one that
+ * was retired and is in it again is retired again. Others are never taken for Rekey's own.
+ *
+ * @param isGone whether the current one is not valid any more, and why
+ */
+export function afterUserRead(
+  saved: State,
+  hashes: readonly string[],
+  isGone: string | undefined,
+  { now, program }: Context,
+  userName: string,
+): Learned {
+  const { memory } = saved;
+  const { retired = [] } = memory.ofSource;
+  const [valid, ended] = split(validFormers(memory), ({ by = "" }) => hashes.includes(by));
+  const [back, stillRetired] = split(retired, (hash) => hashes.includes(hash));
+  const again = back.map((by): Former => {
+    const former = { by, since: now.toISOString(), lasts: program?.overlap ?? untilVerified };
+    // It may be what clients use now.
+    return isGone === undefined ? { ...former, isBack: true } : former;
+  });
+  const isFirst = memory.current.marks.password === undefined;
+  const next: Memory = {
+    ...memory,
+    current: { ...memory.current, isUnread: isGone === undefined ? undefined : true },
+    formers: [...withoutRetired(memory.formers, valid), ...again],
+    ofSource: {
+      ...memory.ofSource,
+      retired: [...stillRetired, ...ended.map(({ by = "" }) => by)].slice(-maxPast),
+      adoptedPasswords: isFirst ? hashes.length : undefined,
+    },
+  };
+  const state = { ...saved, memory: next };
+  return {
+    state,
+    findings: [
+      ...(isGone === undefined ? [] : [{ kind: "warning", why: isGone } as const]),
+      ...(again.length > 0 ? [{ kind: "back" } as const] : []),
+      ...(isFirst ? [] : ofOthers(next, hashes, userName)),
+    ],
+  };
+}
+
+function split<T>(all: readonly T[], isIn: (one: T) => boolean): [T[], T[]] {
+  return [all.filter(isIn), all.filter((one) => !isIn(one))];
+}
+
+/** Before the first rotation, all passwords are those that it retires. */
+function ofOthers(memory: Memory, hashes: readonly string[], userName: string): Finding[] {
+  const { ofSource, attempt } = memory;
+  if (ofSource.hash === undefined) return [unknownHash(userName)];
+  const known = [ofSource.hash, attempt?.expects, ...validFormers(memory).map(({ by }) => by)];
+  const { length } = hashes.filter((hash) => !known.includes(hash));
+  if (length === 0) return [];
+  const [have, them] = length === 1 ? ["1 password", "it"] : [`${length} passwords`, "them"];
+  const why = `the user has ${have} that Rekey does not know and never retires: someone else has added ${them}, or a run was killed before it could save ${them}. \`ACL GETUSER ${userName}\` lists their hashes, and \`ACL SETUSER ${userName} !<hash>\` removes one.`;
+  return [{ kind: "warning", why }];
+}
+
+/** A password whose hash is not known cannot be retired. */
+export function unknownHash(userName: string): Finding {
+  const why = `Rekey is not certain which of the user's hashes is that of the current password, so the next rotation does not retire it: it stays valid. After that rotation, find its hash with \`ACL GETUSER ${userName}\`, and remove it with \`ACL SETUSER ${userName} !<hash>\`.`;
+  return { kind: "warning", why };
+}
+
+/**
+ * The hash by which a server knows a token: the SHA-256 of it, otherwise the only one that is new. Of two new ones,
+ * none is taken for it.
+ */
+export function hashInList(
+  own: string,
+  before: readonly string[],
+  after: readonly string[],
+): string | undefined {
+  if (after.includes(own)) return own;
+  const [first, ...others] = after.filter((hash) => !before.includes(hash));
+  return others.length === 0 ? first : undefined;
+}

@@ -1,0 +1,290 @@
+import { type AclUser, hashOf, type ServerFacts } from "../clients/aclReplies";
+import { type AclUsers, type MadePassword } from "../clients/aclUsers";
+import { RefusedError, RekeyError } from "../domain/errors";
+import { ownerOf, secretOf } from "../domain/secretKind";
+import { isServerChanged, redisAdminOf } from "./admin";
+import { type Finding } from "./findings";
+import { validFormers } from "./formers";
+import { keptFormer, replacedFormers } from "./handOver";
+import { type Former } from "./memory";
+import { type Program } from "./program";
+import { notProven, proveUntilAccepted, unproven } from "./proof";
+import {
+  type Added,
+  type Proof,
+  type RetirableMemory,
+  type Retired,
+  type Sight,
+  type Source,
+  type SourceContext,
+} from "./source";
+import { type State } from "./state";
+import { hashInList, unknownHash } from "./userRead";
+
+/** A user of a Redis: it has a list of passwords, each of which the server accepts, and shows as its hash. */
+export class UserSource implements Source {
+  #users: Promise<AclUsers> | undefined;
+  #hashes: readonly string[] = [];
+
+  constructor(private readonly of: SourceContext) {}
+
+  async read(saved: State | undefined): Promise<Sight> {
+    const { program } = this.of;
+    const { hashes } = await this.#readUser();
+    this.#hashes = hashes;
+    const sight = { record: {}, credentials: {}, exactIntegers: {}, problems: [], hashes };
+    if (!saved || (await this.#isCurrentValid(saved, hashes))) return sight;
+    const isElsewhere = program !== undefined && isServerChanged(program, saved.memory);
+    const isGone = isElsewhere
+      ? "the server has another address than before, and its user does not have the current password. Give the user of another server a resource name of its own. To rotate the user of this server in its place, set a new version"
+      : "the user does not have the current password any more: someone else has removed it, or the server was restarted without an ACL file. It is not added again. Set a new version, which adds a new one";
+    return { ...sight, isGone, isElsewhere };
+  }
+
+  /**
+   * Whether the current password is valid. If the list does not have it, a login decides, because the hash may not be
+   * certain; without its value, the list proves it only if it shows another one that Rekey knows.
+   */
+  async #isCurrentValid({ memory, password }: State, hashes: readonly string[]): Promise<boolean> {
+    const { hash, retired = [] } = memory.ofSource;
+    const isUnknown = memory.current.marks.password === undefined;
+    if (isUnknown || (hash !== undefined && hashes.includes(hash))) return true;
+    if (password !== undefined) {
+      const attempt = () => this.#try(password);
+      const proof = this.of.program ? proveUntilAccepted(this.of, attempt) : attempt();
+      return (await proof).kind !== "refused";
+    }
+    const known = [...validFormers(memory).map(({ by }) => by), ...retired];
+    return !known.some((one) => one !== undefined && hashes.includes(one));
+  }
+
+  async add({ memory }: State): Promise<Added> {
+    const { id } = this.of.subject;
+    const users = await this.#connect();
+    const made = await users.make(id);
+    const warnings = made.isToken ? [] : this.#warningsOf(await users.readServer());
+    // What no rotation has handed out goes first.
+    const before = memory.attempt?.expects;
+    if (before !== undefined) {
+      await users.remove(id, before);
+      this.#hashes = this.#hashes.filter((one) => one !== before);
+    }
+    const lost = await this.#addSettled(users, made);
+    const saved = await this.#save(users);
+    const own = hashOf(made.value);
+    const list = lost ? undefined : await this.#list();
+    return {
+      credentials: { password: made.value, ...(made.isToken && { restToken: made.value }) },
+      lost,
+      failure: saved.failure,
+      // If the reply was lost, what is new in the list may be someone else's.
+      attempt: { expects: list ? hashInList(own, this.#hashes, list) : own },
+      findings: [...warnings, ...saved.findings],
+    };
+  }
+
+  async prove(attempted: State, added: Added): Promise<Proof> {
+    const { subject, context, program } = this.of;
+    const { password = "" } = added.credentials;
+    const proof = await proveUntilAccepted(this.of, () => this.#try(password));
+    if (proof.kind !== "accepted") {
+      return { failure: added.lost ?? notProven(subject, proof) };
+    }
+    const list = await this.#list();
+    if (list?.every((one) => this.#hashes.includes(one))) {
+      const why =
+        "the server accepts it, but does not list it, so it is unknown which of the user's passwords are valid";
+      return { failure: unproven(subject, why) };
+    }
+    const hash = list && hashInList(hashOf(password), this.#hashes, list);
+    const formers = this.#formersAfter(attempted, program as Program);
+    const { lastSentAt } = attempted.memory.attempt ?? {};
+    const { rotationCount } = attempted;
+    const response = { record: {}, exactIntegers: {}, problems: [] };
+    return {
+      made: {
+        responses: [{ ...response, credentials: added.credentials }],
+        generatedAt: lastSentAt ?? context.now.toISOString(),
+        formers,
+        hash,
+      },
+      findings: [
+        ...(rotationCount === 0 ? firstFormers(formers.length) : []),
+        ...(hash === undefined ? [unknownHash(subject.id)] : []),
+      ],
+    };
+  }
+
+  /** Those that stay valid: the first rotation takes all that the user has for former ones. */
+  #formersAfter(attempted: State, program: Program): Former[] {
+    const { context } = this.of;
+    const { memory } = attempted;
+    const { reason = "trigger", lastSentAt = "" } = memory.attempt ?? {};
+    const former = (by: string) => keptFormer(attempted, by, { reason }, program, context);
+    if (memory.current.marks.password === undefined) {
+      return this.#hashes.map(former);
+    }
+    const { hash } = memory.ofSource;
+    const isValid = hash !== undefined && this.#hashes.includes(hash);
+    const last = isValid ? [former(hash)] : replacedFormers(attempted, lastSentAt, context);
+    return [...validFormers(memory), ...last];
+  }
+
+  async save(): Promise<RekeyError | undefined> {
+    return (await this.#save(await this.#connect())).failure;
+  }
+
+  async retire(formers: readonly Former[], { currentHash }: RetirableMemory): Promise<Retired> {
+    const { id } = this.of.subject;
+    const users = await this.#connect();
+    const user = await users.read(id);
+    // Its clients may use the former ones again: what was read says that the current one is gone.
+    if (currentHash !== undefined && !user?.hashes.includes(currentHash)) return { result: "kept" };
+    const valid = formers.filter(({ by = "" }) => user?.hashes.includes(by));
+    const left = [...valid];
+    let failed: RekeyError | undefined;
+    for (const one of valid) {
+      try {
+        await users.remove(id, one.by ?? "");
+        left.shift();
+      } catch (error) {
+        if (!(error instanceof RekeyError)) throw error;
+        failed = error;
+        break;
+      }
+    }
+    if (failed && left.length === valid.length) throw failed;
+    const { failure } = await this.#save(users);
+    return { result: valid.length > 0 ? "now" : "already", left, failure: failed ?? failure };
+  }
+
+  #connect(): Promise<AclUsers> {
+    const { admin, subject, run } = this.of;
+    return (this.#users ??= redisAdminOf(admin, subject, run).then((one) =>
+      run.platform.aclUsers(one),
+    ));
+  }
+
+  async #try(password: string) {
+    return (await this.#connect()).prove(this.of.subject.id, password);
+  }
+
+  /** The hashes of the user's passwords; undefined if they cannot be read twice. */
+  async #list(): Promise<readonly string[] | undefined> {
+    const users = await this.#connect();
+    const read = () => users.read(this.of.subject.id);
+    const user = await read()
+      .catch(read)
+      .catch(() => undefined);
+    return user?.hashes;
+  }
+
+  /** @throws RekeyError for a user to which no password can be added without harm */
+  async #readUser(): Promise<AclUser> {
+    const { id } = this.of.subject;
+    const user = await (await this.#connect()).read(id);
+    if (!user) {
+      return this.#refuse(
+        `${ownerOf(this.of.subject)} does not exist. Create it with its rules, for example \`ACL SETUSER ${id} on ~* +@read\``,
+      );
+    }
+    if (!user.isOn) {
+      return this.#refuse(
+        `the user is off, so no password is accepted. Switch it on: \`ACL SETUSER ${id} on\``,
+      );
+    }
+    if (user.hasNoPassword) {
+      return this.#refuse(
+        `the user needs no password (nopass), and would refuse all its clients once it has one. Give all its clients a password first: from \`ACL SETUSER ${id} ><password>\` on, which removes nopass, they need it`,
+      );
+    }
+    return user;
+  }
+
+  #refuse(why: string): never {
+    const secret = secretOf(this.of.subject);
+    throw new RefusedError("REKEY_REJECTED", { secret, why, overlaps: true });
+  }
+
+  /** Users are neither replicated nor shared by the nodes of a cluster. */
+  #warningsOf(server: ServerFacts | "not permitted"): Finding[] {
+    if (server === "not permitted") {
+      const why =
+        "Rekey cannot check whether the server has replicas, is a replica or is in a cluster, because the admin may not use INFO. Users are not replicated.";
+      return [{ kind: "warning", why }];
+    }
+    if (server.isCluster) {
+      this.#refuse(
+        "the server is a node of a cluster, whose nodes do not share users. Use a server without a cluster",
+      );
+    }
+    if (server.isReplica) {
+      this.#refuse("the server is a replica, and users are not replicated. Use its primary");
+    }
+    if (server.replicas === 0) return [];
+    const why = `the server has replicas (${server.replicas}). Users are not replicated, so the replicas do not accept the new password, nor will the server after a failover to one of them. Set it there, too.`;
+    return [{ kind: "warning", why }];
+  }
+
+  /**
+   * If the reply was lost, and the user is read without it, the same one is added again.
+   *
+   * @returns why it is unknown whether it was added: a proof shows it
+   */
+  async #addSettled(users: AclUsers, made: MadePassword): Promise<RekeyError | undefined> {
+    const lost = await this.#addOnce(users, made);
+    if (!lost) return undefined;
+    const user = await users.read(this.of.subject.id).catch(() => undefined);
+    const isMissing = user && !hashInList(hashOf(made.value), this.#hashes, user.hashes);
+    return isMissing ? this.#addOnce(users, made).catch(() => lost) : lost;
+  }
+
+  async #addOnce(users: AclUsers, made: MadePassword): Promise<RekeyError | undefined> {
+    try {
+      await users.add(this.of.subject.id, made);
+      return undefined;
+    } catch (error) {
+      if (error instanceof RekeyError && error.delivery === "maybe applied") return error;
+      throw error;
+    }
+  }
+
+  async #save(users: AclUsers): Promise<{ failure?: RekeyError; findings: Finding[] }> {
+    const save = () => users.save();
+    try {
+      // A second one changes nothing.
+      const why = whyNotSaved[await save().catch(ifLost(save))];
+      return { findings: why === undefined ? [] : [{ kind: "warning", why }] };
+    } catch (error) {
+      if (!(error instanceof RekeyError)) throw error;
+      return { failure: error, findings: [] };
+    }
+  }
+}
+
+/** Acts once more if it is not known whether it was done. */
+function ifLost<T>(act: () => Promise<T>): (error: unknown) => Promise<T> {
+  return (error) => {
+    if (error instanceof RekeyError && error.delivery !== "rejected") return act();
+    throw error;
+  };
+}
+
+const whyNotSaved: Readonly<Record<Awaited<ReturnType<AclUsers["save"]>>, string | undefined>> = {
+  saved: undefined,
+  "no file":
+    "the server has no ACL file, so a restart undoes this change. Set `aclfile` in its configuration, or run `CONFIG REWRITE` after each rotation.",
+  "not permitted":
+    "the admin may not use ACL SAVE. If the server has an ACL file, a restart undoes this change: allow it (+acl|save), or run `ACL SAVE`.",
+};
+
+/** The first rotation says what it takes over. */
+function firstFormers(count: number): Finding[] {
+  if (count === 0) return [];
+  const [had, they] =
+    count === 1
+      ? ["1 password", "It stays valid with the new one, and is"]
+      : [`${count} passwords`, "They stay valid with the new one, and are"];
+  const why = `the user had ${had} before its first rotation. ${they} removed with the next retirement.`;
+  return [{ kind: "note", why }];
+}
