@@ -15,7 +15,7 @@ import { orUndefined } from "../records/fields";
 import { type Run } from "../run/run";
 import { type FoundSetting } from "../settings/table";
 import { knownCredential } from "./compare";
-import { isDuration, lastFormer, oldestFormer, validFormers, validUntil } from "./formers";
+import { isDuration, oldestFormer, validFormers, validUntil } from "./formers";
 import { type Connection, type Former, type KnownCredential } from "./memory";
 import { type AdminInput, untilVerified } from "./program";
 import { type State } from "./state";
@@ -88,7 +88,7 @@ export function accessOf(subject: Subject, state: State, run: Run): Access | und
   // After an unconfirmed reset, the saved credentials are the old ones, which may be invalid.
   if (memory.attempt && !memory.attempt.adds) return access;
   const current = knownCredential(kind, memory.current.marks, memory.program);
-  const former = lastFormer(memory)?.credential;
+  const former = memory.formers.at(-1)?.credential;
   return {
     ...access,
     current: current && { ...accessCredential(current, subject), value: state[current.name] },

@@ -1,6 +1,6 @@
 import { type CredentialName } from "../records/fields";
 import { type SecretResponse } from "../records/response";
-import { compare, identityIn, identityMarks, knownCredential } from "./compare";
+import { compare, identityIn, replacedMarks, knownCredential } from "./compare";
 import { validFormers, withoutRetired } from "./formers";
 import { type Finding, type Learned } from "./findings";
 import { handOver, replacedFormers } from "./handOver";
@@ -22,7 +22,10 @@ export function afterRead(saved: State, sight: Sight, context: Context, userName
   if (here === undefined) return notHere(saved);
   const { memory } = here;
   const { attempt } = memory;
-  const verdict = compare(memory, shown, context.kind);
+  const compared = compare(memory, shown, context.kind);
+  // Half of another pair is not enough: receivers need both keys.
+  const isHalf = context.kind.shape === "rolls" && shown.nextKey === undefined;
+  const verdict = compared === "foreign" && isHalf ? "hidden" : compared;
   if (attempt && !attempt.adds && verdict !== "foreign") {
     const isSettled = verdict === "new" && maySettle(memory, context);
     return isSettled ? settled(here, attempt, sight, context) : { state: here, findings: [] };
@@ -43,8 +46,8 @@ export function afterRead(saved: State, sight: Sight, context: Context, userName
 function inAccount(saved: State, shown: Marks, context: Context): State | undefined {
   const { memory } = saved;
   if (!isElsewhere(memory, context)) return saved;
-  const known = [...memory.past, ...identityMarks(context.kind, memory.current.marks)];
-  const isKnown = identityMarks(context.kind, shown).some((mark) => known.includes(mark));
+  const known = [...memory.past, ...replacedMarks(context.kind, memory.current.marks)];
+  const isKnown = replacedMarks(context.kind, shown).some((mark) => known.includes(mark));
   if (!isKnown) return undefined;
   return {
     ...saved,
@@ -151,7 +154,8 @@ function afterChange(saved: State, sight: Sight, shown: Marks, context: Context)
   const { kind, now, program } = context;
   const { current } = memory;
   const known = knownCredential(kind, current.marks, memory.program);
-  const isRolled = kind.shape === "rolls" && current.marks.currentKey !== undefined;
+  const wasKnown = current.marks.currentKey !== undefined || memory.attempt !== undefined;
+  const isRolled = kind.shape === "rolls" && wasKnown;
   const isOneRoll = isRolled && shown.currentKey === current.marks.nextKey;
   const state: State = {
     ...withRecord(withoutValues(saved), sight),
@@ -171,10 +175,11 @@ function afterChange(saved: State, sight: Sight, shown: Marks, context: Context)
         form: program?.form ?? current.form,
         file: current.file,
       },
-      past: withPast(memory, identityMarks(kind, current.marks), shown),
-      formers: known
-        ? replacedFormers(saved, now.toISOString(), context)
-        : withoutRetired(memory.formers, []),
+      past: withPast(memory, replacedMarks(kind, current.marks), shown),
+      formers:
+        known || isRolled
+          ? replacedFormers(saved, now.toISOString(), context)
+          : withoutRetired(memory.formers, []),
       // Receivers need time before another roll.
       scheduledFrom: isRolled ? now.toISOString() : memory.scheduledFrom,
       ofSource: isRolled ? { ...memory.ofSource, nextGeneratedAt: undefined } : memory.ofSource,

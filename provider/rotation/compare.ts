@@ -25,10 +25,8 @@ export function compare(
   if (past.includes(mark)) return "late";
   if (mark === marks[identity]) return "unchanged";
   // The next key of a pair is expected also without an attempt.
-  const expected = attempt?.expects ?? marks.nextKey;
-  if (expected === undefined || mark === expected) return "new";
-  // Half of another pair is not enough: receivers need both keys.
-  return kind.shape === "rolls" && shown.nextKey === undefined ? "hidden" : "foreign";
+  const expected = attempt ? attempt.expects : marks.nextKey;
+  return expected === undefined || mark === expected ? "new" : "foreign";
 }
 
 /** The credential by which a record with these marks can be compared. */
@@ -49,8 +47,12 @@ export function knownCredential(
   return name && { name, mark: marks[name] ?? "", username: connection?.username };
 }
 
-/** The marks by which an old record is recognized, whichever of its credentials it shows. Both keys of a pair count. */
-export function identityMarks({ identities, shape }: SecretKind, marks: Marks): string[] {
-  const names = shape === "rolls" ? (["currentKey", "nextKey"] as const) : identities;
-  return names.flatMap((name) => marks[name] ?? []);
+/** The marks by which an old record is recognized, whichever of its credentials it shows. */
+export function identityMarks({ identities }: SecretKind, marks: Marks): string[] {
+  return identities.flatMap((name) => marks[name] ?? []);
+}
+
+/** The marks of what a change replaces: of a pair of keys both, because two rolls replace both. */
+export function replacedMarks(kind: SecretKind, marks: Marks): string[] {
+  return kind.shape === "rolls" ? Object.values(marks) : identityMarks(kind, marks);
 }

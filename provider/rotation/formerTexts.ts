@@ -7,7 +7,6 @@ import {
   isDueByDate,
   isDuration,
   isOver,
-  lastFormer,
   lastsAfter,
   oldestFormer,
   validFormers,
@@ -52,7 +51,7 @@ function formerNote(memory: Memory, program: Program, due: Rotation, context: Co
 
 /** Empty unless the former one is the token that Rekey uses. */
 function ownTokenNote(memory: Memory, { ownToken }: Context): string {
-  const former = lastFormer(memory)?.credential?.mark;
+  const former = memory.formers.at(-1)?.credential?.mark;
   const isOwn = ownToken !== undefined && saltedMark(memory.salt, ownToken) === former;
   return isOwn ? " It is rekey:queueToken: the retirement fails until that is the new one." : "";
 }

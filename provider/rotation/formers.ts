@@ -40,14 +40,9 @@ export function oldestFormer(memory: Pick<Memory, "formers">): Former | undefine
   return validFormers(memory).toSorted((a, b) => (a.since < b.since ? -1 : 1))[0];
 }
 
-/** The last one that was replaced, if it is known: a verification tries it. */
-export function lastFormer({ formers }: Pick<Memory, "formers">): Former | undefined {
-  return formers.findLast(({ credential }) => credential !== undefined);
-}
-
 /** Former ones after some of them, or all, were retired: of those that are not valid, only the last one is of use. */
 export function withoutRetired(formers: readonly Former[], valid: readonly Former[]): Former[] {
-  const last = lastFormer({ formers });
+  const last = formers.at(-1);
   return formers.flatMap((one) => {
     if (valid.includes(one)) return one;
     return one === last ? { ...one, by: undefined, isBack: undefined } : [];

@@ -1,6 +1,6 @@
 import { type Credentials } from "../records/fields";
 import { type SecretResponse } from "../records/response";
-import { identityIn, identityMarks, knownCredential } from "./compare";
+import { identityIn, identityMarks, knownCredential, replacedMarks } from "./compare";
 import { lastsAfter, validFormers } from "./formers";
 import { type Marks, marksOf, triggerMark } from "./marks";
 import { type Attempt, type Former, type Memory, withPast } from "./memory";
@@ -78,9 +78,9 @@ export function attempted(
 
 /** The mark of the key that a roll makes the current one. One that was current before cannot be it. */
 function nextKeyOf({ current, past }: Memory, shown: Marks): string | undefined {
-  const { currentKey, nextKey } = { ...current.marks, ...shown };
-  const wasCurrent = nextKey === currentKey || (nextKey !== undefined && past.includes(nextKey));
-  return wasCurrent ? undefined : nextKey;
+  const { currentKey, nextKey = "" } = { ...current.marks, ...shown };
+  const wasCurrent = nextKey === currentKey || past.includes(nextKey);
+  return currentKey === undefined || wasCurrent ? undefined : nextKey || undefined;
 }
 
 /**
@@ -111,8 +111,9 @@ export function handOver(before: State, made: Made, context: Context): State {
   const isPair = kind.shape === "rolls";
   // A roll makes the next key the current one, even if no response shows that.
   const isNextKept = isPair && shown.currentKey === undefined && expects !== undefined;
+  const nextValue = marksOf(memory, before).nextKey === expects ? before.nextKey : undefined;
   const values: Credentials = {
-    ...(isNextKept && before.nextKey !== undefined && { currentKey: before.nextKey }),
+    ...(isNextKept && nextValue !== undefined && { currentKey: nextValue }),
     ...shown,
   };
   const marks: Marks = {
@@ -148,7 +149,7 @@ export function handOver(before: State, made: Made, context: Context): State {
         file: replaced.file,
         isUnread: made.isUnread,
       },
-      past: withPast(memory, identityMarks(kind, replaced.marks), marks),
+      past: withPast(memory, replacedMarks(kind, replaced.marks), marks),
       formers: [...made.formers],
       scheduledFrom: earlier(lastSentAt, now.toISOString()),
       ofSource: {

@@ -3,7 +3,7 @@ import { type Adapter, type Result } from "../support/host";
 import { expectKind } from "../support/results";
 import { secretOutputs } from "../support/secretOutputs";
 import { type Properties, revealed, secretNames } from "../support/wire";
-import { readMemory } from "../../provider/rotation/state";
+import { readMemory } from "../../provider/rotation/memory";
 import { formerOutputs, type Observation, type Phase, savedText } from "./phases";
 
 /** The expected outcome of a fault. */
@@ -107,10 +107,10 @@ async function assertUnconfirmed(
     assert.match(message, pattern);
   }
   const { memory, access, ...rest } = revealed(outs);
-  const { pending, salt } = readMemory(memory);
-  assert.equal(pending?.count, 1);
+  const { attempt, salt } = readMemory(memory);
+  assert.equal(attempt?.count, 1);
   const known = phase === "update" ? { count: 1, record: {} } : { count: 0 };
-  assert.deepEqual(JSON.parse(String(access)), { id: key, of: "database", salt, ...known });
+  assert.deepEqual(JSON.parse(String(access)), { id: key, of: "PasswordRotation", salt, ...known });
   const created = { databaseId: key, rotationCount: 0, ...savedText(adapter) };
   const former = phase === "update" ? await formerOutputs(key, adapter) : (created as Properties);
   const { memory: _memory, access: _access, ...kept } = former;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { PasswordRotationFleet } from "pulumi-rekey";
 import { type Fault } from "../../local/platform/index";
-import { type Memory } from "../../provider/rotation/state";
+import { type Memory } from "../../provider/rotation/memory";
 import { type Result } from "../e2e/engineStack";
 import { closePlatforms, TestStack } from "../e2e/memory";
 
@@ -61,7 +61,7 @@ describe("faults: a fleet of 1,000, three in ten requests fail in all ways", () 
       if (!result.succeeded) assert.match(result.printed, /databases failed:/);
       // After three unconfirmed resets in a row, an operator must request the next one.
       const memories = JSON.parse(String(stack.saved("caches")?.["memory"])) as Record<string, Memory>;
-      for (const [id, { pending }] of Object.entries(memories)) if (pending?.count === 3) versions[id] = 2;
+      for (const [id, { attempt }] of Object.entries(memories)) if (attempt?.count === 3) versions[id] = 2;
     }
     const credentials = result.outputs["credentials"]?.value as Record<string, { password: string }>;
     for (const id of ids) {

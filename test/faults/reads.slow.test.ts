@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { databaseText } from "../support/platformBodies";
 import { providerTexts, type Result } from "../support/host";
-import { readMemory } from "../../provider/rotation/state";
+import { readMemory } from "../../provider/rotation/memory";
 import { rotation } from "../support/resources";
 import { type Properties, revealed } from "../support/wire";
 import { assertNoSecrets, testRow } from "./describeFaults";
@@ -164,7 +164,7 @@ const faults: readonly Fault[] = [
     appliedAt: "never",
     deadlineSeconds: 8,
     check({ memory }) {
-      assert.equal(readMemory(memory).pending?.canSettle, true);
+      assert.equal(readMemory(memory).attempt?.canSettle, true);
     },
   },
   {

@@ -6,7 +6,7 @@ import { explicitProvider, type Properties, revealed, unknown } from "../support
 import { resetting, responding } from "../support/httpServer";
 import { testRow, type Titled } from "./describeFaults";
 import { formerOutputs } from "./phases";
-import { readMemory } from "../../provider/rotation/state";
+import { readMemory } from "../../provider/rotation/memory";
 import { type Fixture } from "./fixture";
 
 const id = "db";
@@ -96,7 +96,7 @@ describe("faults: what runs share and repeat", () => {
     server.behave("POST", id, responding(200));
     const version2 = rotation(id, { version: "2" });
     const done = expectKind("done", await (await fixture.nextRun()).update(id, outs, version2));
-    assert.equal(readMemory(revealed(done.outs).memory).pending, undefined);
+    assert.equal(readMemory(revealed(done.outs).memory).attempt, undefined);
   });
 
   testRun(

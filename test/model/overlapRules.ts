@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type Memory } from "../../provider/rotation/state";
+import { type Memory } from "../../provider/rotation/memory";
 import { type Change } from "./overlapAccount";
 import { type Program, type Settings, type Up } from "./overlapSteps";
 
@@ -101,7 +101,7 @@ export class OverlapRules {
     const { memory, outcome } = saved;
     if (memory.added || outcome === "unknown") return "again";
     if (version > 0 && version !== this.#applied) return "trigger";
-    if (isLeaked && isOlder(memory.generatedAt, leakedAt)) return "rotatedSince";
+    if (isLeaked && isOlder(memory.current.generatedAt, leakedAt)) return "rotatedSince";
     const isDue = over(memory.scheduledFrom, 12) <= now;
     return rotateEvery && isDue ? "schedule" : undefined;
   }
@@ -217,7 +217,7 @@ export class OverlapRules {
   /** A server may list a token under a hash that is not certain: then it is never retired. */
   #rememberAdded(value: string, after: Seen | undefined): void {
     const isCurrent = value === after?.value;
-    const hash = isCurrent ? after.memory.user?.hash : after?.memory.added?.hash;
+    const hash = isCurrent ? after.memory.ofSource.hash : after?.memory.added?.hash;
     if (hash === undefined) this.#orphans.add(value);
     else if (!isCurrent) this.#unproven.add(value);
   }
@@ -254,7 +254,7 @@ export class OverlapRules {
     const left = this.#due(after, taken);
     const isScheduled = left === "schedule" || (left === "again" && after.memory.added?.reason === "schedule");
     const waits = isScheduled && (settings.scheduledResets === "off" || before?.memory.overlap !== undefined);
-    const isOfUnknownAge = left === "rotatedSince" && after.memory.generatedAt === undefined;
+    const isOfUnknownAge = left === "rotatedSince" && after.memory.current.generatedAt === undefined;
     assert.ok(left === undefined || waits || isOfUnknownAge, `${left} is due after an \`up\` that succeeded`);
     const isRotated = due !== undefined && sent.some(({ request }) => request !== "retire");
     const isAsked = before && this.#retirement(before, taken);

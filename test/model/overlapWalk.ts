@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { unknownValue } from "../../provider/pulumi/values";
 import { saltedMark } from "../../provider/rotation/marks";
-import { readMemory } from "../../provider/rotation/state";
+import { readMemory } from "../../provider/rotation/memory";
 import { type Run } from "../../provider/run/run";
 import { type Team } from "../support/age";
 import { FakeRun } from "../support/fakeRun";
@@ -228,7 +228,7 @@ export class OverlapWalk {
     const inFile = file === undefined ? {} : await this.team.decrypt(file);
     const name = this.kind === "AclUserRotation" ? "password" : "token";
     const values = [plain, inFile].flatMap((one) => (one[name] as string | undefined) ?? []);
-    const value = values.find((one) => saltedMark(memory.salt, one) === memory.current[name]);
+    const value = values.find((one) => saltedMark(memory.salt, one) === memory.current.marks[name]);
     return { ...(plain as unknown as Seen), memory, value };
   }
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { unsealed } from "../../provider/rotation/state";
+import { unsealed } from "../../provider/rotation/memory";
 import { type Properties } from "../support/wire";
 import { Account, type Deliveries, honest, type Kind } from "./account";
 import { type Program, type Settings } from "./steps";
@@ -178,11 +178,6 @@ export class Secret {
       this.#unconfirmed = isAgain ? this.#unconfirmed + 1 : 1;
       this.#rolledAt = now;
       if (confirmed > (isSettled ? 1 : 0)) this.#apply();
-    } else if (confirmed > 0 && !isSettled) {
-      // Of keys, a roll that a read has shown counts as that of a new version.
-      this.reached.add("claimed");
-      this.#attempted = program.version;
-      this.#apply();
     }
     if (confirmed > 0) this.#replace(account);
     if (!isOpen && this.#unconfirmed > 0) {
@@ -253,7 +248,7 @@ export function seenIn(outputs: Properties, id: string, isFleet: boolean): Seen 
 }
 
 function seen(values: Properties, memory: unknown): Seen {
-  const { keys, current, scheduledFrom, generatedAt } = unsealed(memory);
-  const place = keys?.account;
-  return { ...values, place, scheduledFrom, generatedAt, keyMark: current.currentKey } as unknown as Seen;
+  const { ofSource, current, scheduledFrom } = unsealed(memory);
+  const { generatedAt, marks } = current;
+  return { ...values, place: ofSource.account, scheduledFrom, generatedAt, keyMark: marks.currentKey } as unknown as Seen;
 }

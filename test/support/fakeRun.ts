@@ -17,7 +17,7 @@ import { type FlowControlKey } from "../../provider/records/flowControl";
 import { type SecretResponse } from "../../provider/records/response";
 import { Settings } from "../../provider/settings/settings";
 import { type SettingName } from "../../provider/settings/table";
-import { type Desired } from "../../provider/rotation/desired";
+import { type RotationInputs } from "../../provider/rotation/program";
 import { rotationOf } from "../../provider/rotation/rotation";
 import { type Progress, type State } from "../../provider/rotation/state";
 
@@ -185,6 +185,6 @@ export type SavedRotation = Omit<State, "memory"> & Progress & { readonly databa
 
 /** The resource for passwords of databases, with the types of its own inputs and outputs. */
 export const passwordRotation = rotationOf(databasePassword) as unknown as Resource<
-  Desired & { readonly databaseId: string },
+  RotationInputs & { readonly databaseId: string },
   SavedRotation
 >;

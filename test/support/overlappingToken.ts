@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { queueToken } from "../../provider/domain/secretKind";
 import { type NextTokens } from "../../provider/platform/nextTokens";
-import { type Desired } from "../../provider/rotation/desired";
+import { type RotationInputs } from "../../provider/rotation/program";
 import { type Came, RotatedSecret } from "./rotatedSecret";
 
 const hashOf = (text: string) => createHash("sha256").update(text).digest("hex");
@@ -27,7 +27,7 @@ export class OverlappingToken {
     };
   }
 
-  up(hours: number, desired: Desired): Promise<Came> {
+  up(hours: number, desired: RotationInputs): Promise<Came> {
     const { secret } = this;
     this.sent.length = 0;
     secret.hours = hours;
@@ -60,7 +60,7 @@ export class OverlappingToken {
     this.next = undefined;
   }
 
-  preview(hours: number, desired: Desired): string {
+  preview(hours: number, desired: RotationInputs): string {
     this.secret.hours = hours;
     return this.secret.preview(desired);
   }

@@ -2,8 +2,9 @@ import { databasePassword, type SecretKind } from "../../provider/domain/secretK
 import { type Credentials } from "../../provider/records/fields";
 import { type SecretResponse } from "../../provider/records/response";
 import { type Notice, type Resource, type Result } from "../../provider/resource/resource";
-import { type Desired } from "../../provider/rotation/desired";
-import { credentialsIn, type Memory, readMemory, type State, stateIn } from "../../provider/rotation/state";
+import { type RotationInputs } from "../../provider/rotation/program";
+import { type Memory, readMemory } from "../../provider/rotation/memory";
+import { credentialsIn, type State, stateIn } from "../../provider/rotation/state";
 import { type Context } from "../../provider/rotation/plan";
 import { rotationOf } from "../../provider/rotation/rotation";
 import { contextOf } from "../../provider/rotation/session";
@@ -49,7 +50,7 @@ export interface Came {
  */
 export class RotatedSecret {
   readonly fake = new FakeRun();
-  readonly #resource: Required<Resource<Desired, Properties>>;
+  readonly #resource: Required<Resource<RotationInputs, Properties>>;
 
   constructor(
     readonly kind: SecretKind = databasePassword,
@@ -57,7 +58,7 @@ export class RotatedSecret {
     public outputs?: Properties,
     readonly id = "db",
   ) {
-    this.#resource = rotationOf(kind) as unknown as Required<Resource<Desired, Properties>>;
+    this.#resource = rotationOf(kind) as unknown as Required<Resource<RotationInputs, Properties>>;
     this.hours = 0;
   }
 
@@ -94,14 +95,14 @@ export class RotatedSecret {
   }
 
   /** An `up`. If it fails without a state, the former one stays. */
-  up(desired: Desired, does: PlatformDoes = {}): Promise<Came> {
+  up(desired: RotationInputs, does: PlatformDoes = {}): Promise<Came> {
     return this.#call(does, (run) =>
       this.#resource.apply(this.outputs, { ...desired, [this.kind.idInput]: this.id }, run),
     );
   }
 
   /** The texts of a preview's notices, in lines. */
-  preview(desired: Desired): string {
+  preview(desired: RotationInputs): string {
     const inputs = { ...desired, [this.kind.idInput]: this.id };
     return textsOf(this.#resource.plan(this.outputs, inputs, this.fake.start()).notices);
   }
@@ -153,7 +154,7 @@ export function timeAt(hours: number): Date {
 
 /** A secret that an `up` has reset for these inputs, on a platform that cannot be read. */
 export async function resetSecret(
-  desired: Desired,
+  desired: RotationInputs,
   credentials: Credentials,
   {
     kind,
@@ -174,7 +175,7 @@ export type Made = Promise<RotatedSecret>;
 /** The secret after one more `up`, by default at hour 0. */
 export async function afterUp(
   secret: RotatedSecret | Made,
-  ...[desired, does, hours = 0]: [desired: Desired, does: PlatformDoes, hours?: number]
+  ...[desired, does, hours = 0]: [desired: RotationInputs, does: PlatformDoes, hours?: number]
 ): Made {
   const next = await secret;
   next.hours = hours;

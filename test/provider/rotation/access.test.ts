@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { InputError } from "../../../provider/domain/errors";
 import { type ClientEndpoint, restAddressOf } from "../../../provider/domain/endpoint";
-import { type Connection } from "../../../provider/rotation/state";
+import { type Connection } from "../../../provider/rotation/memory";
 import { type Credentials } from "../../../provider/records/fields";
 import { databasePassword } from "../../../provider/domain/secretKind";
 import { type Run } from "../../../provider/run/run";

@@ -284,8 +284,8 @@ describe("evidence: passwords", () => {
     const learned = recordEvidence.afterRead(secret.state, { ...response(shown), record }, secret.context());
     assert.equal(findingsIn(learned), findings);
     assert.deepEqual(credentialsIn(learned.state), saved ?? secret.saved);
-    const isOpen = secret.memory.pending !== undefined && !findings.startsWith("settled");
-    assert.equal(learned.state.memory.pending !== undefined, isOpen);
+    const isOpen = secret.memory.attempt !== undefined && !findings.startsWith("settled");
+    assert.equal(learned.state.memory.attempt !== undefined, isOpen);
   });
 
   it("of several lost resets in a row, the first gives the age, the reason and the trigger, the last the schedule", async () => {
@@ -295,7 +295,7 @@ describe("evidence: passwords", () => {
     secret.hours = 6;
     await secret.refresh({ shows: all(3) });
     const { rotatedAt, rotationReason, rotationCount, memory } = secret.state;
-    const settled = { rotatedAt, rotationReason, rotationCount, age: memory.generatedAt, from: memory.scheduledFrom };
+    const settled = { rotatedAt, rotationReason, rotationCount, age: memory.current.generatedAt, from: memory.scheduledFrom };
     const [first, last] = [timeAt(1).toISOString(), timeAt(4).toISOString()];
     assert.deepEqual(settled, {
       rotatedAt: first,
@@ -310,9 +310,9 @@ describe("evidence: passwords", () => {
   it("a lost reset for another version is the first of its own", async () => {
     const secret = await secrets.lost();
     await secret.up({ version: 4 }, { shows: all(2), responds: isLost });
-    assert.equal(secret.memory.pending?.count, 1);
+    assert.equal(secret.memory.attempt?.count, 1);
     await secret.up({}, { shows: all(2), responds: isLost });
-    assert.equal(secret.memory.pending.count, 2, "without a version, it repeats the last one");
+    assert.equal(secret.memory.attempt.count, 2, "without a version, it repeats the last one");
   });
 
   it("what a lost reset has generated is not older than rotatedSince, by whatever clock", async () => {
@@ -383,7 +383,7 @@ describe("evidence: an adoption", () => {
     const ageOf = async (creationTime: unknown, from: Made = secrets.withPassword()): Promise<string | undefined> => {
       const secret = await from;
       await secret.refresh({ shows: secret.saved, record: { creationTime } });
-      return secret.memory.generatedAt;
+      return secret.memory.current.generatedAt;
     };
     const seconds = timeAt(-24).getTime() / 1000;
     assert.equal(await ageOf(seconds), timeAt(-24).toISOString());
@@ -412,14 +412,14 @@ describe("evidence: signing keys", () => {
     assert.equal(memory.keys?.rolledAt, rolledAt === undefined ? former?.rolledAt : timeAt(rolledAt).toISOString());
     const expected = ages?.map((age) => (age === undefined ? undefined : timeAt(age).toISOString()));
     assert.deepEqual(
-      [memory.generatedAt, memory.keys?.nextGeneratedAt],
+      [memory.current.generatedAt, memory.keys?.nextGeneratedAt],
       expected ?? [generatedAt, former?.nextGeneratedAt],
     );
     const isElsewhere = former?.address !== undefined && findings !== "notCompared";
     assert.equal(memory.keys?.address, isElsewhere ? account.address : former?.address);
     assert.equal(learned.isRolledOnce === true, findings === drift && shown.currentKey === secret.saved.nextKey);
     const isOver = findings.startsWith("settled") || findings === "overtaken";
-    assert.equal(memory.pending === undefined, secret.memory.pending === undefined || isOver);
+    assert.equal(memory.attempt === undefined, secret.memory.attempt === undefined || isOver);
     if (isOver) assert.notEqual(planRotation(learned.state, { version: 3 }, context).kind, "reset");
   });
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { type Access } from "../../../provider/rotation/access";
 import { passwordRotationFleet } from "../../../provider/rotation/fleet";
 import { type FleetOutputs } from "../../../provider/rotation/fleetOutputs";
-import { type Desired } from "../../../provider/rotation/desired";
+import { type RotationInputs } from "../../../provider/rotation/program";
 import { type Properties, unknownValue } from "../../../provider/pulumi/values";
 import { Team } from "../../support/age";
 import { asShown, FakeRun, passwordRotation, rejected, type SavedRotation, unconfirmed } from "../../support/fakeRun";
@@ -191,7 +191,7 @@ describe("fleet: a fleet of one", () => {
   const lost = () => unconfirmed();
   const hides = () => ({ record, credentials: {} });
   /** The inputs, undefined for a refresh, and the platform's responses to a reset and a read. */
-  type Step = readonly [Desired | undefined, FakeRun["answer"], FakeRun["readDatabase"], days?: number];
+  type Step = readonly [RotationInputs | undefined, FakeRun["answer"], FakeRun["readDatabase"], days?: number];
 
   it("saves and says in each run what a single rotation does", async () => {
     const { recipient } = await Team.create();

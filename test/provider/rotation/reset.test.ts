@@ -353,7 +353,7 @@ describe("reset: what follows from one that was not confirmed", () => {
     await secret.up(desired, { ...stillFormer, responds: one });
     const { memory, outputs } = secret;
     const started = "2026-01-01T00:00:00.000Z";
-    assert.deepEqual([memory.generatedAt, memory.scheduledFrom, outputs?.["rotatedAt"]], [started, started, started]);
+    assert.deepEqual([memory.current.generatedAt, memory.scheduledFrom, outputs?.["rotatedAt"]], [started, started, started]);
     const { sent } = await secret.up(desired, { ...both, responds: all(2) });
     assert.equal(sent, 1);
     assert.equal((await secret.up(desired, { shows: all(2) })).sent, 0);

@@ -8,8 +8,8 @@ import { type SecretResponse } from "../../../provider/records/response";
 import { type PlatformClient } from "../../../provider/run/platformClient";
 import { type Resource } from "../../../provider/resource/resource";
 import { saltedMark } from "../../../provider/rotation/marks";
-import { readMemory } from "../../../provider/rotation/state";
-import { type Desired } from "../../../provider/rotation/desired";
+import { readMemory } from "../../../provider/rotation/memory";
+import { type RotationInputs } from "../../../provider/rotation/program";
 import { rotationOf } from "../../../provider/rotation/rotation";
 import { type Platform } from "../../../provider/run/run";
 import { Team } from "../../support/age";
@@ -239,7 +239,7 @@ describe("rotation: what a preview says", () => {
   it("which outputs may change, and no others", async () => {
     const fake = new FakeRun();
     const { outputs } = await apply(undefined, { ...id, version: 1 }, fake.start());
-    const changing = (desired: Desired) => plan(outputs, { ...id, version: 1, ...desired }, fake.start()).changing;
+    const changing = (desired: RotationInputs) => plan(outputs, { ...id, version: 1, ...desired }, fake.start()).changing;
     assert.deepEqual(changing({ connection: { port: 1 } })?.toSorted(), [
       "access",
       "connectionUrl",
@@ -348,7 +348,7 @@ describe("rotation: an import", () => {
 });
 
 describe("rotation: signing keys", () => {
-  const resource = asShown(rotationOf(signingKeys) as Resource<Desired, Record<string, unknown>>);
+  const resource = asShown(rotationOf(signingKeys) as Resource<RotationInputs, Record<string, unknown>>);
   const keys = (n: number): Partial<SecretResponse> => ({ credentials: { currentKey: `k${n}`, nextKey: `k${n + 1}` } });
 
   /** A platform with a pair of keys. */
@@ -362,7 +362,7 @@ describe("rotation: signing keys", () => {
       state.n++;
       return state.isLost ? unconfirmed() : keys(state.n);
     };
-    const up = (saved: Record<string, unknown> | undefined, desired: Desired) =>
+    const up = (saved: Record<string, unknown> | undefined, desired: RotationInputs) =>
       resource.apply(saved, desired, fake.start());
     const wait = (hours: number) => (fake.time = new Date(fake.time.getTime() + hours * 3_600_000));
     return { fake, state, up, wait };
@@ -456,10 +456,10 @@ describe("rotation: the token of a queue user", () => {
   it("is that of the run from its reset on", async () => {
     const fake = new FakeRun();
     fake.answer = () => ({ credentials: { token: "new" } });
-    const resource = asShown(rotationOf(queueToken) as Resource<Desired, Record<string, unknown>>);
+    const resource = asShown(rotationOf(queueToken) as Resource<RotationInputs, Record<string, unknown>>);
     const used: unknown[] = [];
     const run = fake.start({ useQueueToken: (...token) => void used.push(token) });
-    await resource.apply(undefined, { queueUserId: "u", overlap: "none" } as Desired, run);
+    await resource.apply(undefined, { queueUserId: "u", overlap: "none" } as RotationInputs, run);
     assert.deepEqual(used, [["u", "new"]]);
   });
 });

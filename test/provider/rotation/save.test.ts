@@ -3,7 +3,7 @@ import { mock } from "node:test";
 import { Encrypter } from "age-encryption";
 import { databasePassword, signingKeys } from "../../../provider/domain/secretKind";
 import { type Credentials } from "../../../provider/records/fields";
-import { type Desired } from "../../../provider/rotation/desired";
+import { type RotationInputs } from "../../../provider/rotation/program";
 import { planRotation } from "../../../provider/rotation/planRotation";
 import { Team } from "../../support/age";
 import { asShown, FakeRun, passwordRotation } from "../../support/fakeRun";
@@ -18,7 +18,7 @@ describe("save", () => {
   let team: Team;
   let others: Team;
   /** In which form credentials may be saved. */
-  let forms: Readonly<Record<"plain" | "hidden" | "encrypted" | "both" | "forOthers", Desired>>;
+  let forms: Readonly<Record<"plain" | "hidden" | "encrypted" | "both" | "forOthers", RotationInputs>>;
   before(async () => {
     [team, others] = [await Team.create(), await Team.create()];
     const [encryptFor, forOthers] = [[team.recipient], [others.recipient]];
@@ -142,11 +142,11 @@ describe("save", () => {
       const does = { shows: credentials, responds: isLost };
       const secret = new RotatedSecret(kind);
       await secret.up(hidden, does);
-      assert.deepEqual(secret.memory.form, hidden);
+      assert.deepEqual(secret.memory.current.form, hidden);
       const saved = await resetSecret({ version: 1 }, credentials, { kind });
       saved.hours = 5;
       await saved.up({ version: 2, ...hidden }, does);
-      assert.deepEqual([saved.memory.form, saved.saved], [{}, credentials]);
+      assert.deepEqual([saved.memory.current.form, saved.saved], [{}, credentials]);
     }
   });
 

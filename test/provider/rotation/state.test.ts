@@ -2,14 +2,8 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { StateError } from "../../../provider/domain/errors";
 import { marksOf, triggerMark } from "../../../provider/rotation/marks";
-import {
-  emptyMemory,
-  type Memory,
-  readMemory,
-  withFormer,
-  withRecord,
-  writeMemory,
-} from "../../../provider/rotation/state";
+import { emptyMemory, type Memory, readMemory, writeMemory } from "../../../provider/rotation/memory";
+import { withFormer, withRecord } from "../../../provider/rotation/state";
 import { resetSecret } from "../../support/rotatedSecret";
 
 describe("memory: its saved form", () => {

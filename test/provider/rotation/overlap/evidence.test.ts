@@ -22,7 +22,7 @@ describe("rotation: the evidence of a token of which two are valid", () => {
     );
     assert.deepEqual([rotatedAt, generatedAt, formerValidSince], [now, now, now]);
     assert.deepEqual(token.secret.saved, { token: "t1" });
-    assert.equal(token.secret.memory.identity, "token");
+    assert.equal(token.secret.memory.current.identity, "token");
   });
 
   it("says nothing of a read of the former one, which is valid", async () => {
@@ -133,7 +133,7 @@ describe("rotation: the evidence of a token of which two are valid", () => {
     token.isAway = false;
     const { said } = await token.up(1, { version: 1 });
     assert.deepEqual(token.secret.saved, { token: "leaked" });
-    assert.equal(token.secret.memory.generatedAt, undefined);
+    assert.equal(token.secret.memory.current.generatedAt, undefined);
     assert.match(said, /whose age is unknown/);
   });
 

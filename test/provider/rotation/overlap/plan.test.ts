@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type Desired } from "../../../../provider/rotation/desired";
+import { type RotationInputs } from "../../../../provider/rotation/program";
 import { aclUser, queueToken } from "../../../../provider/domain/secretKind";
 import { unknownValue } from "../../../../provider/pulumi/values";
 import { notProven } from "../../../../provider/rotation/overlap/added";
@@ -10,11 +10,11 @@ import { timeAt } from "../../../support/rotatedSecret";
 /** One `up` of a token that was rotated at hour 0 of 2026, with two valid since then. */
 interface Row {
   /** Of the first `up`. */
-  readonly first?: Desired;
+  readonly first?: RotationInputs;
   /** What happened between. */
   readonly between?: (token: OverlappingToken) => void;
   readonly hours: number;
-  readonly desired: Desired;
+  readonly desired: RotationInputs;
   readonly settings?: Readonly<Record<string, string>>;
   /** What a preview says; undefined if it says nothing. */
   readonly announces?: RegExp;
@@ -219,7 +219,7 @@ describe("rotation: plans for a secret of which two are valid", () => {
 
   describe("says in a preview how long the current one stays valid", () => {
     const leaked = "2026-01-01T01:00:00Z";
-    const texts: readonly (readonly [desired: Desired, text: string])[] = [
+    const texts: readonly (readonly [desired: RotationInputs, text: string])[] = [
       [{}, " The current token stays valid until a verification retires it."],
       [{ overlap: "verified" }, " The current token stays valid until a verification retires it."],
       [{ overlap: "24h" }, " The current token stays valid for 24h."],

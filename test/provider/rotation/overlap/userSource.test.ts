@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { hashOf } from "../../../../provider/clients/aclReplies";
 import { type AclUsers } from "../../../../provider/clients/aclUsers";
 import { RequestError } from "../../../../provider/domain/errors";
-import { readMemory } from "../../../../provider/rotation/state";
+import { readMemory } from "../../../../provider/rotation/memory";
 import { FakeAclUsers } from "../../../support/fakeAclUsers";
 import { RealResource } from "../../../support/redisUser";
 
