@@ -113,7 +113,12 @@ function afterHidden(saved: State, sight: Sight, context: Context): Learned {
   const state = {
     ...withRecord(saved, sight),
     otherFields: saved.otherFields,
-    memory: { ...memory, current: { ...current, isUnread: undefined } },
+    memory: {
+      ...memory,
+      current: { ...current, isUnread: undefined },
+      // Without a next token, what was the next one is the only one.
+      formers: sight.hasNext === false ? withoutRetired(memory.formers, []) : memory.formers,
+    },
   };
   const unseen: Finding[] = current.isUnread ? [{ kind: "unknown" }] : hidden(names);
   return {

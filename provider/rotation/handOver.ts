@@ -54,7 +54,7 @@ export function attempted(
   const attempt: Attempt = {
     trigger: isAgain ? last.trigger : trigger,
     reason: isAgain ? last.reason : due.reason,
-    count: isAgain ? last.count + 1 : 1,
+    count: last && (isAgain || adds) ? last.count + 1 : 1,
     // Of several in a row, the first one may be the one that was applied.
     firstSentAt: last ? earlier(last.firstSentAt, sentAt) : sentAt,
     lastSentAt: sentAt,

@@ -43,17 +43,18 @@ export class QueueSource extends ResetSource {
   async #addNext({ memory }: State, attempt: Attempt, sight: Sight | undefined): Promise<Added> {
     const { program, context } = this.of;
     const markOf = ({ token = "" }: Credentials) => saltedMark(memory.salt, token);
-    const isPrepared = sight?.hasNext === true;
-    const next = await this.#prepare(isPrepared && attempt.expects === undefined);
+    const { count, firstSentAt, isOfUnknownAge } = attempt;
+    // A next pair that no attempt of Rekey has made may be of any age.
+    const isPrepared = sight?.hasNext === true && count === 1;
+    const next = await this.#prepare(isPrepared);
     if (next.token === sight?.credentials.token) throw this.#sameToken();
-    const isRemembered = markOf(next) === attempt.expects;
-    const { firstSentAt, isOfUnknownAge } = attempt;
+    const isRemembered = count > 1 && [undefined, markOf(next)].includes(attempt.expects);
     if (!isRemembered) {
       const ofNew = { firstSentAt: attempt.lastSentAt, isOfUnknownAge: isPrepared || undefined };
       return { credentials: next, attempt: { ...ofNew, expects: markOf(next) } };
     }
     if (!isOlder({ generatedAt: firstSentAt }, program?.rotatedSince, context.now)) {
-      return { credentials: next, attempt: { firstSentAt, isOfUnknownAge } };
+      return { credentials: next, attempt: { firstSentAt, isOfUnknownAge, expects: markOf(next) } };
     }
     // What is older than a date must not be handed out: it takes the place of the current one, and is replaced.
     await this.#roll(hashOf(next.token ?? ""));
@@ -135,7 +136,11 @@ export class QueueSource extends ResetSource {
       if (isToken(after, hash)) return "now";
       if (error.status !== 409 || !of) throw error;
       const shown = saltedMark(of.salt, after.credentials.token ?? "");
-      return shown === of.former?.credential?.mark ? "lost" : "now";
+      if (shown !== of.former?.credential?.mark) return "now";
+      // The platform may refuse the pair although it still has it.
+      const next = after.hasNext && (await run.platform.nextTokens.prepare(subject.id));
+      if (next && hashOf(next.token ?? "") === hash) throw error;
+      return "lost";
     }
     return "now";
   }

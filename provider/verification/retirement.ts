@@ -31,7 +31,15 @@ export async function retireFormerOf(
   const { source } = openSession(subject, run, admin);
   if (!source.retire) throw new Error(`nothing retires a ${subject.kind.word}`);
   try {
-    const { failure } = await source.retire(retire.formers, { salt });
+    const { failure, result } = await source.retire(retire.formers, { salt });
+    if (result === "lost") {
+      const why = "the platform does not have the new one any more, and the former one is valid";
+      return {
+        reason: `the new ${subject.kind.word} is lost: ${why}`,
+        advice: "",
+        code: undefined,
+      };
+    }
     const what = "accepted and the former one was retired, but the server did not save that";
     return failure && notRetired(failure, target, what);
   } catch (error) {
