@@ -20,6 +20,7 @@ export function hashOf(secret: string): string {
 export interface ServerFacts {
   readonly isReplica: boolean;
   readonly isCluster: boolean;
+  readonly isSentinel: boolean;
   /** Number of replicas that are connected. */
   readonly replicas: number;
 }
@@ -48,8 +49,9 @@ export function serverIn(info: string): ServerFacts {
   const valueOf = (name: string) =>
     lines.find((line) => line.startsWith(`${name}:`))?.slice(name.length + 1);
   return {
-    isReplica: valueOf("role") === "slave",
+    isReplica: ["slave", "replica"].includes(valueOf("role") ?? ""),
     isCluster: valueOf("cluster_enabled") === "1",
+    isSentinel: valueOf("redis_mode") === "sentinel",
     replicas: Number(valueOf("connected_slaves") ?? 0),
   };
 }

@@ -17,6 +17,7 @@ import { quote } from "../platform/quote";
 import {
   connectToRedis,
   ErrorReply,
+  isOk,
   NoReplyError,
   type RedisConnection,
   type Reply,
@@ -107,19 +108,18 @@ export class AclUsers {
     return serverIn(reply);
   }
 
-  /** Makes a password. The server makes it if it can, which changes no user. */
+  /** Makes a password. The server makes it if it makes tokens, which changes no user. */
   async make(userName: string): Promise<MadePassword> {
     const command: Command = {
       name: "ACL GENTOKEN",
       args: [userName],
       purpose: `make a token for ${this.#nameOf(userName)}`,
       isChange: true,
-      expected: /^ERR unknown subcommand\b/i,
+      expected: noTokens,
     };
     const reply = await this.#send(command);
-    const isToken = !(reply instanceof ErrorReply);
+    const isToken = typeof reply === "string" && tokenForm.test(reply);
     const value = isToken ? reply : randomBytes(32).toString("base64url");
-    if (typeof value !== "string" || value === "") throw this.#unreadable(command);
     this.options.secrets.add([value]);
     return { value, isToken };
   }
@@ -188,7 +188,7 @@ export class AclUsers {
 
   async #change(command: Command): Promise<Reply> {
     const reply = await this.#send({ ...command, isChange: true });
-    if (reply !== "OK" && !(reply instanceof ErrorReply)) throw this.#unreadable(command);
+    if (!isOk(reply) && !(reply instanceof ErrorReply)) throw this.#unreadable(command);
     return reply;
   }
 
@@ -278,6 +278,12 @@ export class AclUsers {
 
 const checkServer =
   "Check that the server is running, and that it is a Redis server, then run again.";
+
+/** What the server replies to `ACL GENTOKEN` if it makes no tokens. Redis 6.2 permits no unknown subcommand. */
+const noTokens = /^(ERR unknown subcommand|NOPERM)\b/i;
+
+/** A token, as a string in a reply to `ACL GENTOKEN`. What replies anything else does not know the command. */
+const tokenForm = /^[\x21-\x7e]{20,1024}$/;
 
 /** A command that changes no user has failed, as a read does; any other one may have been applied. */
 function lostReply(

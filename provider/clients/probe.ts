@@ -13,7 +13,13 @@ import { whyNotSent } from "../platform/failures";
 import { HttpRequester, type RequesterOptions, RequestQueue } from "../platform/http";
 import { quote } from "../platform/quote";
 import { type KnownSecrets } from "../platform/redact";
-import { connectToRedis, ErrorReply, NoReplyError, type RedisConnection } from "./redisConnection";
+import {
+  connectToRedis,
+  ErrorReply,
+  isOk,
+  NoReplyError,
+  type RedisConnection,
+} from "./redisConnection";
 import { type ServerConnections } from "./serverConnections";
 
 /** Whether a server accepts a credential. Neither `words`, which are its own, nor `why` contains secrets. */
@@ -134,7 +140,7 @@ export async function authenticate(
   secrets.add([value]);
   try {
     const reply = await connection.send("AUTH", ...(username ? [username] : []), value);
-    if (reply === "OK") return accepted;
+    if (isOk(reply)) return accepted;
     if (!(reply instanceof ErrorReply)) return unknown("the reply to AUTH is not that of a Redis");
     const words = quote(reply.text, secrets);
     if (/^(WRONGPASS|ERR invalid password)\b/i.test(reply.text)) return { kind: "refused", words };

@@ -2,8 +2,20 @@ import { type Socket } from "node:net";
 import { type ServerConnections } from "./serverConnections";
 import { type ClientEndpoint, restAddressOf } from "../domain/endpoint";
 
-/** What a Redis replies: a string, an integer, an array, an error, or undefined for its nil. */
-export type Reply = string | number | undefined | ErrorReply | readonly Reply[];
+/** What a Redis replies: a status, a string, an integer, an array, an error, or undefined for its nil. */
+export type Reply = StatusReply | ErrorReply | Item;
+
+/** What is in an array: its strings may be of either form. */
+type Item = string | number | undefined | ErrorReply | readonly Item[];
+
+/** A simple string as a reply: what was done, such as `OK`. */
+export class StatusReply {
+  constructor(readonly text: string) {}
+}
+
+export function isOk(reply: Reply): boolean {
+  return reply instanceof StatusReply && reply.text === "OK";
+}
 
 /** An error as a reply. */
 export class ErrorReply {
@@ -92,7 +104,7 @@ export class RedisConnection {
     const type = await this.#take(1);
     if (!"+-:$*".includes(type)) throw this.#notRedis();
     const line = await this.#takeLine();
-    if (type === "+") return textOf(line);
+    if (type === "+") return new StatusReply(textOf(line));
     if (type === "-") return new ErrorReply(textOf(line));
     if (!/^-?\d{1,19}$/.test(line)) throw this.#notRedis();
     const number = Number(line);
@@ -108,10 +120,13 @@ export class RedisConnection {
     return text;
   }
 
-  async #readArray(length: number): Promise<Reply[]> {
-    const replies: Reply[] = [];
-    while (replies.length < length) replies.push(await this.#readReply());
-    return replies;
+  async #readArray(length: number): Promise<Item[]> {
+    const items: Item[] = [];
+    while (items.length < length) {
+      const item = await this.#readReply();
+      items.push(item instanceof StatusReply ? item.text : item);
+    }
+    return items;
   }
 
   async #takeLine(): Promise<string> {

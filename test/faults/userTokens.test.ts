@@ -82,6 +82,18 @@ describe("faults: tokens of a user of the local platform, as at the vendor", () 
     });
   }
 
+  const notPermitted = [120, "GENTOKEN is not permitted", "update", "fails, a hash is refused"] as const;
+  testRow(notPermitted, at, async (user) => {
+    assert.equal(await user.rotate({ initialRotation: false, version: 1 }), "");
+    const replies = { "ACL GENTOKEN": "-NOPERM no", INFO: "$11\r\nrole:master" };
+    user.gate.meet = (sent, point) => {
+      const found = Object.entries(replies).find(([command]) => sent.startsWith(command));
+      return found && point === "arrived" ? { reply: found[1] } : undefined;
+    };
+    assert.match(await user.rotate({ version: 2 }), /only tokens of ACL GENTOKEN.*No password was added or removed/s);
+    assert.deepEqual([await user.valid(), await user.listed()], [[true], 1]);
+  });
+
   testRow(
     [
       120,
