@@ -203,7 +203,7 @@ export class AclUsers {
         if (command.isChange) await this.#requireLiveness(connection, facts);
         const reply = await connection.send(command.name, ...(command.args ?? []));
         if (reply instanceof ErrorReply && !command.expected?.test(reply.text)) {
-          throw this.#rejected(reply, facts);
+          throw this.#rejected(reply, command);
         }
         return reply;
       } catch (error) {
@@ -247,13 +247,14 @@ export class AclUsers {
     });
   }
 
-  #rejected({ text }: ErrorReply, facts: RequestFacts): RequestError {
+  #rejected({ text }: ErrorReply, command: Command): RequestError {
     const words = quote(text, this.options.secrets);
     const happened = `the server responded with an error: ${words}`;
-    return new RequestError("rejected", facts, {
+    const [userName] = command.args ?? [];
+    return new RequestError("rejected", this.#factsOf(command), {
       happened,
       words,
-      advice: adviceOnReply(text, facts.method),
+      advice: adviceOnReply(text, command.name, userName),
     });
   }
 

@@ -1,3 +1,4 @@
+import { defaultUser } from "../clients/aclReplies";
 import { type RedisAdmin } from "../clients/aclUsers";
 import { type ClientEndpoint, hostInUrl, hostProblem, portProblem } from "../domain/endpoint";
 import { InputError, RefusedError, RequestError } from "../domain/errors";
@@ -69,10 +70,19 @@ export function plainAdminProblem(given: unknown, { options }: Run): string | un
 }
 
 /** Why a user cannot be the administrator of its own rotation, if it is, as far as that is known. */
-export function ownAdminProblem({ id }: Subject, given: unknown): string | undefined {
-  const values = accessIn(given)?.current ?? (isObject(given) ? given : {});
-  if (isUnknown(id) || values.username !== id) return undefined;
-  return "must not be the user itself: its former password, with which it logs in, is retired";
+export function ownAdminProblem(
+  { id }: Subject,
+  given: AdminInput | null | undefined,
+): string | undefined {
+  const login = accessIn(given)?.current ?? (isAdminValues(given) ? given : undefined);
+  // A PasswordRotation without a confirmed reset does not show who logs in.
+  if (!login || isUnknown([id, login.username]) || (login.username || defaultUser) !== id) {
+    return undefined;
+  }
+  const why = "must not be the user itself: its former password, with which it logs in, is retired";
+  return id === defaultUser
+    ? `${why}. To reset that user of a database, use PasswordRotation`
+    : why;
 }
 
 /** A mark by which two administrators are compared. */

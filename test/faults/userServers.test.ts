@@ -49,6 +49,29 @@ describe("faults: users and their servers", () => {
       });
     }
 
+    testRow(
+      [
+        116,
+        "the user is default, and the admin another one",
+        "create, verification, next version",
+        "as any other user",
+      ],
+      async () => usersOf(closes(await startRedisServer())),
+      async ({ adapter, server: own }) => {
+        const user = await UserOfServer.start(adapter, own, "default");
+        closes(user.gate);
+        await own.acl("SETUSER", "default", `>${firstPassword}`);
+        assert.equal(await user.rotate({ version: 1 }), "");
+        assert.match(user.said.join("\n"), /the user had 2 passwords before its first rotation/);
+        assert.deepEqual(await user.valid(), [true, true]);
+        assert.equal(await user.verify(), "");
+        assert.deepEqual(await user.valid(), [false, true]);
+        assert.equal(await user.rotate({ version: 2 }), "");
+        assert.equal(await user.verify(), "");
+        assert.deepEqual(await user.valid(), [false, false, true]);
+      },
+    );
+
     testRow([116, "the user was deleted", "verification", "fails, and again until it exists"], at, async (user) => {
       assert.equal(await user.rotate({ version: 1 }), "");
       await server.acl("DELUSER", user.name);

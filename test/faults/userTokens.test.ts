@@ -39,6 +39,18 @@ describe("faults: tokens of a user of the local platform, as at the vendor", () 
     },
   );
 
+  testRow(
+    [120, "the user is default, which ACL commands cannot change", "create", "fails, and names PasswordRotation"],
+    at,
+    async (user) => {
+      const password = await server.makeUser("ops");
+      const admin = { ...user.admin, username: "ops", password };
+      const failure = await user.rotate({ userName: "default", admin, version: 1 });
+      assert.match(failure, /user cannot be modified.*No password was added or removed.*use PasswordRotation/s);
+      assert.deepEqual([user.setUsers, user.rotation.saved], [1, undefined]);
+    },
+  );
+
   /** With the tokens before and after the rotation that are valid then. */
   const faults: Readonly<Record<string, { fault: CommandFault; fails?: RegExp; valid: readonly boolean[] }>> = {
     "GENTOKEN is lost after it was applied": {
