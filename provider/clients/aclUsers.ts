@@ -233,7 +233,10 @@ export class AclUsers {
             happened: `the server refused the admin: ${result.words}`,
             advice: "Check the admin's name and password.",
           }
-        : { happened: `the admin could not log in: ${result.why}`, advice: checkServer };
+        : {
+            happened: `the admin could not log in: ${result.why}`,
+            advice: result.advice ?? checkServer,
+          };
     throw new RequestError("not sent", facts, problem);
   }
 

@@ -22,11 +22,14 @@ import {
 } from "./redisConnection";
 import { type ServerConnections } from "./serverConnections";
 
-/** Whether a server accepts a credential. Neither `words`, which are its own, nor `why` contains secrets. */
+/**
+ * Whether a server accepts a credential. Neither `words`, which are its own, nor `why` contains secrets; `advice` says
+ * what to do, if that is known.
+ */
 export type ProbeResult =
   | { readonly kind: "accepted" }
   | { readonly kind: "refused"; readonly words: string }
-  | { readonly kind: "unknown"; readonly why: string };
+  | { readonly kind: "unknown"; readonly why: string; readonly advice?: string | undefined };
 
 export interface ProbeRequest {
   /** What has the credential, in messages: `database "sessions"` */
@@ -127,8 +130,8 @@ export class CredentialProbe {
   }
 }
 
-function unknown(why: string): ProbeResult {
-  return { kind: "unknown", why };
+function unknown(why: string, advice?: string): ProbeResult {
+  return { kind: "unknown", why, advice };
 }
 
 /** Logs in with a password, on a connection that stays open. */
@@ -146,7 +149,7 @@ export async function authenticate(
     if (/^(WRONGPASS|ERR invalid password)\b/i.test(reply.text)) return { kind: "refused", words };
     return unknown(`the server responded to AUTH with an error: ${words}`);
   } catch (error) {
-    if (error instanceof NoReplyError) return unknown(error.message);
+    if (error instanceof NoReplyError) return unknown(error.message, error.advice);
     throw error;
   }
 }

@@ -1,6 +1,8 @@
 import { type Socket } from "node:net";
 import { type ServerConnections } from "./serverConnections";
 import { type ClientEndpoint, restAddressOf } from "../domain/endpoint";
+import { maxConnectMs } from "../platform/connections";
+import { clientCertificate, isClientCertificate } from "../platform/failures";
 
 /** What a Redis replies: a status, a string, an integer, an array, an error, or undefined for its nil. */
 export type Reply = StatusReply | ErrorReply | Item;
@@ -24,7 +26,15 @@ export class ErrorReply {
 }
 
 /** No reply has arrived, or it cannot be read. The message contains no secrets. */
-export class NoReplyError extends Error {}
+export class NoReplyError extends Error {
+  /** @param advice what to do about it, if that is known */
+  constructor(
+    message: string,
+    readonly advice?: string,
+  ) {
+    super(message);
+  }
+}
 
 /** Bytes of the longest reply that is read. */
 const maxReplyBytes = 1024 * 1024;
@@ -42,7 +52,8 @@ export async function connectToRedis(
 ): Promise<RedisConnection> {
   const endsAtMs = performance.now() + timeoutMs;
   const url = new URL(restAddressOf(endpoint));
-  const socket = await connections.to(url).open(url, { timeoutMs });
+  const connectMs = Math.min(maxConnectMs, timeoutMs);
+  const socket = await connections.to(url).open(url, { timeoutMs: connectMs });
   return new RedisConnection(socket, endsAtMs - performance.now());
 }
 
@@ -149,9 +160,10 @@ export class RedisConnection {
       .next()
       .catch((error: unknown) => {
         if (error instanceof NoReplyError) throw error;
-        throw new NoReplyError(
-          `the connection was lost (${(error as NodeJS.ErrnoException).code})`,
-        );
+        const { code } = error as NodeJS.ErrnoException;
+        // With TLS 1.3, a server refuses it after the handshake of the client.
+        if (!isClientCertificate(code)) throw new NoReplyError(`the connection was lost (${code})`);
+        throw new NoReplyError(clientCertificate.happened, clientCertificate.advice);
       });
     if (done) throw new NoReplyError("the server closed the connection");
     this.#leftBytes -= value.length;

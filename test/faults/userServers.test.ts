@@ -120,6 +120,18 @@ describe("faults: users and their servers", () => {
       });
     }
 
+    testRow([117, "the server has no TLS", "create, next up", "fails, names tls: false"], at, async (user) => {
+      const { admin } = user;
+      user.deadlineSeconds = "2";
+      user.admin = { ...admin, port: server.port, tls: true };
+      const failure = await user.rotate({ version: 1 });
+      assert.match(failure, /accepted the connection, but does not seem to speak TLS.*on this machine.*tls: false/);
+      assert.deepEqual([await user.valid(), await user.listed()], [[true], 1]);
+      user.deadlineSeconds = "30";
+      user.admin = admin;
+      assert.equal(await user.rotate({ version: 1 }), "");
+    });
+
     testRow(
       [
         117,

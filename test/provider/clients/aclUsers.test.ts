@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
 import { type Socket } from "node:net";
+import { mock } from "node:test";
+import { type SecureVersion } from "node:tls";
 import { type AclUser, hashOf } from "../../../provider/clients/aclReplies";
 import { type AclUsers, type RedisAdmin } from "../../../provider/clients/aclUsers";
 import { RequestError } from "../../../provider/domain/errors";
+import { ConnectionError, Connections } from "../../../provider/platform/connections";
 import { type Permission, type RequesterOptions } from "../../../provider/platform/http";
 import { certificate, caFile } from "../../faults/certificates";
 import { allThatShows, leaksOf } from "../../support/canaries";
@@ -63,7 +66,7 @@ const changes: Readonly<Record<string, (users: AclUsers) => Promise<unknown>>> =
 const all = Object.entries({ ...reads, ...changes });
 
 describe("clients: the users of a Redis", () => {
-  const { closes, startProxy } = withRealSockets();
+  const { closes, startProxy, startServer } = withRealSockets();
 
   /** A server that accepts the administrator, and replies to other commands. */
   const fake = async (reply: RedisReply, tls?: Parameters<typeof certificate>[0]) =>
@@ -287,6 +290,43 @@ describe("clients: the users of a Redis", () => {
         message,
         /^Could not add a password to user "app": the connection failed \(ECONNREFUSED\) \(ACL SETUSER redis:\/\/127\.0\.0\.1:\d+\)\. No password was added or removed\. Check that the database is running and that its address is correct/,
       );
+    });
+
+    const withTls: Given = { tls: true, settings: { caFile, deadlineSeconds: "1" } };
+    const certificates: Readonly<Record<string, RegExp>> = {
+      "TLSv1.3":
+        /the server demands a client certificate.*Rekey does not support client certificates: .*tls-auth-clients/,
+      "TLSv1.2": /the TLS connection failed \(.*HANDSHAKE_FAILURE\).*demands no client certificate/,
+    };
+    for (const [version, says] of Object.entries(certificates)) {
+      it(`is not sent to a server that demands a client certificate, with ${version}`, async () => {
+        const maxVersion = version as SecureVersion;
+        const server = closes(
+          await FakeRedis.start(() => "+OK", { ...certificate("good"), requestCert: true, maxVersion }),
+        );
+        const { delivery, message } = await errorOf(usersAt(server.port, withTls).add("app", password));
+        assert.equal(delivery, "not sent");
+        assert.match(message, says);
+        assert.equal(server.received, "");
+      });
+    }
+
+    it("is not sent to a server without TLS, which has the time of one connection", async () => {
+      const server = await startServer({ accept: (socket) => void socket.resume() });
+      const { delivery, message } = await errorOf(usersAt(server.port, withTls).add("app", password));
+      assert.equal(delivery, "not sent");
+      assert.match(message, /but does not seem to speak TLS.*No password was added.*on this machine.*set tls: false/);
+      const limits: number[] = [];
+      mock.method(Connections.prototype, "open", async (_url: URL, { timeoutMs }: { readonly timeoutMs: number }) => {
+        limits.push(timeoutMs);
+        throw new ConnectionError({ code: "ETIMEDOUT" });
+      });
+      try {
+        await errorOf(usersAt(server.port, { settings: { deadlineSeconds: "60" } }).read("app"));
+      } finally {
+        mock.restoreAll();
+      }
+      assert.deepEqual(limits, [10_000]);
     });
 
     const unreadable: readonly (readonly [command: string, reply: string])[] = [
