@@ -201,7 +201,7 @@ export async function redisAdminOf(
   const access = accessIn(given) as Access;
   const { current } = access;
   if (current === undefined) {
-    const why = `the password of its admin, ${databaseNamed(access.id)}, is not known, because the last reset by its PasswordRotation is not confirmed, or the platform has not shown the password yet. Run \`up\` again without \`--target\` and \`--continue-on-error\`, so that the PasswordRotation settles it first`;
+    const why = `the password of its admin, ${databaseNamed(access.id)}, is not known, because the last reset by its PasswordRotation is not confirmed, or no read has shown the password. Run \`up\` again without \`--target\` and \`--continue-on-error\`, so that the PasswordRotation settles it first. If no read shows the password, set a new version of the PasswordRotation, which resets it`;
     throw new RefusedError("REKEY_UNCONFIRMED", { secret: secretOf(subject), why, overlaps: true });
   }
   const password = current.value ?? (await readPassword(access, subject, run));
@@ -232,7 +232,9 @@ async function readPassword(access: Access, subject: Subject, run: Run): Promise
     const isCurrent = password && saltedMark(access.salt, password) === access.current?.mark;
     return isCurrent
       ? password
-      : refuse("the platform does not show it. Run `pulumi refresh`, then `up`");
+      : refuse(
+          "the platform does not show it. Run `pulumi refresh`, then `up`. If that does not help, remove saveCredentials and set a new version of the PasswordRotation, which resets it",
+        );
   } catch (error) {
     if (!(error instanceof RequestError)) throw error;
     return refuse(`could not be read: ${error.happened}. ${error.advice.replace(/\.$/, "")}`);

@@ -8,7 +8,7 @@ import { type Verdict } from "./evidence";
 import { marksOf } from "./marks";
 import { credentialsIn, type Memory, type State } from "./state";
 import { type Learned } from "./findings";
-import { savedKeyAdvice } from "./messages";
+import { savedAdminAdvice, savedKeyAdvice } from "./messages";
 import { type Session } from "./session";
 
 async function readSecret({ subject, reads }: Session, run: Run): Promise<SecretResponse> {
@@ -66,10 +66,13 @@ export async function tryRead(session: Session, saved: State, isRefresh = false)
     if (source) return await source.read(saved, {});
     return evidence.afterRead(saved, await readSecret(session, run), context);
   } catch (error) {
-    const advice = isRefresh ? savedKeyAdvice(subject.kind.service, error) : "";
+    const { service, isOfServer } = subject.kind;
+    const ofRefresh = () => (isOfServer ? savedAdminAdvice(error) : savedKeyAdvice(service, error));
     // Only the text of Rekey's own errors is free of secrets.
     const why =
-      error instanceof RekeyError ? error.text + advice : "pulumi-rekey failed unexpectedly.";
+      error instanceof RekeyError
+        ? error.text + (isRefresh ? ofRefresh() : "")
+        : "pulumi-rekey failed unexpectedly.";
     return { state: saved, findings: [{ kind: "failed", why: `was not read: ${why}` }] };
   }
 }

@@ -120,6 +120,30 @@ describe("faults: users and their servers", () => {
       });
     }
 
+    const changed = "the password of the admin was changed";
+    testRow(
+      [117, changed, "refresh, next up", "says that the saved one was used; the next `up` passes"],
+      at,
+      async (user) => {
+        const [username, password] = [`ops-of-${user.name}`, "canary-second-98cd"];
+        await server.acl("SETUSER", username, "on", `>${server.admin.password}`, "+@all");
+        user.admin = { ...user.admin, username };
+        assert.equal(await user.rotate({ version: 1 }), "");
+        await server.acl("SETUSER", username, "resetpass", `>${password}`);
+        user.said.length = 0;
+        await user.refresh();
+        const says =
+          /refused the admin.*A refresh uses the admin that the last `up` saved, .*run `up`, which uses that of/;
+        assert.match(user.said.join("\n"), says);
+        user.said.length = 0;
+        assert.match(await user.rotate({ version: 1, overlap: "24h" }), /^$/);
+        assert.doesNotMatch(user.said.join("\n"), /A refresh uses/);
+        user.admin = { ...user.admin, password };
+        assert.equal(await user.rotate({ version: 2 }), "");
+        assert.deepEqual(await user.valid(), [false, true, true]);
+      },
+    );
+
     testRow([117, "the server has no TLS", "create, next up", "fails, names tls: false"], at, async (user) => {
       const { admin } = user;
       user.deadlineSeconds = "2";
