@@ -35,7 +35,7 @@ export interface AclUserRotationArgs extends RotationArgs, OverlapArgs {
   admin: pulumi.Input<string | AclAdminArgs>;
   /**
    * Name of an existing user, other than the administrator. Changing it replaces the resource, which rotates the new
-   * user; the old one keeps its passwords. The user `default` of a database at Upstash has a `PasswordRotation` instead.
+   * user; the old one keeps its passwords. For the user `default` of a database at Upstash, use a `PasswordRotation`.
    */
   userName: pulumi.Input<string>;
 }
