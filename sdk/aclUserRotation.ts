@@ -14,8 +14,8 @@ export interface AclAdminArgs {
    */
   tls?: pulumi.Input<boolean> | undefined;
   /**
-   * Name of the administrator, who needs permission for `ACL GETUSER`, `ACL SETUSER` and `ACL GENTOKEN` and, on a Redis
-   * server other than Upstash, for `INFO` and `ACL SAVE`.
+   * Name of the administrator. At Upstash, it needs permission for `ACL` commands; on your own Redis, the rules `-@all
+   * +acl|getuser +acl|setuser +acl|save +info` are enough.
    *
    * @default `default`
    */
@@ -34,8 +34,8 @@ export interface AclUserRotationArgs extends RotationArgs, OverlapArgs {
    */
   admin: pulumi.Input<string | AclAdminArgs>;
   /**
-   * Name of an existing user, other than `default`. Changing it replaces the resource, which rotates the new user; the
-   * old one keeps its passwords.
+   * Name of an existing user, other than the administrator. Changing it replaces the resource, which rotates the new
+   * user; the old one keeps its passwords. For the user `default` of a database at Upstash, use a `PasswordRotation`.
    */
   userName: pulumi.Input<string>;
 }

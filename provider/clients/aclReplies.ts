@@ -1,6 +1,9 @@
 import { createHash } from "node:crypto";
 import { type Reply } from "./redisConnection";
 
+/** The user that logs in without a name. */
+export const defaultUser = "default";
+
 /** A user of a Redis server, as `ACL GETUSER` shows it. */
 export interface AclUser {
   /** Whether it may log in. */
@@ -20,6 +23,7 @@ export function hashOf(secret: string): string {
 export interface ServerFacts {
   readonly isReplica: boolean;
   readonly isCluster: boolean;
+  readonly isSentinel: boolean;
   /** Number of replicas that are connected. */
   readonly replicas: number;
 }
@@ -48,8 +52,9 @@ export function serverIn(info: string): ServerFacts {
   const valueOf = (name: string) =>
     lines.find((line) => line.startsWith(`${name}:`))?.slice(name.length + 1);
   return {
-    isReplica: valueOf("role") === "slave",
+    isReplica: ["slave", "replica"].includes(valueOf("role") ?? ""),
     isCluster: valueOf("cluster_enabled") === "1",
+    isSentinel: valueOf("redis_mode") === "sentinel",
     replicas: Number(valueOf("connected_slaves") ?? 0),
   };
 }
@@ -68,13 +73,18 @@ const adviceByError: readonly (readonly [RegExp, string])[] = [
   [/^(LOADING|BUSY|MASTERDOWN)\b/, "Wait until the server is ready, then run again."],
 ];
 
-/** What to do about the error that a Redis replied to a command. */
-export function adviceOnReply(error: string, command: string): string {
+/**
+ * What to do about the error that a Redis replied to a command.
+ *
+ * @param userName of the user that the command is about
+ */
+export function adviceOnReply(error: string, command: string, userName?: string): string {
   if (/^NOPERM\b/.test(error)) {
     return `Permit the admin the command (+${command.toLowerCase().replace(" ", "|")}), then run again.`;
   }
-  return (
-    adviceByError.find(([begins]) => begins.test(error))?.[1] ??
-    "Fix what the server reports, then run again."
-  );
+  const found = adviceByError.find(([begins]) => begins.test(error));
+  if (found) return found[1];
+  return userName === defaultUser
+    ? "If the server does not let ACL commands change its user default, use PasswordRotation, which resets the password of that user of a database."
+    : "Fix what the server reports, then run again.";
 }

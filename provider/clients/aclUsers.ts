@@ -17,6 +17,7 @@ import { quote } from "../platform/quote";
 import {
   connectToRedis,
   ErrorReply,
+  isOk,
   NoReplyError,
   type RedisConnection,
   type Reply,
@@ -107,19 +108,18 @@ export class AclUsers {
     return serverIn(reply);
   }
 
-  /** Makes a password. The server makes it if it can, which changes no user. */
+  /** Makes a password. The server makes it if it makes tokens, which changes no user. */
   async make(userName: string): Promise<MadePassword> {
     const command: Command = {
       name: "ACL GENTOKEN",
       args: [userName],
       purpose: `make a token for ${this.#nameOf(userName)}`,
       isChange: true,
-      expected: /^ERR unknown subcommand\b/i,
+      expected: noTokens,
     };
     const reply = await this.#send(command);
-    const isToken = !(reply instanceof ErrorReply);
+    const isToken = typeof reply === "string" && tokenForm.test(reply);
     const value = isToken ? reply : randomBytes(32).toString("base64url");
-    if (typeof value !== "string" || value === "") throw this.#unreadable(command);
     this.options.secrets.add([value]);
     return { value, isToken };
   }
@@ -188,7 +188,7 @@ export class AclUsers {
 
   async #change(command: Command): Promise<Reply> {
     const reply = await this.#send({ ...command, isChange: true });
-    if (reply !== "OK" && !(reply instanceof ErrorReply)) throw this.#unreadable(command);
+    if (!isOk(reply) && !(reply instanceof ErrorReply)) throw this.#unreadable(command);
     return reply;
   }
 
@@ -203,7 +203,7 @@ export class AclUsers {
         if (command.isChange) await this.#requireLiveness(connection, facts);
         const reply = await connection.send(command.name, ...(command.args ?? []));
         if (reply instanceof ErrorReply && !command.expected?.test(reply.text)) {
-          throw this.#rejected(reply, facts);
+          throw this.#rejected(reply, command);
         }
         return reply;
       } catch (error) {
@@ -233,7 +233,10 @@ export class AclUsers {
             happened: `the server refused the admin: ${result.words}`,
             advice: "Check the admin's name and password.",
           }
-        : { happened: `the admin could not log in: ${result.why}`, advice: checkServer };
+        : {
+            happened: `the admin could not log in: ${result.why}`,
+            advice: result.advice ?? checkServer,
+          };
     throw new RequestError("not sent", facts, problem);
   }
 
@@ -247,13 +250,14 @@ export class AclUsers {
     });
   }
 
-  #rejected({ text }: ErrorReply, facts: RequestFacts): RequestError {
+  #rejected({ text }: ErrorReply, command: Command): RequestError {
     const words = quote(text, this.options.secrets);
     const happened = `the server responded with an error: ${words}`;
-    return new RequestError("rejected", facts, {
+    const [userName] = command.args ?? [];
+    return new RequestError("rejected", this.#factsOf(command), {
       happened,
       words,
-      advice: adviceOnReply(text, facts.method),
+      advice: adviceOnReply(text, command.name, userName),
     });
   }
 
@@ -278,6 +282,12 @@ export class AclUsers {
 
 const checkServer =
   "Check that the server is running, and that it is a Redis server, then run again.";
+
+/** What the server replies to `ACL GENTOKEN` if it makes no tokens. Redis 6.2 permits no unknown subcommand. */
+const noTokens = /^(ERR unknown subcommand|NOPERM)\b/i;
+
+/** A token, as a string in a reply to `ACL GENTOKEN`. What replies anything else does not know the command. */
+const tokenForm = /^[\x21-\x7e]{20,1024}$/;
 
 /** A command that changes no user has failed, as a read does; any other one may have been applied. */
 function lostReply(

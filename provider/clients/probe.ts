@@ -13,14 +13,23 @@ import { whyNotSent } from "../platform/failures";
 import { HttpRequester, type RequesterOptions, RequestQueue } from "../platform/http";
 import { quote } from "../platform/quote";
 import { type KnownSecrets } from "../platform/redact";
-import { connectToRedis, ErrorReply, NoReplyError, type RedisConnection } from "./redisConnection";
+import {
+  connectToRedis,
+  ErrorReply,
+  isOk,
+  NoReplyError,
+  type RedisConnection,
+} from "./redisConnection";
 import { type ServerConnections } from "./serverConnections";
 
-/** Whether a server accepts a credential. Neither `words`, which are its own, nor `why` contains secrets. */
+/**
+ * Whether a server accepts a credential. Neither `words`, which are its own, nor `why` contains secrets; `advice` says
+ * what to do, if that is known.
+ */
 export type ProbeResult =
   | { readonly kind: "accepted" }
   | { readonly kind: "refused"; readonly words: string }
-  | { readonly kind: "unknown"; readonly why: string };
+  | { readonly kind: "unknown"; readonly why: string; readonly advice?: string | undefined };
 
 export interface ProbeRequest {
   /** What has the credential, in messages: `database "sessions"` */
@@ -121,8 +130,8 @@ export class CredentialProbe {
   }
 }
 
-function unknown(why: string): ProbeResult {
-  return { kind: "unknown", why };
+function unknown(why: string, advice?: string): ProbeResult {
+  return { kind: "unknown", why, advice };
 }
 
 /** Logs in with a password, on a connection that stays open. */
@@ -134,13 +143,13 @@ export async function authenticate(
   secrets.add([value]);
   try {
     const reply = await connection.send("AUTH", ...(username ? [username] : []), value);
-    if (reply === "OK") return accepted;
+    if (isOk(reply)) return accepted;
     if (!(reply instanceof ErrorReply)) return unknown("the reply to AUTH is not that of a Redis");
     const words = quote(reply.text, secrets);
     if (/^(WRONGPASS|ERR invalid password)\b/i.test(reply.text)) return { kind: "refused", words };
     return unknown(`the server responded to AUTH with an error: ${words}`);
   } catch (error) {
-    if (error instanceof NoReplyError) return unknown(error.message);
+    if (error instanceof NoReplyError) return unknown(error.message, error.advice);
     throw error;
   }
 }

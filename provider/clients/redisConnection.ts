@@ -1,9 +1,23 @@
 import { type Socket } from "node:net";
 import { type ServerConnections } from "./serverConnections";
 import { type ClientEndpoint, restAddressOf } from "../domain/endpoint";
+import { maxConnectMs } from "../platform/connections";
+import { clientCertificate, isClientCertificate } from "../platform/failures";
 
-/** What a Redis replies: a string, an integer, an array, an error, or undefined for its nil. */
-export type Reply = string | number | undefined | ErrorReply | readonly Reply[];
+/** What a Redis replies: a status, a string, an integer, an array, an error, or undefined for its nil. */
+export type Reply = StatusReply | ErrorReply | Item;
+
+/** What is in an array: its strings may be of either form. */
+type Item = string | number | undefined | ErrorReply | readonly Item[];
+
+/** A simple string as a reply: what was done, such as `OK`. */
+export class StatusReply {
+  constructor(readonly text: string) {}
+}
+
+export function isOk(reply: Reply): boolean {
+  return reply instanceof StatusReply && reply.text === "OK";
+}
 
 /** An error as a reply. */
 export class ErrorReply {
@@ -12,7 +26,15 @@ export class ErrorReply {
 }
 
 /** No reply has arrived, or it cannot be read. The message contains no secrets. */
-export class NoReplyError extends Error {}
+export class NoReplyError extends Error {
+  /** @param advice what to do about it, if that is known */
+  constructor(
+    message: string,
+    readonly advice?: string,
+  ) {
+    super(message);
+  }
+}
 
 /** Bytes of the longest reply that is read. */
 const maxReplyBytes = 1024 * 1024;
@@ -30,7 +52,8 @@ export async function connectToRedis(
 ): Promise<RedisConnection> {
   const endsAtMs = performance.now() + timeoutMs;
   const url = new URL(restAddressOf(endpoint));
-  const socket = await connections.to(url).open(url, { timeoutMs });
+  const connectMs = Math.min(maxConnectMs, timeoutMs);
+  const socket = await connections.to(url).open(url, { timeoutMs: connectMs });
   return new RedisConnection(socket, endsAtMs - performance.now());
 }
 
@@ -92,7 +115,7 @@ export class RedisConnection {
     const type = await this.#take(1);
     if (!"+-:$*".includes(type)) throw this.#notRedis();
     const line = await this.#takeLine();
-    if (type === "+") return textOf(line);
+    if (type === "+") return new StatusReply(textOf(line));
     if (type === "-") return new ErrorReply(textOf(line));
     if (!/^-?\d{1,19}$/.test(line)) throw this.#notRedis();
     const number = Number(line);
@@ -108,10 +131,13 @@ export class RedisConnection {
     return text;
   }
 
-  async #readArray(length: number): Promise<Reply[]> {
-    const replies: Reply[] = [];
-    while (replies.length < length) replies.push(await this.#readReply());
-    return replies;
+  async #readArray(length: number): Promise<Item[]> {
+    const items: Item[] = [];
+    while (items.length < length) {
+      const item = await this.#readReply();
+      items.push(item instanceof StatusReply ? item.text : item);
+    }
+    return items;
   }
 
   async #takeLine(): Promise<string> {
@@ -134,9 +160,10 @@ export class RedisConnection {
       .next()
       .catch((error: unknown) => {
         if (error instanceof NoReplyError) throw error;
-        throw new NoReplyError(
-          `the connection was lost (${(error as NodeJS.ErrnoException).code})`,
-        );
+        const { code } = error as NodeJS.ErrnoException;
+        // With TLS 1.3, a server refuses it after the handshake of the client.
+        if (!isClientCertificate(code)) throw new NoReplyError(`the connection was lost (${code})`);
+        throw new NoReplyError(clientCertificate.happened, clientCertificate.advice);
       });
     if (done) throw new NoReplyError("the server closed the connection");
     this.#leftBytes -= value.length;

@@ -13,7 +13,7 @@ import {
 import { hostWithoutBrackets } from "../domain/endpoint";
 
 /** Milliseconds, longest wait for a connection. */
-const maxConnectMs = 10_000;
+export const maxConnectMs = 10_000;
 /** Milliseconds for which a connection may be unused. Strict servers close it after a second, which begins earlier. */
 const maxUnusedMs = 800;
 /** Milliseconds after the first response in which a server that closes each connection after its response does so. */
@@ -99,9 +99,12 @@ export class Connections {
     const { session, timeoutMs } = options;
     const signal = AbortSignal.timeout(Math.max(0, Math.ceil(timeoutMs)));
     const shared = this.#socketOptions(timeoutMs);
+    let late = "ETIMEDOUT";
     try {
       const socket = await this.#connect(url, shared, signal);
       if (url.protocol !== "https:") return socket;
+      // As Node calls it on its servers.
+      late = "ERR_TLS_HANDSHAKE_TIMEOUT";
       const host = hostWithoutBrackets(url.hostname);
       const servername = isIP(host) ? "" : host;
       const secured = connectSecurely({
@@ -115,7 +118,7 @@ export class Connections {
     } catch (error) {
       if (error instanceof ConnectionError) throw error;
       throw new ConnectionError({
-        code: signal.aborted ? "ETIMEDOUT" : (error as NodeJS.ErrnoException).code,
+        code: signal.aborted ? late : (error as NodeJS.ErrnoException).code,
       });
     }
   }

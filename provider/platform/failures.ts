@@ -69,17 +69,20 @@ export function whyNotSent(
     const happened = `the proxy responded with ${proxy} instead of opening a tunnel`;
     return { happened, advice: "Check rekey:proxy and its credentials." };
   }
-  // An alert of the server is about the client's certificate.
+  if (isClientCertificate(code)) return clientCertificate;
   if (/CERT|UNABLE_TO|HOSTNAME_MISMATCH/.test(code) && !/^ERR_SSL_.*ALERT/.test(code)) {
     const happened = `the server's certificate was not accepted (${code})`;
     const advice = `Check that the certificate is for the host in ${address} and has not expired, that this machine's clock is right, and that rekey:caFile contains the certificate of the authority if that is not a public one.`;
     return { happened, advice };
   }
   if (/ERR_TLS|ERR_SSL|EPROTO$/.test(code)) {
-    return {
-      happened: `the TLS connection failed (${code})`,
-      advice: `Check that the port in ${address} uses TLS.`,
-    };
+    // A server without TLS may wait for the rest of what it takes for a command.
+    const happened =
+      code === "ERR_TLS_HANDSHAKE_TIMEOUT"
+        ? "the server accepted the connection, but does not seem to speak TLS"
+        : `the TLS connection failed (${code})`;
+    const advice = `Check that the port in ${address} uses TLS and demands no client certificate.`;
+    return { happened, advice: service === "database" ? `${advice} ${withoutTls}` : advice };
   }
   const happened =
     code === "ETIMEDOUT"
@@ -89,6 +92,21 @@ export function whyNotSent(
         : `the connection failed (${code || "for an unknown reason"})`;
   const advice = `Check that the ${responderOf(service)} is running and that ${address} is correct, then run again.`;
   return { happened, advice: [advice, ...ignoredProxy()].join(" ") };
+}
+
+const withoutTls =
+  "If it is a server on this machine without TLS, set tls: false. Elsewhere, a password is never sent without TLS.";
+
+/** What is wrong with a server that refuses connections without a certificate of the client. */
+export const clientCertificate: RequestProblem = {
+  happened: "the server demands a client certificate",
+  advice:
+    "Rekey does not support client certificates: let the server accept clients without one (of a Redis, `tls-auth-clients optional`).",
+};
+
+/** Whether a server has closed a connection because it demands a certificate of the client. */
+export function isClientCertificate(code = ""): boolean {
+  return /^ERR_SSL_.*ALERT_.*CERTIFICATE/.test(code);
 }
 
 /** What is said of a proxy in the environment, if there is one: Rekey does not use it, as many programs do. */

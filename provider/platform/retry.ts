@@ -48,6 +48,7 @@ const transientCodes = new Set([
   "ECONNABORTED",
   "EAI_AGAIN",
   "ETIMEDOUT",
+  "ERR_TLS_HANDSHAKE_TIMEOUT",
   "EPIPE",
   "EHOSTUNREACH",
   "ENETUNREACH",

@@ -1,3 +1,4 @@
+import { defaultUser } from "../clients/aclReplies";
 import { type RedisAdmin } from "../clients/aclUsers";
 import { type ClientEndpoint, hostInUrl, hostProblem, portProblem } from "../domain/endpoint";
 import { InputError, RefusedError, RequestError } from "../domain/errors";
@@ -69,10 +70,19 @@ export function plainAdminProblem(given: unknown, { options }: Run): string | un
 }
 
 /** Why a user cannot be the administrator of its own rotation, if it is, as far as that is known. */
-export function ownAdminProblem({ id }: Subject, given: unknown): string | undefined {
-  const values = accessIn(given)?.current ?? (isObject(given) ? given : {});
-  if (isUnknown(id) || values.username !== id) return undefined;
-  return "must not be the user itself: its former password, with which it logs in, is retired";
+export function ownAdminProblem(
+  { id }: Subject,
+  given: AdminInput | null | undefined,
+): string | undefined {
+  const login = accessIn(given)?.current ?? (isAdminValues(given) ? given : undefined);
+  // A PasswordRotation without a confirmed reset does not show who logs in.
+  if (!login || isUnknown([id, login.username]) || (login.username || defaultUser) !== id) {
+    return undefined;
+  }
+  const why = "must not be the user itself: its former password, with which it logs in, is retired";
+  return id === defaultUser
+    ? `${why}. To reset that user of a database, use PasswordRotation`
+    : why;
 }
 
 /** A mark by which two administrators are compared. */
@@ -202,7 +212,7 @@ export async function redisAdminOf(
   const access = accessIn(given) as Access;
   const { current } = access;
   if (current === undefined) {
-    const why = `the password of its admin, ${databaseNamed(access.id)}, is not known, because the last reset by its PasswordRotation is not confirmed, or the platform has not shown the password yet. Run \`up\` again without \`--target\` and \`--continue-on-error\`, so that the PasswordRotation settles it first`;
+    const why = `the password of its admin, ${databaseNamed(access.id)}, is not known, because the last reset by its PasswordRotation is not confirmed, or no read has shown the password. Run \`up\` again without \`--target\` and \`--continue-on-error\`, so that the PasswordRotation settles it first. If no read shows the password, set a new version of the PasswordRotation, which resets it`;
     throw new RefusedError("REKEY_UNCONFIRMED", { secret: secretOf(subject), why, overlaps: true });
   }
   const password = current.value ?? (await readPassword(access, subject, run));
@@ -233,7 +243,9 @@ async function readPassword(access: Access, subject: Subject, run: Run): Promise
     const isCurrent = password && saltedMark(access.salt, password) === access.current?.mark;
     return isCurrent
       ? password
-      : refuse("the platform does not show it. Run `pulumi refresh`, then `up`");
+      : refuse(
+          "the platform does not show it. Run `pulumi refresh`, then `up`. If that does not help, remove saveCredentials and set a new version of the PasswordRotation, which resets it",
+        );
   } catch (error) {
     if (!(error instanceof RequestError)) throw error;
     return refuse(`could not be read: ${error.happened}. ${error.advice.replace(/\.$/, "")}`);

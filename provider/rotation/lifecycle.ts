@@ -20,7 +20,7 @@ import {
 import { attempted, handOver, type Made } from "./handOver";
 import { marksOf, triggerMark } from "./marks";
 import { type Former, maxPast } from "./memory";
-import { refusalError, savedKeyAdvice } from "./messages";
+import { refusalError, savedAdminAdvice, savedKeyAdvice } from "./messages";
 import { isReadFirst, type Plan, type Rotation } from "./plan";
 import { planRotation } from "./planRotation";
 import { noOverlap, type Program, savedProgram } from "./program";
@@ -86,10 +86,9 @@ export async function refresh(subject: Subject, saved: State, run: Run): Promise
       "was read, but could not be encrypted for encryptFor. Check the recipients and the installation of age-encryption.";
     return { state: saved, findings: [{ kind: "failed", why }] };
   } catch (error) {
-    return {
-      state: saved,
-      findings: [failedRead(error, savedKeyAdvice(subject.kind.service, error))],
-    };
+    const { service } = subject.kind;
+    const advice = service ? savedKeyAdvice(service, error) : savedAdminAdvice(error);
+    return { state: saved, findings: [failedRead(error, advice)] };
   }
 }
 

@@ -72,3 +72,9 @@ export function savedKeyAdvice(
   const setting = isRejected ? key : "a setting";
   return ` A ${command} uses the configuration that the last \`up\` saved: if ${setting} has changed since then, run \`pulumi ${command} --run-program\`, which uses the program's configuration.`;
 }
+
+/** The same of a user, whose administrator the last `up` has saved. A refresh that runs the program uses it, too. */
+export function savedAdminAdvice(error: unknown): string {
+  if (!(error instanceof RequestError)) return "";
+  return " A refresh uses the admin that the last `up` saved, also with `--run-program`: if the admin has changed since then, run `up`, which uses that of the program.";
+}

@@ -86,9 +86,9 @@ export class UserRotation extends SecretRotation {
 /** Why a user with this name cannot be rotated; undefined if it can. */
 function userNameProblem(name: string): string | undefined {
   if (name === "") return "must not be empty";
-  if (/[\s\0]/.test(name)) return "must not contain white space or NUL, which Redis does not allow";
-  if (name !== "default") return undefined;
-  return "must not be default: use PasswordRotation, which resets the password of that user of a database";
+  return /[\s\0]/.test(name)
+    ? "must not contain white space or NUL, which Redis does not allow"
+    : undefined;
 }
 
 function userClaim(subject: Subject): Claim {

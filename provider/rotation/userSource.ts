@@ -218,6 +218,11 @@ export class UserSource implements Source {
         "the server is a node of a cluster, whose nodes do not share users. Use a server without a cluster",
       );
     }
+    if (server.isSentinel) {
+      this.#refuse(
+        "the server is a Sentinel, which has users of its own. Use the address of the primary that it watches",
+      );
+    }
     if (server.isReplica) {
       this.#refuse("the server is a replica, and users are not replicated. Use its primary");
     }

@@ -239,7 +239,9 @@ function failureOfTry(
   const address = addresses[probe?.service ?? (shape === "redis" ? "server" : "database")];
   const moreTime = "Raise withinSeconds if the platform needs longer.";
   if (result.kind === "unknown") {
-    const advice = `Check ${address}, rekey:proxy and rekey:caFile, and whether the ${serverOf(subject)} is active. ${moreTime}`;
+    const advice =
+      result.advice ??
+      `Check ${address}, rekey:proxy and rekey:caFile, and whether the ${serverOf(subject)} is active. ${moreTime}`;
     return { reason: `${name} could not be tried: ${result.why} ${at}`, advice, isOfFormer };
   }
   const words = result.kind === "refused" ? `: ${result.words}` : "";

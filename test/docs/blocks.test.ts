@@ -4,8 +4,9 @@ import * as ts from "typescript";
 import { parse } from "yaml";
 import schema from "../../schema.json";
 import { projectRoot } from "../support/host";
+import { hasRedis } from "../support/redis";
 import { type Block, pages, readPage } from "./page";
-import { isProgram, isScript, Session } from "./session";
+import { isProgram, isScript, needsRedis, Session } from "./session";
 
 /** Languages that a test can run, or compare with what was printed. */
 const kinds = ["ts", "js", "sh", "text"];
@@ -69,7 +70,8 @@ describe("The code blocks of README and docs/", () => {
             assert.match(printed.trim(), new RegExp(`^${literal.join("[^]*")}$`));
           });
         } else {
-          it(title, async () => {
+          it(title, async function () {
+            if (needsRedis(block) && !hasRedis) return this.skip();
             const before = session.resets;
             printed = undefined;
             printed = await session.run(block);

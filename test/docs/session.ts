@@ -3,7 +3,7 @@ import * as ts from "typescript";
 import { type MemoryResult, MemoryStack, type Platform, startPlatform } from "../../local/index";
 import { Project, settingsOf } from "../support/project";
 import { runToEnd } from "../support/processes";
-import { databaseReply } from "../support/redis";
+import { databaseReply, type RedisServer, startRedisServer } from "../support/redis";
 import { type Block } from "./page";
 
 /** What a reader of these pages has: databases, one of them with a user, keys, and credentials to type in. */
@@ -21,6 +21,13 @@ const fixture = {
 /** The address of a platform that a reader starts. */
 const address = "http://127.0.0.1:8480";
 
+/** The port of a Redis that a reader starts. */
+const redisPort = 6379;
+
+/** Whether a block needs a real Redis. */
+export const needsRedis = ({ language, code }: Block): boolean =>
+  language === "acl" || code.includes(`port: ${redisPort}`);
+
 /** Reads like `import … from "pulumi-rekey"`: a program that Pulumi runs. */
 export const isProgram = (block: Block): boolean =>
   ["ts", "js"].includes(block.language) &&
@@ -36,6 +43,7 @@ export class Session {
   readonly #project = new Project();
   readonly #stack: MemoryStack;
   #outputs: MemoryResult["outputs"] = {};
+  #redis: RedisServer | undefined;
 
   private constructor(private readonly platform: Platform) {
     const more = { "rekey:databasePath": fixture.databasePath, "rekey:databaseListPath": "/v2/redis/databases" };
@@ -56,17 +64,30 @@ export class Session {
   /** Runs a block. @returns what it prints @throws Error if it fails */
   async run(block: Block): Promise<string> {
     if (isScript(block)) return this.#node(block);
+    if (block.language === "acl") return this.#startRedis(block);
     const isWritten = block.file !== undefined || isProgram(block);
-    if (isWritten) this.#project.write("index.js", javaScript(block, ts.ModuleKind.CommonJS));
+    if (isWritten) this.#project.write("index.js", this.#atRedis(javaScript(block, ts.ModuleKind.CommonJS)));
     if (block.file !== undefined) return "";
     if (isProgram(block)) return this.#pulumi("up");
     const isOfPulumi = /^(npx )?pulumi /m.test(block.code);
     return isOfPulumi ? this.#commands(block.code) : this.#shell(block.code);
   }
 
+  /** Starts a Redis with a file of its users, which the programs after it use. */
+  async #startRedis({ file = "", code }: Block): Promise<string> {
+    this.#project.write(file, code);
+    this.#redis = await startRedisServer({ aclFile: this.#project.path(file) });
+    return "";
+  }
+
   async end(): Promise<void> {
+    await this.#redis?.close();
     await this.platform.close();
     this.#project.remove();
+  }
+
+  #atRedis(code: string): string {
+    return this.#redis ? code.replace(`port: ${redisPort}`, `port: ${this.#redis.port}`) : code;
   }
 
   /** Runs the program in the folder again. */

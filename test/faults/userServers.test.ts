@@ -49,6 +49,29 @@ describe("faults: users and their servers", () => {
       });
     }
 
+    testRow(
+      [
+        116,
+        "the user is default, and the admin another one",
+        "create, verification, next version",
+        "as any other user",
+      ],
+      async () => usersOf(closes(await startRedisServer())),
+      async ({ adapter, server: own }) => {
+        const user = await UserOfServer.start(adapter, own, "default");
+        closes(user.gate);
+        await own.acl("SETUSER", "default", `>${firstPassword}`);
+        assert.equal(await user.rotate({ version: 1 }), "");
+        assert.match(user.said.join("\n"), /the user had 2 passwords before its first rotation/);
+        assert.deepEqual(await user.valid(), [true, true]);
+        assert.equal(await user.verify(), "");
+        assert.deepEqual(await user.valid(), [false, true]);
+        assert.equal(await user.rotate({ version: 2 }), "");
+        assert.equal(await user.verify(), "");
+        assert.deepEqual(await user.valid(), [false, false, true]);
+      },
+    );
+
     testRow([116, "the user was deleted", "verification", "fails, and again until it exists"], at, async (user) => {
       assert.equal(await user.rotate({ version: 1 }), "");
       await server.acl("DELUSER", user.name);
@@ -96,6 +119,42 @@ describe("faults: users and their servers", () => {
         assert.deepEqual(await user.valid(), [false, true]);
       });
     }
+
+    const changed = "the password of the admin was changed";
+    testRow(
+      [117, changed, "refresh, next up", "says that the saved one was used; the next `up` passes"],
+      at,
+      async (user) => {
+        const [username, password] = [`ops-of-${user.name}`, "canary-second-98cd"];
+        await server.acl("SETUSER", username, "on", `>${server.admin.password}`, "+@all");
+        user.admin = { ...user.admin, username };
+        assert.equal(await user.rotate({ version: 1 }), "");
+        await server.acl("SETUSER", username, "resetpass", `>${password}`);
+        user.said.length = 0;
+        await user.refresh();
+        const says =
+          /refused the admin.*A refresh uses the admin that the last `up` saved, .*run `up`, which uses that of/;
+        assert.match(user.said.join("\n"), says);
+        user.said.length = 0;
+        assert.match(await user.rotate({ version: 1, overlap: "24h" }), /^$/);
+        assert.doesNotMatch(user.said.join("\n"), /A refresh uses/);
+        user.admin = { ...user.admin, password };
+        assert.equal(await user.rotate({ version: 2 }), "");
+        assert.deepEqual(await user.valid(), [false, true, true]);
+      },
+    );
+
+    testRow([117, "the server has no TLS", "create, next up", "fails, names tls: false"], at, async (user) => {
+      const { admin } = user;
+      user.deadlineSeconds = "2";
+      user.admin = { ...admin, port: server.port, tls: true };
+      const failure = await user.rotate({ version: 1 });
+      assert.match(failure, /accepted the connection, but does not seem to speak TLS.*on this machine.*tls: false/);
+      assert.deepEqual([await user.valid(), await user.listed()], [[true], 1]);
+      user.deadlineSeconds = "30";
+      user.admin = admin;
+      assert.equal(await user.rotate({ version: 1 }), "");
+    });
 
     testRow(
       [

@@ -39,6 +39,18 @@ describe("faults: tokens of a user of the local platform, as at the vendor", () 
     },
   );
 
+  testRow(
+    [120, "the user is default, which ACL commands cannot change", "create", "fails, and names PasswordRotation"],
+    at,
+    async (user) => {
+      const password = await server.makeUser("ops");
+      const admin = { ...user.admin, username: "ops", password };
+      const failure = await user.rotate({ userName: "default", admin, version: 1 });
+      assert.match(failure, /user cannot be modified.*No password was added or removed.*use PasswordRotation/s);
+      assert.deepEqual([user.setUsers, user.rotation.saved], [1, undefined]);
+    },
+  );
+
   /** With the tokens before and after the rotation that are valid then. */
   const faults: Readonly<Record<string, { fault: CommandFault; fails?: RegExp; valid: readonly boolean[] }>> = {
     "GENTOKEN is lost after it was applied": {
@@ -81,6 +93,18 @@ describe("faults: tokens of a user of the local platform, as at the vendor", () 
       assert.deepEqual([await user.valid(), await user.listed()], [[false, false, true], 1]);
     });
   }
+
+  const notPermitted = [120, "GENTOKEN is not permitted", "update", "fails, a hash is refused"] as const;
+  testRow(notPermitted, at, async (user) => {
+    assert.equal(await user.rotate({ initialRotation: false, version: 1 }), "");
+    const replies = { "ACL GENTOKEN": "-NOPERM no", INFO: "$11\r\nrole:master" };
+    user.gate.meet = (sent, point) => {
+      const found = Object.entries(replies).find(([command]) => sent.startsWith(command));
+      return found && point === "arrived" ? { reply: found[1] } : undefined;
+    };
+    assert.match(await user.rotate({ version: 2 }), /only tokens of ACL GENTOKEN.*No password was added or removed/s);
+    assert.deepEqual([await user.valid(), await user.listed()], [[true], 1]);
+  });
 
   testRow(
     [

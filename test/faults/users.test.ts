@@ -35,6 +35,8 @@ interface Row {
   readonly valid: readonly boolean[];
   /** How many SETUSER were sent. Default: one, if a second one is valid. */
   readonly setUsers?: number;
+  /** A command that was sent once. */
+  readonly sends?: RegExp;
   /** How many passwords the server lists. Default: those that are valid. */
   readonly listed?: number;
   /** Whether a time must end, so that only an update is tried. */
@@ -139,6 +141,15 @@ const errors: Readonly<Record<string, RegExp>> = {
   "MOVED 1 192.0.2.1:6379": /use a server without a cluster/,
 };
 
+/** With a password that the server has not made. */
+const makesPassword = { ...passes, sends: /^ACL SETUSER \S+ #[\da-f]{64}$/ } as const;
+const withoutPermission: Partial<Record<Name, Omit<Row, "fault">>> = {
+  // Redis 6.2 responds so to each subcommand that it does not know.
+  "ACL GENTOKEN": makesPassword,
+  INFO: { ...passes, says: /the admin may not use INFO/ },
+  "ACL SAVE": { ...passes, says: /the admin may not use ACL SAVE/ },
+};
+
 function errorRows(): Record<string, Row> {
   const rows: Record<string, Row> = {};
   for (const [error, advice] of Object.entries(errors)) {
@@ -146,10 +157,8 @@ function errorRows(): Record<string, Row> {
     rows[`AUTH of the admin has the reply -${error}`] = { ...notRead, fault: { command: adminLogin, does } };
     rows[`AUTH with the new password has the reply -${error}`] = { ...passes, fault: { command: userLogin, does } };
     for (const name of names) {
-      const isOptional = error === "NOPERM" && (name === "INFO" || name === "ACL SAVE");
-      const row = isOptional
-        ? { ...passes, says: new RegExp(`the admin may not use ${name}`) }
-        : { ...failing[name], advice };
+      const permitted = error === "NOPERM" ? withoutPermission[name] : undefined;
+      const row = permitted ?? { ...failing[name], advice };
       rows[`${name} has the reply -${error}`] = { ...row, fault: { command: commands[name].command, does } };
     }
   }
@@ -158,6 +167,26 @@ function errorRows(): Record<string, Row> {
 
 const map = { reply: "%2\r\n+flags\r\n~1\r\n+on\r\n+passwords\r\n~0" };
 const null3 = { reply: "_" };
+
+/** What is not a token: that is a string of 20 to 1,024 visible ASCII characters. */
+const noTokens: Readonly<Record<string, string>> = {
+  "+OK": "+OK",
+  "a long status": `+${"t".repeat(40)}`,
+  "a short string": `$19\r\n${"t".repeat(19)}`,
+  "a long string": `$1025\r\n${"t".repeat(1025)}`,
+  "a string with a space": `$21\r\n${"t".repeat(10)} ${"t".repeat(10)}`,
+  "a nil": "$-1",
+  "an integer": ":1234567890123456789",
+  "a list": `*1\r\n$40\r\n${"t".repeat(40)}`,
+};
+
+function tokenRows(): Record<string, Row> {
+  const rows = Object.entries(noTokens).map(([what, reply]): [string, Row] => {
+    const fault = { command: commands["ACL GENTOKEN"].command, does: { reply } };
+    return [`ACL GENTOKEN has the reply ${what}, which is not a token`, { ...makesPassword, fault }];
+  });
+  return Object.fromEntries(rows);
+}
 
 /** A server that replies as in version 3 of the protocol, or in pieces. */
 function formRows(): Record<string, Row> {
@@ -191,6 +220,7 @@ describe("faults: two valid passwords of a user", () => {
     for (const [fault, row] of Object.entries(silentRows)) testAddition(113, fault, row, () => server);
     for (const [fault, row] of Object.entries(errorRows())) testAddition(114, fault, row, () => server);
     for (const [fault, row] of Object.entries(formRows())) testAddition(115, fault, row, () => server);
+    for (const [fault, row] of Object.entries(tokenRows())) testAddition(115, fault, row, () => server);
   });
 });
 
@@ -224,11 +254,12 @@ function testAddition(row: number, fault: string, { fault: given, ...expected }:
 }
 
 async function assertFault(user: UserOfServer, failure: string, row: Omit<Row, "fault">): Promise<void> {
-  const { valid, fails, advice = /^/, says, setUsers = valid.length - 1, listed = valid.length } = row;
+  const { valid, fails, advice = /^/, says, sends, setUsers = valid.length - 1, listed = valid.length } = row;
   assert.match(failure, fails ?? /^$/);
   assert.match(failure, advice);
   if (fails) assertWhole(failure);
   if (says) assert.match(user.said.join("\n"), says);
+  if (sends) assert.equal(user.gate.sent(sends).length, 1);
   const found = { valid: await user.valid(), setUsers: user.setUsers, listed: await user.listed() };
   assert.deepEqual(found, { valid, setUsers, listed }, failure);
 }

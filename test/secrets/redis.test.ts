@@ -50,7 +50,7 @@ describe("secrets: users of a Redis", () => {
         sent.push(...words);
         if (words[0] === "AUTH") return "+OK";
         if (words[1] === "GETUSER") return "*4\r\n+flags\r\n*1\r\n+on\r\n+passwords\r\n*0";
-        if (words[1] === "GENTOKEN") return "+canary-made-token-90ff";
+        if (words[1] === "GENTOKEN") return "$23\r\ncanary-made-token-90ff7";
         return `-ERR in '${sent.join(" ")}': no`;
       });
       const host = await startHost();
@@ -62,7 +62,7 @@ describe("secrets: users of a Redis", () => {
           (reason: unknown) => reason,
         );
         assert.match(String(error), /the server responded with an error: /);
-        const canaries = { "admin's password": admin.password, token: "canary-made-token-90ff" };
+        const canaries = { "admin's password": admin.password, token: "canary-made-token-90ff7" };
         assert.ok(
           Object.values(canaries).every((canary) => server.received.includes(canary)),
           "it was sent",

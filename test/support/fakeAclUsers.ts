@@ -27,7 +27,7 @@ export class FakeAclUsers implements Pick<AclUsers, keyof AclUsers> {
   }
 
   readServer(): Promise<ServerFacts | "not permitted"> {
-    return this.#run("readServer", () => ({ isReplica: false, isCluster: false, replicas: 0 }));
+    return this.#run("readServer", () => ({ isReplica: false, isCluster: false, isSentinel: false, replicas: 0 }));
   }
 
   make(): Promise<MadePassword> {

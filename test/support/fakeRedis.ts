@@ -32,7 +32,7 @@ export class FakeRedis extends SocketServer {
         this.received += bytes.toString();
         rest += bytes.toString("latin1");
         for (let command = firstCommand(rest); command; command = firstCommand(rest)) {
-          // As Redis does with a client that speaks TLS or HTTP.
+          // As Redis does with HTTP. A client that speaks TLS waits for a Redis in vain.
           if (command === "malformed") return void socket.end("-ERR Protocol error\r\n");
           rest = rest.slice(command.length);
           const words = command.words.map((word) => Buffer.from(word, "latin1").toString());

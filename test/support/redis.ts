@@ -27,17 +27,21 @@ interface RedisServerOptions {
   readonly replicaOf?: { readonly port: number };
   /** Path of the file in which it remembers its cluster, of which it is a node. */
   readonly clusterFile?: string;
+  /** Path of the file with the configuration of a Sentinel. */
+  readonly sentinelFile?: string;
 }
 
 /** A real Redis, and its URL with the administrator's password. */
 export type RedisServer = Awaited<ReturnType<typeof startRedisServer>>;
 
 /** Starts a real Redis at a free port. It saves no data, and ends with this process. */
-export async function startRedisServer({ aclFile, replicaOf, clusterFile }: RedisServerOptions = {}) {
+export async function startRedisServer(options: RedisServerOptions = {}) {
+  const { aclFile, replicaOf, clusterFile, sentinelFile } = options;
   const port = await freePort();
-  const args = ["--bind", "127.0.0.1", "--port", String(port), "--requirepass", "admin", "--save", ""];
+  const args = ["--bind", "127.0.0.1", "--port", String(port), "--requirepass", "admin"];
+  if (sentinelFile !== undefined) args.unshift(sentinelFile, "--sentinel");
   // Replicas are copied at once, and without a file.
-  args.push("--repl-diskless-sync-delay", "0", "--repl-diskless-load", "on-empty-db");
+  else args.push("--save", "", "--repl-diskless-sync-delay", "0", "--repl-diskless-load", "on-empty-db");
   if (aclFile !== undefined) {
     writeFileSync(aclFile, "", { flag: "a" });
     args.push("--aclfile", aclFile);
@@ -80,7 +84,7 @@ async function startProgram(args: readonly string[]): Promise<() => Promise<void
   const ended = once(server, "close").then(() => process.off("exit", kill));
   let printed = "";
   server.stdout.on("data", (data: Buffer) => (printed += data.toString()));
-  await until(() => printed.includes("Ready to accept connections"));
+  await until(() => /Ready to accept connections|Sentinel ID is/.test(printed));
   return async () => {
     kill();
     await ended;

@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
 import { type Socket } from "node:net";
+import { mock } from "node:test";
+import { type SecureVersion } from "node:tls";
 import { type AclUser, hashOf } from "../../../provider/clients/aclReplies";
 import { type AclUsers, type RedisAdmin } from "../../../provider/clients/aclUsers";
 import { RequestError } from "../../../provider/domain/errors";
+import { ConnectionError, Connections } from "../../../provider/platform/connections";
 import { type Permission, type RequesterOptions } from "../../../provider/platform/http";
 import { certificate, caFile } from "../../faults/certificates";
 import { allThatShows, leaksOf } from "../../support/canaries";
@@ -63,7 +66,7 @@ const changes: Readonly<Record<string, (users: AclUsers) => Promise<unknown>>> =
 const all = Object.entries({ ...reads, ...changes });
 
 describe("clients: the users of a Redis", () => {
-  const { closes, startProxy } = withRealSockets();
+  const { closes, startProxy, startServer } = withRealSockets();
 
   /** A server that accepts the administrator, and replies to other commands. */
   const fake = async (reply: RedisReply, tls?: Parameters<typeof certificate>[0]) =>
@@ -83,7 +86,11 @@ describe("clients: the users of a Redis", () => {
       "a read of the server": { run: (users) => users.readServer(), sends: ["INFO"], reply: bulk("role:master") },
       "a password": { run: (users) => users.add("app", password), sends: ["ACL", "SETUSER", "app", `#${hash}`] },
       "a token": { run: (users) => users.add("app", token), sends: ["ACL", "SETUSER", "app", `>${canaries.value}`] },
-      "a token to be made": { run: (users) => users.make("app"), sends: ["ACL", "GENTOKEN", "app"], reply: bulk("t") },
+      "a token to be made": {
+        run: (users) => users.make("app"),
+        sends: ["ACL", "GENTOKEN", "app"],
+        reply: bulk("t".repeat(20)),
+      },
       "a save": { run: (users) => users.save(), sends: ["ACL", "SAVE"] },
     };
     for (const [what, { run, sends, reply = "+OK" }] of Object.entries(rows)) {
@@ -206,7 +213,7 @@ describe("clients: the users of a Redis", () => {
       LOADING: /Wait until the server is ready/,
       "ERR odd": /Fix what the server reports/,
     };
-    const permissionIsOptional = ["INFO", "ACL SAVE"];
+    const permissionIsOptional = ["INFO", "ACL SAVE", "ACL GENTOKEN"];
     for (const [text, advice] of Object.entries(rejections)) {
       it(`is rejected by a server that replies -${text}`, async () => {
         const server = await fake(line(`-${text} ${echo}`));
@@ -285,6 +292,43 @@ describe("clients: the users of a Redis", () => {
       );
     });
 
+    const withTls: Given = { tls: true, settings: { caFile, deadlineSeconds: "1" } };
+    const certificates: Readonly<Record<string, RegExp>> = {
+      "TLSv1.3":
+        /the server demands a client certificate.*Rekey does not support client certificates: .*tls-auth-clients/,
+      "TLSv1.2": /the TLS connection failed \(.*HANDSHAKE_FAILURE\).*demands no client certificate/,
+    };
+    for (const [version, says] of Object.entries(certificates)) {
+      it(`is not sent to a server that demands a client certificate, with ${version}`, async () => {
+        const maxVersion = version as SecureVersion;
+        const server = closes(
+          await FakeRedis.start(() => "+OK", { ...certificate("good"), requestCert: true, maxVersion }),
+        );
+        const { delivery, message } = await errorOf(usersAt(server.port, withTls).add("app", password));
+        assert.equal(delivery, "not sent");
+        assert.match(message, says);
+        assert.equal(server.received, "");
+      });
+    }
+
+    it("is not sent to a server without TLS, which has the time of one connection", async () => {
+      const server = await startServer({ accept: (socket) => void socket.resume() });
+      const { delivery, message } = await errorOf(usersAt(server.port, withTls).add("app", password));
+      assert.equal(delivery, "not sent");
+      assert.match(message, /but does not seem to speak TLS.*No password was added.*on this machine.*set tls: false/);
+      const limits: number[] = [];
+      mock.method(Connections.prototype, "open", async (_url: URL, { timeoutMs }: { readonly timeoutMs: number }) => {
+        limits.push(timeoutMs);
+        throw new ConnectionError({ code: "ETIMEDOUT" });
+      });
+      try {
+        await errorOf(usersAt(server.port, { settings: { deadlineSeconds: "60" } }).read("app"));
+      } finally {
+        mock.restoreAll();
+      }
+      assert.deepEqual(limits, [10_000]);
+    });
+
     const unreadable: readonly (readonly [command: string, reply: string])[] = [
       ["ACL GETUSER", "+OK"],
       ["ACL GETUSER", list()],
@@ -292,8 +336,6 @@ describe("clients: the users of a Redis", () => {
       ["ACL GETUSER", list(bulk("flags"), bulk("on"), bulk("passwords"), list())],
       ["ACL GETUSER", userReply([canaries.value])],
       ["INFO", ":1"],
-      ["ACL GENTOKEN", "$-1"],
-      ["ACL GENTOKEN", bulk("")],
       ["ACL SETUSER", ":1"],
       ["ACL SAVE", ":1"],
     ];
@@ -355,11 +397,12 @@ describe("clients: the users of a Redis", () => {
   });
 
   it("know the made and the given secrets, whichever error is shown later", async () => {
-    const server = await fake(() => bulk(canaries.value));
+    const value = `${canaries.value}-as-a-token`;
+    const server = await fake(() => bulk(value));
     const client = clientOf("http://127.0.0.1:1").during({ permission: "resets" });
     const users = client.aclUsers({ host: "127.0.0.1", port: server.port, tls: false, password: canaries.admin });
-    assert.deepEqual(await users.make("app"), { value: canaries.value, isToken: true });
-    assert.equal(client.secrets.redact(`${canaries.admin} ${canaries.value}`), "… …");
+    assert.deepEqual(await users.make("app"), { value, isToken: true });
+    assert.equal(client.secrets.redact(`${canaries.admin} ${value}`), "… …");
   });
 
   withRedis("of a real Redis", () => {
@@ -438,18 +481,26 @@ describe("clients: the users of a Redis", () => {
     });
 
     it("is a primary, a replica or a node of a cluster", async () => {
-      const facts = { isReplica: false, isCluster: false, replicas: 0 };
+      const facts = { isReplica: false, isCluster: false, isSentinel: false, replicas: 0 };
       const primary = await start();
       const users = usersAt(primary.port, { password: "admin" });
       assert.deepEqual(await users.readServer(), facts);
       const replica = await start({ replicaOf: primary });
       const ofReplica = await usersAt(replica.port, { password: "admin" }).readServer();
       assert.deepEqual(ofReplica, { ...facts, isReplica: true });
+      // As later versions may call it.
+      const renamed = await fake(() => bulk("role:replica"));
+      assert.deepEqual(await usersAt(renamed.port).readServer(), { ...facts, isReplica: true });
       let found = await users.readServer();
       while (found !== "not permitted" && found.replicas === 0) found = await users.readServer();
       assert.deepEqual(found, { ...facts, replicas: 1 });
       const node = await start({ clusterFile: folder.path("nodes.conf") });
       assert.deepEqual(await usersAt(node.port, { password: "admin" }).readServer(), { ...facts, isCluster: true });
+      const sentinel = await start({ sentinelFile: folder.write("sentinel.conf", "") });
+      assert.deepEqual(await usersAt(sentinel.port, { password: "admin" }).readServer(), {
+        ...facts,
+        isSentinel: true,
+      });
     });
   });
 });

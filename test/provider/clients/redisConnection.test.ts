@@ -1,6 +1,12 @@
 import assert from "node:assert/strict";
 import { ServerConnections } from "../../../provider/clients/serverConnections";
-import { connectToRedis, ErrorReply, NoReplyError, type Reply } from "../../../provider/clients/redisConnection";
+import {
+  connectToRedis,
+  ErrorReply,
+  StatusReply,
+  NoReplyError,
+  type Reply,
+} from "../../../provider/clients/redisConnection";
 import { FakeRedis } from "../../support/fakeRedis";
 import { withRealSockets } from "../platform/realSockets";
 
@@ -34,8 +40,9 @@ describe("clients: the connection to a Redis", () => {
   }
 
   const readable: readonly (readonly [sent: readonly string[], Reply])[] = [
-    [["+OK"], "OK"],
-    [["+"], ""],
+    [["+OK"], new StatusReply("OK")],
+    [["+"], new StatusReply("")],
+    [["*1", "+OK"], ["OK"]],
     [["-ERR no"], new ErrorReply("ERR no")],
     [[":12"], 12],
     [[":-1"], -1],

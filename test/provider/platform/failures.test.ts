@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { errorOf, type ServiceName, unusable } from "../../../provider/platform/failures";
+import { clientCertificate, errorOf, type ServiceName, unusable } from "../../../provider/platform/failures";
 import { type Failure } from "../../../provider/platform/retry";
 import { leftOut } from "../../../provider/platform/quote";
 import { KnownSecrets } from "../../../provider/platform/redact";
@@ -22,7 +22,7 @@ type Row = readonly [given: Omit<Failure, "delivery">, happened: string, advice:
 const connection = "Check that the platform is running and that rekey:baseUrl is correct, then run again.";
 const certificate =
   "Check that the certificate is for the host in rekey:baseUrl and has not expired, that this machine's clock is right, and that rekey:caFile contains the certificate of the authority if that is not a public one.";
-const tls = "Check that the port in rekey:baseUrl uses TLS.";
+const tls = "Check that the port in rekey:baseUrl uses TLS and demands no client certificate.";
 const team = "The API key may belong to another team.";
 const reported = "Fix what the platform reports, then run again.";
 // Clients may be refused until a reset is confirmed.
@@ -37,9 +37,12 @@ const rows: Readonly<Record<Failure["delivery"], readonly Row[]>> = {
     [{ code: "DEPTH_ZERO_SELF_SIGNED_CERT" }, "certificate was not accepted", certificate],
     [{ code: "UNABLE_TO_GET_ISSUER_CERT_LOCALLY" }, "certificate was not accepted", certificate],
     [{ code: "ERR_TLS_CERT_ALTNAME_INVALID" }, "certificate was not accepted", certificate],
-    // The server asks for a certificate of the client.
-    [{ code: "ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED" }, "TLS connection failed", tls],
+    [{ code: "ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED" }, "demands a client certificate", clientCertificate.advice],
+    [{ code: "ERR_SSL_SSLV3_ALERT_BAD_CERTIFICATE" }, "demands a client certificate", clientCertificate.advice],
+    // With TLS 1.2, the server does not say why.
+    [{ code: "ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE" }, "TLS connection failed", tls],
     [{ code: "EPROTO" }, "TLS connection failed", tls],
+    [{ code: "ERR_TLS_HANDSHAKE_TIMEOUT" }, "accepted the connection, but does not seem to speak TLS", tls],
     [{ code: "ETIMEDOUT" }, "timed out", connection],
     [{}, "unknown reason", connection],
     [{ proxy: "unreachable" }, "proxy could not", "Check rekey:proxy."],

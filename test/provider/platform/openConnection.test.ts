@@ -89,7 +89,10 @@ describe("platform: connections, over real sockets", () => {
     const sockets: Socket[] = [];
     const server = await startServer({ accept: (socket) => void sockets.push(socket.resume()) });
     const opening = new Connections().open(new URL(secure(server)), { timeoutMs: 300 });
-    await assert.rejects(opening, (error) => error instanceof ConnectionError && error.code === "ETIMEDOUT");
+    await assert.rejects(
+      opening,
+      (error) => error instanceof ConnectionError && error.code === "ERR_TLS_HANDSHAKE_TIMEOUT",
+    );
     await until(() => sockets.every(({ closed }) => closed));
   });
 

@@ -17,7 +17,10 @@ const failure = (given: Partial<FailedAttempt>): FailedAttempt => ({
 });
 const waits = (waitMs: number, appliesToAll = false): Retry => ({ waitMs, appliesToAll });
 
-const transient = "ECONNREFUSED ECONNRESET ECONNABORTED EAI_AGAIN ETIMEDOUT EPIPE EHOSTUNREACH ENETUNREACH".split(" ");
+const transient =
+  "ECONNREFUSED ECONNRESET ECONNABORTED EAI_AGAIN ETIMEDOUT EPIPE EHOSTUNREACH ENETUNREACH ERR_TLS_HANDSHAKE_TIMEOUT".split(
+    " ",
+  );
 const lasting = ["ENOTFOUND", "CERT_HAS_EXPIRED", "HPE_INVALID_CONSTANT", "deadline", "too large", undefined];
 const limited: Partial<FailedAttempt> = { delivery: "rejected", status: 429 };
 const lost: Partial<FailedAttempt> = { delivery: "maybe applied" };

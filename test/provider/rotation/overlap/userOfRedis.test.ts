@@ -135,12 +135,13 @@ withRedis("the rotation of a user of a real Redis", () => {
     }
   }
 
-  it("refuses a replica and a node of a cluster, and warns of replicas and of a server without an ACL file", async () => {
+  it("refuses a replica, a node of a cluster and a Sentinel, and warns of replicas and of a server without an ACL file", async () => {
     const primary = await start();
     const replica = await start({ replicaOf: primary });
     const node = await start({ clusterFile: folder.path("nodes.conf") });
-    for (const server of [primary, replica, node]) await server.acl("SETUSER", "app", "on", ">first");
-    const refusals = { "is a replica": replica, "is a node of a cluster": node };
+    const sentinel = await start({ sentinelFile: folder.write("sentinel.conf", "") });
+    const refusals = { "is a replica": replica, "is a node of a cluster": node, "is a Sentinel": sentinel };
+    for (const server of [primary, ...Object.values(refusals)]) await server.acl("SETUSER", "app", "on", ">first");
     for (const [says, server] of Object.entries(refusals)) {
       const { failure = "" } = await user().up(inputsOf({}, server));
       assert.match(failure, new RegExp(`the server ${says}`));
