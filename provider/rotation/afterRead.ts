@@ -128,7 +128,7 @@ function afterHidden(saved: State, sight: Sight, context: Context): Learned {
 }
 
 /**
- * The secret is unchanged; other credentials of its record may be new, or shown for the first time. The platform shows a
+ * The secret is unchanged; other credentials of its record may be new, or shown for the first time. A platform shows a
  * former token until it is retired, so that is not valid any more.
  */
 function afterSame(saved: State, sight: Sight, shown: Marks, context: Context): Learned {

@@ -41,28 +41,17 @@ export function attempted(
   context: Context,
 ): State {
   const { memory } = state;
-  const { current, past, formers } = memory;
-  const { kind, now } = context;
-  const trigger = triggerMark(memory, program.trigger);
-  // With another `overlap`, the request is another one, too.
-  const last = memory.attempt?.adds === (adds || undefined) ? memory.attempt : undefined;
-  const isAgain = last && !adds && (trigger === "" || trigger === last.trigger);
+  const { current, past } = memory;
+  const { kind } = context;
   const identity = current.identity ?? identityIn(kind, shown);
   const mark = identity && shown[identity];
-  const isFormerValid = validFormers({ formers }).length > 0;
-  const sentAt = sentFor(program, now);
+  // What a reset replaces is also a former one that is still valid, and shown.
+  const isFormerValid = validFormers(memory).length > 0;
+  const canSettle = mark !== undefined && (!past.includes(mark) || isFormerValid);
   const attempt: Attempt = {
-    trigger: isAgain ? last.trigger : trigger,
-    reason: isAgain ? last.reason : due.reason,
-    count: last && (isAgain || adds) ? last.count + 1 : 1,
-    // Of several in a row, the first one may be the one that was applied.
-    firstSentAt: last ? earlier(last.firstSentAt, sentAt) : sentAt,
-    lastSentAt: sentAt,
-    adds: adds || undefined,
-    expects: adds ? last?.expects : nextKeyOf(memory, shown),
-    // What a reset replaces is also a former one that is still valid, and shown.
-    canSettle: (mark !== undefined && (!past.includes(mark) || isFormerValid)) || undefined,
-    isOfUnknownAge: adds ? last?.isOfUnknownAge : undefined,
+    ...nextAttempt(memory, due, program, adds, context),
+    canSettle: canSettle || undefined,
+    ...(!adds && { expects: nextKeyOf(memory, shown) }),
   };
   return {
     ...state,
@@ -74,6 +63,37 @@ export function attempted(
       past: adds ? past : withPast(memory, identityMarks(kind, shown), current.marks),
     },
   };
+}
+
+/** One more attempt in a row, if the last one was not confirmed or proven. */
+function nextAttempt(
+  memory: Memory,
+  { reason }: Rotation,
+  program: Program,
+  adds: boolean,
+  { now }: Context,
+): Attempt {
+  const trigger = triggerMark(memory, program.trigger);
+  const sentAt = sentFor(program, now);
+  const first: Attempt = {
+    trigger,
+    reason,
+    count: 1,
+    firstSentAt: sentAt,
+    lastSentAt: sentAt,
+    adds: adds || undefined,
+  };
+  const { attempt: last } = memory;
+  // With another `overlap`, the request is another one, too.
+  if (!last || last.adds !== first.adds) return first;
+  const { expects, isOfUnknownAge, count } = last;
+  // Of several in a row, the first one may be the one that was applied.
+  const firstSentAt = earlier(last.firstSentAt, sentAt);
+  if (adds) return { ...first, firstSentAt, count: count + 1, expects, isOfUnknownAge };
+  const isSame = trigger === "" || trigger === last.trigger;
+  return isSame
+    ? { ...first, firstSentAt, count: count + 1, trigger: last.trigger, reason: last.reason }
+    : { ...first, firstSentAt };
 }
 
 /** The mark of the key that a roll makes the current one. One that was current before cannot be it. */
@@ -93,48 +113,32 @@ function sentFor({ rotatedSince }: Program, now: Date): string {
 }
 
 /**
- * The state in which what was made is the current one: the only function that makes it. It makes anew:
+ * The state in which what was made is the current one: the only function that makes it. It replaces:
  *
- * - the credentials, `record`, `problems` and `otherFields`, from the responses alone: what they do not show is not known;
+ * - the credentials, `record`, `problems` and `otherFields`, by what the responses show: the rest is not known;
  * - `rotatedAt`, `rotationCount`, `rotationReason`; it ends `attempt`, `waits` and `formerRetiredAt`;
  * - `applied`: the trigger of the attempt. Removing the whole trigger keeps the one before;
  * - `scheduledFrom`: the last request of the attempt. A clock may have been set back since;
- * - all of `current`, in the form of the context, or of before in a refresh. The age file stays until it is saved;
+ * - all of `current`, in the form of the program, or of before in a refresh. The age file stays until it is saved;
  * - `formers` and `past`. `program` and `salt` stay, and of the source what is not about the current one.
  */
 export function handOver(before: State, made: Made, context: Context): State {
   const { kind, now, program } = context;
   const { memory } = before;
   const { attempt, current: replaced } = memory;
-  const { trigger = "", lastSentAt = now.toISOString(), expects } = attempt ?? {};
-  const shown = valuesIn(made.responses);
+  const { trigger = "", lastSentAt = now.toISOString(), adds, reason } = attempt ?? {};
+  const { values, marks } = madeCredentials(before, made, context);
   const isPair = kind.shape === "rolls";
-  // A roll makes the next key the current one, even if no response shows that.
-  const isNextKept = isPair && shown.currentKey === undefined && expects !== undefined;
-  const nextValue = marksOf(memory, before).nextKey === expects ? before.nextKey : undefined;
-  const values: Credentials = {
-    ...(isNextKept && nextValue !== undefined && { currentKey: nextValue }),
-    ...shown,
-  };
-  const marks: Marks = {
-    ...(isNextKept && { currentKey: expects }),
-    ...marksOf(memory, values),
-  };
+  const isNextKey = marks.currentKey === replaced.marks.nextKey;
   // What only adds has no record of its own.
-  const otherFields = attempt?.adds ? before.otherFields : undefined;
+  const otherFields = adds ? before.otherFields : undefined;
   const empty: State = { ...withoutValues(before), otherFields, problems: [] };
-  const rotatedAt = made.generatedAt ?? lastSentAt;
-  const ofPair = {
-    generatedAt:
-      marks.currentKey === replaced.marks.nextKey ? memory.ofSource.nextGeneratedAt : undefined,
-    nextGeneratedAt: made.generatedAt,
-  };
   return {
     ...made.responses.reduce(withRecord, empty),
     ...values,
-    rotatedAt: attempt?.adds ? lastSentAt : rotatedAt,
+    rotatedAt: adds ? lastSentAt : (made.generatedAt ?? lastSentAt),
     rotationCount: before.rotationCount + 1,
-    rotationReason: attempt?.reason,
+    rotationReason: reason,
     formerRetiredAt: undefined,
     waits: undefined,
     memory: {
@@ -144,7 +148,11 @@ export function handOver(before: State, made: Made, context: Context): State {
       current: {
         marks,
         identity: identityIn(kind, marks) ?? replaced.identity,
-        generatedAt: isPair ? ofPair.generatedAt : made.generatedAt,
+        generatedAt: isPair
+          ? isNextKey
+            ? memory.ofSource.nextGeneratedAt
+            : undefined
+          : made.generatedAt,
         form: program?.form ?? replaced.form,
         file: replaced.file,
         isUnread: made.isUnread,
@@ -154,10 +162,30 @@ export function handOver(before: State, made: Made, context: Context): State {
       scheduledFrom: earlier(lastSentAt, now.toISOString()),
       ofSource: {
         ...memory.ofSource,
-        ...(isPair && { ...context.account, nextGeneratedAt: ofPair.nextGeneratedAt }),
+        ...(isPair && { ...context.account, nextGeneratedAt: made.generatedAt }),
         ...(kind.shape === "redis" && { hash: made.hash, adoptedPasswords: undefined }),
       },
     },
+  };
+}
+
+/** The credentials that were made. A roll makes the next key the current one, even if no response shows that. */
+function madeCredentials(
+  before: State,
+  { responses }: Made,
+  { kind }: Context,
+): { readonly values: Credentials; readonly marks: Marks } {
+  const { memory } = before;
+  const { expects } = memory.attempt ?? {};
+  const shown = valuesIn(responses);
+  const marks = marksOf(memory, shown);
+  if (kind.shape !== "rolls" || shown.currentKey !== undefined || expects === undefined) {
+    return { values: shown, marks };
+  }
+  const isSaved = marksOf(memory, { nextKey: before.nextKey ?? "" }).nextKey === expects;
+  return {
+    values: { ...(isSaved && { currentKey: before.nextKey ?? "" }), ...shown },
+    marks: { currentKey: expects, ...marks },
   };
 }
 

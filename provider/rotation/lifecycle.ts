@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { InternalError, RekeyError, RequestError } from "../domain/errors";
+import { InternalError, RekeyError } from "../domain/errors";
 import { secretOf, type Subject } from "../domain/secretKind";
 import { type Credentials } from "../records/fields";
 import { jsonText } from "../pulumi/values";
@@ -7,41 +7,23 @@ import { type Run } from "../run/run";
 import { withAdmin } from "./admin";
 import { adopted, afterRead, tokenOnly } from "./afterRead";
 import { tryRecipients } from "./ageFile";
+import { type Before, failedRead, readBefore, type UpSession } from "./before";
 import { type Finding, type Learned, type Rotated } from "./findings";
-import {
-  addsSecret,
-  dueFormers,
-  hasOverlap,
-  oldestFormer,
-  validFormers,
-  withOverlapOf,
-  withoutRetired,
-} from "./formers";
+import { addsSecret, dueFormers, hasOverlap, validFormers, withOverlapOf } from "./formers";
 import { attempted, handOver, type Made } from "./handOver";
 import { marksOf, triggerMark } from "./marks";
-import { type Former, maxPast } from "./memory";
+import { type Former } from "./memory";
 import { refusalError, savedAdminAdvice, savedKeyAdvice } from "./messages";
 import { isReadFirst, type Plan, type Rotation } from "./plan";
 import { planRotation } from "./planRotation";
 import { noOverlap, type Program, savedProgram } from "./program";
-import { notRead } from "./reads";
+import { retire, withUnsaved } from "./retire";
 import { saveLearned } from "./save";
 import { isOlder } from "./schedule";
-import { openSession, type Session } from "./session";
+import { openSession } from "./session";
 import { secondRollAt } from "./signingKeys";
 import { type Added, type Proof, type Sight } from "./source";
 import { credentialsIn, type State, withoutValues } from "./state";
-
-/** What is known before a rotation, and what to report about it. */
-interface Before extends Omit<Learned, "state"> {
-  /** Undefined for a new resource that is not adopted. */
-  readonly state: State | undefined;
-  /** Undefined if the platform cannot be read, or the read has failed. */
-  readonly sight: Sight | undefined;
-}
-
-/** A session of an `up`, which has a program. */
-type UpSession = Session & { readonly program: Program };
 
 /**
  * Makes one secret what the program asks for: plans, reads, plans again, rotates, and saves.
@@ -92,14 +74,6 @@ export async function refresh(subject: Subject, saved: State, run: Run): Promise
   }
 }
 
-/** @param advice follows the text of the error */
-function failedRead(error: unknown, advice = ""): Finding {
-  // Only the text of Rekey's own errors is free of secrets.
-  const why =
-    error instanceof RekeyError ? error.text + advice : "pulumi-rekey failed unexpectedly.";
-  return { kind: "failed", why: `was not read: ${why}` };
-}
-
 /**
  * Rotates a secret at most once in a run for one trigger. An engine may repeat a call (an error hook does): it then gets
  * the first call's result, and nothing is sent again. What was certainly not applied may be tried again.
@@ -134,10 +108,10 @@ async function readAndAct(
   saved: State | undefined,
   session: UpSession,
 ): Promise<Rotated> {
-  const { subject, context, program, reads, source } = session;
+  const { context, program, reads } = session;
   const before = await readBefore(planned, saved, session);
-  const { sight } = before;
-  const plan = planRotation(before.state, program, {
+  const { state, sight, findings } = before;
+  const plan = planRotation(state, program, {
     ...context,
     read: {
       shown: sight?.credentials ?? {},
@@ -148,37 +122,36 @@ async function readAndAct(
     },
   });
   try {
-    if (plan.kind === "refuse") throw refusalError(subject, plan);
-    if (plan.kind === "rotate") return await rotateOnce(before, plan, session);
-    if (before.state === undefined) throw new Error("without a state, a rotation is due");
-    const learned: Learned = { state: before.state, findings: before.findings };
-    if (plan.kind === "retire") {
-      const due = dueFormers(learned.state.memory, program, context)?.formers ?? [];
-      return await finish(await retire(learned, due, session), session);
-    }
-    if (plan.kind === "save") {
-      const failure = await source.save?.();
-      return await finish(
-        { ...learned, state: withUnsaved(learned.state, failure), failure },
-        session,
-      );
-    }
-    const waits = "waits" in plan ? plan.waits : undefined;
-    const findings: Finding[] = waits && sight ? [{ kind: "waits", why: waits.why }] : [];
-    return await finish(
-      {
-        state: { ...learned.state, waits: waits?.why },
-        findings: [...learned.findings, ...findings],
-      },
-      session,
-    );
+    return await carryOut(plan, before, session);
   } catch (error) {
-    const isNews = before.state && isChangedBy(before.state, saved) && !sight?.isElsewhere;
-    if (!before.state || !isNews || !(error instanceof RekeyError)) throw error;
+    const isNews = state !== undefined && isChangedBy(state, saved) && !sight?.isElsewhere;
+    if (!isNews || !(error instanceof RekeyError)) throw error;
     // What the read has shown is saved, although nothing was rotated.
-    const learned = { state: before.state, findings: before.findings };
-    return { ...(await finish(learned, session)), failure: error };
+    return { ...(await finish({ state, findings }, session)), failure: error };
   }
+}
+
+/** Carries out a plan that was made after the read. */
+async function carryOut(plan: Plan, before: Before, session: UpSession): Promise<Rotated> {
+  const { subject, context, program, source } = session;
+  const { state, sight, findings } = before;
+  if (plan.kind === "refuse") throw refusalError(subject, plan);
+  if (plan.kind === "rotate") return rotateOnce(before, plan, session);
+  if (state === undefined) throw new Error("without a state, a rotation is due");
+  if (plan.kind === "retire") {
+    const due = dueFormers(state.memory, program, context)?.formers ?? [];
+    return finish(await retire({ state, findings }, due, session), session);
+  }
+  if (plan.kind === "save") {
+    const failure = await source.save?.();
+    return finish({ state: withUnsaved(state, failure), findings, failure }, session);
+  }
+  const waits = "waits" in plan ? plan.waits : undefined;
+  const waiting: Finding[] = waits && sight ? [{ kind: "waits", why: waits.why }] : [];
+  return finish(
+    { state: { ...state, waits: waits?.why }, findings: [...findings, ...waiting] },
+    session,
+  );
 }
 
 /** Whether a read has shown something that must be saved, whatever follows. */
@@ -189,44 +162,6 @@ function isChangedBy({ memory }: State, saved: State | undefined): boolean {
     isDeepStrictEqual([current.marks, attempt], [memory.current.marks, memory.attempt]) &&
     isDeepStrictEqual(formers, memory.formers);
   return !isSame;
-}
-
-/** What is known before anything is changed. A read that only looks is a warning if it fails. */
-async function readBefore(
-  plan: Plan,
-  saved: State | undefined,
-  session: UpSession,
-): Promise<Before> {
-  const { subject, run, context, program, source } = session;
-  const { kind, id } = subject;
-  // Settings that are missing or cannot be used are found before anything is sent.
-  if (kind.service) run.platform.operations(kind);
-  if (kind.shape === "adds") run.options.settings.get("queueUserId");
-  let sight: Sight | undefined;
-  try {
-    sight = context.canRead ? await source.read(saved) : undefined;
-  } catch (error) {
-    const isOnlyRead = plan.kind === "read" && saved !== undefined;
-    if (isOnlyRead && (error instanceof RequestError || !(error instanceof RekeyError))) {
-      return { state: withUnread(saved), sight, findings: [failedRead(error)] };
-    }
-    throw notRead(error, subject, program, plan.kind === "adopt" ? "adopted" : "rotated");
-  }
-  if (!saved) {
-    if (!program.isAdopted) return { state: undefined, sight, findings: [] };
-    return { ...adopted(program, sight, context), sight };
-  }
-  const state = withAdmin(saved, program, run);
-  return sight
-    ? { ...afterRead(state, sight, context, id), sight }
-    : { state, sight, findings: [] };
-}
-
-/** An import whose first read fails is read by the next `up`. */
-function withUnread(state: State): State {
-  const { memory } = state;
-  if (memory.applied !== undefined) return state;
-  return { ...state, memory: { ...memory, current: { ...memory.current, isUnread: true } } };
 }
 
 /**
@@ -255,7 +190,8 @@ async function rotateOnce(before: Before, due: Rotation, session: UpSession): Pr
   let added: Added | undefined;
   let kept: Learned = { state: sent, findings: retired.findings };
   try {
-    added = await source.add(sent, sight);
+    // What was retired since the read is no longer as it has shown.
+    added = await source.add(sent, retired.state === first ? sight : undefined);
     kept = withAdded(kept, added);
     replacedValues.push(...session.reads, credentialsIn(before.state), sight?.credentials ?? {});
     const proof = await source.prove(kept.state, added);
@@ -351,67 +287,6 @@ function withoutProof(
   return learned
     ? { state: learned.state, findings: [...findings, ...learned.findings], failure }
     : { state: next, findings, failure };
-}
-
-/** Retires former ones, if the current one is valid. After a failure, those that are left stay valid. */
-async function retire(
-  { state, findings }: Learned,
-  formers: readonly Former[],
-  session: UpSession,
-): Promise<Rotated> {
-  const { source, context, subject } = session;
-  if (formers.length === 0 || !source.retire) return { state, findings };
-  const { memory } = state;
-  try {
-    const {
-      result,
-      left = [],
-      failure,
-    } = await source.retire(formers, {
-      salt: memory.salt,
-      currentHash: memory.ofSource.hash,
-    });
-    if (result === "kept") return { state, findings };
-    if (result === "lost") {
-      const sight = { ...(await source.read(state)), hasNext: false };
-      const lost = afterRead(state, sight, context, subject.id);
-      return { state: lost.state, findings: [...findings, ...lost.findings] };
-    }
-    const valid = validFormers(memory).filter(
-      (one) => !formers.includes(one) || left.includes(one),
-    );
-    const hashes = formers.flatMap((one) => (left.includes(one) ? [] : (one.by ?? [])));
-    const retired = [...(memory.ofSource.retired ?? []), ...hashes].slice(-maxPast);
-    const next = withUnsaved(
-      {
-        ...state,
-        memory: {
-          ...memory,
-          formers: withoutRetired(memory.formers, valid),
-          ofSource: { ...memory.ofSource, ...(subject.kind.shape === "redis" && { retired }) },
-        },
-      },
-      failure,
-    );
-    if (result === "already") return { state: next, findings, failure };
-    const since = oldestFormer({ formers })?.since;
-    return {
-      state: { ...next, formerRetiredAt: context.now.toISOString() },
-      findings: [...findings, { kind: "retired", why: since }],
-      failure,
-    };
-  } catch (error) {
-    if (!(error instanceof RekeyError)) throw error;
-    return { state, findings, failure: error };
-  }
-}
-
-/** A user whose last change the server has failed to save, or has saved. */
-function withUnsaved(state: State, failure: RekeyError | undefined): State {
-  const { memory } = state;
-  const isUnsaved = failure ? (true as const) : undefined;
-  if (memory.ofSource.isUnsaved === isUnsaved) return state;
-  return { ...state, memory: { ...memory, ofSource: { ...memory.ofSource, isUnsaved } } };
 }
 
 /** What is still wrong after a confirmed rotation. */

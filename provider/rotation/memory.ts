@@ -3,8 +3,8 @@ import { type CredentialName, isObject } from "../records/fields";
 import { type Marks, newSalt, saltedMark } from "./marks";
 
 /**
- * What Rekey remembers of one secret. It is saved as one secret output, and whether a rotation is due depends on nothing
- * else that is saved. It has salted marks, and never the value of a credential. All names in this file are saved.
+ * What Rekey remembers of one secret. It is saved as one secret output, and whether a rotation is due depends on
+ * nothing else that is saved. It has salted marks, and never the value of a credential. All names here are saved.
  */
 export interface Memory {
   readonly salt: string;
@@ -24,7 +24,7 @@ export interface Memory {
    * which a verification tries.
    */
   readonly formers: readonly Former[];
-  /** From when `rotateEvery` counts (ISO 8601, UTC): the adoption, or the last of the requests that led to the current. */
+  /** From when `rotateEvery` counts (ISO 8601, UTC): the adoption, or the last request of the last rotation. */
   readonly scheduledFrom: string;
   /** Where clients connect, and the schedule, as the program has them: a refresh has no inputs. */
   readonly program: SavedProgram;
@@ -32,7 +32,7 @@ export interface Memory {
   readonly ofSource: KeyMemory & UserMemory;
 }
 
-/** What is known of the current credentials. A hand-over makes all of it anew. */
+/** What is known of the current credentials. A hand-over replaces all of it. */
 export interface Current {
   readonly marks: Marks;
   /** The credential by which records are compared. Undefined until one is known. */

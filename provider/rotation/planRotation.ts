@@ -81,22 +81,26 @@ function upkeepOf(memory: Memory, program: Program, context: Context): Plan {
   const why = dueFormers(memory, program, context)?.why;
   if (why) return { kind: "retire", why };
   if (memory.ofSource.isUnsaved) return { kind: "save" };
-  const isImported = memory.applied === undefined;
-  const isConnectionChanged = isChanged("connection", program, memory);
-  const isMoved = isServerChanged(program, memory);
-  if (canRead && (isImported || memory.current.isUnread || isConnectionChanged || isMoved)) {
-    return { kind: "read" };
-  }
+  if (canRead && mustRead(memory, program)) return { kind: "read" };
   if (canRead && !read && isFormerOpen(memory, program, context)) {
     return { kind: "read", why: "former" };
   }
   const saves =
-    isImported ||
-    isConnectionChanged ||
+    memory.applied === undefined ||
+    isChanged("connection", program, memory) ||
     isChanged("rotateEvery", program, memory) ||
     isAdminChanged(program, memory) ||
     isOverlapChanged(memory, program);
   return { kind: "keep", ...(saves && { saves }) };
+}
+
+function mustRead(memory: Memory, program: Program): boolean {
+  return (
+    memory.applied === undefined ||
+    memory.current.isUnread === true ||
+    isChanged("connection", program, memory) ||
+    isServerChanged(program, memory)
+  );
 }
 
 /** Whether only a read shows whether a former one is still valid. A former key is for its interval only. */

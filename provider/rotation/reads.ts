@@ -1,34 +1,10 @@
 import { RequestError } from "../domain/errors";
-import { ownerOf, type Subject } from "../domain/secretKind";
 import { type SecretResponse } from "../records/response";
 import { poll, untilEnd } from "../run/poll";
 import { compare, type Verdict } from "./compare";
-import { addsSecret } from "./formers";
 import { marksOf } from "./marks";
 import { type Memory } from "./memory";
-import { type Program } from "./program";
 import { type SourceContext } from "./source";
-
-/** The error of a read before a rotation or an adoption. It says that nothing was changed. */
-export function notRead(
-  error: unknown,
-  subject: Subject,
-  program: Program,
-  intent: "rotated" | "adopted",
-): unknown {
-  if (!(error instanceof RequestError)) return error;
-  const { method, url, happened, advice } = error;
-  const { kind } = subject;
-  const [when, unchanged] =
-    intent === "adopted"
-      ? ["to adopt it", "It was not adopted, and nothing was changed."]
-      : addsSecret(kind, program)
-        ? ["before its rotation", "Nothing was changed."]
-        : ["before its reset", `No reset was sent, and the ${kind.word} was not changed.`];
-  const purpose = `read ${ownerOf(subject)} ${when}`;
-  const facts = { purpose, method, url, consequences: { unchanged } };
-  return new RequestError("not sent", facts, { happened, advice, code: "REKEY_NOT_READ" });
-}
 
 /** What several reads have shown. */
 export interface LastRead {

@@ -1,0 +1,89 @@
+import { RekeyError, RequestError } from "../domain/errors";
+import { ownerOf, type Subject } from "../domain/secretKind";
+import { withAdmin } from "./admin";
+import { adopted, afterRead } from "./afterRead";
+import { type Finding, type Learned } from "./findings";
+import { addsSecret } from "./formers";
+import { type Plan } from "./plan";
+import { type Program } from "./program";
+import { type Session } from "./session";
+import { type Sight } from "./source";
+import { type State } from "./state";
+
+/** What is known before a rotation, and what to report about it. */
+export interface Before extends Omit<Learned, "state"> {
+  /** Undefined for a new resource that is not adopted. */
+  readonly state: State | undefined;
+  /** Undefined if the platform cannot be read, or the read has failed. */
+  readonly sight: Sight | undefined;
+}
+
+/** A session of an `up`, which has a program. */
+export type UpSession = Session & { readonly program: Program };
+
+/** What is known before anything is changed. A read that only looks is a warning if it fails. */
+export async function readBefore(
+  plan: Plan,
+  saved: State | undefined,
+  session: UpSession,
+): Promise<Before> {
+  const { subject, run, context, program, source } = session;
+  const { kind, id } = subject;
+  // Settings that are missing or cannot be used are found before anything is sent.
+  if (kind.service) run.platform.operations(kind);
+  if (kind.shape === "adds") run.options.settings.get("queueUserId");
+  let sight: Sight | undefined;
+  try {
+    sight = context.canRead ? await source.read(saved) : undefined;
+  } catch (error) {
+    const isOnlyRead = plan.kind === "read" && saved !== undefined;
+    if (isOnlyRead && (error instanceof RequestError || !(error instanceof RekeyError))) {
+      return { state: withUnread(saved), sight, findings: [failedRead(error)] };
+    }
+    throw notRead(error, subject, program, plan.kind === "adopt" ? "adopted" : "rotated");
+  }
+  if (!saved) {
+    if (!program.isAdopted) return { state: undefined, sight, findings: [] };
+    return { ...adopted(program, sight, context), sight };
+  }
+  const state = withAdmin(saved, program, run);
+  return sight
+    ? { ...afterRead(state, sight, context, id), sight }
+    : { state, sight, findings: [] };
+}
+
+/** An import whose first read fails is read by the next `up`. */
+function withUnread(state: State): State {
+  const { memory } = state;
+  if (memory.applied !== undefined) return state;
+  return { ...state, memory: { ...memory, current: { ...memory.current, isUnread: true } } };
+}
+
+/** @param advice follows the text of the error */
+export function failedRead(error: unknown, advice = ""): Finding {
+  // Only the text of Rekey's own errors is free of secrets.
+  const why =
+    error instanceof RekeyError ? error.text + advice : "pulumi-rekey failed unexpectedly.";
+  return { kind: "failed", why: `was not read: ${why}` };
+}
+
+/** The error of a read before a rotation or an adoption. It says that nothing was changed. */
+function notRead(
+  error: unknown,
+  subject: Subject,
+  program: Program,
+  intent: "rotated" | "adopted",
+): unknown {
+  if (!(error instanceof RequestError)) return error;
+  const { method, url, happened, advice } = error;
+  const { kind } = subject;
+  const [when, unchanged] =
+    intent === "adopted"
+      ? ["to adopt it", "It was not adopted, and nothing was changed."]
+      : addsSecret(kind, program)
+        ? ["before its rotation", "Nothing was changed."]
+        : ["before its reset", `No reset was sent, and the ${kind.word} was not changed.`];
+  const purpose = `read ${ownerOf(subject)} ${when}`;
+  const facts = { purpose, method, url, consequences: { unchanged } };
+  return new RequestError("not sent", facts, { happened, advice, code: "REKEY_NOT_READ" });
+}
