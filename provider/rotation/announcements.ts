@@ -14,7 +14,7 @@ import {
   type Reset,
   type WaitingReset,
 } from "./plan";
-import { isFuture } from "./schedule";
+import { dueAt, dueFrom, isDueSoon, isFuture } from "./schedule";
 import { contextOf } from "./session";
 import { isElsewhere, whyElsewhere } from "./signingKeys";
 
@@ -211,8 +211,23 @@ function concerns(memory: Memory, plan: Plan, desired: Desired, context: Context
   return [
     ...all,
     ...postponedRetirement(context.kind, memory, desired, context),
+    ...nextRotation(memory, plan, desired, context),
     ...futureTimes(memory, desired, context),
   ];
+}
+
+/** When the next rotation by a schedule is due, if this run leaves one that is due soon. */
+function nextRotation(
+  { scheduledFrom }: Memory,
+  plan: Plan,
+  { rotateEvery }: Desired,
+  { now }: Context,
+): Message[] {
+  const isLeft = !["reset", "claim", "maybe", "refuse"].includes(plan.kind);
+  if (!isLeft || !rotateEvery || !isDueSoon(scheduledFrom, rotateEvery, now)) return [];
+  const [at, from] = [dueAt, dueFrom].map((time) => time(scheduledFrom, rotateEvery).toISOString());
+  const text = `is due for its next rotation at ${at} (rotateEvery: ${rotateEvery}). The first \`up\` from ${from} on makes it.`;
+  return [{ text }];
 }
 
 /** The times of a clock that was ahead. */
