@@ -70,7 +70,7 @@ function announcementOf(
     case "read":
       return { text: "is read first; nothing is reset." };
     case "adopt":
-      return adoption(did, plan.mayReset);
+      return adoption(subject.kind, plan.mayReset);
     case "maybe":
       return { text: `may be ${did}: ${areNotKnown(plan.names)}.` };
     case "refuse":
@@ -92,10 +92,13 @@ function postponed(announced: Announced, waits: WaitingReset): Message {
 }
 
 /** A replacement looks like a new resource, so this also says to users of `--replace` that nothing is reset. */
-function adoption(did: string, mayReset: boolean): Message {
+function adoption(kind: SecretKind, mayReset: boolean): Message {
+  const did = resetOrRolled(kind);
   return mayReset
     ? { text: `may be ${did}: \`up\` first reads its age and compares it with rotatedSince.` }
-    : { text: `is adopted, not ${did}. To have it ${did}, set a new version.` };
+    : {
+        text: `is adopted, not ${did}. To ${kind.rolls ? "roll" : "reset"} it, set a new version.`,
+      };
 }
 
 function refusal(did: string, { why }: Refusal, isTentative: boolean): Message {

@@ -131,7 +131,7 @@ describe("A program with two valid queue tokens", () => {
     assert.deepEqual(await validity(stack, second, tokenOf(stack)), [false, true]);
     assertFields(stack.saved("proof"), { verified: true, formerRefused: true });
     const destroyed = await succeeds(stack.destroy());
-    assert.match(destroyed.printed, /If it is still valid, both stay valid/);
+    assert.match(destroyed.printed, /two tokens of the queue user may stay valid \(since 20/);
   });
 
   it("retires once its time is over, in the first run with the schedule on, and changes no consumer", async () => {
