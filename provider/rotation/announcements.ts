@@ -14,7 +14,7 @@ import {
   type Reset,
   type WaitingReset,
 } from "./plan";
-import { isFuture } from "./schedule";
+import { dueAt, dueFrom, isDueSoon, isFuture } from "./schedule";
 import { contextOf } from "./session";
 import { isElsewhere, whyElsewhere } from "./signingKeys";
 
@@ -70,7 +70,7 @@ function announcementOf(
     case "read":
       return { text: "is read first; nothing is reset." };
     case "adopt":
-      return adoption(did, plan.mayReset);
+      return adoption(subject.kind, plan.mayReset);
     case "maybe":
       return { text: `may be ${did}: ${areNotKnown(plan.names)}.` };
     case "refuse":
@@ -92,10 +92,13 @@ function postponed(announced: Announced, waits: WaitingReset): Message {
 }
 
 /** A replacement looks like a new resource, so this also says to users of `--replace` that nothing is reset. */
-function adoption(did: string, mayReset: boolean): Message {
+function adoption(kind: SecretKind, mayReset: boolean): Message {
+  const did = resetOrRolled(kind);
   return mayReset
     ? { text: `may be ${did}: \`up\` first reads its age and compares it with rotatedSince.` }
-    : { text: `is adopted, not ${did}. To have it ${did}, set a new version.` };
+    : {
+        text: `is adopted, not ${did}. To ${kind.rolls ? "roll" : "reset"} it, set a new version.`,
+      };
 }
 
 function refusal(did: string, { why }: Refusal, isTentative: boolean): Message {
@@ -211,8 +214,23 @@ function concerns(memory: Memory, plan: Plan, desired: Desired, context: Context
   return [
     ...all,
     ...postponedRetirement(context.kind, memory, desired, context),
+    ...nextRotation(memory, plan, desired, context),
     ...futureTimes(memory, desired, context),
   ];
+}
+
+/** When the next rotation by a schedule is due, if this run leaves one that is due soon. */
+function nextRotation(
+  { scheduledFrom }: Memory,
+  plan: Plan,
+  { rotateEvery }: Desired,
+  { now }: Context,
+): Message[] {
+  const isLeft = !["reset", "claim", "maybe", "refuse"].includes(plan.kind);
+  if (!isLeft || !rotateEvery || !isDueSoon(scheduledFrom, rotateEvery, now)) return [];
+  const [at, from] = [dueAt, dueFrom].map((time) => time(scheduledFrom, rotateEvery).toISOString());
+  const text = `is due for its next rotation at ${at} (rotateEvery: ${rotateEvery}). The first \`up\` from ${from} on makes it.`;
+  return [{ text }];
 }
 
 /** The times of a clock that was ahead. */

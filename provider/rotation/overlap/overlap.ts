@@ -2,7 +2,7 @@ import { type SecretKind } from "../../domain/secretKind";
 import { isUnknown } from "../../pulumi/values";
 import { type Desired } from "../desired";
 import { type Context, type DueRetirement } from "../plan";
-import { dueAt, dueFrom, isOlder, readInterval } from "../schedule";
+import { dueAt, isOlder, readInterval } from "../schedule";
 import { type Memory, type Overlap, type ResetReason } from "../state";
 
 /** The former one stays valid until a verification has proven the new one after the hand-over. */
@@ -63,7 +63,7 @@ export function isUrgent(
  */
 export function isOver({ since, lasts }: Overlap, now: Date): boolean {
   if (!isDuration(lasts)) return lasts === noOverlap;
-  return dueFrom(since, lasts) <= now;
+  return dueAt(since, lasts) <= now;
 }
 
 /** Why the former one is due to be retired, if it is. A changed `overlap` counts from the next `up` on. */

@@ -45,22 +45,27 @@ function ownTokenNote({ salt, replaced }: Memory, { ownToken }: Context): string
   return isOwn ? " It is rekey:queueToken: the retirement fails until that is the new one." : "";
 }
 
+/** At its first rotation, a user may have several passwords, and none is known. */
 function currentNote(
   memory: Memory | undefined,
   desired: Desired,
   { reason }: Reset,
-  { kind: { word }, now }: Context,
+  { kind: { word, isOfServer }, now }: Context,
 ): string {
   const lasts = lastsOf(desired);
+  const areSeveral = isOfServer && memory?.current.password === undefined;
+  const [current, stay, are, them] = areSeveral
+    ? [`${word}s that were valid before`, "stay", "are", "them"]
+    : [`current ${word}`, "stays", "is", "it"];
   if (lasts === noOverlap) {
-    return `The current ${word} is replaced at once: clients are refused until they have the new one.`;
+    return `The ${current} ${are} replaced at once: clients are refused until they have the new one.`;
   }
   if (isReplacedForDate({ reason, generatedAt: memory?.generatedAt }, desired, now)) {
-    return `The current ${word} stays valid until the next \`up\`, or until a verification retires it.`;
+    return `The ${current} ${stay} valid until the next \`up\`, or until a verification retires ${them}.`;
   }
   return isDuration(lasts)
-    ? `The current ${word} stays valid for ${lasts}.`
-    : `The current ${word} stays valid until a verification retires it.`;
+    ? `The ${current} ${stay} valid for ${lasts}.`
+    : `The ${current} ${stay} valid until a verification retires ${them}.`;
 }
 
 /** The announcement of a retirement. The read before it may show that the former one was retired already. */
@@ -93,9 +98,12 @@ export function postponedRetirement(
   return [{ text, isWarning: true }];
 }
 
-/** The warning of a destroy that leaves two valid. */
-export function leftValid({ word }: SecretKind, { overlap }: Memory): Message[] {
+/** The warning of a destroy that may leave two valid: a verification may have retired the former one. */
+export function leftValid({ word, noun, isOfServer }: SecretKind, { overlap }: Memory): Message[] {
   if (!overlap) return [];
-  const text = `this resource has not retired the former ${word}. If it is still valid, both stay valid, as they have been since ${overlap.since}.`;
+  const how = isOfServer
+    ? "run `ACL SETUSER <user> !<hash>` (runbook)"
+    : "roll the next token at the platform";
+  const text = `two ${word}s of the ${noun} may stay valid (since ${overlap.since}). To remove the former one, once no client uses it: ${how}.`;
   return [{ text, isWarning: true }];
 }

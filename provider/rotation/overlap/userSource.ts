@@ -110,7 +110,7 @@ export class UserSource implements OverlapSource {
     }
     if (user.hasNoPassword) {
       return this.#refuse(
-        `the user needs no password (nopass), and would refuse all its clients once it has one. Give all its clients a password first: from \`ACL SETUSER ${id} ><password>\` on, which removes nopass, they need it`,
+        `the user needs no password (nopass). Once it has one, the server refuses every client that sends none. Give all its clients a password first: from \`ACL SETUSER ${id} ><password>\` on, which removes nopass, they need it`,
       );
     }
     return (this.#user = user);
@@ -221,12 +221,12 @@ function firstFormers({ rotationCount }: State, hashes: readonly string[]): Find
     hashes.length === 1
       ? [
           "1 password",
-          "It now counts as a former password: it stays valid with the new one, and is",
+          "It now counts as a former password: it stays valid with the new one, and is removed",
         ]
       : [
           `${hashes.length} passwords`,
-          "They now count as former passwords: they stay valid with the new one, and are",
+          "They now count as former passwords: they stay valid with the new one, and are removed",
         ];
-  const why = `the user had ${count} before its first rotation. ${they} retired by the first retirement.`;
+  const why = `the user had ${count} before its first rotation. ${they} with the next retirement.`;
   return [{ kind: "note", why }];
 }
