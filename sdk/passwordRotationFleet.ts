@@ -85,8 +85,8 @@ export class PasswordRotationFleet extends DynamicResource {
   /** Time of the last confirmed reset in the fleet (ISO 8601, UTC). */
   declare readonly lastRotated: pulumi.Output<string | undefined>;
   /**
-   * When `rotateEvery` will have elapsed for the first database (ISO 8601, UTC): the first `up` after this time, or at
-   * most one hour before it (5 % of `rotateEvery`, if that is less), resets its password.
+   * When `rotateEvery` will have elapsed for the first database (ISO 8601, UTC): the first `up` after this time, or up
+   * to 12 hours before it (a tenth of `rotateEvery`, if that is less), resets its password.
    */
   declare readonly nextRotationAt: pulumi.Output<string | undefined>;
   /**

@@ -113,10 +113,9 @@ export interface RotationArgs extends TriggerArgs {
 export interface OverlapArgs {
   /**
    * How long the former secret stays valid. `verified`: until a `CredentialVerification` with `retireFormer` has proven
-   * the new one. A duration (`24h`), shorter than `rotateEvery`: until the first `up` after that time, or at most one
-   * hour before it (5 % of the duration, if that is less). `none`: it is replaced at once, and clients are refused
-   * until they have the new one. After a rotation for `rotatedSince`, the next `up` retires the former secret in any
-   * case. Changing `overlap` makes no request.
+   * the new one. A duration (`24h`), shorter than `rotateEvery`: until the first `up` after that time. `none`: it is
+   * replaced at once, and clients are refused until they have the new one. After a rotation for `rotatedSince`, the
+   * next `up` retires the former secret in any case. Changing `overlap` makes no request.
    *
    * @default verified
    */
@@ -139,8 +138,8 @@ export abstract class Rotation extends DynamicResource {
   /** Why the last confirmed reset was made; undefined if it was adopted. */
   declare readonly rotationReason: pulumi.Output<RotationReason | undefined>;
   /**
-   * When `rotateEvery` will have elapsed (ISO 8601, UTC): the first `up` after this time, or at most one hour before it
-   * (5 % of `rotateEvery`, if that is less), resets the secret.
+   * When `rotateEvery` will have elapsed (ISO 8601, UTC): the first `up` after this time, or up to 12 hours before it
+   * (a tenth of `rotateEvery`, if that is less), resets the secret.
    */
   declare readonly nextRotationAt: pulumi.Output<string | undefined>;
   /**

@@ -12,7 +12,7 @@ import {
 } from "../engine/installedPackage";
 import { PlatformClient } from "../run/platformClient";
 import { databasePassword } from "../domain/secretKind";
-import { accounts, type Settings } from "../settings/settings";
+import { type Settings } from "../settings/settings";
 import {
   type FoundSetting,
   isCredential,
@@ -24,6 +24,7 @@ import {
   unknownSettings,
 } from "../settings/table";
 import { type Project, type Stack } from "./project";
+import { namesAccount, type Service, services } from "./services";
 
 export interface Check {
   /** `unchecked` if no problem was seen, but there may be one. */
@@ -41,10 +42,15 @@ const wrong = (message: string, fix?: string): Check => ({
   ...(fix && { fix }),
 });
 
-/** Checks everything but the version of Node. The only requests that are sent are reads. */
+/**
+ * Checks everything but the version of Node. The only requests that are sent are reads.
+ *
+ * @param needed the services that the resources of the stack need; undefined if there are none yet
+ */
 export async function checkAll(
   project: Project,
   stack: Stack,
+  needed: ReadonlySet<Service> | undefined,
   databaseId?: string,
 ): Promise<Check[]> {
   const unset = settingNames.filter(
@@ -59,7 +65,7 @@ export async function checkAll(
     ...stack.settings.warnings.map(unchecked),
     ...(stack.settings.find("proxy") ? [] : ignoredProxy().map(unchecked)),
     ok(`Not set: ${unset.map(settingKey).join(", ")}.`),
-    ...checkMissing(stack),
+    ...checkMissing(stack, needed),
     ...unknownSettings([...stack.stored.keys()], process.env).map((message) => wrong(message)),
     ...(await checkServices(stack.settings, databaseId)),
   ];
@@ -140,21 +146,28 @@ function checkSecrecy(name: SettingName, found: FoundSetting, { stored }: Stack)
   return ok(`${key} is ${hides || isEncrypted ? "set" : found.value} (from ${sourceOf(found)}).`);
 }
 
-/** What is missing of a service: a problem if the project uses the service, or uses none. */
-function checkMissing({ settings, unread }: Stack): Check[] {
-  const isSet = (name: SettingName) => !["preset", undefined].includes(settings.find(name)?.source);
-  // A project without flow control may have the address of the queue, too.
-  const isUsed = {
-    management: accounts.management.some(isSet),
-    queue: isSet("queueToken") || isSet("queueUserId"),
+/**
+ * What is missing of a service: a problem if a resource needs it, or if a part of it is set.
+ *
+ * @param needed by the resources of the stack; undefined if there are none yet
+ */
+function checkMissing(
+  { settings, unread }: Stack,
+  needed: ReadonlySet<Service> | undefined,
+): Check[] {
+  const users = {
+    management: "rotations of an account's secrets",
+    queue: "flow control and signing keys",
   };
-  const users = { management: "rotations", queue: "flow control and signing keys" };
-  return (["management", "queue"] as const).flatMap((service) => {
+  return services.flatMap((service) => {
     const error = settings.errorFor(service);
     if (error?.code !== "REKEY_SETTING_MISSING") return [];
-    const message = `${error.problem}: needed for ${users[service]}.`;
-    const isNeeded = isUsed[service] || !(isUsed.management || isUsed.queue);
-    return [unread === undefined && isNeeded ? wrong(message, error.advice) : unchecked(message)];
+    const message = `${error.problem}: needed for ${users[service]}`;
+    if (unread !== undefined) return [unchecked(`${message}.`)];
+    const isNeeded = needed?.has(service) || namesAccount(settings, service);
+    if (isNeeded) return [wrong(`${message}.`, error.advice)];
+    if (needed) return [unchecked(`${message}, which the stack does not have.`)];
+    return [{ ...unchecked(`${message}.`), fix: error.advice }];
   });
 }
 

@@ -11,7 +11,7 @@ import {
   readStack,
   selectedStack,
 } from "./project";
-import { readStackState, readStateFile } from "./stackState";
+import { neededServices, readStackState, readStateFile } from "./stackState";
 
 const help = `Usage: pulumi-rekey doctor [options]
 
@@ -34,7 +34,8 @@ Example:
   npx --no pulumi-rekey doctor --coverage --since 2026-04-19 --stack production --state shared.json
 
 Exit codes:
-  0  no check found a problem; with --coverage, everything was listed, and nothing is older than the date
+  0  no check found a problem; with --coverage, everything was listed that the settings are for, and nothing is older
+     than the date
   1  a check found a problem, or the command could not be run; with --coverage, a secret is older, of unknown age, or
      may exist without being listed
 `;
@@ -80,7 +81,9 @@ async function runDoctor(values: Values) {
   if (values.coverage) return coverAccount(cwd, project, values);
   if (project === undefined) throw new Error(noProject(cwd));
   const [name = selectedStack(project)] = stacksIn(values);
-  const checks = await checkAll(project, readStack(project.directory, name), values.database);
+  const stack = readStack(project.directory, name);
+  const needed = neededServices(project.directory, name);
+  const checks = await checkAll(project, stack, needed, values.database);
   const healthy = checks.every(({ state }) => state !== "wrong");
   return { report: { healthy, checks }, text: asText(checks), isGood: healthy };
 }

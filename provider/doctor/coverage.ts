@@ -1,17 +1,17 @@
-import { RequestError, SettingsError } from "../domain/errors";
-import {
-  queueToken,
-  ownerOf,
-  pluralOf,
-  type SecretKind,
-  type Subject,
-  kinds,
-} from "../domain/secretKind";
+import { ownerOf, pluralOf, type Subject } from "../domain/secretKind";
 import { PlatformClient } from "../run/platformClient";
 import { isSameId, orUndefined } from "../records/fields";
 import { clockToleranceMs, readDate } from "../rotation/schedule";
 import { type Settings } from "../settings/settings";
 import { type SettingName } from "../settings/table";
+import {
+  type InAccount,
+  listable,
+  listAccount,
+  type ListedSecret,
+  type NotLookedAt,
+  type Unlisted,
+} from "./account";
 import { twoValidNote, isValidTooLong, type ValidFormer } from "./overlaps";
 import { type RotatedSecret, type SavedValue, type StackState } from "./stackState";
 
@@ -49,28 +49,13 @@ interface Coverage {
   readonly since?: string | undefined;
   /** The stacks and files whose states were compared. */
   readonly states: readonly string[];
-  /** Whether everything could be listed and, with a date, is younger. */
+  /** Whether everything that was looked at could be listed and, with a date, is younger. */
   readonly covered: boolean;
-  /** Whether everything could be listed. */
+  /** Whether everything could be listed of which the settings name an account, or a stack rotates one. */
   readonly isComplete: boolean;
   readonly secrets: readonly CoveredSecret[];
   /** What was compared, and what was not, one line each. */
   readonly notes: readonly string[];
-}
-
-/** A secret that the account has. */
-export interface ListedSecret extends Subject {
-  /** Its name, or the region of a queue user, which has none. */
-  readonly name?: string | undefined;
-  /** When what has the secret was created, in milliseconds; undefined if the platform does not show it. */
-  readonly createdAt?: number | undefined;
-}
-
-/** A kind of secret of which it is unknown what the account has. */
-export interface Unlisted {
-  readonly kind: SecretKind;
-  /** Why, and what to do: `the platform responded with 404. Check …` */
-  readonly why: string;
 }
 
 /** Compares what the account lists with what stacks rotate. Only reads are sent. */
@@ -80,49 +65,19 @@ export async function cover(
   since?: string,
 ): Promise<Coverage> {
   const client = new PlatformClient(settings);
-  // Redis users are in no list of the account.
-  const listed = kinds.filter(({ shape }) => shape !== "redis");
-  const account = await Promise.all(listed.map((kind) => listKind(client, kind)));
+  const account = await listAccount(client, settings, states);
   // Names come from elsewhere.
   const shown = (_: string, value: unknown) =>
     typeof value === "string" ? client.secrets.redactName(value) : value;
   return JSON.parse(
-    JSON.stringify(coverageOf(account.flat(), settings, states, since), shown),
+    JSON.stringify(coverageOf(account, settings, states, since), shown),
   ) as Coverage;
-}
-
-async function listKind(
-  client: PlatformClient,
-  kind: SecretKind,
-): Promise<ListedSecret[] | Unlisted> {
-  try {
-    if (kind.onlyId === undefined) {
-      return (await client.list(kind)).map((record) => secretIn(kind, record));
-    }
-    await client.operations(kind).read(kind.onlyId);
-    return [{ kind, id: kind.onlyId }];
-  } catch (error) {
-    if (error instanceof SettingsError) return { kind, why: `${error.problem}. ${error.advice}` };
-    if (!(error instanceof RequestError)) throw error;
-    return { kind, why: `${error.happened}. ${error.advice}` };
-  }
-}
-
-function secretIn(kind: SecretKind, record: Readonly<Record<string, unknown>>): ListedSecret {
-  const { databaseName, name = databaseName, region, creationTime } = record;
-  const shown = kind === queueToken ? region : name;
-  return {
-    kind,
-    id: record[kind.table.id ?? ""] as string,
-    name: typeof shown === "string" ? shown : undefined,
-    createdAt: typeof creationTime === "number" ? creationTime * 1000 : undefined,
-  };
 }
 
 interface Rotated extends RotatedSecret, Pick<RotatedBy, "state"> {}
 
 export function coverageOf(
-  account: readonly (ListedSecret | Unlisted)[],
+  account: readonly InAccount[],
   settings: Settings,
   states: readonly StackState[],
   since?: string,
@@ -136,6 +91,7 @@ export function coverageOf(
   const ownedBy = (owner: Owner): Rotated[] => all.filter((one) => one.account === owner);
   const [here, elsewhere, unknown] = [ownedBy("listed"), ownedBy("other"), ownedBy("unknown")];
   const unlisted = account.filter((one) => "why" in one);
+  const notLooked = account.filter((one) => "unset" in one);
   const subjects = [...unseen(here, unlisted), ...account.filter((one) => "id" in one)];
   const from = since === undefined ? undefined : readDate(since);
   const of = (secret: ListedSecret) => here.filter((one) => isSameSecret(one, secret));
@@ -148,12 +104,15 @@ export function coverageOf(
   const missing = here.filter(
     (one) => !users.includes(one) && !subjects.some((secret) => isSameSecret(one, secret)),
   );
+  // With no settings at all, they may be missing by mistake.
+  const isBlind = notLooked.length === listable.length && secrets.length === 0;
+  const isComplete = unlisted.length === 0 && !isBlind;
   const named = (one: Rotated) => `${labelOf(one, read.length)} (${ownerOf(one)})`;
   return {
     since,
     states: read.map(({ name }) => name),
-    covered: unlisted.length === 0 && secrets.every(isCovered),
-    isComplete: unlisted.length === 0,
+    covered: isComplete && secrets.every(isCovered),
+    isComplete,
     secrets,
     notes: [
       ...states.map(({ name, rotated }) =>
@@ -166,9 +125,18 @@ export function coverageOf(
       ...elsewhere.map((one) => `In another account, and not compared: ${named(one)}.`),
       ...unknown.map((one) => `Not compared: ${named(one)}, because ${whyUnknown}`),
       ...unlisted.map(({ kind, why }) => `Not listed: ${pluralOf(kind)}, because ${why}`),
+      ...notLookedNotes(notLooked),
       "Not seen: other stacks, signing keys of other regions, Redis users that no stack rotates, management keys, and databases of a hosting platform's integration.",
     ],
   };
+}
+
+/** One line for each reason. */
+function notLookedNotes(all: readonly NotLookedAt[]): string[] {
+  return [...new Set(all.map(({ unset }) => unset))].map((unset) => {
+    const names = all.flatMap((one) => (one.unset === unset ? pluralOf(one.kind) : []));
+    return `Not looked at: ${new Intl.ListFormat("en").format(names)}, because ${unset}.`;
+  });
 }
 
 function isCovered({ age = "newer", isFormerValidTooLong }: CoveredSecret): boolean {

@@ -8,6 +8,7 @@ import { environmentOfProvider, type Lookup, Settings } from "../settings/settin
 import { settingKey } from "../settings/table";
 import { type ValidFormer, validFormerOf } from "./overlaps";
 import { runPulumi, type Stack } from "./project";
+import { type Service } from "./services";
 
 type Values = Readonly<Record<string, unknown>>;
 
@@ -69,6 +70,42 @@ export function readStateFile(file: string): StackState {
   return { name: file, rotated };
 }
 
+/**
+ * The services that the resources of a stack need, as its state shows it. Those of explicit providers have settings of
+ * their own. Undefined if the state was not read, or has no resource of Rekey.
+ */
+export function neededServices(directory: string, name: string): ReadonlySet<Service> | undefined {
+  const printed = runPulumi(directory, "stack", "export", "--stack", name);
+  const saved =
+    "text" in printed
+      ? resourcesIn(orUndefined(() => JSON.parse(printed.text) as unknown))
+      : undefined;
+  const own = (saved ?? []).filter(({ type }) => typeName.test(String(type)));
+  if (own.length === 0) return undefined;
+  const explicit = (saved ?? []).filter(isExplicitProvider).map(referenceOf);
+  const needing = own.filter(({ provider }) => !explicit.includes(String(provider)));
+  return new Set(needing.flatMap(({ type }) => serviceOf(String(type)) ?? []));
+}
+
+function serviceOf(type: string): Service | undefined {
+  const [, name = ""] = typeName.exec(type) ?? [];
+  if (name.startsWith("FlowControl")) return "queue";
+  if (name === "PasswordRotationFleet") return databasePassword.service;
+  return kindNamed(name)?.service;
+}
+
+function isExplicitProvider({ type, urn, inputs }: Values): boolean {
+  return (
+    type === "pulumi:providers:rekey" &&
+    !isDefaultProvider(String(urn), objectOf(inputs)["version"])
+  );
+}
+
+/** By which a resource refers to its provider. */
+function referenceOf({ urn, id }: Values): string {
+  return `${String(urn)}::${String(id)}`;
+}
+
 const typeName = /^(?:pulumi-nodejs:dynamic\/rekey|rekey:index):(\w+)$/;
 
 /**
@@ -82,7 +119,7 @@ export function rotatedIn(text: string, own?: Stack): RotatedSecret[] | undefine
   const providers = new Map(
     saved
       .filter(({ type }) => String(type).startsWith("pulumi:providers:"))
-      .map((one) => [`${String(one["urn"])}::${String(one["id"])}`, settingsIn(one, own)]),
+      .map((one) => [referenceOf(one), settingsIn(one, own)]),
   );
   const unknown = new Settings(() => undefined);
   // One that is only to be deleted was replaced.

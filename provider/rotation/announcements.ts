@@ -15,7 +15,7 @@ import {
   type WaitingRotation,
 } from "./plan";
 import { type Program } from "./program";
-import { isFuture } from "./schedule";
+import { dueAt, dueFrom, isDueSoon, isFuture } from "./schedule";
 import { contextOf } from "./session";
 import { isElsewhere, lastRollAt, whyElsewhere } from "./signingKeys";
 import { type State } from "./state";
@@ -77,7 +77,7 @@ function announcementOf(
           }
         : { text: "is read first; nothing is reset." };
     case "adopt":
-      return adoption(did, plan.mayRotate);
+      return adoption(subject.kind, plan.mayRotate);
     case "maybe":
       return { text: `may be ${did}: ${areNotKnown(plan.names)}.` };
     case "refuse":
@@ -99,10 +99,13 @@ function postponed(announced: Announced, waits: WaitingRotation): Message {
 }
 
 /** A replacement looks like a new resource, so this also says to users of `--replace` that nothing is reset. */
-function adoption(did: string, mayRotate: boolean): Message {
+function adoption(kind: SecretKind, mayRotate: boolean): Message {
+  const did = resetOrRolled(kind);
   return mayRotate
     ? { text: `may be ${did}: \`up\` first reads its age and compares it with rotatedSince.` }
-    : { text: `is adopted, not ${did}. To have it ${did}, set a new version.` };
+    : {
+        text: `is adopted, not ${did}. To ${kind.shape === "rolls" ? "roll" : "reset"} it, set a new version.`,
+      };
 }
 
 function refusal(did: string, { why }: Refusal, isTentative: boolean): Message {
@@ -218,6 +221,7 @@ function concerns(memory: Memory, plan: Plan, program: Program, context: Context
   return [
     ...all,
     ...postponedRetirement(context.kind, memory, program, context),
+    ...nextRotation(memory, plan, program, context),
     ...futureTimes(memory, program, context),
   ];
 }
@@ -226,6 +230,20 @@ function concerns(memory: Memory, plan: Plan, program: Program, context: Context
 function isFormChanged({ form, unknown }: Program, { current }: Memory): boolean {
   const isUnknown = unknown.has("saveCredentials") || unknown.has("encryptFor");
   return current.form !== undefined && !isUnknown && !isDeepStrictEqual(form, current.form);
+}
+
+/** When the next rotation by a schedule is due, if this run leaves one that is due soon. */
+function nextRotation(
+  { scheduledFrom }: Memory,
+  plan: Plan,
+  { rotateEvery }: Program,
+  { now }: Context,
+): Message[] {
+  const isLeft = !["rotate", "maybe", "refuse"].includes(plan.kind);
+  if (!isLeft || !rotateEvery || !isDueSoon(scheduledFrom, rotateEvery, now)) return [];
+  const [at, from] = [dueAt, dueFrom].map((time) => time(scheduledFrom, rotateEvery).toISOString());
+  const text = `is due for its next rotation at ${at} (rotateEvery: ${rotateEvery}). The first \`up\` from ${from} on makes it.`;
+  return [{ text }];
 }
 
 /** The times of a clock that was ahead. */

@@ -149,7 +149,7 @@ function combined(fleet: Trigger, own: Trigger): Trigger {
 /** What an `up` would do. */
 export function planFleet(saved: FleetOutputs | undefined, inputs: FleetInputs, run: Run): Planned {
   if (!isObject(inputs.databases)) {
-    const text = "Passwords of the databases: may be reset: databases is not known yet.";
+    const text = "The passwords of the databases may be reset: databases is not known yet.";
     return { changes: true, notices: [{ text }, ...run.settingsWarning(databasePassword.service)] };
   }
   const members = plannedMembers(saved, inputs, run);

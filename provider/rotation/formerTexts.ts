@@ -56,23 +56,24 @@ function ownTokenNote(memory: Memory, { ownToken }: Context): string {
   return isOwn ? " It is rekey:queueToken: the retirement fails until that is the new one." : "";
 }
 
+/** At its first rotation, a user may have several passwords, and none is known. */
 function currentNote(
   memory: Memory | undefined,
   program: Program,
   due: Rotation,
   { kind: { word, shape }, now }: Context,
 ): string {
+  const areSeveral = shape === "redis" && memory?.current.marks.password === undefined;
+  const [current, stay, are, them] = areSeveral
+    ? [`${word}s that were valid before`, "stay", "are", "them"]
+    : [`current ${word}`, "stays", "is", "it"];
   const lasts = lastsAfter(due, memory ?? { current: { marks: {} } }, program, now);
   if (lasts === noOverlap) {
-    return `The current ${word} is replaced at once: clients are refused until they have the new one.`;
+    return `The ${current} ${are} replaced at once: clients are refused until they have the new one.`;
   }
-  if (lasts !== untilVerified && !isDuration(lasts)) {
-    return `The current ${word} stays valid until the next \`up\`, or until a verification retires it.`;
-  }
-  if (isDuration(lasts)) return `The current ${word} stays valid for ${lasts}.`;
-  return shape === "redis" && memory === undefined
-    ? `The passwords that were valid before stay valid until a verification retires them.`
-    : `The current ${word} stays valid until a verification retires it.`;
+  if (isDuration(lasts)) return `The ${current} ${stay} valid for ${lasts}.`;
+  const first = lasts === untilVerified ? "" : "until the next `up`, or ";
+  return `The ${current} ${stay} valid ${first}until a verification retires ${them}.`;
 }
 
 /** The announcement of a retirement. The read before it may show that the former one was retired already. */
@@ -107,10 +108,14 @@ export function postponedRetirement(
   return [{ text, isWarning: true }];
 }
 
-/** The warning of a destroy that leaves two valid. */
-export function leftValid({ word }: SecretKind, memory: Memory): Message[] {
+/** The warning of a destroy that may leave two valid: a verification may have retired the former one. */
+export function leftValid({ word, noun, shape }: SecretKind, memory: Memory): Message[] {
   const oldest = oldestFormer(memory);
   if (!oldest) return [];
-  const text = `this resource has not retired the former ${word}. If it is still valid, both stay valid, as they have been since ${oldest.since}.`;
+  const how =
+    shape === "redis"
+      ? "run `ACL SETUSER <user> !<hash>` (runbook)"
+      : "roll the next token at the platform";
+  const text = `two ${word}s of the ${noun} may stay valid (since ${oldest.since}). To remove the former one, once no client uses it: ${how}.`;
   return [{ text, isWarning: true }];
 }

@@ -2,7 +2,7 @@ import { type SecretKind } from "../domain/secretKind";
 import { type Former, type Memory } from "./memory";
 import { type Context, type Rotation } from "./plan";
 import { noOverlap, type Program, untilVerified } from "./program";
-import { dueAt, dueFrom, isOlder, readInterval } from "./schedule";
+import { dueAt, isOlder, readInterval } from "./schedule";
 
 /** A former one that a date has replaced is valid until the next `up`. */
 const untilNextUp = "next up";
@@ -75,7 +75,7 @@ export function isDueByDate(former: Former, { rotatedSince }: Program, now: Date
  * changed since.
  */
 export function isOver({ since, lasts }: Former, now: Date): boolean {
-  return isDuration(lasts) ? dueFrom(since, lasts) <= now : lasts === noOverlap;
+  return isDuration(lasts) ? dueAt(since, lasts) <= now : lasts === noOverlap;
 }
 
 /** The former ones that are due to be retired. */

@@ -19,9 +19,16 @@ export function noticeAbout(subject: Subject, message: Message): Notice {
   return notice(secret, message);
 }
 
-/** A notice: `Password of database "a": was reset.`, or `Resets the password of database "a", because …` */
+/** What a text begins with that is about the secret itself. */
+const predicate = /^(is|was|may) /;
+
+/**
+ * A notice: `Resets the password of database "a", because …`, `The password of database "a" was reset.`, or `Password
+ * of user "app": the former password was retired.`
+ */
 export function notice(secret: string, { does, text, isWarning }: Message): Notice {
   if (does !== undefined) return { text: `${does} the ${secret}, ${text}`, isWarning };
+  if (predicate.test(text)) return { text: `The ${secret} ${text}`, isWarning };
   return { text: `${secret.slice(0, 1).toUpperCase()}${secret.slice(1)}: ${text}`, isWarning };
 }
 

@@ -72,16 +72,22 @@ export function readDate(written: string): Date {
   );
 }
 
-/** The most by which a schedule is early. */
-const slackMs = 3_600_000;
+/** The most by which a schedule counts as due before its time. */
+const mostEarlyMs = 12 * 3_600_000;
 
 /**
- * The time from which a schedule counts as due: an hour before its time, or a twentieth of the interval, if that is
- * less. Without it, a nightly run that begins some seconds earlier than the last one would skip a night.
+ * The time from which a schedule counts as due: a tenth of the interval before its time, at most 12 hours. Schedulers
+ * start jobs up to some hours late: without it, a job that starts earlier than the last one did would skip a rotation.
  */
 export function dueFrom(last: string, written: string): Date {
   const due = dueAt(last, written).getTime();
-  return new Date(due - Math.min(slackMs, (due - Date.parse(last)) / 20));
+  return new Date(due - Math.min(mostEarlyMs, (due - Date.parse(last)) / 10));
+}
+
+/** Whether a schedule that does not count as due yet will do so within a tenth of its interval. */
+export function isDueSoon(last: string, written: string, now: Date): boolean {
+  const leftMs = dueFrom(last, written).getTime() - now.getTime();
+  return leftMs > 0 && leftMs <= (dueAt(last, written).getTime() - Date.parse(last)) / 10;
 }
 
 /** Milliseconds by which the clocks of two machines may differ. */

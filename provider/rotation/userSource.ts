@@ -195,7 +195,7 @@ export class UserSource implements Source {
     }
     if (user.hasNoPassword) {
       return this.#refuse(
-        `the user needs no password (nopass), and would refuse all its clients once it has one. Give all its clients a password first: from \`ACL SETUSER ${id} ><password>\` on, which removes nopass, they need it`,
+        `the user needs no password (nopass). Once it has one, the server refuses every client that sends none. Give all its clients a password first: from \`ACL SETUSER ${id} ><password>\` on, which removes nopass, they need it`,
       );
     }
     return user;

@@ -32,6 +32,15 @@ describe("The code blocks of README and docs/", () => {
     assert.deepEqual(typeErrors(blocks), []);
   });
 
+  it("in TypeScript import only what README installs", () => {
+    const [install = ""] = /^npm install .*$/m.exec(readPage("README.md").text) ?? [];
+    const programs = written.flatMap((page) => page.blocks).filter(isProgram);
+    const imported = programs.flatMap(({ code }) =>
+      [...code.matchAll(/ from "([^"]+)"/g)].map(([, name = ""]) => name),
+    );
+    for (const name of new Set(imported)) assert.match(install, new RegExp(`[ /]${name}[- @]`));
+  });
+
   it("of the page for Pulumi's registry have no type errors, and arguments and outputs that exist", () => {
     const { blocks } = readPage("docs/_index.md");
     const codeIn = (language: string) => blocks.find((block) => block.language === language) ?? assert.fail(language);

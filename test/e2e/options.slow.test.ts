@@ -80,7 +80,7 @@ onEngine("Pulumi's options and commands", () => {
         const { printed } = await succeeds(run());
         assert.match(
           printed,
-          /Password of database "sessions": is adopted, not reset\. To have it reset, set a new version\./,
+          /The password of database "sessions" is adopted, not reset\. To reset it, set a new version\./,
         );
       }
       assert.equal(stack.platform.resetCount, 0);

@@ -131,7 +131,7 @@ describe("A program with two valid queue tokens", () => {
     assert.deepEqual(await validity(stack, second, tokenOf(stack)), [false, true]);
     assertFields(stack.saved("proof"), { verified: true, formerRefused: true });
     const destroyed = await succeeds(stack.destroy());
-    assert.match(destroyed.printed, /If it is still valid, both stay valid/);
+    assert.match(destroyed.printed, /two tokens of the queue user may stay valid \(since 20/);
   });
 
   it("retires once its time is over, in the first run with the schedule on, and changes no consumer", async () => {
@@ -143,9 +143,9 @@ describe("A program with two valid queue tokens", () => {
     const { token, formerValidSince, formerValidUntil } = stack.saved("queue") ?? {};
     const lastsMs = new Date(String(formerValidUntil)).getTime() - new Date(String(formerValidSince)).getTime();
     assert.equal(lastsMs, 24 * 3_600_000);
-    moveOn(22);
-    assert.deepEqual((await succeeds(stack.up())).changes, { same: 4 });
-    moveOn(2);
+    moveOn(23.9);
+    assert.deepEqual((await succeeds(stack.up())).changes, { same: 4 }, "it is never early");
+    moveOn(0.2);
     stack.config["rekey:scheduledResets"] = "off";
     const postponed = await succeeds(stack.up());
     assert.match(postponed.printed, /due to be retired \(overlap: 24h\).* postponed: rekey:scheduledResets is off/);
@@ -180,6 +180,26 @@ describe("A program with two valid queue tokens", () => {
     assert.equal(stack.platform.requests.length, before);
     await succeeds(stack.up());
     assert.deepEqual(stack.posts.at(-1), `/v2/qstash/roll-token/${queueUserId}`);
+  });
+
+  it("says when a rotation is due that a run leaves, and makes it up to 12 hours before its time", async () => {
+    const stack = await start();
+    args = { rotateEvery: "7d", initialRotation: false };
+    await succeeds(stack.up());
+    const saysIt =
+      /is due for its next rotation at 20\S+Z \(rotateEvery: 7d\)\. The first `up` from 20\S+Z on makes it/;
+    for (const [hours, isSaid] of [
+      [138, false],
+      [2, true],
+      [15.9, true],
+    ] as const) {
+      moveOn(hours);
+      const { printed, changes } = await succeeds(stack.up());
+      assert.equal(saysIt.test(printed), isSaid, printed);
+      assert.deepEqual(changes, { same: 4 });
+    }
+    moveOn(0.2);
+    assert.match((await succeeds(stack.up())).printed, /Rotates the token .* because rotateEvery has elapsed/);
   });
 
   it("waits for a schedule until it is retired, and says since when two are valid", async () => {

@@ -53,7 +53,7 @@ describe("A program with a SigningKeyRotation", () => {
     assert.deepEqual(await acceptAll(adopted, rolled), [true, true]);
     args = { ...args, version: 3 };
     const { printed } = await stack.preview();
-    assert.match(printed, /Pair of signing keys: is not rolled: it was, or may have been, rolled at/);
+    assert.match(printed, /The pair of signing keys is not rolled: it was, or may have been, rolled at/);
     await fails(stack.up(), /REKEY_ROLLED_RECENTLY/);
     assert.equal(stack.platform.signingKeys.rolls, 1);
     const again = await up({ minInterval: "0s" });

@@ -40,7 +40,7 @@ for (const hours of [24, -24]) {
           };
           assert.equal(await changes(100), false);
           assert.equal(await changes(29.5, { rotateEvery: "30d" }), hours > 0);
-          assert.equal(await changes(30.5, { rotateEvery: "30d" }), hours > 0);
+          assert.equal(await changes(30, { rotateEvery: "30d" }), hours > 0);
           assert.equal(await changes(32, { rotateEvery: "30d" }), true);
         },
       },

@@ -102,7 +102,7 @@ export class OverlapRules {
     if (memory.added || outcome === "unknown") return "again";
     if (version > 0 && version !== this.#applied) return "trigger";
     if (isLeaked && isOlder(memory.current.generatedAt, leakedAt)) return "rotatedSince";
-    const isDue = over(memory.scheduledFrom, 12) <= now;
+    const isDue = timeAfter(memory.scheduledFrom, 12 * 0.9) <= now;
     return rotateEvery && isDue ? "schedule" : undefined;
   }
 
@@ -112,7 +112,7 @@ export class OverlapRules {
     if (!overlap) return undefined;
     const isAsked = program.isLeaked && isOlder(overlap.formerGeneratedAt, leakedAt);
     if (overlap.isUrgent || isAsked) return "date";
-    const isOver = overlap.lasts === "none" || (overlap.lasts === "6h" && over(overlap.since, 6) <= now);
+    const isOver = overlap.lasts === "none" || (overlap.lasts === "6h" && timeAfter(overlap.since, 6) <= now);
     return isOver && settings.scheduledResets === "on" ? "time" : undefined;
   }
 
@@ -275,9 +275,8 @@ export class OverlapRules {
   }
 }
 
-/** When a duration is over, with its slack. */
-function over(since: string, hours: number): number {
-  return Date.parse(since) + hours * hour * 0.95;
+function timeAfter(since: string, hours: number): number {
+  return Date.parse(since) + hours * hour;
 }
 
 function isOlder(at: string | undefined, date: string | undefined): boolean {

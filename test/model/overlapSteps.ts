@@ -137,7 +137,7 @@ export function overlapWalksOf(kind: OverlapKind): fc.Arbitrary<readonly Step[]>
   const up = upOf(kind);
   const bump = fc.constant<Step>({ do: "bump" });
   const leak = fc.constant<Step>({ do: "leak" });
-  const hours = fc.constantFrom(1, 3, 7, 13, 13, 40);
+  const hours = fc.constantFrom(1, 3, 5.8, 7, 11, 13, 40);
   const wait: fc.Arbitrary<Step> = fc.record({ do: fc.constant("wait" as const), hours });
   const editTo = (to: Partial<Program>) => fc.constant<Step>({ do: "edit", change: to });
   const others: fc.Arbitrary<Step> = fc.record({

@@ -135,7 +135,7 @@ export class Secret {
     const isOlder = this.#isKeys || !(at >= now && at <= now + hour / 12);
     if (isLeaked && isOlder) return "rotatedSince";
     const interval = 12 * hour;
-    const isDue = Date.parse(scheduledFrom) + interval - interval / 20 <= now;
+    const isDue = Date.parse(scheduledFrom) + interval - interval / 10 <= now;
     return rotateEvery && isDue ? "schedule" : undefined;
   }
 

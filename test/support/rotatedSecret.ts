@@ -144,7 +144,7 @@ export class RotatedSecret {
 
 /** The texts of notices without their subject, in lines. */
 function textsOf(notices: readonly Notice[]): string {
-  return notices.map(({ text }) => text.replace(/^.*?: /, "")).join("\n");
+  return notices.map(({ text }) => text.replace(/^(The .*?(?= (is|was|may) ) |.*?: )/, "")).join("\n");
 }
 
 /** Hours since the begin of 2026. */

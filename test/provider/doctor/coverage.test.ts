@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { coverageOf, coverageText, type ListedSecret, type Unlisted } from "../../../provider/doctor/coverage";
+import { type ListedSecret, type Unlisted } from "../../../provider/doctor/account";
+import { coverageOf, coverageText } from "../../../provider/doctor/coverage";
 import { rotatedIn, type StackState } from "../../../provider/doctor/stackState";
 import { databasePassword, queueToken, signingKeys, vectorToken } from "../../../provider/domain/secretKind";
 import { Settings } from "../../../provider/settings/settings";

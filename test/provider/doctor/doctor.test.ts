@@ -15,6 +15,8 @@ interface Row {
   /** Settings beside those of a healthy project. */
   readonly config?: Parameters<Fixture["configure"]>[0];
   readonly environment?: NodeJS.ProcessEnv;
+  /** The exported state of the stack. Default: it rotates the password of a database. */
+  readonly state?: string;
   readonly args?: readonly string[];
   /** What the platform responds to a path. */
   readonly shows?: { readonly path: string; readonly status?: number; readonly body?: unknown };
@@ -40,6 +42,7 @@ describe("pulumi-rekey doctor", function () {
   afterEach(() => fixture.stop());
 
   const names = ["baseUrl", "queueUrl", "username", "password", "queueToken"];
+  const usersOnly = stateOf("app", "app", "AclUserRotation");
   const noAccount = Object.fromEntries(names.map((name) => [`rekey:${name}`, undefined]));
 
   const rows: readonly Row[] = [
@@ -135,14 +138,33 @@ describe("pulumi-rekey doctor", function () {
       ],
     },
     {
-      title: "finds what is missing if nothing is set",
+      title: "finds what is missing of what the resources of the stack need",
       config: noAccount,
       prints: [
-        /^WRONG {2}rekey:baseUrl, rekey:username, and rekey:password are not set: needed for rotations\.$/,
+        /^WRONG {2}rekey:baseUrl, rekey:username, and rekey:password are not set: needed for rotations of an account's secrets\.$/,
         /^ {7}.*REKEY_BASE_URL.*REKEY_USERNAME.*REKEY_PASSWORD/,
-        /^WRONG {2}rekey:queueUrl and rekey:queueToken are not set: needed for flow control and signing keys\.$/,
+        /^- {6}rekey:queueUrl and rekey:queueToken are not set: .* and signing keys, which the stack does not have\.$/,
       ],
       sent: [],
+    },
+    {
+      title: "asks for the queue's token if a resource of the stack needs it",
+      config: { "rekey:queueToken": undefined },
+      state: stateOf("keys", "signing-keys", "SigningKeyRotation"),
+      prints: [/^WRONG {2}rekey:queueToken is not set: needed for flow control and signing keys\.$/],
+    },
+    {
+      title: "asks for no account in a stack with Redis users only",
+      config: noAccount,
+      state: usersOnly,
+      prints: [/^- {6}rekey:baseUrl, .* which the stack does not have\.$/, /^No problem was found\.$/],
+      sent: [],
+    },
+    {
+      title: "says how to set an account while the stack has no resources",
+      config: noAccount,
+      environment: { NO_STATE: "true" },
+      prints: [/^- {6}rekey:baseUrl, .* needed for rotations of an account's secrets\.$/, /^ {7}.*REKEY_BASE_URL/],
     },
     {
       title: "does not ask for the token of a queue that only has an address",
@@ -199,8 +221,42 @@ describe("pulumi-rekey doctor", function () {
       args: ["--coverage"],
       prints: [
         /^Not listed: databases, because the platform responded with 401\b.* Check rekey:username and rekey:password/,
-        /^Not listed: signing keys, because rekey:queueToken is not set\. .*Run `pulumi config/,
+        /^Not looked at: signing keys, because rekey:queueToken is not set\.$/,
       ],
+    },
+    {
+      title: "covers an account without a queue",
+      config: { "rekey:databaseListPath": listPath, "rekey:queueToken": undefined },
+      args: ["--coverage"],
+      prints: [/^database +db-carts /, /^Not looked at: signing keys, because rekey:queueToken is not set\.$/],
+    },
+    {
+      title: "does not cover signing keys that the stack rotates, if the settings of the queue are missing",
+      config: { "rekey:databaseListPath": listPath, "rekey:queueToken": undefined },
+      state: stateOf("keys", "signing-keys", "SigningKeyRotation"),
+      args: ["--coverage"],
+      prints: [/^Not listed: signing keys, because rekey:queueToken is not set\. .*Run `pulumi config/],
+    },
+    {
+      title: "covers Redis users without an account",
+      config: noAccount,
+      state: usersOnly,
+      args: ["--coverage"],
+      prints: [
+        /^user +app .* AclUserRotation "app"/,
+        /^Not looked at: databases, vector indexes, search indexes, and queue users, because rekey:baseUrl, .* are not set\.$/,
+        /^Not looked at: signing keys, because rekey:queueUrl and rekey:queueToken are not set\.$/,
+        /^1 secret\.$/,
+      ],
+      sent: [],
+    },
+    {
+      title: "covers nothing without settings and resources",
+      config: noAccount,
+      environment: { NO_STATE: "true" },
+      args: ["--coverage"],
+      prints: [/^0 secrets\. There may be others, because not everything could be listed\.$/],
+      sent: [],
     },
     {
       title: "lists the account if the state cannot be read, and prints why",
@@ -253,13 +309,14 @@ describe("pulumi-rekey doctor", function () {
       return { title: `refuses ${args.join(" ")}`, args, prints: [says, /^Usage:/], sent: [] };
     }),
   ];
-  for (const { title, config, environment, args = [], shows, prints, sent } of rows) {
+  for (const { title, config, environment, state, args = [], shows, prints, sent } of rows) {
     it(title, async () => {
+      if (state) fixture.bin.write("state.json", state);
       if (shows) fixture.platform.failNext({ status: 200, ...shows, body: JSON.stringify(shows.body) });
       fixture.configure({ ...settingsOf(fixture.platform), ...config });
       const found = await fixture.doctor(args, environment);
       for (const line of prints) assert.match(found.output, new RegExp(line, "m"));
-      const fails = prints.some(({ source }) => /WRONG|error|older|Not listed/.test(source));
+      const fails = prints.some(({ source }) => /WRONG|error|older|Not listed|could be listed/.test(source));
       assert.equal(found.code, fails ? 1 : 0, found.output);
       if (sent) assert.deepEqual(found.sent.sort(), sent);
     });

@@ -22,11 +22,11 @@ esac
 `;
 
 /** An exported state with a rotation that was made now. */
-export function stateOf(name: string, id: string): string {
-  const type = "pulumi-nodejs:dynamic/rekey:PasswordRotation";
+export function stateOf(name: string, id: string, resource = "PasswordRotation"): string {
+  const type = `pulumi-nodejs:dynamic/rekey:${resource}`;
   const outputs = { rotatedAt: new Date().toISOString() };
-  const resource = { urn: `urn:pulumi:dev::program::${type}::${name}`, type, id, outputs };
-  return JSON.stringify({ version: 3, deployment: { resources: [resource] } });
+  const rotation = { urn: `urn:pulumi:dev::program::${type}::${name}`, type, id, outputs };
+  return JSON.stringify({ version: 3, deployment: { resources: [rotation] } });
 }
 
 /** A project on a local platform, in which the doctor runs as users run it. */

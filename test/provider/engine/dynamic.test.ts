@@ -24,7 +24,7 @@ describe("the dynamic provider", () => {
     await passwordRotation.check({}, { ...inputs, initialRotation: false });
     assert.match(
       process.said[1] ?? "",
-      /^Password of database "db": is adopted, not reset\. To have it reset, set a new version/,
+      /^The password of database "db" is adopted, not reset\. To reset it, set a new version/,
     );
   });
 

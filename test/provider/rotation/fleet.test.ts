@@ -573,7 +573,7 @@ describe("fleet: what is said", () => {
       fleet.plan({ databases }).notice,
       `Resets the p${each}, because the resource is new. To keep it, set \`initialRotation: false\`. If it was only renamed, use the option \`aliases\`. So far 12 in this run.`,
     );
-    const adopted = `P${each}: is adopted, not reset. To have it reset, set a new version.`;
+    const adopted = `The p${each} is adopted, not reset. To reset it, set a new version.`;
     assert.equal(fleet.plan({ databases, initialRotation: false }).notice, adopted);
     await fleet.up({ databases });
     const run = fleet.fake.start();
@@ -581,7 +581,7 @@ describe("fleet: what is said", () => {
     const { warning } = plan(undefined, { databases }, run);
     assert.equal(
       warning,
-      `P${each}: is already in the state. If you renamed the resource, use the option \`aliases\`.`,
+      `The p${each} is already in the state. If you renamed the resource, use the option \`aliases\`.`,
     );
   });
 
@@ -605,16 +605,19 @@ describe("fleet: what is said", () => {
 
   const databases = { ...of("a"), later: unknownValue };
   const unknownRows: readonly (readonly [Inputs, says: RegExp])[] = [
-    [{ databases, version: 1 }, /^Password of database "later": may be reset: databaseId is not known yet\.$/],
+    [{ databases, version: 1 }, /^The password of database "later" may be reset: databaseId is not known yet\.$/],
     [
       { databases: { ...of("b"), a: { databaseId: "a", version: unknownValue } }, version: 1 },
-      /^Password of database "a": may be reset: version is not known yet\.$/,
+      /^The password of database "a" may be reset: version is not known yet\.$/,
     ],
     [
       { databases: of("a", "b"), triggers: unknownValue as never },
-      /^Password of each of 2 databases \("a", "b"\): may be reset: triggers is not known yet\.$/,
+      /^The password of each of 2 databases \("a", "b"\) may be reset: triggers is not known yet\.$/,
     ],
-    [{ databases: unknownValue as never }, /^Passwords of the databases: may be reset: databases is not known yet\.$/],
+    [
+      { databases: unknownValue as never },
+      /^The passwords of the databases may be reset: databases is not known yet\.$/,
+    ],
   ];
   it("of unknown ids and versions: may", async () => {
     const fleet = fleetOf();
@@ -637,9 +640,9 @@ describe("fleet: what is said", () => {
     const { notice = "", warning = "" } = await fleet.refresh();
     assert.match(
       notice,
-      /^Password of each of 5 databases \("db-0", "db-1", "db-2", "db-4", "db-6"\): was changed outside of Rekey \(password\)\. The saved state has been updated\.$/,
+      /^The password of each of 5 databases \("db-0", "db-1", "db-2", "db-4", "db-6"\) was changed outside of Rekey \(password\)\. The saved state has been updated\.$/,
     );
-    assert.match(warning, /^Password of each of 2 databases \("db-3", "db-5"\): was not read: Could not do it/);
+    assert.match(warning, /^The password of each of 2 databases \("db-3", "db-5"\) was not read: Could not do it/);
     assert.equal(fleet.passwords["db-0"], "other-db-0");
   });
 

@@ -217,8 +217,8 @@ const due: Readonly<Record<string, Section>> = {
   "a schedule of a week": {
     usually: weekly,
     cases: {
-      "is not due 61 minutes before its time": { hours: 167 - 1 / 60, plan: "keep" },
-      "is due an hour before its time": { hours: 167, plan: "reset: schedule" },
+      "is not due 12 hours and a minute before its time": { hours: 156 - 1 / 60, plan: "keep" },
+      "is due 12 hours before its time": { hours: 156, plan: "reset: schedule" },
       "that is removed is saved": { desired: { version: 1 }, hours: 999, plan: "rewrite" },
       "that is another one is saved, without a read": { desired: { rotateEvery: "30d" }, plan: "rewrite" },
     },

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { Settings } from "luxon";
-import { dueAt, readDate, readInterval } from "../../../provider/rotation/schedule";
+import { dueAt, dueFrom, readDate, readInterval } from "../../../provider/rotation/schedule";
+import { seed } from "../../support/suite";
 
 const newYear = "2026-01-01T00:00:00.000Z";
 const due: readonly { readonly last: string; readonly every: string; readonly expected: string }[] = [
@@ -72,6 +73,42 @@ describe("rotation: interval", () => {
     ] as const) {
       assert.equal(readInterval(written, { orShort: true }).as("seconds"), seconds);
     }
+  });
+});
+
+describe("rotation: a schedule whose jobs start late", () => {
+  const hour = 3_600_000;
+  const nightly = 24 * hour;
+  const jobs = { nightly, weekly: 7 * nightly };
+  const delays = { "44 minutes to 12 hours": [44 / 60, 12], "5 to 30 minutes": [5 / 60, 0.5] } as const;
+
+  /** How old a secret gets in 2,000 years, in intervals. */
+  function oldest(every: string, job: keyof typeof jobs, [least, most]: readonly [number, number]): number {
+    const dueAfter = dueFrom(newYear, every).getTime() - Date.parse(newYear);
+    let state = seed;
+    const random = () => (state = (state * 1_664_525 + 1_013_904_223) % 2 ** 32) / 2 ** 32;
+    let last = 0;
+    let oldestMs = 0;
+    for (let planned = 0; planned < 2000 * 365 * nightly; planned += jobs[job]) {
+      const now = planned + (least + random() * (most - least)) * hour;
+      oldestMs = Math.max(oldestMs, now - last);
+      if (now - last >= dueAfter) last = now;
+    }
+    return oldestMs / (dueAt(newYear, every).getTime() - Date.parse(newYear));
+  }
+
+  for (const every of ["7d", "30d", "90d"]) {
+    for (const job of ["nightly", "weekly"] as const) {
+      for (const delay of ["44 minutes to 12 hours", "5 to 30 minutes"] as const) {
+        it(`lets no secret become older than 1.2 intervals (${every}, a ${job} job, ${delay} late)`, () =>
+          assert.ok(oldest(every, job, delays[delay]) < 1.2));
+      }
+    }
+  }
+
+  it("needs jobs that start within a tenth of the interval of the same time (1d, a nightly job)", () => {
+    assert.ok(oldest("1d", "nightly", [0, 2.4]) < 1.2);
+    assert.ok(oldest("1d", "nightly", delays["44 minutes to 12 hours"]) > 2);
   });
 });
 

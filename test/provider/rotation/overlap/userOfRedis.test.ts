@@ -48,9 +48,13 @@ withRedis("the rotation of a user of a real Redis", () => {
 
   it("adds a password, proves it, and retires all former ones after a verification", async () => {
     const app = user();
-    const { said, failure } = await app.up(inputsOf({ version: 1 }));
+    const inputs = inputsOf({ version: 1 });
+    const announced = /The passwords that were valid before stay valid until a verification retires them/;
+    assert.match(app.preview(inputs).said, announced);
+    const { said, failure } = await app.up(inputs);
     assert.equal(failure, undefined);
-    assert.match(said, /the user had 2 passwords before its first rotation/);
+    assert.match(app.preview({ ...inputs, version: 2 }).said, /The current password stays valid until a verification/);
+    assert.match(said, /the user had 2 passwords before its first rotation.* are removed with the next retirement/);
     const { password, connectionUrl, restToken, restUrl, access } = app.outputs;
     assert.equal(connectionUrl, `redis://app:${String(password)}@127.0.0.1:${redis.port}`);
     assert.deepEqual([restToken, restUrl], [undefined, undefined]);
@@ -118,7 +122,10 @@ withRedis("the rotation of a user of a real Redis", () => {
   const users: Readonly<Record<string, { rules: string[]; says: RegExp }>> = {
     "does not exist": { rules: [], says: /does not exist.*ACL SETUSER app on/ },
     "is off": { rules: ["off"], says: /is off.*ACL SETUSER app on/ },
-    "needs no password": { rules: ["nopass"], says: /needs no password \(nopass\)/ },
+    "needs no password": {
+      rules: ["nopass"],
+      says: /needs no password \(nopass\)\. Once it has one, the server refuses every client/,
+    },
   };
   for (const [what, { rules, says }] of Object.entries(users)) {
     for (const initialRotation of [true, false]) {
