@@ -103,7 +103,7 @@ describe("A program with two valid queue tokens", () => {
     const created = await succeeds(stack.preview());
     assert.match(
       created.printed,
-      /^Rotates the token .* The current token stays valid until a verification retires it/m,
+      /^Rotates the token .* The current token stays valid until a CredentialVerification with retireFormerAfter retires it/m,
     );
     assert.match(created.printed, /is retired after the new one is accepted/);
     await succeeds(stack.up());
@@ -187,7 +187,10 @@ describe("A program with two valid queue tokens", () => {
     const stack = await start();
     args = { rotateEvery: "30d", initialRotation: false };
     retires = false;
-    await succeeds(stack.up());
+    assert.match(
+      (await succeeds(stack.up())).printed,
+      /after a rotation, the former token stays valid until a CredentialVerification with retireFormerAfter retires it/,
+    );
     const rotateLater = async () => {
       moveOn(30 * 24);
       return succeeds(stack.up());

@@ -14,6 +14,7 @@ import {
   lastsOf,
   noOverlap,
   retirementReason,
+  untilVerified,
 } from "./overlap";
 
 /** What the announcement of a rotation adds, after a space, about the secrets that stay valid. Empty if nothing. */
@@ -60,7 +61,16 @@ function currentNote(
   }
   return isDuration(lasts)
     ? `The current ${word} stays valid for ${lasts}.`
-    : `The current ${word} stays valid until a verification retires it.`;
+    : `The current ${word} ${untilRetired}`;
+}
+
+const untilRetired =
+  "stays valid until a CredentialVerification with retireFormerAfter retires it.";
+
+/** What an adoption adds: each later rotation needs something that retires the former one. */
+export function adoptedNote({ word, overlaps }: SecretKind, desired: Desired): Message[] {
+  const isVerified = overlaps && lastsOf(desired) === untilVerified;
+  return isVerified ? [{ text: `after a rotation, the former ${word} ${untilRetired}` }] : [];
 }
 
 /** The announcement of a retirement. The read before it may show that the former one was retired already. */
