@@ -1,5 +1,5 @@
 import { RekeyError, StateError, withCode } from "../domain/errors";
-import { engineMessage, type Properties } from "../pulumi/values";
+import { engineMessage, type Properties, reveal, secretNames, wrap } from "../pulumi/values";
 import {
   type AnyResource,
   type Imported,
@@ -60,6 +60,15 @@ export class ResourceHandler {
         code,
       );
     });
+  }
+
+  /** The inputs of a Check without problems that the calls after it get, with the marks of secrets that they had. */
+  decide(savedInputs: Properties, inputs: Properties): Properties {
+    const { resource, run } = this;
+    if (resource.decide === undefined) return inputs;
+    const before = reveal(savedInputs) as Properties;
+    const decided = resource.decide(before, reveal(inputs) as Properties, run);
+    return wrap(decided as Properties, secretNames(inputs));
   }
 
   /** What `apply` would do, and the inputs that would replace the resource. */

@@ -4,7 +4,12 @@ import { type Run } from "../run/run";
 import { type Desired, isFormChanged } from "./desired";
 import { resetOrRolled, type Message } from "./findings";
 import { addsSecret, isDuration } from "./overlap/overlap";
-import { overlapNote, plannedRetirement, postponedRetirement } from "./overlap/overlapMessages";
+import {
+  adoptedNote,
+  overlapNote,
+  plannedRetirement,
+  postponedRetirement,
+} from "./overlap/overlapMessages";
 import { type Memory, type State } from "./state";
 import {
   type Context,
@@ -45,7 +50,8 @@ export function announcementsOf(announced: Announced, run: Run): Message[] {
     text: "is already in the state. If you renamed the resource, use the option `aliases`.",
     isWarning: true,
   };
-  return [announcement, isRenamed ? renamed : []].flat();
+  const note = plan.kind === "adopt" ? adoptedNote(subject.kind, desired) : [];
+  return [announcement, note, isRenamed ? renamed : []].flat();
 }
 
 /**

@@ -61,7 +61,7 @@ const texts = {
   retired: ({ kind, why }: Details) =>
     `the former ${kind.word} was retired. Both had been valid since ${why}.`,
   twoValid: ({ kind, why }: Details) =>
-    `${why}. The rotation that is due by rotateEvery waits for that. Set retireFormer on a CredentialVerification, or set a new version, which retires the former ${kind.word} first.`,
+    `${why}. The rotation that is due by rotateEvery waits for that. Set retireFormerAfter on a CredentialVerification, or set a new version, which retires the former ${kind.word} first.`,
   unknownAge: ({ kind }: Details) =>
     `the platform already had a next ${kind.word}, whose age is unknown. It is now the current one, because no other one can replace it without an outage. With rotatedSince, the next \`up\` retires the former ${kind.word} and rotates once more.`,
   prepared: ({ kind }: Details) =>

@@ -8,7 +8,14 @@ import { plainTextProblem } from "./access";
 import { recipientsProblem } from "./ageFile";
 import { type Desired } from "./desired";
 import { type Connection } from "./state";
-import { addsSecret, isDuration, readOverlap } from "./overlap/overlap";
+import {
+  addsSecret,
+  isDuration,
+  lastsOf,
+  noOverlap,
+  readOverlap,
+  untilVerified,
+} from "./overlap/overlap";
 import { dueAt, isFuture, readDate, readInterval } from "./schedule";
 
 export function rotationInputs(schemas: Schemas) {
@@ -92,6 +99,10 @@ function overlapProblems(desired: Desired, kind: SecretKind, run: Run): InputPro
   const problems: InputProblem[] = [];
   if (isTooLong(desired, run.options.clock.now())) {
     problems.push({ property: "overlap", problem: "must be shorter than rotateEvery" });
+  }
+  if (kind.isOfServer && desired.saveCredentials === false && lastsOf(desired) === untilVerified) {
+    const problem = `must not be false with overlap: "${untilVerified}", because no verification can try a password that is not saved: the server shows only its hash. Set overlap to a duration or "${noOverlap}"`;
+    problems.push({ property: "saveCredentials", problem });
   }
   if (desired.saveCredentials === false && !desired.encryptFor && addsSecret(kind, desired)) {
     const until = kind.paths ? " until it is the only one" : "";

@@ -10,7 +10,7 @@ const describeProgram = (adapter: Adapter): void => {
   let stack: EngineStack;
   beforeEach(async () => {
     scenario = await Scenario.start();
-    scenario.proof = {};
+    scenario.retires = "never";
     stack = await EngineStack.start(scenario.program, { adapter, ...stackOptions });
     scenario.connect(stack.platform);
   });

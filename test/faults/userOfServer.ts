@@ -99,7 +99,7 @@ export class UserOfServer {
   }
 
   /** Creates or updates the verification in the same run. */
-  async verify(inputs: Properties = { retireFormer: true }): Promise<string> {
+  async verify(inputs: Properties = { retireFormerAfter: ["deployment"] }): Promise<string> {
     const { access } = this.rotation.plain;
     const failure = await failureOf(this.verification.up({ access, withinSeconds: 1, ...inputs }));
     this.#assertNoSecrets(failure);

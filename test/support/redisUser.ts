@@ -52,8 +52,9 @@ export class RealResource {
 
   async up(inputs: Properties, run = this.start()): Promise<Came> {
     assert.equal(this.check(inputs), "");
+    const handler = this.#handler(run);
     try {
-      const { id, outputs, failure, notices } = await this.#handler(run).apply(this.saved, inputs);
+      const { id, outputs, failure, notices } = await handler.apply(this.saved, handler.decide({}, inputs));
       this.saved = { id, outputs: JSON.parse(JSON.stringify(outputs)) as Properties };
       return { said: textsOf(notices), failure: failure?.message };
     } catch (error) {

@@ -14,6 +14,7 @@ import {
   lastsOf,
   noOverlap,
   retirementReason,
+  untilVerified,
 } from "./overlap";
 
 /** What the announcement of a rotation adds, after a space, about the secrets that stay valid. Empty if nothing. */
@@ -65,7 +66,16 @@ function currentNote(
   }
   return isDuration(lasts)
     ? `The ${current} ${stay} valid for ${lasts}.`
-    : `The ${current} ${stay} valid until a verification retires ${them}.`;
+    : `The ${current} ${stay} valid until ${retires} retires ${them}.`;
+}
+
+const retires = "a CredentialVerification with retireFormerAfter";
+
+/** What an adoption adds: each later rotation needs something that retires the former one. */
+export function adoptedNote({ word, overlaps }: SecretKind, desired: Desired): Message[] {
+  const isVerified = overlaps && lastsOf(desired) === untilVerified;
+  const text = `after a rotation, the former ${word} stays valid until ${retires} retires it.`;
+  return isVerified ? [{ text }] : [];
 }
 
 /** The announcement of a retirement. The read before it may show that the former one was retired already. */

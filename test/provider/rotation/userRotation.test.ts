@@ -108,6 +108,13 @@ describe("rotation: the inputs of a user", () => {
       inputs: { saveCredentials: false, overlap: "none" },
       says: /^saveCredentials must not be false without encryptFor, because nothing shows the new password[^\n]*$/,
     },
+    "a password that no verification can prove": {
+      inputs: {
+        saveCredentials: false,
+        encryptFor: ["age1xmp5wfwz62pu6l8jz6ws5p3vcp8a0fd9srve2d2x76y4revu8c3qexh4vv"],
+      },
+      says: /^saveCredentials must not be false with overlap: "verified".*Set overlap to a duration or "none"\./,
+    },
     "a connection": { inputs: { connection: { host: "x" } }, says: /^connection is not an argument/ },
   };
   for (const [what, { inputs, says }] of Object.entries(wrong)) {

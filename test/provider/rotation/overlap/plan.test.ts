@@ -212,15 +212,21 @@ describe("rotation: plans for a secret of which two are valid", () => {
   describe("says in a preview how long the current one stays valid", () => {
     const leaked = "2026-01-01T01:00:00Z";
     const texts: readonly (readonly [desired: Desired, text: string])[] = [
-      [{}, " The current token stays valid until a verification retires it."],
-      [{ overlap: "verified" }, " The current token stays valid until a verification retires it."],
+      [{}, " The current token stays valid until a CredentialVerification with retireFormerAfter retires it."],
+      [
+        { overlap: "verified" },
+        " The current token stays valid until a CredentialVerification with retireFormerAfter retires it.",
+      ],
       [{ overlap: "24h" }, " The current token stays valid for 24h."],
       [{ overlap: "none" }, " The current token is replaced at once: clients are refused until they have the new one."],
       [
         { rotatedSince: leaked },
         " The current token stays valid until the next `up`, or until a verification retires it.",
       ],
-      [{ rotatedSince: "2025-01-01" }, " The current token stays valid until a verification retires it."],
+      [
+        { rotatedSince: "2025-01-01" },
+        " The current token stays valid until a CredentialVerification with retireFormerAfter retires it.",
+      ],
       [{ overlap: unknownValue }, ""],
     ];
     for (const [desired, text] of texts) {

@@ -64,7 +64,7 @@ withRedis("the rotation of a user of a real Redis", () => {
     const kept = await verification.up({ access });
     assert.deepEqual([kept.failure, verification.outputs["formerRefused"]], [undefined, undefined]);
     assert.equal((await hashes()).length, 3);
-    const retired = await verification.up({ access, retireFormer: true });
+    const retired = await verification.up({ access, retireFormerAfter: ["deployment"] });
     assert.equal(retired.failure, undefined);
     assert.deepEqual(await hashes(), [hashOf(String(password))]);
     assert.ok(await accepts(password));
@@ -74,7 +74,7 @@ withRedis("the rotation of a user of a real Redis", () => {
     assert.deepEqual(await hashes(), [hashOf(String(password)), hashOf(String(app.outputs["password"]))]);
     const { former } = JSON.parse(String(app.outputs["access"])) as { former: { username: string } };
     assert.equal(former.username, "app", "another user would refuse it in any case");
-    const later = await verification.up({ access: app.outputs["access"], retireFormer: true });
+    const later = await verification.up({ access: app.outputs["access"], retireFormerAfter: ["deployment"] });
     assert.equal(later.failure, undefined);
     assert.equal(verification.outputs["formerRefused"], true);
     assert.equal(await accepts(password), false);
@@ -177,7 +177,7 @@ withRedis("the rotation of a user of a real Redis", () => {
     assert.equal(app.outputs["password"], undefined);
     const { access } = app.outputs;
     const verification = new RealResource("CredentialVerification", settings);
-    const { failure = "" } = await verification.up({ access, retireFormer: true });
+    const { failure = "" } = await verification.up({ access, retireFormerAfter: ["deployment"] });
     assert.match(failure, /is not saved, and a Redis shows only hashes.*Set overlap to a duration/s);
     assert.equal((await hashes()).length, 3);
     mock.timers.enable({ apis: ["Date"], now: Date.now() + 24 * 3_600_000 });
