@@ -24,6 +24,7 @@ export const errorCodes = [
   "REKEY_ENGINE_GONE",
   "REKEY_REJECTED",
   "REKEY_UNCONFIRMED",
+  "REKEY_INCOMPLETE",
   "REKEY_REPEATEDLY_UNCONFIRMED",
   "REKEY_ROLLED_RECENTLY",
   "REKEY_QUEUE_TOKEN_IN_USE",
@@ -127,6 +128,8 @@ export class SettingsError extends RekeyError {
 
 /** Rekey itself refuses to send a reset. No request was made. */
 export class RefusedError extends RekeyError {
+  readonly why: string;
+
   /** @param refused `overlaps`: whether a rotation of its kind only adds a secret */
   constructor(
     code: ErrorCode,
@@ -137,6 +140,7 @@ export class RefusedError extends RekeyError {
       ? "was not rotated, and nothing was changed"
       : "was not reset, and no reset was sent";
     super(code, `The ${secret} ${what}: ${why}.`, "not sent");
+    this.why = why;
   }
 }
 

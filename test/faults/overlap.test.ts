@@ -40,7 +40,7 @@ describe("faults: two valid queue tokens", () => {
     },
     "next-token is lost each time, before it is applied": {
       fault: { path: nextPath, dropConnection: "before-apply", times: 3 },
-      fails: /a read shows no next token. Nothing was changed.*REKEY_UNCONFIRMED/s,
+      fails: /a read shows no next token. Nothing was added.*REKEY_UNCONFIRMED/s,
       valid: [true],
     },
     "next-token is lost each time, after it was applied": {

@@ -93,7 +93,12 @@ function retirementsFirst(): Record<string, Row> {
     },
     "next-token after it is lost each time, before it is applied": {
       faults: [lost(nextPath, before, { times })],
-      fails: /no next token was made. Nothing was changed|REKEY_UNCONFIRMED/,
+      fails: /has retired the former one\. .*a read shows no next token\. Nothing was added\..*REKEY_INCOMPLETE/s,
+      valid: [false, true],
+    },
+    "next-token after it is not permitted": {
+      faults: [{ path: nextPath, status: 403 }],
+      fails: /has retired the former one\. .*No next token was made.*REKEY_INCOMPLETE/s,
       valid: [false, true],
     },
   };

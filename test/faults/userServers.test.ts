@@ -66,7 +66,7 @@ describe("faults: users and their servers", () => {
       },
       "ACL SETUSER": {
         rule: "-acl|setuser",
-        fails: /NOPERM.*No password was added or removed.*\(\+acl\|setuser\)/s,
+        fails: /NOPERM.*It was not added.*\(\+acl\|setuser\)/s,
         valid: [true],
       },
       INFO: {

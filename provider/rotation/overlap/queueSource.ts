@@ -158,7 +158,7 @@ export class QueueSource implements OverlapSource {
   }
 
   #notPrepared({ happened }: RequestError, why: string): RekeyError {
-    const text = `The ${secretOf(this.of.subject)} was not rotated: ${happened}, and ${why}. Nothing was changed. Run \`up\` again.`;
+    const text = `The ${secretOf(this.of.subject)} was not rotated: ${happened}, and ${why}. Nothing was added. Run \`up\` again.`;
     return new RekeyError("REKEY_UNCONFIRMED", text, "rejected");
   }
 

@@ -11,7 +11,7 @@ import { saveLearned } from "../save";
 import { type Session } from "../session";
 import { credentialsIn, type State } from "../state";
 import { noOverlap, lastsOf } from "./overlap";
-import { notProven, withAdded, withUnproven, withUnsaved } from "./added";
+import { incomplete, notProven, withAdded, withUnproven, withUnsaved } from "./added";
 import { withoutOverlap } from "./overlapEvidence";
 import { type Added, type OverlapSource, retirementOf } from "./source";
 
@@ -107,7 +107,8 @@ async function replace(
       findings: findingsOf(before, added),
     };
     const rotated: Rotated = lastsOf(desired) === noOverlap ? await retire(next, session) : next;
-    return await saveRotated({ ...rotated, failure: rotated.failure ?? added.failure }, session);
+    const failure = rotated.failure ?? added.failure;
+    return await saveRotated({ ...rotated, failure }, session, true);
   } catch (error) {
     return afterFailure(error, { before, due, desired, added, undo }, session);
   }
@@ -159,16 +160,27 @@ async function afterFailure(
     return { ...unproven, failure: new InternalError(facts, error) };
   }
   if (added !== undefined || error.delivery === "maybe applied") {
-    return saveRotated({ ...unproven, failure: error }, session);
+    const isAdded = added !== undefined && added.lost === undefined;
+    return saveRotated({ ...unproven, failure: added?.lost ?? error }, session, isAdded);
   }
   undo();
-  const isRetired = before.findings.some(({ kind }) => kind === "retired");
-  if (isRetired) return saveRotated({ ...before, failure: error }, session);
+  if (hasRetired(before)) return saveRotated({ ...before, failure: error }, session);
   throw error;
 }
 
 /** Saves what was done. Its own failure has precedence over that of the encryption. */
-async function saveRotated({ failure, ...learned }: Rotated, session: Session): Promise<Rotated> {
+async function saveRotated(
+  { failure, ...learned }: Rotated,
+  session: Session,
+  isAdded = false,
+): Promise<Rotated> {
   const saved = await saveLearned(learned, session);
-  return { ...saved, failure: failure ?? saved.failure };
+  const isRetired = hasRetired(learned);
+  const own = failure && incomplete(session.subject, { isAdded, isRetired }, failure);
+  return { ...saved, failure: own ?? saved.failure };
+}
+
+/** Whether this run has retired a former one. */
+function hasRetired({ findings }: Learned): boolean {
+  return findings.some(({ kind }) => kind === "retired");
 }
