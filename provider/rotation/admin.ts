@@ -4,7 +4,7 @@ import { InputError, RefusedError, RequestError } from "../domain/errors";
 import { databasePassword, ownerOf, secretOf, type Subject } from "../domain/secretKind";
 import { canonicalId, isObject, orUndefined } from "../records/fields";
 import { isUnknown, jsonText } from "../pulumi/values";
-import { type Schemas } from "../resource/resource";
+import { type InputProblem, type Schemas } from "../resource/resource";
 import { type Run } from "../run/run";
 import { type FoundSetting } from "../settings/table";
 import { type Access, endpointOf, plainTextProblem } from "./access";
@@ -14,7 +14,7 @@ import { isSame, type Memory, parsed, type State } from "./state";
 import { type AdminInput, type AdminValues, type Server } from "./userMemory";
 
 /** The schema of the input `admin`. It is a secret, so messages about it show none of its values. */
-export function adminInput({ z, refuseIf, checkTable, expected, flag }: Schemas) {
+export function adminInput({ z, refuseIf, refuseWrong, expected, flag }: Schemas) {
   const text = z.string(expected("a string"));
   const filled = text.superRefine(
     refuseIf((value: string) => (value === "" ? "must not be empty" : undefined)),
@@ -26,20 +26,20 @@ export function adminInput({ z, refuseIf, checkTable, expected, flag }: Schemas)
     username: text,
     password: filled,
   } satisfies Record<keyof AdminValues, unknown>;
-  const problemOf = (given: unknown): string | undefined => {
-    if (typeof given === "string") return adminAccessProblem(given);
-    if (!isObject(given)) return `must be ${whatAdminIs}`;
-    const [wrong] = checkTable({ required: ["host", "port", "password"], schemas }, given);
-    return wrong && `has a ${wrong.property} that ${wrong.problem}`;
-  };
-  return z.unknown().superRefine(refuseIf(problemOf));
+  const ofValues = refuseWrong({ required: ["host", "port", "password"], schemas });
+  const ofAccess = refuseIf(adminAccessProblem);
+  return z
+    .unknown()
+    .superRefine((given, context) =>
+      isObject(given) ? ofValues(given, context) : ofAccess(given, context),
+    );
 }
 
 const whatAdminIs =
   "the output `access` of a PasswordRotation, or an object with host, port and password";
 
-function adminAccessProblem(text: string): string | undefined {
-  const access = accessIn(text);
+function adminAccessProblem(given: unknown): string | undefined {
+  const access = accessIn(given);
   if (access === undefined) return `must be ${whatAdminIs}`;
   return access.current === undefined || access.current.name === "password"
     ? undefined
@@ -58,21 +58,23 @@ function isAdminValues(given: AdminInput | null | undefined): given is AdminValu
   return isObject(given);
 }
 
-/** Why the administrator's password would be sent in plain text over the network, as far as that is known. */
-export function plainAdminProblem(given: unknown, { options }: Run): string | undefined {
+/** Whether the administrator's password would be sent in plain text over the network, as far as that is known. */
+export function plainAdminProblems(given: unknown, { options }: Run): InputProblem[] {
   const access = accessIn(given);
   const values = isObject(given) ? given : {};
   const { host, tls } = access?.connection ?? values;
-  if (isUnknown([host, tls])) return undefined;
+  if (isUnknown([host, tls])) return [];
   const problem = plainTextProblem({ host, tls }, access && options.settings.databaseHost);
-  return problem && `has a tls that ${problem}`;
+  return problem === undefined ? [] : [{ property: "admin.tls", problem }];
 }
 
-/** Why a user cannot be the administrator of its own rotation, if it is, as far as that is known. */
-export function ownAdminProblem({ id }: Subject, given: unknown): string | undefined {
+/** Whether a user is the administrator of its own rotation, as far as that is known. */
+export function ownAdminProblems({ id }: Subject, given: unknown): InputProblem[] {
   const values = accessIn(given)?.current ?? (isObject(given) ? given : {});
-  if (isUnknown(id) || values.username !== id) return undefined;
-  return "must not be the user itself: its former password, with which it logs in, is retired";
+  if (isUnknown(id) || values.username !== id) return [];
+  const problem =
+    "must not be the user itself: its former password, with which it logs in, is retired";
+  return [{ property: "admin", problem }];
 }
 
 /** A mark by which two administrators are compared. */

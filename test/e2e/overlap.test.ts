@@ -394,8 +394,8 @@ describe("A program with two valid queue tokens", () => {
     const stack = await start();
     const refused: readonly (readonly [Record<string, unknown>, RegExp])[] = [
       [{ overlap: "24h", rotateEvery: "24h" }, /overlap must be shorter than rotateEvery/],
-      [{ overlap: "0s" }, /overlap must be a duration/],
-      [{ overlap: "soon" }, /overlap must be a duration/],
+      [{ overlap: "0s" }, /overlap must be "verified", "none" or a duration/],
+      [{ overlap: "soon" }, /overlap must be "verified", "none" or a duration/],
       [{ saveCredentials: false }, /saveCredentials must not be false without encryptFor.*overlap: "none"/],
     ];
     for (const [given, message] of refused) {

@@ -61,22 +61,26 @@ describe("rotation: the inputs of a user", () => {
       says: /^admin must have a password, which AUTH needs/,
     },
     "an admin without a password": {
-      inputs: { admin: { ...values, password: "" } },
-      says: /password that must not be/,
+      inputs: { admin: { ...values, password: undefined } },
+      says: /^admin\.password is required/,
     },
-    "an admin without a host": { inputs: { admin: { port: 1, password } }, says: /^admin has a host that is required/ },
+    "an empty password": {
+      inputs: { admin: { ...values, password: "" } },
+      says: /^admin\.password must not be empty/,
+    },
+    "an admin without a host": { inputs: { admin: { port: 1, password } }, says: /^admin\.host is required/ },
     "an admin with a URL as host": {
       inputs: { admin: { ...values, host: `redis://:${password}@x` } },
-      says: /^admin has a host that must be a host name/,
+      says: /^admin\.host must be a host name/,
     },
-    "an admin with another port": { inputs: { admin: { ...values, port: 0 } }, says: /^admin has a port that must be/ },
+    "an admin with another port": { inputs: { admin: { ...values, port: 0 } }, says: /^admin\.port must be/ },
     "an admin in plain text": {
       inputs: { admin: { ...values, tls: false } },
-      says: /^admin has a tls that must not be false/,
+      says: /^admin\.tls must not be false/,
     },
     "an access in plain text": {
       inputs: { admin: access({ connection: { host: "redis.example.com", tls: false } }) },
-      says: /^admin has a tls that must not be false/,
+      says: /^admin\.tls must not be false/,
     },
     "an admin that is the user": {
       inputs: { admin: { ...values, username: "app" } },
@@ -86,7 +90,10 @@ describe("rotation: the inputs of a user", () => {
       inputs: { admin: access({ current: { name: "password", mark: "mark", username: "app" } }) },
       says: /^admin must not be the user itself/,
     },
-    "an overlap of another form": { inputs: { overlap: "soon" }, says: /^overlap/ },
+    "an overlap of another form": {
+      inputs: { overlap: "soon" },
+      says: /^overlap must be "verified", "none" or a duration: a number with h, d or w \(12h, 30d, 4w\), or ISO 8601/,
+    },
     "an overlap as long as the schedule": {
       inputs: { overlap: "24h", rotateEvery: "1d" },
       says: /^overlap must be shorter than rotateEvery/,
