@@ -7,7 +7,7 @@ import { isUnknown, jsonText } from "../pulumi/values";
 import { type InputProblem, type Schemas } from "../resource/resource";
 import { type Run } from "../run/run";
 import { type FoundSetting } from "../settings/table";
-import { type Access, endpointOf, plainTextProblem } from "./access";
+import { type Access, accessIn, endpointOf, plainTextProblem } from "./access";
 import { type Desired } from "./desired";
 import { saltedMark } from "./marks";
 import { isSame, type Memory, parsed, type State } from "./state";
@@ -39,7 +39,7 @@ const whatAdminIs =
   "the output `access` of a PasswordRotation, or an object with host, port and password";
 
 function adminAccessProblem(given: unknown): string | undefined {
-  const access = accessIn(given);
+  const access = accessOfDatabase(given);
   if (access === undefined) return `must be ${whatAdminIs}`;
   return access.current === undefined || access.current.name === "password"
     ? undefined
@@ -47,11 +47,9 @@ function adminAccessProblem(given: unknown): string | undefined {
 }
 
 /** The access of a database's password; undefined if something else is given. */
-function accessIn(given: unknown): Access | undefined {
-  const access = typeof given === "string" ? parsed(given) : undefined;
-  const isOfDatabase =
-    isObject(access) && typeof access["id"] === "string" && access["of"] === databasePassword.noun;
-  return isOfDatabase ? (access as unknown as Access) : undefined;
+function accessOfDatabase(given: unknown): Access | undefined {
+  const access = typeof given === "string" ? accessIn(parsed(given)) : undefined;
+  return access?.of === databasePassword.noun ? access : undefined;
 }
 
 function isAdminValues(given: AdminInput | null | undefined): given is AdminValues {
@@ -60,7 +58,7 @@ function isAdminValues(given: AdminInput | null | undefined): given is AdminValu
 
 /** Whether the administrator's password would be sent in plain text over the network, as far as that is known. */
 export function plainAdminProblems(given: unknown, { options }: Run): InputProblem[] {
-  const access = accessIn(given);
+  const access = accessOfDatabase(given);
   const values = isObject(given) ? given : {};
   const { host, tls } = access?.connection ?? values;
   if (isUnknown([host, tls])) return [];
@@ -70,7 +68,7 @@ export function plainAdminProblems(given: unknown, { options }: Run): InputProbl
 
 /** Whether a user is the administrator of its own rotation, as far as that is known. */
 export function ownAdminProblems({ id }: Subject, given: unknown): InputProblem[] {
-  const values = accessIn(given)?.current ?? (isObject(given) ? given : {});
+  const values = accessOfDatabase(given)?.current ?? (isObject(given) ? given : {});
   if (isUnknown(id) || values.username !== id) return [];
   const problem =
     "must not be the user itself: its former password, with which it logs in, is retired";
@@ -101,7 +99,7 @@ function requireEndpoint(
     // Unlike that of a connection, this host is not a template.
     return endpointOf({ databaseId: "" }, { host, port, tls: tls ?? true }, undefined);
   }
-  const access = accessIn(given);
+  const access = accessOfDatabase(given);
   if (access === undefined) throw new InputError("admin", `must be ${whatAdminIs}`);
   const database = { databaseId: access.id, record: access.record };
   return endpointOf(database, access.connection ?? {}, setting);
@@ -113,7 +111,7 @@ export function adminServer(
   setting: FoundSetting | undefined,
 ): Server {
   const endpoint = adminEndpoint(given, setting);
-  const access = accessIn(given);
+  const access = accessOfDatabase(given);
   return {
     ...(access && { id: canonicalId(access.id) }),
     ...(endpoint && { address: `${hostInUrl(endpoint.host).toLowerCase()}:${endpoint.port}` }),
@@ -190,7 +188,7 @@ export async function redisAdminOf(
     const { username, password } = given;
     return { ...endpoint, username: username ?? undefined, password };
   }
-  const access = accessIn(given) as Access;
+  const access = accessOfDatabase(given) as Access;
   const { current } = access;
   if (current === undefined) {
     const why = `the password of its admin, ${databaseNamed(access.id)}, is not known, because the last reset by its PasswordRotation is not confirmed, or the platform has not shown the password yet. Run \`up\` again without \`--target\` and \`--continue-on-error\`, so that the PasswordRotation settles it first`;

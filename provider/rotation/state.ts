@@ -6,6 +6,7 @@ import {
   credentialNames,
   type Credentials,
   isObject,
+  isSet,
 } from "../records/fields";
 import { jsonText } from "../pulumi/values";
 import { type SecretResponse } from "../records/response";
@@ -301,7 +302,7 @@ export function stateIn(
   memory = readMemory(outputs["memory"]),
 ): State {
   const saved = outputs as unknown as State;
-  const fields = stateFields.flatMap((name) => (name in outputs ? [[name, saved[name]]] : []));
+  const fields = stateFields.flatMap((name) => (isSet(saved[name]) ? [[name, saved[name]]] : []));
   return {
     ...(Object.fromEntries(fields) as unknown as State),
     ...credentialsIn(saved),

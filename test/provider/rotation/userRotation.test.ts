@@ -36,6 +36,7 @@ describe("rotation: the inputs of a user", () => {
     access(),
     access({ current: undefined }),
     access({ current: { name: "password", mark: "mark" } }),
+    access({ current: null, record: null, connection: null }),
     unknownValue,
   ]) {
     it(`may have the admin ${JSON.stringify(admin).slice(0, 60)}`, () => assert.equal(check({ admin }), ""));
@@ -55,6 +56,7 @@ describe("rotation: the inputs of a user", () => {
     "an admin that is a number": { inputs: { admin: 1 }, says: isWhat },
     "an admin that is a password": { inputs: { admin: password }, says: isWhat },
     "the access of a fleet": { inputs: { admin: `{"a":${access()}}` }, says: isWhat },
+    "an access with a text as its password": { inputs: { admin: access({ current: password }) }, says: isWhat },
     "the access of an index": { inputs: { admin: access({ of: "vector index" }) }, says: isWhat },
     "an access with a REST token only": {
       inputs: { admin: access({ current: { name: "restToken", mark: "mark" } }) },
