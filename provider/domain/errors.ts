@@ -100,14 +100,14 @@ export class InputError extends RekeyError {
   }
 }
 
-/** A saved state that is damaged. No request was made. */
+/** A saved state that is damaged, or of another version. No request was made. */
 export class StateError extends RekeyError {
   constructor({
     output,
     reason,
     advice,
   }: Readonly<Record<"output" | "reason" | "advice", string>>) {
-    const text = `The saved output ${output} ${reason}: the state is damaged. No request was made. ${advice}`;
+    const text = `The saved output ${output} ${reason}. No request was made. ${advice}`;
     super("REKEY_STATE_UNREADABLE", text, "not sent");
   }
 }

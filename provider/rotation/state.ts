@@ -178,15 +178,16 @@ function sealOf(memory: Memory): string {
   return saltedMark(memory.salt, `memory 2 ${JSON.stringify(memory)}`);
 }
 
-/** @throws StateError if it is damaged, or was written by a newer version: nothing is decided from a part of it */
+/** @throws StateError if it is damaged, or was written by another version: nothing is decided from a part of it */
 export function unsealed(saved: unknown): Memory {
   if (isObject(saved) && typeof saved["salt"] === "string") {
     const { seal, ...memory } = saved;
     if (seal === sealOf(memory as unknown as Memory)) return memory as unknown as Memory;
   }
-  const advice =
-    "Use the version of pulumi-rekey that wrote it, or a newer one, or restore an earlier export of the state.";
-  throw new StateError({ output: "memory", reason: "cannot be read", advice });
+  const reason =
+    "cannot be read: another version of pulumi-rekey has written it, or the state is damaged";
+  const advice = "Use the version that wrote it, or restore an earlier export of the state.";
+  throw new StateError({ output: "memory", reason, advice });
 }
 
 /** The saved form. */
