@@ -87,12 +87,12 @@ describe("faults: a retirement of a user's former password", () => {
       },
       "SAVE after it is lost each time": {
         fault: { command: save, does: "close", times: 9 },
-        fails: /has retired the former one\. .*a restart of the server may undo that.*REKEY_INCOMPLETE/s,
+        fails: /has retired the older one\. .*a restart of the server may undo that.*REKEY_INCOMPLETE/s,
         valid: [false, true],
       },
       "AUTH of the admin before the addition is lost": {
         fault: { command: adminLogin, does: "close", nth: 8 },
-        fails: /has retired the former one\. .*It was not added\..*REKEY_INCOMPLETE/s,
+        fails: /has retired the older one\. .*It was not added\..*REKEY_INCOMPLETE/s,
         valid: [false, true],
       },
     };

@@ -240,7 +240,7 @@ const whatChanged = [
   "It was not added",
   "It may have been added",
   "The users were changed, but",
-  "It was not handed out, and the password before it stays valid",
+  "It was not handed out, and the former password stays valid",
 ];
 const whatToDo = /\. (Check|Fix|Make|Permit|Run|Switch|The server is|Wait) [^.]+\.? \[REKEY_[A-Z_]+\]$/;
 

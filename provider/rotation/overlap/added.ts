@@ -94,18 +94,18 @@ export function notProven(
     proof.kind === "refused"
       ? `it is refused: ${proof.words}`
       : `it could not be tried: ${proof.why}`;
-  const text = `The new ${secretOf(subject)} was made valid, but not proven: ${why}. It was not handed out, and the ${word} before it stays valid. Check ${check}, rekey:proxy and rekey:caFile, then run \`up\` again, which tries it again.`;
+  const text = `The new ${secretOf(subject)} was made valid, but not proven: ${why}. It was not handed out, and the former ${word} stays valid. Check ${check}, rekey:proxy and rekey:caFile, then run \`up\` again, which tries it again.`;
   return new RekeyError("REKEY_VERIFICATION_FAILED", text, "responded");
 }
 
 /** The failure of a run that has added a secret, or retired the former one: the next `up` does what is left. */
 export function incomplete(
   subject: Subject,
-  { isAdded, isRetired }: Readonly<Record<"isAdded" | "isRetired", boolean>>,
+  { isAdded, retired }: Readonly<{ isAdded: boolean; retired: "former" | "older" | undefined }>,
   failure: RekeyError,
 ): RekeyError {
-  if (!(isAdded || isRetired) || failure.code === "REKEY_VERIFICATION_FAILED") return failure;
-  const done = [isAdded && "added a new one", isRetired && "retired the former one"];
+  if (!(isAdded || retired) || failure.code === "REKEY_VERIFICATION_FAILED") return failure;
+  const done = [isAdded && "added a new one", retired && `retired the ${retired} one`];
   // A refusal also says that nothing was changed.
   const why = failure instanceof RefusedError ? `${failure.why}.` : failure.text;
   const text = `The rotation of the ${secretOf(subject)} is not complete: this run has ${done.filter(Boolean).join(" and ")}. What it could not finish is saved, and the next \`up\` does it: ${why}`;

@@ -26,17 +26,19 @@ export function overlapNote(
   const { kind } = context;
   if (!kind.overlaps || isUnknown(desired.overlap)) return "";
   const hasFormer = memory?.overlap !== undefined && addsSecret(kind, desired);
-  const former = hasFormer ? ` ${formerNote(memory, desired, due, context)}` : "";
-  return `${former} ${currentNote(memory, desired, due, context)}`;
+  const older = hasFormer ? ` ${olderNote(memory, desired, due, context)}` : "";
+  return `${older} ${formerNote(memory, desired, due, context)}`;
 }
 
-/** The former one may have been retired by a verification, which only a read shows. */
-function formerNote(memory: Memory, desired: Desired, due: Reset, context: Context): string {
+/**
+ * What was former before the rotation is the older one. A verification may have retired it, which only a read shows.
+ */
+function olderNote(memory: Memory, desired: Desired, due: Reset, context: Context): string {
   const { word } = context.kind;
   const isWaiting = due.reason === "schedule" && !retirementReason(memory, desired, context);
   return isWaiting
-    ? `If the former ${word} is still valid, the rotation waits until it is retired.`
-    : `The former ${word} is retired first, if it is still valid.${ownTokenNote(memory, context)}`;
+    ? `If two ${word}s are still valid, the rotation waits until only one is.`
+    : `If two ${word}s are still valid, the older one is retired first.${ownTokenNote(memory, context)}`;
 }
 
 /** Empty unless the former one is the token that Rekey uses. */
@@ -45,7 +47,8 @@ function ownTokenNote({ salt, replaced }: Memory, { ownToken }: Context): string
   return isOwn ? " It is rekey:queueToken: the retirement fails until that is the new one." : "";
 }
 
-function currentNote(
+/** What is current before the rotation is the former one: what follows in the run calls it so. */
+function formerNote(
   memory: Memory | undefined,
   desired: Desired,
   { reason }: Reset,
@@ -53,14 +56,14 @@ function currentNote(
 ): string {
   const lasts = lastsOf(desired);
   if (lasts === noOverlap) {
-    return `The current ${word} is replaced at once: clients are refused until they have the new one.`;
+    return `The former ${word} is replaced at once: clients are refused until they have the new one.`;
   }
   if (isReplacedForDate({ reason, generatedAt: memory?.generatedAt }, desired, now)) {
-    return `The current ${word} stays valid until the next \`up\`, or until a verification retires it.`;
+    return `The former ${word} stays valid until the next \`up\`, or until a verification retires it.`;
   }
   return isDuration(lasts)
-    ? `The current ${word} stays valid for ${lasts}.`
-    : `The current ${word} stays valid until a verification retires it.`;
+    ? `The former ${word} stays valid for ${lasts}.`
+    : `The former ${word} stays valid until a verification retires it.`;
 }
 
 /** The announcement of a retirement. The read before it may show that the former one was retired already. */

@@ -70,7 +70,7 @@ export class QueueSource implements OverlapSource {
       endpoint: { ...probe, baseUrl: run.options.settings.require("queueUrl") },
       credential: { name: "token", value: credentials.token ?? "" },
       timeoutMs: probeMs,
-      unchanged: "The token before it stays valid.",
+      unchanged: "The former token stays valid.",
     });
   }
 

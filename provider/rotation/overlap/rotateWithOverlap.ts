@@ -53,7 +53,11 @@ function withWaiting({ state, findings }: Learned, plan: Plan): Learned {
 }
 
 /** Retires the former one, if there is one and the current one is valid. After a failure, both stay valid. */
-async function retire({ state, findings }: Learned, session: OverlapSession): Promise<Rotated> {
+async function retire(
+  { state, findings }: Learned,
+  session: OverlapSession,
+  kind: "retired" | "retiredFirst" = "retired",
+): Promise<Rotated> {
   const { source, context } = session;
   const { overlap } = state.memory;
   if (!overlap) return { state, findings };
@@ -64,7 +68,7 @@ async function retire({ state, findings }: Learned, session: OverlapSession): Pr
     if (result === "already") return { state: next, findings, failure };
     return {
       state: { ...next, formerRetiredAt: context.now.toISOString() },
-      findings: [...findings, { kind: "retired", why: overlap.since }],
+      findings: [...findings, { kind, why: overlap.since }],
       failure,
     };
   } catch (error) {
@@ -87,7 +91,7 @@ async function replace(
 ): Promise<Rotated> {
   const { subject, run, source, replacedValues } = session;
   const undo = run.reserveReset(secretOf(subject));
-  const before = await retire(learned, session);
+  const before = await retire(learned, session, "retiredFirst");
   if (before.failure) {
     undo();
     return saveRotated(before, session);
@@ -164,7 +168,7 @@ async function afterFailure(
     return saveRotated({ ...unproven, failure: added?.lost ?? error }, session, isAdded);
   }
   undo();
-  if (hasRetired(before)) return saveRotated({ ...before, failure: error }, session);
+  if (retiredBy(before)) return saveRotated({ ...before, failure: error }, session);
   throw error;
 }
 
@@ -175,12 +179,13 @@ async function saveRotated(
   isAdded = false,
 ): Promise<Rotated> {
   const saved = await saveLearned(learned, session);
-  const isRetired = hasRetired(learned);
-  const own = failure && incomplete(session.subject, { isAdded, isRetired }, failure);
+  const done = { isAdded, retired: retiredBy(learned) };
+  const own = failure && incomplete(session.subject, done, failure);
   return { ...saved, failure: own ?? saved.failure };
 }
 
-/** Whether this run has retired a former one. */
-function hasRetired({ findings }: Learned): boolean {
-  return findings.some(({ kind }) => kind === "retired");
+/** Which one this run has retired, as it is called in the run. */
+function retiredBy({ findings }: Learned): "former" | "older" | undefined {
+  if (findings.some(({ kind }) => kind === "retired")) return "former";
+  return findings.some(({ kind }) => kind === "retiredFirst") ? "older" : undefined;
 }
