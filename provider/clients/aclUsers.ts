@@ -132,8 +132,8 @@ export class AclUsers {
       args: [userName, isToken ? `>${value}` : `#${hashOf(value)}`],
       purpose: `add a password to ${this.#nameOf(userName)}`,
       consequences: {
-        unchanged: "No password was added or removed.",
-        unknown: "It may have been added; no password was removed.",
+        unchanged: "It was not added.",
+        unknown: "It may have been added.",
       },
     });
   }
@@ -182,7 +182,7 @@ export class AclUsers {
       endpoint: this.admin,
       credential: { name: "password", username: userName, value },
       timeoutMs: deadlineMs,
-      unchanged: "No password was removed.",
+      unchanged: "It was not handed out.",
     });
   }
 

@@ -152,7 +152,7 @@ export class ResourceHandler {
   #outputsOf(saved: Saved | undefined): Properties | undefined {
     const output = this.resource.idInput;
     if (saved === undefined || saved.outputs[output] === saved.id) return saved?.outputs;
-    const reason = `is not ${JSON.stringify(saved.id)}, the id of the resource`;
+    const reason = `is not ${JSON.stringify(saved.id)}, the id of the resource: the state is damaged`;
     const advice =
       "Restore it from an earlier export of the state, or take the resource out of the state: creating it again resets the secret once more.";
     throw new StateError({ output, reason, advice });

@@ -60,10 +60,13 @@ const texts = {
   /** About two that are valid: up to `prepared`. */
   retired: ({ kind, why }: Details) =>
     `the former ${kind.word} was retired. Both had been valid since ${why}.`,
+  /** A rotation makes another one former. */
+  retiredFirst: ({ kind, why }: Details) =>
+    `the older ${kind.word} was retired first. Both had been valid since ${why}.`,
   twoValid: ({ kind, why }: Details) =>
     `${why}. The rotation that is due by rotateEvery waits for that. Set retireFormerAfter on a CredentialVerification, or set a new version, which retires the former ${kind.word} first.`,
   unknownAge: ({ kind }: Details) =>
-    `the platform already had a next ${kind.word}, whose age is unknown. It is now the current one, because no other one can replace it without an outage. With rotatedSince, the next \`up\` retires the former ${kind.word} and rotates once more.`,
+    `the platform already had a next ${kind.word}, whose age is unknown. It is now handed out, because a queue user has only one next token. With rotatedSince, the next \`up\` retires the former ${kind.word} and rotates once more.`,
   prepared: ({ kind }: Details) =>
     `someone has prepared a next ${kind.word}, which is also valid. The first rotation hands it out.`,
   /** Values that are nowhere else. */
@@ -76,7 +79,14 @@ const texts = {
 };
 
 /** Findings that are not warnings. */
-const ordinary: readonly Finding["kind"][] = ["settled", "drift", "tokenOnly", "retired", "note"];
+const ordinary: readonly Finding["kind"][] = [
+  "settled",
+  "drift",
+  "tokenOnly",
+  "retired",
+  "retiredFirst",
+  "note",
+];
 
 export function messageOf(
   { kind: finding, names = [], why = "" }: Finding,

@@ -6,6 +6,7 @@ import {
   credentialNames,
   type Credentials,
   isObject,
+  isSet,
 } from "../records/fields";
 import { jsonText } from "../pulumi/values";
 import { type SecretResponse } from "../records/response";
@@ -177,15 +178,16 @@ function sealOf(memory: Memory): string {
   return saltedMark(memory.salt, `memory 2 ${JSON.stringify(memory)}`);
 }
 
-/** @throws StateError if it is damaged, or was written by a newer version: nothing is decided from a part of it */
+/** @throws StateError if it is damaged, or was written by another version: nothing is decided from a part of it */
 export function unsealed(saved: unknown): Memory {
   if (isObject(saved) && typeof saved["salt"] === "string") {
     const { seal, ...memory } = saved;
     if (seal === sealOf(memory as unknown as Memory)) return memory as unknown as Memory;
   }
-  const advice =
-    "Use the version of pulumi-rekey that wrote it, or a newer one, or restore an earlier export of the state.";
-  throw new StateError({ output: "memory", reason: "cannot be read", advice });
+  const reason =
+    "cannot be read: another version of pulumi-rekey has written it, or the state is damaged";
+  const advice = "Use the version that wrote it, or restore an earlier export of the state.";
+  throw new StateError({ output: "memory", reason, advice });
 }
 
 /** The saved form. */
@@ -301,7 +303,7 @@ export function stateIn(
   memory = readMemory(outputs["memory"]),
 ): State {
   const saved = outputs as unknown as State;
-  const fields = stateFields.flatMap((name) => (name in outputs ? [[name, saved[name]]] : []));
+  const fields = stateFields.flatMap((name) => (isSet(saved[name]) ? [[name, saved[name]]] : []));
   return {
     ...(Object.fromEntries(fields) as unknown as State),
     ...credentialsIn(saved),

@@ -68,7 +68,7 @@ function notRetired(error: RekeyError, { current }: OverlappingTarget, what: str
  */
 export function announcedRetirement({ subject }: Target, isCertain: boolean): Notice {
   const { word } = subject.kind;
-  const text = `the former ${word} ${isOrMayBeRetired(isCertain)} once the current one is accepted.`;
+  const text = `the former ${word} ${isOrMayBeRetired(isCertain)} once the new one is accepted.`;
   return noticeAbout(subject, { text });
 }
 

@@ -103,13 +103,13 @@ describe("A program with two valid queue tokens", () => {
     const created = await succeeds(stack.preview());
     assert.match(
       created.printed,
-      /^Rotates the token .* The current token stays valid until a CredentialVerification with retireFormerAfter retires it/m,
+      /^Rotates the token .* The former token stays valid until a CredentialVerification with retireFormerAfter retires it/m,
     );
     assert.match(created.printed, /is retired after the new one is accepted/);
     await succeeds(stack.up());
     args["version"] = 2;
     const { printed } = await succeeds(stack.preview());
-    assert.match(printed, /The former token is retired first, if it is still valid\./);
+    assert.match(printed, /If two tokens are still valid, the older one is retired first\./);
     assert.deepEqual(stack.posts.length, 2);
   });
 
@@ -125,7 +125,7 @@ describe("A program with two valid queue tokens", () => {
     assert.deepEqual(await validity(stack, first, second), [true, true]);
     args["version"] = 2;
     const { printed: said } = await succeeds(stack.up());
-    assert.match(said, /the former token was retired\. Both had been valid since/);
+    assert.match(said, /the older token was retired first\. Both had been valid since/);
     assert.deepEqual(await validity(stack, first, second, tokenOf(stack)), [false, true, true]);
     retires = true;
     await succeeds(stack.up());
@@ -219,7 +219,7 @@ describe("A program with two valid queue tokens", () => {
     const { token, formerValidSince } = stack.saved("queue") ?? {};
     const { printed } = await rotateLater();
     assert.match(printed, new RegExp(`two have been valid since ${String(formerValidSince)}, because no verification`));
-    assert.match(printed, /is still valid, the rotation waits until it is retired/);
+    assert.match(printed, /are still valid, the rotation waits until only one is/);
     assertFields(stack.saved("queue"), { token, rotationCount: 1 });
     retires = true;
     await rotateLater();
@@ -418,8 +418,8 @@ describe("A program with two valid queue tokens", () => {
     const stack = await start();
     const refused: readonly (readonly [Record<string, unknown>, RegExp])[] = [
       [{ overlap: "24h", rotateEvery: "24h" }, /overlap must be shorter than rotateEvery/],
-      [{ overlap: "0s" }, /overlap must be a duration/],
-      [{ overlap: "soon" }, /overlap must be a duration/],
+      [{ overlap: "0s" }, /overlap must be "verified", "none" or a duration/],
+      [{ overlap: "soon" }, /overlap must be "verified", "none" or a duration/],
       [{ saveCredentials: false }, /saveCredentials must not be false without encryptFor.*overlap: "none"/],
     ];
     for (const [given, message] of refused) {

@@ -169,9 +169,10 @@ export function userRows() {
     title: Titled,
     server: () => UserServer | Promise<UserServer>,
     test: (user: UserOfServer) => Promise<void>,
+    on = adapters,
   ): void =>
     itInPairs(
-      adapters,
+      on,
       (adapter) => titled(...title, adapter),
       async (adapter) => {
         const user = await UserOfServer.start(adapter, await server());

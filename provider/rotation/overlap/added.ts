@@ -1,5 +1,5 @@
 import { type ProbeResult } from "../../clients/probe";
-import { RekeyError } from "../../domain/errors";
+import { RefusedError, RekeyError } from "../../domain/errors";
 import { secretOf, type Subject } from "../../domain/secretKind";
 import { type Desired, formOf } from "../desired";
 import { identityIn, identityMarks, knownCredential, sentFor } from "../evidence";
@@ -94,6 +94,20 @@ export function notProven(
     proof.kind === "refused"
       ? `it is refused: ${proof.words}`
       : `it could not be tried: ${proof.why}`;
-  const text = `The new ${secretOf(subject)} was made valid, but not proven: ${why}. It was not handed out, and the ${word} before it stays valid. Check ${check}, rekey:proxy and rekey:caFile, then run \`up\` again, which tries it again.`;
+  const text = `The new ${secretOf(subject)} was made valid, but not proven: ${why}. It was not handed out, and the former ${word} stays valid. Check ${check}, rekey:proxy and rekey:caFile, then run \`up\` again, which tries it again.`;
   return new RekeyError("REKEY_VERIFICATION_FAILED", text, "responded");
+}
+
+/** The failure of a run that has added a secret, or retired the former one: the next `up` does what is left. */
+export function incomplete(
+  subject: Subject,
+  { isAdded, retired }: Readonly<{ isAdded: boolean; retired: "former" | "older" | undefined }>,
+  failure: RekeyError,
+): RekeyError {
+  if (!(isAdded || retired) || failure.code === "REKEY_VERIFICATION_FAILED") return failure;
+  const done = [isAdded && "added a new one", retired && `retired the ${retired} one`];
+  // A refusal also says that nothing was changed.
+  const why = failure instanceof RefusedError ? `${failure.why}.` : failure.text;
+  const text = `The rotation of the ${secretOf(subject)} is not complete: this run has ${done.filter(Boolean).join(" and ")}. What it could not finish is saved, and the next \`up\` does it: ${why}`;
+  return new RekeyError("REKEY_INCOMPLETE", text, failure.delivery);
 }

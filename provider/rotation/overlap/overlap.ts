@@ -12,7 +12,8 @@ export const noOverlap = "none";
 
 /** @throws Error that names the expected form */
 export function readOverlap(written: string): void {
-  if (written !== untilVerified && written !== noOverlap) readInterval(written);
+  if (written === untilVerified || written === noOverlap) return;
+  readInterval(written, { orValues: `"${untilVerified}", "${noOverlap}"` });
 }
 
 /** How long the former one stays valid: the input `overlap`, or its default. */

@@ -27,17 +27,19 @@ export function overlapNote(
   const { kind } = context;
   if (!kind.overlaps || isUnknown(desired.overlap)) return "";
   const hasFormer = memory?.overlap !== undefined && addsSecret(kind, desired);
-  const former = hasFormer ? ` ${formerNote(memory, desired, due, context)}` : "";
-  return `${former} ${currentNote(memory, desired, due, context)}`;
+  const older = hasFormer ? ` ${olderNote(memory, desired, due, context)}` : "";
+  return `${older} ${formerNote(memory, desired, due, context)}`;
 }
 
-/** The former one may have been retired by a verification, which only a read shows. */
-function formerNote(memory: Memory, desired: Desired, due: Reset, context: Context): string {
+/**
+ * What was former before the rotation is the older one. A verification may have retired it, which only a read shows.
+ */
+function olderNote(memory: Memory, desired: Desired, due: Reset, context: Context): string {
   const { word } = context.kind;
   const isWaiting = due.reason === "schedule" && !retirementReason(memory, desired, context);
   return isWaiting
-    ? `If the former ${word} is still valid, the rotation waits until it is retired.`
-    : `The former ${word} is retired first, if it is still valid.${ownTokenNote(memory, context)}`;
+    ? `If two ${word}s are still valid, the rotation waits until only one is.`
+    : `If two ${word}s are still valid, the older one is retired first.${ownTokenNote(memory, context)}`;
 }
 
 /** Empty unless the former one is the token that Rekey uses. */
@@ -46,8 +48,8 @@ function ownTokenNote({ salt, replaced }: Memory, { ownToken }: Context): string
   return isOwn ? " It is rekey:queueToken: the retirement fails until that is the new one." : "";
 }
 
-/** At its first rotation, a user may have several passwords, and none is known. */
-function currentNote(
+/** What is current before the rotation is the former one. At its first one, a user may have several. */
+function formerNote(
   memory: Memory | undefined,
   desired: Desired,
   { reason }: Reset,
@@ -55,18 +57,18 @@ function currentNote(
 ): string {
   const lasts = lastsOf(desired);
   const areSeveral = isOfServer && memory?.current.password === undefined;
-  const [current, stay, are, them] = areSeveral
+  const [former, stay, are, them] = areSeveral
     ? [`${word}s that were valid before`, "stay", "are", "them"]
-    : [`current ${word}`, "stays", "is", "it"];
+    : [`former ${word}`, "stays", "is", "it"];
   if (lasts === noOverlap) {
-    return `The ${current} ${are} replaced at once: clients are refused until they have the new one.`;
+    return `The ${former} ${are} replaced at once: clients are refused until they have the new one.`;
   }
   if (isReplacedForDate({ reason, generatedAt: memory?.generatedAt }, desired, now)) {
-    return `The ${current} ${stay} valid until the next \`up\`, or until a verification retires ${them}.`;
+    return `The ${former} ${stay} valid until the next \`up\`, or until a verification retires ${them}.`;
   }
   return isDuration(lasts)
-    ? `The ${current} ${stay} valid for ${lasts}.`
-    : `The ${current} ${stay} valid until ${retires} retires ${them}.`;
+    ? `The ${former} ${stay} valid for ${lasts}.`
+    : `The ${former} ${stay} valid until ${retires} retires ${them}.`;
 }
 
 const retires = "a CredentialVerification with retireFormerAfter";

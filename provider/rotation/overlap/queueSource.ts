@@ -70,7 +70,7 @@ export class QueueSource implements OverlapSource {
       endpoint: { ...probe, baseUrl: run.options.settings.require("queueUrl") },
       credential: { name: "token", value: credentials.token ?? "" },
       timeoutMs: probeMs,
-      unchanged: "The token before it stays valid.",
+      unchanged: "The former token stays valid.",
     });
   }
 
@@ -158,7 +158,7 @@ export class QueueSource implements OverlapSource {
   }
 
   #notPrepared({ happened }: RequestError, why: string): RekeyError {
-    const text = `The ${secretOf(this.of.subject)} was not rotated: ${happened}, and ${why}. Nothing was changed. Run \`up\` again.`;
+    const text = `The ${secretOf(this.of.subject)} was not rotated: ${happened}, and ${why}. Nothing was added. Run \`up\` again.`;
     return new RekeyError("REKEY_UNCONFIRMED", text, "rejected");
   }
 

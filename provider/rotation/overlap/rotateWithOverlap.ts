@@ -11,7 +11,7 @@ import { saveLearned } from "../save";
 import { type Session } from "../session";
 import { credentialsIn, type State } from "../state";
 import { noOverlap, lastsOf } from "./overlap";
-import { notProven, withAdded, withUnproven, withUnsaved } from "./added";
+import { incomplete, notProven, withAdded, withUnproven, withUnsaved } from "./added";
 import { withoutOverlap } from "./overlapEvidence";
 import { type Added, type OverlapSource, retirementOf } from "./source";
 
@@ -53,7 +53,11 @@ function withWaiting({ state, findings }: Learned, plan: Plan): Learned {
 }
 
 /** Retires the former one, if there is one and the current one is valid. After a failure, both stay valid. */
-async function retire({ state, findings }: Learned, session: OverlapSession): Promise<Rotated> {
+async function retire(
+  { state, findings }: Learned,
+  session: OverlapSession,
+  kind: "retired" | "retiredFirst" = "retired",
+): Promise<Rotated> {
   const { source, context } = session;
   const { overlap } = state.memory;
   if (!overlap) return { state, findings };
@@ -64,7 +68,7 @@ async function retire({ state, findings }: Learned, session: OverlapSession): Pr
     if (result === "already") return { state: next, findings, failure };
     return {
       state: { ...next, formerRetiredAt: context.now.toISOString() },
-      findings: [...findings, { kind: "retired", why: overlap.since }],
+      findings: [...findings, { kind, why: overlap.since }],
       failure,
     };
   } catch (error) {
@@ -87,7 +91,7 @@ async function replace(
 ): Promise<Rotated> {
   const { subject, run, source, replacedValues } = session;
   const undo = run.reserveReset(secretOf(subject));
-  const before = await retire(learned, session);
+  const before = await retire(learned, session, "retiredFirst");
   if (before.failure) {
     undo();
     return saveRotated(before, session);
@@ -107,7 +111,8 @@ async function replace(
       findings: findingsOf(before, added),
     };
     const rotated: Rotated = lastsOf(desired) === noOverlap ? await retire(next, session) : next;
-    return await saveRotated({ ...rotated, failure: rotated.failure ?? added.failure }, session);
+    const failure = rotated.failure ?? added.failure;
+    return await saveRotated({ ...rotated, failure }, session, true);
   } catch (error) {
     return afterFailure(error, { before, due, desired, added, undo }, session);
   }
@@ -159,16 +164,28 @@ async function afterFailure(
     return { ...unproven, failure: new InternalError(facts, error) };
   }
   if (added !== undefined || error.delivery === "maybe applied") {
-    return saveRotated({ ...unproven, failure: error }, session);
+    const isAdded = added !== undefined && added.lost === undefined;
+    return saveRotated({ ...unproven, failure: added?.lost ?? error }, session, isAdded);
   }
   undo();
-  const isRetired = before.findings.some(({ kind }) => kind === "retired");
-  if (isRetired) return saveRotated({ ...before, failure: error }, session);
+  if (retiredBy(before)) return saveRotated({ ...before, failure: error }, session);
   throw error;
 }
 
 /** Saves what was done. Its own failure has precedence over that of the encryption. */
-async function saveRotated({ failure, ...learned }: Rotated, session: Session): Promise<Rotated> {
+async function saveRotated(
+  { failure, ...learned }: Rotated,
+  session: Session,
+  isAdded = false,
+): Promise<Rotated> {
   const saved = await saveLearned(learned, session);
-  return { ...saved, failure: failure ?? saved.failure };
+  const done = { isAdded, retired: retiredBy(learned) };
+  const own = failure && incomplete(session.subject, done, failure);
+  return { ...saved, failure: own ?? saved.failure };
+}
+
+/** Which one this run has retired, as it is called in the run. */
+function retiredBy({ findings }: Learned): "former" | "older" | undefined {
+  if (findings.some(({ kind }) => kind === "retired")) return "former";
+  return findings.some(({ kind }) => kind === "retiredFirst") ? "older" : undefined;
 }

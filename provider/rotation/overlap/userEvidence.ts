@@ -1,4 +1,4 @@
-import { type AclUser } from "../../clients/aclReplies";
+import { type AclUser, nameInCommand } from "../../clients/aclReplies";
 import { type Finding, type Learned } from "../findings";
 import { type State } from "../state";
 
@@ -32,13 +32,13 @@ function ofOthers(state: State, hashes: readonly string[], userName: string): Fi
   const { length } = hashes.filter((hash) => !known.includes(hash));
   if (length === 0) return [];
   const [have, them] = length === 1 ? ["1 password", "it"] : [`${length} passwords`, "them"];
-  const why = `the user has ${have} that Rekey does not know and never retires: someone else has added ${them}, or a run was killed before it could save ${them}. \`ACL GETUSER ${userName}\` lists their hashes, and \`ACL SETUSER ${userName} !<hash>\` removes one.`;
+  const why = `the user has ${have} that Rekey does not know and never retires: someone else has added ${them}, or a run was killed before it could save ${them}. \`ACL GETUSER ${nameInCommand(userName)}\` lists their hashes, and \`ACL SETUSER ${nameInCommand(userName)} !<hash>\` removes one.`;
   return [{ kind: "warning", why }];
 }
 
 /** A password whose hash is not known cannot be retired. */
 export function unknownHash(userName: string): Finding {
-  const why = `Rekey is not certain which of the user's hashes is that of the current password, so the next rotation does not retire it: it stays valid. After that rotation, find its hash with \`ACL GETUSER ${userName}\`, and remove it with \`ACL SETUSER ${userName} !<hash>\`.`;
+  const why = `Rekey is not certain which of the user's hashes is that of the current password, so the next rotation does not retire it: it stays valid. After that rotation, find its hash with \`ACL GETUSER ${nameInCommand(userName)}\`, and remove it with \`ACL SETUSER ${nameInCommand(userName)} !<hash>\`.`;
   return { kind: "warning", why };
 }
 

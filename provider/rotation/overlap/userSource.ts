@@ -1,4 +1,4 @@
-import { type AclUser, hashOf, type ServerFacts } from "../../clients/aclReplies";
+import { type AclUser, hashOf, nameInCommand, type ServerFacts } from "../../clients/aclReplies";
 import { type AclUsers, type MadePassword } from "../../clients/aclUsers";
 import { type ProbeResult } from "../../clients/probe";
 import { RefusedError, RekeyError } from "../../domain/errors";
@@ -100,17 +100,17 @@ export class UserSource implements OverlapSource {
     const user = await (await this.#connect()).read(id);
     if (!user) {
       return this.#refuse(
-        `${ownerOf(this.of.subject)} does not exist. Create it with its rules, for example \`ACL SETUSER ${id} on ~* +@read\``,
+        `${ownerOf(this.of.subject)} does not exist. Create it with its rules, for example \`ACL SETUSER ${nameInCommand(id)} on ~* +@read\``,
       );
     }
     if (!user.isOn) {
       return this.#refuse(
-        `the user is off, so no password is accepted. Switch it on: \`ACL SETUSER ${id} on\``,
+        `the user is off, so no password is accepted. Switch it on: \`ACL SETUSER ${nameInCommand(id)} on\``,
       );
     }
     if (user.hasNoPassword) {
       return this.#refuse(
-        `the user needs no password (nopass). Once it has one, the server refuses every client that sends none. Give all its clients a password first: from \`ACL SETUSER ${id} ><password>\` on, which removes nopass, they need it`,
+        `the user needs no password (nopass). Once it has one, the server refuses every client that sends none. Give all its clients a password first: from \`ACL SETUSER ${nameInCommand(id)} ><password>\` on, which removes nopass, they need it`,
       );
     }
     return (this.#user = user);

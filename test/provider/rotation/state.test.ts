@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { StateError } from "../../../provider/domain/errors";
+import { databasePassword, vectorToken } from "../../../provider/domain/secretKind";
 import { marksOf, triggerMark } from "../../../provider/rotation/marks";
 import {
   emptyMemory,
@@ -10,7 +11,7 @@ import {
   withRecord,
   writeMemory,
 } from "../../../provider/rotation/state";
-import { resetSecret } from "../../support/rotatedSecret";
+import { resetSecret, RotatedSecret } from "../../support/rotatedSecret";
 
 describe("memory: its saved form", () => {
   let text: string;
@@ -34,7 +35,10 @@ describe("memory: its saved form", () => {
   };
   for (const [what, given] of Object.entries(others)) {
     it(`refuses ${what}`, () =>
-      assert.throws(() => readMemory(given()), /Use the version of pulumi-rekey that wrote it/));
+      assert.throws(
+        () => readMemory(given()),
+        /memory cannot be read: another version of pulumi-rekey has written it, or the state is damaged\. /,
+      ));
   }
 
   it("refuses any damage, instead of deciding from the rest: what is cut off, missing, changed or added", () => {
@@ -72,6 +76,17 @@ describe("state: the record", () => {
     const expected = { record: { a: 3, b: 2 }, exactIntegers: { b: "2", c: "4" }, otherFields: "{}" };
     assert.deepEqual({ record, exactIntegers, otherFields }, expected);
     assert.equal(withRecord(state, { ...read, otherFields: "{1}" }).otherFields, "{1}");
+  });
+
+  it("counts as not set if it is null", async () => {
+    for (const kind of [vectorToken, databasePassword]) {
+      const credentials = { token: "t", password: "p" };
+      const { outputs } = await resetSecret({ version: 1 }, credentials, { kind });
+      const secret = new RotatedSecret(kind, { ...outputs, record: null });
+      const updated = await secret.up({ version: 1, rotateEvery: "30d" });
+      const { said } = await secret.refresh({ shows: credentials });
+      assert.deepEqual([updated.message, said], [undefined, ""], kind.noun);
+    }
   });
 });
 

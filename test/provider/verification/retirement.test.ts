@@ -100,7 +100,7 @@ describe("A preview of a verification", () => {
     plan(undefined, { access, retireFormerAfter } as Parameters<typeof plan>[1]).notice;
 
   it("announces that the former one is retired", () => {
-    assert.match(announced(accessWith(), true) ?? "", /the former token is retired once the current one is accepted/);
+    assert.match(announced(accessWith(), true) ?? "", /the former token is retired once the new one is accepted/);
     assert.match(announced(unknownValue, true) ?? "", /valid, it is retired after/);
   });
 

@@ -27,7 +27,7 @@ interface Row {
 const isOff = { scheduledResets: "off" };
 const daily = { version: 1, rotateEvery: "24h" };
 const short = { ...daily, overlap: "12h" };
-const retiredFirst = /is retired first, if it is still valid\. The current token stays valid/;
+const retiredFirst = /If two tokens are still valid, the older one is retired first\. The former token stays valid/;
 const rows: Readonly<Record<string, Row>> = {
   "nothing is due": { hours: 1, desired: { version: 1 }, sends: [], isFormerValid: true },
   "a new version retires first": {
@@ -35,7 +35,7 @@ const rows: Readonly<Record<string, Row>> = {
     desired: { version: 2 },
     announces: retiredFirst,
     sends: ["roll", "next"],
-    says: /was retired\. Both had been valid since 2026-01-01T00:00:00\.000Z/,
+    says: /the older token was retired first\. Both had been valid since 2026-01-01T00:00:00\.000Z/,
     isFormerValid: true,
   },
   "a new version adds only, if a verification has retired it": {
@@ -50,7 +50,7 @@ const rows: Readonly<Record<string, Row>> = {
     first: daily,
     hours: 24,
     desired: daily,
-    announces: /last reset or adopted at .*is still valid, the rotation waits until it is retired/,
+    announces: /last reset or adopted at .*are still valid, the rotation waits until only one is/,
     sends: [],
     says: /two have been valid since 2026-01-01T00:00:00\.000Z, because no verification has retired/,
     isFormerValid: true,
@@ -60,7 +60,7 @@ const rows: Readonly<Record<string, Row>> = {
     between: (token) => token.roll(),
     hours: 24,
     desired: daily,
-    announces: /the rotation waits until it is retired/,
+    announces: /the rotation waits until only one is/,
     sends: ["next"],
     isFormerValid: true,
   },
@@ -212,20 +212,20 @@ describe("rotation: plans for a secret of which two are valid", () => {
   describe("says in a preview how long the current one stays valid", () => {
     const leaked = "2026-01-01T01:00:00Z";
     const texts: readonly (readonly [desired: Desired, text: string])[] = [
-      [{}, " The current token stays valid until a CredentialVerification with retireFormerAfter retires it."],
+      [{}, " The former token stays valid until a CredentialVerification with retireFormerAfter retires it."],
       [
         { overlap: "verified" },
-        " The current token stays valid until a CredentialVerification with retireFormerAfter retires it.",
+        " The former token stays valid until a CredentialVerification with retireFormerAfter retires it.",
       ],
-      [{ overlap: "24h" }, " The current token stays valid for 24h."],
-      [{ overlap: "none" }, " The current token is replaced at once: clients are refused until they have the new one."],
+      [{ overlap: "24h" }, " The former token stays valid for 24h."],
+      [{ overlap: "none" }, " The former token is replaced at once: clients are refused until they have the new one."],
       [
         { rotatedSince: leaked },
-        " The current token stays valid until the next `up`, or until a verification retires it.",
+        " The former token stays valid until the next `up`, or until a verification retires it.",
       ],
       [
         { rotatedSince: "2025-01-01" },
-        " The current token stays valid until a CredentialVerification with retireFormerAfter retires it.",
+        " The former token stays valid until a CredentialVerification with retireFormerAfter retires it.",
       ],
       [{ overlap: unknownValue }, ""],
     ];
