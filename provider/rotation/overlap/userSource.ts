@@ -82,7 +82,13 @@ export class UserSource implements OverlapSource {
     // Its clients may use the former one again: what was read says that the current one is gone.
     if (current !== undefined && !user?.hashes.includes(current)) return { result: "kept" };
     const valid = hashes.filter((hash) => user?.hashes.includes(hash));
-    for (const hash of valid) await users.remove(id, hash);
+    for (const [removed, hash] of valid.entries()) {
+      await users.remove(id, hash).catch(async (error: unknown) => {
+        // A restart of the server must not bring back those that are gone.
+        if (removed > 0) await this.#save(users);
+        throw error;
+      });
+    }
     const { failure } = await this.#save(users);
     return { result: valid.length > 0 ? "now" : "already", failure };
   }
