@@ -4,7 +4,13 @@ import { type Run } from "../run/run";
 import { type Desired, isFormChanged } from "./desired";
 import { resetOrRolled, type Message } from "./findings";
 import { addsSecret, isDuration } from "./overlap/overlap";
-import { overlapNote, plannedRetirement, postponedRetirement } from "./overlap/overlapMessages";
+import {
+  firstNote,
+  overlapNote,
+  plannedRetirement,
+  postponedRetirement,
+} from "./overlap/overlapMessages";
+import { passwordsOf } from "./overlap/userEvidence";
 import { type Memory, type State } from "./state";
 import {
   type Context,
@@ -70,7 +76,7 @@ function announcementOf(
     case "read":
       return { text: "is read first; nothing is reset." };
     case "adopt":
-      return adoption(did, plan.mayReset);
+      return adoption(subject.kind, plan.mayReset);
     case "maybe":
       return { text: `may be ${did}: ${areNotKnown(plan.names)}.` };
     case "refuse":
@@ -92,10 +98,12 @@ function postponed(announced: Announced, waits: WaitingReset): Message {
 }
 
 /** A replacement looks like a new resource, so this also says to users of `--replace` that nothing is reset. */
-function adoption(did: string, mayReset: boolean): Message {
-  return mayReset
-    ? { text: `may be ${did}: \`up\` first reads its age and compares it with rotatedSince.` }
-    : { text: `is adopted, not ${did}. To have it ${did}, set a new version.` };
+function adoption(kind: SecretKind, mayReset: boolean): Message {
+  const did = resetOrRolled(kind);
+  const text = mayReset
+    ? `may be ${did}: \`up\` first reads its age and compares it with rotatedSince.`
+    : `is adopted, not ${did}. To have it ${did}, set a new version.`;
+  return { text: `${text}${firstNote(kind)}` };
 }
 
 function refusal(did: string, { why }: Refusal, isTentative: boolean): Message {
@@ -210,6 +218,7 @@ function concerns(memory: Memory, plan: Plan, desired: Desired, context: Context
   }
   return [
     ...all,
+    ...passwordsOf(memory),
     ...postponedRetirement(context.kind, memory, desired, context),
     ...futureTimes(memory, desired, context),
   ];

@@ -27,7 +27,14 @@ export function overlapNote(
   if (!kind.overlaps || isUnknown(desired.overlap)) return "";
   const hasFormer = memory?.overlap !== undefined && addsSecret(kind, desired);
   const former = hasFormer ? ` ${formerNote(memory, desired, due, context)}` : "";
-  return `${former} ${currentNote(memory, desired, due, context)}`;
+  const first = memory === undefined ? firstNote(kind) : "";
+  return `${former} ${currentNote(memory, desired, due, context)}${first}`;
+}
+
+/** What the announcement of a new resource adds, after a space. Later ones say how many passwords these are. */
+export function firstNote({ isOfServer, noun, word }: SecretKind): string {
+  if (!isOfServer) return "";
+  return ` The first retirement removes all ${word}s that the ${noun} had before its first rotation.`;
 }
 
 /** The former one may have been retired by a verification, which only a read shows. */
