@@ -139,8 +139,8 @@ export class AclUsers {
   }
 
   /**
-   * Removes a password. What the server lists afterwards decides whether it is gone. Without a list, only the reply that
-   * there is no such password shows that.
+   * Removes a password. What the server lists afterwards decides whether it is gone; without a list, only the reply
+   * that there is no such password does.
    */
   async remove(userName: string, hash: string): Promise<void> {
     const removed = hash.toLowerCase();
