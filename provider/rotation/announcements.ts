@@ -6,6 +6,7 @@ import { resetOrRolled, type Message } from "./findings";
 import { addsSecret, isDuration } from "./overlap/overlap";
 import {
   firstNote,
+  leftByDestroy,
   overlapNote,
   plannedRetirement,
   postponedRetirement,
@@ -44,14 +45,18 @@ export function announcementsOf(announced: Announced, run: Run): Message[] {
   const { subject, plan, state, desired } = announced;
   const context = contextOf(subject.kind, run);
   const isTentative = isReadFirst(state, plan, context);
-  const announcement = announcementOf(announced, context, isTentative) ?? [];
-  if (state) return [announcement, concerns(state.memory, plan, desired, context)].flat();
+  const waits = "waits" in plan ? plan.waits : undefined;
+  const announcement = [
+    announcementOf(announced, context, isTentative) ?? [],
+    waits ? postponed(announced, waits) : [],
+  ];
+  if (state) return [announcement, concerns(state.memory, plan, desired, context)].flat(2);
   const isRenamed = plan.kind === "reset" && run.shared.refreshed.has(secretOf(canonical(subject)));
   const renamed: Message = {
     text: "is already in the state. If you renamed the resource, use the option `aliases`.",
     isWarning: true,
   };
-  return [announcement, isRenamed ? renamed : []].flat();
+  return [announcement, isRenamed ? renamed : []].flat(2);
 }
 
 /**
@@ -66,9 +71,9 @@ function announcementOf(
 ): Message | undefined {
   const { subject, plan, state } = announced;
   const did = resetOrRolled(subject.kind);
-  if (plan.kind === "retire") return state && plannedRetirement(state.memory, plan, context);
-  if ("waits" in plan && plan.waits) return postponed(announced, plan.waits);
   switch (plan.kind) {
+    case "retire":
+      return state && plannedRetirement(state.memory, plan, context);
     case "save":
       return {
         text: "the server has not saved the last change of its users: `up` sends ACL SAVE.",
@@ -221,6 +226,7 @@ function concerns(memory: Memory, plan: Plan, desired: Desired, context: Context
     ...passwordsOf(memory),
     ...postponedRetirement(context.kind, memory, desired, context),
     ...futureTimes(memory, desired, context),
+    ...leftByDestroy(context.kind, memory, plan),
   ];
 }
 

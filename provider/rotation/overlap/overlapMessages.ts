@@ -2,7 +2,7 @@ import { type SecretKind } from "../../domain/secretKind";
 import { isUnknown } from "../../pulumi/values";
 import { type Desired } from "../desired";
 import { type Message } from "../findings";
-import { type Context, type Reset, type DueRetirement } from "../plan";
+import { type Context, type DueRetirement, type Plan, type Reset } from "../plan";
 import { saltedMark } from "../marks";
 import { type Memory } from "../state";
 import {
@@ -100,9 +100,24 @@ export function postponedRetirement(
   return [{ text, isWarning: true }];
 }
 
-/** The warning of a destroy that leaves two valid. */
-export function leftValid({ word }: SecretKind, { overlap }: Memory): Message[] {
-  if (!overlap) return [];
+/** What a destroy would leave. A verification may have retired the former one, which only a read shows. */
+export function leftByDestroy({ word }: SecretKind, { overlap }: Memory, plan: Plan): Message[] {
+  if (!overlap || plan.kind === "reset" || plan.kind === "retire") return [];
+  const text = `if the former ${word} is still valid, as it has been since ${overlap.since}, a destroy leaves both valid.`;
+  return [{ text }];
+}
+
+/**
+ * The warning of a destroy that leaves two valid.
+ *
+ * @param retired the marks of current secrets whose former ones were retired
+ */
+export function leftValid(
+  { word }: SecretKind,
+  { overlap, current }: Memory,
+  retired: ReadonlySet<string>,
+): Message[] {
+  if (!overlap || Object.values(current).some((mark) => retired.has(mark))) return [];
   const text = `this resource has not retired the former ${word}. If it is still valid, both stay valid, as they have been since ${overlap.since}.`;
   return [{ text, isWarning: true }];
 }
