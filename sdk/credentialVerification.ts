@@ -39,6 +39,9 @@ export interface CredentialVerificationArgs {
  * (`/v2/globalParallelism`). A failed verification fails the run; the next `up` verifies again and resets nothing.
  * With `retireFormer`, it also retires the former one. Previews, refresh and destroy make no requests.
  *
+ * With `retireFormer`, the option `retainOnDelete` defaults to false: remove the resource before you uninstall the
+ * package.
+ *
  * @example
  * ```ts
  * const rotation = new PasswordRotation("sessions", {
@@ -79,7 +82,11 @@ export class CredentialVerification extends DynamicResource {
     options?: pulumi.CustomResourceOptions,
   ) {
     requireOutput(name, args.access);
-    super("CredentialVerification", name, args, options);
+    super("CredentialVerification", name, args, {
+      ...options,
+      // What it has retired, it tells its rotation, which is destroyed later.
+      retainOnDelete: options?.retainOnDelete ?? args.retireFormer === undefined,
+    });
     if (args.retireFormer === true && options?.dependsOn === undefined) {
       const of = resourceTitle("CredentialVerification", name);
       const text = `${of}: retireFormer is set without the option dependsOn, so the former secret may be retired before its consumers have the new one. Let the verification depend on what uses the secret: \`{ dependsOn: deployment }\`.`;
