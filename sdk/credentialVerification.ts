@@ -41,6 +41,9 @@ export interface CredentialVerificationArgs {
  * (`/v2/globalParallelism`). A failed verification fails the run; the next `up` verifies again and resets nothing.
  * With `retireFormerAfter`, it also retires the former one. Previews, refresh and destroy make no requests.
  *
+ * With `retireFormerAfter`, the option `retainOnDelete` defaults to false: remove the resource before you uninstall the
+ * package.
+ *
  * @example
  * ```ts
  * const rotation = new PasswordRotation("sessions", {
@@ -81,7 +84,11 @@ export class CredentialVerification extends DynamicResource {
     options?: pulumi.CustomResourceOptions,
   ) {
     requireOutput(name, args.access);
-    super("CredentialVerification", name, args, options);
+    super("CredentialVerification", name, args, {
+      ...options,
+      // What it has retired, it tells its rotation, which is destroyed later.
+      retainOnDelete: options?.retainOnDelete ?? args.retireFormerAfter === undefined,
+    });
   }
 }
 

@@ -6,10 +6,13 @@ import { resetOrRolled, type Message } from "./findings";
 import { addsSecret, isDuration } from "./overlap/overlap";
 import {
   adoptedNote,
+  firstNote,
+  leftByDestroy,
   overlapNote,
   plannedRetirement,
   postponedRetirement,
 } from "./overlap/overlapMessages";
+import { passwordsOf } from "./overlap/userEvidence";
 import { type Memory, type State } from "./state";
 import {
   type Context,
@@ -43,15 +46,19 @@ export function announcementsOf(announced: Announced, run: Run): Message[] {
   const { subject, plan, state, desired } = announced;
   const context = contextOf(subject.kind, run);
   const isTentative = isReadFirst(state, plan, context);
-  const announcement = announcementOf(announced, context, isTentative) ?? [];
-  if (state) return [announcement, concerns(state.memory, plan, desired, context)].flat();
+  const waits = "waits" in plan ? plan.waits : undefined;
+  const announcement = [
+    announcementOf(announced, context, isTentative) ?? [],
+    waits ? postponed(announced, waits) : [],
+  ];
+  if (state) return [announcement, concerns(state.memory, plan, desired, context)].flat(2);
   const isRenamed = plan.kind === "reset" && run.shared.refreshed.has(secretOf(canonical(subject)));
   const renamed: Message = {
     text: "is already in the state. If you renamed the resource, use the option `aliases`.",
     isWarning: true,
   };
   const note = plan.kind === "adopt" ? adoptedNote(subject.kind, desired) : [];
-  return [announcement, note, isRenamed ? renamed : []].flat();
+  return [announcement, note, isRenamed ? renamed : []].flat(2);
 }
 
 /**
@@ -66,9 +73,9 @@ function announcementOf(
 ): Message | undefined {
   const { subject, plan, state } = announced;
   const did = resetOrRolled(subject.kind);
-  if (plan.kind === "retire") return state && plannedRetirement(state.memory, plan, context);
-  if ("waits" in plan && plan.waits) return postponed(announced, plan.waits);
   switch (plan.kind) {
+    case "retire":
+      return state && plannedRetirement(state.memory, plan, context);
     case "save":
       return {
         text: "the server has not saved the last change of its users: `up` sends ACL SAVE.",
@@ -100,11 +107,10 @@ function postponed(announced: Announced, waits: WaitingReset): Message {
 /** A replacement looks like a new resource, so this also says to users of `--replace` that nothing is reset. */
 function adoption(kind: SecretKind, mayReset: boolean): Message {
   const did = resetOrRolled(kind);
-  return mayReset
-    ? { text: `may be ${did}: \`up\` first reads its age and compares it with rotatedSince.` }
-    : {
-        text: `is adopted, not ${did}. To ${kind.rolls ? "roll" : "reset"} it, set a new version.`,
-      };
+  const text = mayReset
+    ? `may be ${did}: \`up\` first reads its age and compares it with rotatedSince.`
+    : `is adopted, not ${did}. To ${kind.rolls ? "roll" : "reset"} it, set a new version.`;
+  return { text: `${text}${firstNote(kind)}` };
 }
 
 function refusal(did: string, { why }: Refusal, isTentative: boolean): Message {
@@ -219,9 +225,11 @@ function concerns(memory: Memory, plan: Plan, desired: Desired, context: Context
   }
   return [
     ...all,
+    ...passwordsOf(memory),
     ...postponedRetirement(context.kind, memory, desired, context),
     ...nextRotation(memory, plan, desired, context),
     ...futureTimes(memory, desired, context),
+    ...leftByDestroy(context.kind, memory, plan),
   ];
 }
 

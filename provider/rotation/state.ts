@@ -175,7 +175,7 @@ export function sealed(memory: Memory): object {
 
 /** A version that remembers something else has another text here, so that an older version refuses the memory. */
 function sealOf(memory: Memory): string {
-  return saltedMark(memory.salt, `memory 2 ${JSON.stringify(memory)}`);
+  return saltedMark(memory.salt, `memory 3 ${JSON.stringify(memory)}`);
 }
 
 /** @throws StateError if it is damaged, or was written by another version: nothing is decided from a part of it */
@@ -288,7 +288,6 @@ const stateFields = [
   "rotatedAt",
   "rotationCount",
   "rotationReason",
-  "formerRetiredAt",
   "formerRetiredAt",
   "record",
   "exactIntegers",

@@ -5,6 +5,8 @@ export interface UserMemory {
   readonly admin: string;
   /** By which the server lists the current password; undefined until one was added, or if that is not certain. */
   readonly hash?: string | undefined;
+  /** Until the first rotation: how many passwords a read has shown. The first retirement removes all of them. */
+  readonly passwordCount?: number | undefined;
   /** Whether the server has failed to save the last change of its users, which its restart would undo. */
   readonly isUnsaved?: true | undefined;
 }

@@ -86,6 +86,7 @@ export const credentialVerification: Resource<
   decide,
   plan,
   apply,
+  remove,
 };
 
 /** As for a rotation: a password is never sent in plain text, and what is wrong is reported before anything is sent. */
@@ -189,6 +190,14 @@ async function apply(
   const notices = results.flatMap((one) => one.notices ?? []);
   if (open.length > 0) notices.push(notVerified(open));
   return { outputs, failure, notices };
+}
+
+/** Changes nothing. A rotation, which is destroyed later, does not warn of what its verification has retired. */
+async function remove(saved: CredentialVerificationOutputs, { shared }: Run): Promise<Notice[]> {
+  for (const { mark, retiredAt, kept, failure } of entriesIn(saved).values()) {
+    if (mark !== undefined && retiredAt && !kept && !failure) shared.retired.add(mark);
+  }
+  return [];
 }
 
 /** When the last of the former secrets was retired (ISO 8601, UTC); undefined if none was. */

@@ -47,7 +47,7 @@ export class RealResource {
 
   preview(inputs: Properties) {
     const { notices, changing = [], ...planned } = this.#handler().plan(this.saved, inputs);
-    return { ...planned, changing: [...changing].sort(), said: textsOf(notices) };
+    return { ...planned, notices, changing: [...changing].sort(), said: textsOf(notices) };
   }
 
   async up(inputs: Properties, run = this.start()): Promise<Came> {

@@ -44,7 +44,7 @@ export function withAdded(
       generatedAt: added.isOfUnknownAge ? undefined : rotatedAt,
       scheduledFrom: now.toISOString(),
       form: formOf(desired),
-      user: memory.user && { ...memory.user, hash: added.hash },
+      user: memory.user && { ...memory.user, hash: added.hash, passwordCount: undefined },
       // A user may have had no password before.
       overlap:
         added.hashes.length === 0

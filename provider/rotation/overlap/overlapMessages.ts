@@ -2,7 +2,7 @@ import { type SecretKind } from "../../domain/secretKind";
 import { isUnknown } from "../../pulumi/values";
 import { type Desired } from "../desired";
 import { type Message } from "../findings";
-import { type Context, type Reset, type DueRetirement } from "../plan";
+import { type Context, type DueRetirement, type Plan, type Reset } from "../plan";
 import { saltedMark } from "../marks";
 import { type Memory } from "../state";
 import {
@@ -28,7 +28,14 @@ export function overlapNote(
   if (!kind.overlaps || isUnknown(desired.overlap)) return "";
   const hasFormer = memory?.overlap !== undefined && addsSecret(kind, desired);
   const older = hasFormer ? ` ${olderNote(memory, desired, due, context)}` : "";
-  return `${older} ${formerNote(memory, desired, due, context)}`;
+  const first = memory === undefined ? firstNote(kind) : "";
+  return `${older} ${formerNote(memory, desired, due, context)}${first}`;
+}
+
+/** What the announcement of a new resource adds, after a space. Later ones say how many passwords these are. */
+export function firstNote({ isOfServer, noun, word }: SecretKind): string {
+  if (!isOfServer) return "";
+  return ` The first retirement removes all ${word}s that the ${noun} had before its first rotation.`;
 }
 
 /**
@@ -110,9 +117,24 @@ export function postponedRetirement(
   return [{ text, isWarning: true }];
 }
 
-/** The warning of a destroy that may leave two valid: a verification may have retired the former one. */
-export function leftValid({ word, noun, isOfServer }: SecretKind, { overlap }: Memory): Message[] {
-  if (!overlap) return [];
+/** What a destroy would leave. A verification may have retired the former one, which only a read shows. */
+export function leftByDestroy({ word }: SecretKind, { overlap }: Memory, plan: Plan): Message[] {
+  if (!overlap || plan.kind === "reset" || plan.kind === "retire") return [];
+  const text = `if the former ${word} is still valid, as it has been since ${overlap.since}, a destroy leaves both valid.`;
+  return [{ text }];
+}
+
+/**
+ * The warning of a destroy that may leave two valid: a verification may have retired the former one.
+ *
+ * @param retired the marks of current secrets whose former ones were retired
+ */
+export function leftValid(
+  { word, noun, isOfServer }: SecretKind,
+  { overlap, current }: Memory,
+  retired: ReadonlySet<string>,
+): Message[] {
+  if (!overlap || Object.values(current).some((mark) => retired.has(mark))) return [];
   const how = isOfServer
     ? "run `ACL SETUSER <user> !<hash>` (runbook)"
     : "roll the next token at the platform";

@@ -1,18 +1,45 @@
 import { type AclUser, nameInCommand } from "../../clients/aclReplies";
-import { type Finding, type Learned } from "../findings";
-import { type State } from "../state";
+import { type Finding, type Learned, type Message } from "../findings";
+import { type Memory, type State } from "../state";
 
 /**
  * Compares the list of a user's passwords with what is saved. A former one that is not in it was retired. A current one
  * that is not in it was removed by someone else. Others are never taken for Rekey's own.
  */
-export function afterUserRead(saved: State, { hashes }: AclUser, userName: string): Learned {
+export function afterUserRead(saved: State, listed: AclUser, userName: string): Learned {
+  if (saved.rotationCount === 0) return beforeFirstRotation(saved, listed);
+  const { hashes } = listed;
   const { overlap } = saved.memory;
   const valid = overlap?.hashes.filter((hash) => hashes.includes(hash)) ?? [];
   const next = overlap && valid.length > 0 ? { ...overlap, hashes: valid } : undefined;
   const state = { ...saved, memory: { ...saved.memory, overlap: next } };
   const findings = [...ifCurrentIsGone(saved, hashes), ...ofOthers(saved, hashes, userName)];
   return { state, findings };
+}
+
+/** All passwords are those that the first rotation replaces. */
+function beforeFirstRotation(saved: State, listed: AclUser): Learned {
+  const { user } = saved.memory;
+  const passwordCount = formerHashes(saved, listed).length;
+  const memory = { ...saved.memory, user: user && { ...user, passwordCount } };
+  const findings = passwordsOf(memory).map(({ text, isWarning }): Finding => {
+    return { kind: isWarning ? "warning" : "note", why: text };
+  });
+  return { state: { ...saved, memory }, findings };
+}
+
+/** What is said of a user's passwords until its first rotation: an application may use more than one of them. */
+export function passwordsOf({ user }: Memory): Message[] {
+  const count = user?.passwordCount;
+  if (count === undefined) return [];
+  if (count === 0) return [{ text: "the user has no password." }];
+  if (count === 1) {
+    const text =
+      "the user has 1 password that Rekey did not make. The first retirement removes it.";
+    return [{ text }];
+  }
+  const text = `the user has ${count} passwords that Rekey did not make. The first retirement removes all of them: find out first which clients use them.`;
+  return [{ text, isWarning: true }];
 }
 
 function ifCurrentIsGone({ memory }: State, hashes: readonly string[]): Finding[] {
@@ -23,10 +50,7 @@ function ifCurrentIsGone({ memory }: State, hashes: readonly string[]): Finding[
   return [{ kind: "warning", why }];
 }
 
-/** Before the first rotation, all passwords are those that it retires. */
-function ofOthers(state: State, hashes: readonly string[], userName: string): Finding[] {
-  const { memory, rotationCount } = state;
-  if (rotationCount === 0) return [];
+function ofOthers({ memory }: State, hashes: readonly string[], userName: string): Finding[] {
   if (memory.user?.hash === undefined) return [unknownHash(userName)];
   const known = [memory.user.hash, memory.added?.hash, ...(memory.overlap?.hashes ?? [])];
   const { length } = hashes.filter((hash) => !known.includes(hash));

@@ -27,12 +27,11 @@ export class UserSource implements OverlapSource {
   async read(saved: State | undefined, desired: Desired): Promise<Learned> {
     const { run, context } = this.of;
     const user = await this.#readUser();
-    if (saved) {
-      return { ...afterUserRead(withAdmin(saved, desired, run), user, this.of.subject.id) };
-    }
-    const { state } = adopted(desired, undefined, context);
+    const { state } = saved ? { state: saved } : adopted(desired, undefined, context);
+    const learned = afterUserRead(withAdmin(state, desired, run), user, this.of.subject.id);
+    if (saved) return learned;
     const why = "a Redis shows only hashes of passwords";
-    return { state: withAdmin(state, desired, run), findings: [{ kind: "adopted", why }] };
+    return { ...learned, findings: [{ kind: "adopted", why }, ...learned.findings] };
   }
 
   async add(state: State): Promise<Added> {
@@ -57,12 +56,7 @@ export class UserSource implements OverlapSource {
       hash,
       lost,
       failure: saved.failure,
-      findings: [
-        ...firstFormers(state, hashes),
-        ...warnings,
-        ...saved.findings,
-        ...(hash === undefined ? [unknownHash(id)] : []),
-      ],
+      findings: [...warnings, ...saved.findings, ...(hash === undefined ? [unknownHash(id)] : [])],
     };
   }
 
@@ -82,7 +76,13 @@ export class UserSource implements OverlapSource {
     // Its clients may use the former one again: what was read says that the current one is gone.
     if (current !== undefined && !user?.hashes.includes(current)) return { result: "kept" };
     const valid = hashes.filter((hash) => user?.hashes.includes(hash));
-    for (const hash of valid) await users.remove(id, hash);
+    for (const [removed, hash] of valid.entries()) {
+      await users.remove(id, hash).catch(async (error: unknown) => {
+        // A restart of the server must not bring back those that are gone.
+        if (removed > 0) await this.#save(users);
+        throw error;
+      });
+    }
     const { failure } = await this.#save(users);
     return { result: valid.length > 0 ? "now" : "already", failure };
   }
@@ -213,20 +213,3 @@ const whyNotSaved: Readonly<Record<Awaited<ReturnType<AclUsers["save"]>>, string
   "not permitted":
     "the admin may not use ACL SAVE. If the server has an ACL file, a restart undoes this change: allow it (+acl|save), or run `ACL SAVE`.",
 };
-
-/** The first rotation says what it takes over. */
-function firstFormers({ rotationCount }: State, hashes: readonly string[]): Finding[] {
-  if (rotationCount > 0 || hashes.length === 0) return [];
-  const [count, they] =
-    hashes.length === 1
-      ? [
-          "1 password",
-          "It now counts as a former password: it stays valid with the new one, and is removed",
-        ]
-      : [
-          `${hashes.length} passwords`,
-          "They now count as former passwords: they stay valid with the new one, and are removed",
-        ];
-  const why = `the user had ${count} before its first rotation. ${they} with the next retirement.`;
-  return [{ kind: "note", why }];
-}

@@ -360,6 +360,7 @@ describe("clients: the users of a Redis", () => {
       "it succeeded": { change: "+OK", read: listsAnother },
       "it succeeded, and the user was deleted": { change: "+OK", read: "$-1" },
       "there was no such password": { change: missing, read: listsAnother },
+      "there was no such password, and the user cannot be read": { change: missing, read: "-ERR no" },
       "its reply cannot be read": { change: ":1", read: listsAnother },
       "it succeeded, but the password is listed": {
         change: "+OK",

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { StateError } from "../../../provider/domain/errors";
 import { databasePassword, vectorToken } from "../../../provider/domain/secretKind";
-import { marksOf, triggerMark } from "../../../provider/rotation/marks";
+import { marksOf, saltedMark, triggerMark } from "../../../provider/rotation/marks";
 import {
   emptyMemory,
   type Memory,
@@ -12,6 +12,43 @@ import {
   writeMemory,
 } from "../../../provider/rotation/state";
 import { resetSecret, RotatedSecret } from "../../support/rotatedSecret";
+
+/** A value with all its optional fields, so that the compiler asks for what is new. */
+type Whole<T> = T extends readonly unknown[]
+  ? T
+  : T extends object
+    ? { [K in keyof T]-?: Whole<NonNullable<T[K]>> }
+    : T;
+
+const at = "2026-01-01T00:00:00.000Z";
+const whole: Whole<Omit<Memory, "current">> & Pick<Memory, "current"> = {
+  salt: "s".repeat(22),
+  applied: "trigger",
+  pending: { trigger: "trigger", reason: "trigger", count: 1, firstSentAt: at, lastSentAt: at, canSettle: true },
+  identity: "password",
+  current: { password: "mark" },
+  former: ["former"],
+  replaced: { name: "password", mark: "former", username: "app" },
+  isUnread: true,
+  generatedAt: at,
+  scheduledFrom: at,
+  form: { saveCredentials: false, encryptFor: ["age1"] },
+  connection: { host: "redis.example.com", port: 6379, tls: true, username: "app" },
+  rotateEvery: "30d",
+  file: { has: ["mark"], mark: "file" },
+  overlap: { since: at, lasts: "verified", isUrgent: true, hashes: ["hash"], formerGeneratedAt: at },
+  added: { reason: "schedule", trigger: "trigger", hash: "hash", isOfUnknownAge: true },
+  keys: { rolledAt: at, nextGeneratedAt: at, account: "account", address: "https://queue.example.com" },
+  user: {
+    server: { id: "db", address: "redis.example.com:6379" },
+    admin: "admin",
+    hash: "hash",
+    passwordCount: 2,
+    isUnsaved: true,
+  },
+};
+/** As this build saves it. A memory with other fields needs another text of its seal (`sealOf`), and then this one. */
+const savedText = JSON.stringify({ ...whole, seal: "Dn5IwxQQYSFCf4Mp" });
 
 describe("memory: its saved form", () => {
   let text: string;
@@ -27,7 +64,16 @@ describe("memory: its saved form", () => {
     assert.doesNotMatch(text, /secret-1/);
   });
 
+  it("has another seal than that of a build that remembers something else, which refuses it", () => {
+    assert.deepEqual(readMemory(savedText), whole);
+    assert.equal(writeMemory(whole), savedText);
+  });
+
   const others: Readonly<Record<string, () => unknown>> = {
+    "the seal of an older build": () => {
+      const seal = saltedMark(memory.salt, `memory 2 ${JSON.stringify(memory)}`);
+      return JSON.stringify({ ...memory, seal });
+    },
     nothing: () => undefined,
     "another type": () => ({ memory }),
     "a list": () => "[]",

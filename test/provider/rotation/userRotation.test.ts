@@ -178,7 +178,7 @@ describe("rotation: a user of a server", () => {
   const preview = (more: object = {}) => user.preview({ userName: "app", admin: access(), version: 1, ...more });
   beforeEach(async () => {
     admins.length = 0;
-    users = new FakeAclUsers(["first"]);
+    users = new FakeAclUsers([]);
     user = new RealResource("AclUserRotation");
     assert.equal((await up()).failure, undefined);
   });
