@@ -10,6 +10,7 @@ optional unless its default is _required_.
 
 /** A type of the schema, with links to the types of this page. */
 function typeOf({ $ref, type, oneOf, items, additionalProperties }) {
+  if ($ref === "pulumi.json#/Any") return "anything";
   const name = $ref && nameOf($ref);
   if (name) return `[${name}](#${name.toLowerCase()})`;
   if (oneOf) return oneOf.map(typeOf).join(" or ");

@@ -59,6 +59,7 @@ const capital = (name) => name[0].toUpperCase() + name.slice(1);
 
 /** The schema of a type; a type without a name has that of its property. */
 function schemaOf(given, name) {
+  if (given.flags & ts.TypeFlags.Unknown) return { $ref: "pulumi.json#/Any" };
   const type = checker.getNonNullableType(given);
   if (isText(type) || (type.isUnion() && type.types.every(isText))) return { type: "string" };
   if (type.flags & ts.TypeFlags.NumberLike) return { type: "number" };

@@ -58,10 +58,14 @@ export interface AclUserRotationArgs extends RotationArgs, OverlapArgs {
  * const app = new AclUserRotation("app", {
  *   admin: cache.access,
  *   userName: "app",
- *   version: 1,
+ *   initialRotation: false, // the first password is added for a `version`, or by the schedule
  *   rotateEvery: "30d",
  * });
- * export const url = app.connectionUrl;
+ * // Yours: it is complete once its processes use the new password.
+ * const env = { REDIS_URL: app.connectionUrl };
+ * const deployment = new pulumi.ComponentResource("shop:index:Deployment", "shop", env);
+ * // Then the former password is retired.
+ * new CredentialVerification("app", { access: app.access, retireFormerAfter: [deployment.urn] });
  * ```
  */
 export class AclUserRotation extends Rotation {

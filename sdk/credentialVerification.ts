@@ -22,14 +22,16 @@ export interface CredentialVerificationArgs {
    */
   withinSeconds?: pulumi.Input<number> | undefined;
   /**
-   * Whether to retire the former token or password of a `QueueTokenRotation` or an `AclUserRotation` once the new one
-   * is accepted and a wrong one is refused; then the former one must be refused. Make the verification depend on what
-   * uses the secret (`dependsOn`, without which there is a warning), so that a failed hand-over retires nothing. With
-   * `false`, a former one that is still valid is not tried.
+   * What uses the secret: a list, not empty, of outputs such as `[deployment.urn]`. The verification waits for them,
+   * and for all children of a component. It then retires the former token or password of a `QueueTokenRotation` or an
+   * `AclUserRotation`, once the new one is accepted and a wrong one is refused; then the former one must be refused. If
+   * what uses the secret fails, nothing is retired. If no client needs the former one, `[rotation.urn]` retires it
+   * right after the rotation. The values are not saved, and changing them does nothing. Without `retireFormerAfter`, a
+   * former one that is still valid is not tried.
    *
-   * @default false
+   * @default none: nothing is retired
    */
-  retireFormer?: pulumi.Input<boolean> | undefined;
+  retireFormerAfter?: pulumi.Input<unknown[]> | undefined;
 }
 
 /**
@@ -37,7 +39,10 @@ export interface CredentialVerificationArgs {
  * last verification accepted are refused. It connects to databases over the Redis protocol and sends only `AUTH`; if
  * only a REST token is known, it sends `PING` over HTTPS. It sends a GET to indexes (`/info`) and to the queue
  * (`/v2/globalParallelism`). A failed verification fails the run; the next `up` verifies again and resets nothing.
- * With `retireFormer`, it also retires the former one. Previews, refresh and destroy make no requests.
+ * With `retireFormerAfter`, it also retires the former one. Previews, refresh and destroy make no requests.
+ *
+ * With `retireFormerAfter`, the option `retainOnDelete` defaults to false: remove the resource before you uninstall the
+ * package.
  *
  * @example
  * ```ts
@@ -79,12 +84,11 @@ export class CredentialVerification extends DynamicResource {
     options?: pulumi.CustomResourceOptions,
   ) {
     requireOutput(name, args.access);
-    super("CredentialVerification", name, args, options);
-    if (args.retireFormer === true && options?.dependsOn === undefined) {
-      const of = resourceTitle("CredentialVerification", name);
-      const text = `${of}: retireFormer is set without the option dependsOn, so the former secret may be retired before its consumers have the new one. Let the verification depend on what uses the secret: \`{ dependsOn: deployment }\`.`;
-      void pulumi.log.warn(text);
-    }
+    super("CredentialVerification", name, args, {
+      ...options,
+      // What it has retired, it tells its rotation, which is destroyed later.
+      retainOnDelete: options?.retainOnDelete ?? args.retireFormerAfter === undefined,
+    });
   }
 }
 

@@ -98,7 +98,11 @@ export interface QueueTokenRotationArgs extends RotationArgs, OverlapArgs {
  *   initialRotation: false, // without this line, the first `pulumi up` rotates the token
  *   rotateEvery: "30d",
  * });
- * export const token = queue.token;
+ * // Yours: it is complete once its processes use the new token.
+ * const env = { QSTASH_TOKEN: queue.token };
+ * const deployment = new pulumi.ComponentResource("shop:index:Deployment", "shop", env);
+ * // Then the former token is retired.
+ * new CredentialVerification("queue", { access: queue.access, retireFormerAfter: [deployment.urn] });
  * ```
  */
 export class QueueTokenRotation extends TokenRotation {

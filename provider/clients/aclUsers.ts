@@ -132,13 +132,16 @@ export class AclUsers {
       args: [userName, isToken ? `>${value}` : `#${hashOf(value)}`],
       purpose: `add a password to ${this.#nameOf(userName)}`,
       consequences: {
-        unchanged: "No password was added or removed.",
-        unknown: "It may have been added; no password was removed.",
+        unchanged: "It was not added.",
+        unknown: "It may have been added.",
       },
     });
   }
 
-  /** Removes a password. What the server lists afterwards decides whether it is gone, not the reply. */
+  /**
+   * Removes a password. What the server lists afterwards decides whether it is gone; without a list, only the reply
+   * that there is no such password does.
+   */
   async remove(userName: string, hash: string): Promise<void> {
     const removed = hash.toLowerCase();
     const command: Command = {
@@ -153,6 +156,7 @@ export class AclUsers {
     );
     if (!wasSent(failure)) throw failure;
     const user = await this.read(userName).catch(() => {
+      if (isMissing(failure)) return undefined;
       throw failure;
     });
     if (user?.hashes.includes(removed)) throw failure;
@@ -182,7 +186,7 @@ export class AclUsers {
       endpoint: this.admin,
       credential: { name: "password", username: userName, value },
       timeoutMs: deadlineMs,
-      unchanged: "No password was removed.",
+      unchanged: "It was not handed out.",
     });
   }
 
@@ -304,4 +308,9 @@ function lostReply(
 /** Whether the password may be gone, although its removal failed. */
 function wasSent(error: unknown): boolean {
   return error instanceof RequestError && error.delivery !== "not sent";
+}
+
+/** Whether the server has replied that there is no such password. */
+function isMissing(error: unknown): boolean {
+  return error instanceof RequestError && /does not exist/i.test(error.words ?? "");
 }

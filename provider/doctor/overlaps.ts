@@ -52,7 +52,7 @@ export function isValidTooLong({ since, lasts }: ValidFormer, now: Date): boolea
 export function twoValidNote(resource: string, { since, lasts }: ValidFormer): string {
   const why = isDuration(lasts)
     ? `overlap: ${lasts}`
-    : "no verification with retireFormer has retired it";
+    : "no verification with retireFormerAfter has retired it";
   return `Two are valid: ${resource}, since ${since}, because the former one was not retired (${why}).`;
 }
 

@@ -24,6 +24,7 @@ export const errorCodes = [
   "REKEY_ENGINE_GONE",
   "REKEY_REJECTED",
   "REKEY_UNCONFIRMED",
+  "REKEY_INCOMPLETE",
   "REKEY_REPEATEDLY_UNCONFIRMED",
   "REKEY_ROLLED_RECENTLY",
   "REKEY_QUEUE_TOKEN_IN_USE",
@@ -99,14 +100,14 @@ export class InputError extends RekeyError {
   }
 }
 
-/** A saved state that is damaged. No request was made. */
+/** A saved state that is damaged, or of another version. No request was made. */
 export class StateError extends RekeyError {
   constructor({
     output,
     reason,
     advice,
   }: Readonly<Record<"output" | "reason" | "advice", string>>) {
-    const text = `The saved output ${output} ${reason}: the state is damaged. No request was made. ${advice}`;
+    const text = `The saved output ${output} ${reason}. No request was made. ${advice}`;
     super("REKEY_STATE_UNREADABLE", text, "not sent");
   }
 }
@@ -127,6 +128,8 @@ export class SettingsError extends RekeyError {
 
 /** Rekey itself refuses to send a reset. No request was made. */
 export class RefusedError extends RekeyError {
+  readonly why: string;
+
   /** @param refused `overlaps`: whether a rotation of its kind only adds a secret */
   constructor(
     code: ErrorCode,
@@ -137,6 +140,7 @@ export class RefusedError extends RekeyError {
       ? "was not rotated, and nothing was changed"
       : "was not reset, and no reset was sent";
     super(code, `The ${secret} ${what}: ${why}.`, "not sent");
+    this.why = why;
   }
 }
 

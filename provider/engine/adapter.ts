@@ -1,5 +1,5 @@
 import { RekeyError, StateError, withCode } from "../domain/errors";
-import { engineMessage, type Properties } from "../pulumi/values";
+import { engineMessage, type Properties, reveal, secretNames, wrap } from "../pulumi/values";
 import {
   type AnyResource,
   type Imported,
@@ -60,6 +60,15 @@ export class ResourceHandler {
         code,
       );
     });
+  }
+
+  /** The inputs of a Check without problems that the calls after it get, with the marks of secrets that they had. */
+  decide(savedInputs: Properties, inputs: Properties): Properties {
+    const { resource, run } = this;
+    if (resource.decide === undefined) return inputs;
+    const before = reveal(savedInputs) as Properties;
+    const decided = resource.decide(before, reveal(inputs) as Properties, run);
+    return wrap(decided as Properties, secretNames(inputs));
   }
 
   /** What `apply` would do, and the inputs that would replace the resource. */
@@ -143,7 +152,7 @@ export class ResourceHandler {
   #outputsOf(saved: Saved | undefined): Properties | undefined {
     const output = this.resource.idInput;
     if (saved === undefined || saved.outputs[output] === saved.id) return saved?.outputs;
-    const reason = `is not ${JSON.stringify(saved.id)}, the id of the resource`;
+    const reason = `is not ${JSON.stringify(saved.id)}, the id of the resource: the state is damaged`;
     const advice =
       "Restore it from an earlier export of the state, or take the resource out of the state: creating it again resets the secret once more.";
     throw new StateError({ output, reason, advice });

@@ -55,13 +55,16 @@ export function createProviders(
         run ??= start(new Settings((name) => config.get(settingKey(name)), process.env));
       }),
       check: reportingOnce((olds, news) => {
-        const { __provider, ...inputs } = news;
-        const reasons = handler().check(inputs);
-        // Previews do not call `create`. Saved inputs always have the provider's text.
-        const isNew = Object.keys(olds).length === 0 && reasons.length === 0;
-        if (isNew) show(handler().plan(undefined, inputs).notices);
+        const { __provider, ...given } = news;
+        const reasons = handler().check(given);
         // The engine prints the value of a property that is named here, even of a secret one.
-        return { inputs: news, failures: reasons.map((reason) => ({ property: "", reason })) };
+        const failures = reasons.map((reason) => ({ property: "", reason }));
+        if (failures.length > 0) return { inputs: news, failures };
+        const inputs = handler().decide(olds, given);
+        // Previews do not call `create`. Saved inputs always have the provider's text.
+        const isNew = Object.keys(olds).length === 0;
+        if (isNew) show(handler().plan(undefined, inputs).notices);
+        return { inputs: wrap({ ...inputs, __provider }, []), failures };
       }),
       diff: reportingOnce((id, outputs, { __provider, ...inputs }) => {
         const { changes, replaces, notices } = handler().plan({ id, outputs }, inputs);

@@ -20,8 +20,8 @@ export class NextTokens {
       ...requestFor(queueToken.paths?.next, id),
       purpose: `prepare the next token of ${ownerOf({ kind: queueToken, id })}`,
       consequences: {
-        unchanged: "No next token was made, and the current token was not changed.",
-        unknown: "A next token may have been made. The current one was not changed.",
+        unchanged: "No next token was made.",
+        unknown: "A next token may have been made. The former one stays valid.",
       },
     });
     const { credentials = {} } =

@@ -21,6 +21,14 @@ export interface Resource<Inputs, Outputs> {
   readonly outputs: Readonly<Record<string, "plain" | "secret">>;
   /** What is wrong with inputs that the schema accepts. */
   check?(inputs: Inputs, run: Run): InputProblem[];
+  /**
+   * The inputs that the engine saves, and that `plan` and `apply` get. Only for inputs without problems. Default: those
+   * of the program.
+   *
+   * @param savedInputs what the engine saved of the last ones; empty for a new resource, and for a replacement
+   * @throws RekeyError if it refuses them
+   */
+  decide?(savedInputs: Partial<Inputs>, inputs: Inputs, run: Run): Inputs;
   /** What no other resource of the program may have. Only for inputs without problems. */
   claims?(inputs: Inputs): readonly Claim[];
   /** The inputs, in addition to the id, that no longer match what is saved, so that it is replaced. Default: none. */

@@ -24,7 +24,8 @@ export function checkTable(
       return [{ property, problem: notAnArgument(property, schemas) }];
     }
     const issue = schemas[property]?.safeParse(value).error?.issues[0];
-    return issue ? [{ property, problem: issue.message }] : [];
+    if (!issue) return [];
+    return [{ property: [property, ...issue.path].join("."), problem: issue.message }];
   });
   return [...missing.map((property) => ({ property, problem: "is required" })), ...wrong];
 }
@@ -47,6 +48,16 @@ export function refuseIf<T>(whatIsWrong: (value: T) => string | undefined) {
   return (value: T, context: z.RefinementCtx) => {
     const wrong = whatIsWrong(value);
     if (wrong !== undefined) context.addIssue(wrong);
+  };
+}
+
+/** A refinement of an object that has inputs of its own. The problem is that of the first wrong one. */
+export function refuseWrong(table: InputTable) {
+  return (given: object, context: z.RefinementCtx) => {
+    const [wrong] = checkTable(table, { ...given });
+    if (wrong) {
+      context.addIssue({ code: "custom", message: wrong.problem, path: [wrong.property] });
+    }
   };
 }
 

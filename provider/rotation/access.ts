@@ -11,7 +11,7 @@ import {
 import { InputError } from "../domain/errors";
 import { type RotationType, type Subject } from "../domain/secretKind";
 import { type DatabaseRecord } from "../records/database";
-import { orUndefined } from "../records/fields";
+import { isObject, isSet, orUndefined } from "../records/fields";
 import { type Run } from "../run/run";
 import { type FoundSetting } from "../settings/table";
 import { knownCredential } from "./compare";
@@ -46,6 +46,18 @@ export interface Access {
   readonly restUrl?: string | undefined;
   /** Of a user: its administrator, in the form in which the program gives it. */
   readonly admin?: AdminInput | undefined;
+}
+
+const parts: readonly string[] = ["current", "former", "retire", "record", "connection"];
+
+/** A value as an `access`, in which null counts as not set; undefined if it is something else. */
+export function accessIn(given: unknown): Access | undefined {
+  if (!isObject(given) || typeof given["id"] !== "string" || typeof given["of"] !== "string") {
+    return undefined;
+  }
+  const known = Object.entries(given).filter(([, value]) => isSet(value));
+  const isWrong = known.some(([name, value]) => parts.includes(name) && !isObject(value));
+  return isWrong ? undefined : (Object.fromEntries(known) as unknown as Access);
 }
 
 /** What a verification needs to retire the former secret, and to report about it. */

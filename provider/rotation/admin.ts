@@ -5,17 +5,17 @@ import { InputError, RefusedError, RequestError } from "../domain/errors";
 import { databasePassword, ownerOf, secretOf, type Subject } from "../domain/secretKind";
 import { canonicalId, isObject, orUndefined } from "../records/fields";
 import { isUnknown, jsonText } from "../pulumi/values";
-import { type Schemas } from "../resource/resource";
+import { type InputProblem, type Schemas } from "../resource/resource";
 import { type Run } from "../run/run";
 import { type FoundSetting } from "../settings/table";
-import { type Access, endpointOf, plainTextProblem } from "./access";
+import { type Access, accessIn, endpointOf, plainTextProblem } from "./access";
 import { saltedMark } from "./marks";
 import { type Memory, parsed, type Server } from "./memory";
 import { type AdminInput, type AdminValues, type Program } from "./program";
 import { isSame, type State } from "./state";
 
 /** The schema of the input `admin`. It is a secret, so messages about it show none of its values. */
-export function adminInput({ z, refuseIf, checkTable, expected, flag }: Schemas) {
+export function adminInput({ z, refuseIf, refuseWrong, expected, flag }: Schemas) {
   const text = z.string(expected("a string"));
   const filled = text.superRefine(
     refuseIf((value: string) => (value === "" ? "must not be empty" : undefined)),
@@ -27,20 +27,20 @@ export function adminInput({ z, refuseIf, checkTable, expected, flag }: Schemas)
     username: text,
     password: filled,
   } satisfies Record<keyof AdminValues, unknown>;
-  const problemOf = (given: unknown): string | undefined => {
-    if (typeof given === "string") return adminAccessProblem(given);
-    if (!isObject(given)) return `must be ${whatAdminIs}`;
-    const [wrong] = checkTable({ required: ["host", "port", "password"], schemas }, given);
-    return wrong && `has a ${wrong.property} that ${wrong.problem}`;
-  };
-  return z.unknown().superRefine(refuseIf(problemOf));
+  const ofValues = refuseWrong({ required: ["host", "port", "password"], schemas });
+  const ofAccess = refuseIf(adminAccessProblem);
+  return z
+    .unknown()
+    .superRefine((given, context) =>
+      isObject(given) ? ofValues(given, context) : ofAccess(given, context),
+    );
 }
 
 const whatAdminIs =
   "the output `access` of a PasswordRotation, or an object with host, port and password";
 
-function adminAccessProblem(text: string): string | undefined {
-  const access = accessIn(text);
+function adminAccessProblem(given: unknown): string | undefined {
+  const access = accessOfDatabase(given);
   if (access === undefined) return `must be ${whatAdminIs}`;
   return access.current === undefined || access.current.name === "password"
     ? undefined
@@ -48,41 +48,38 @@ function adminAccessProblem(text: string): string | undefined {
 }
 
 /** The access of a database's password; undefined if something else is given. */
-function accessIn(given: unknown): Access | undefined {
-  const access = typeof given === "string" ? parsed(given) : undefined;
-  const isOfDatabase =
-    isObject(access) && typeof access["id"] === "string" && access["of"] === databasePassword.name;
-  return isOfDatabase ? (access as unknown as Access) : undefined;
+function accessOfDatabase(given: unknown): Access | undefined {
+  const access = typeof given === "string" ? accessIn(parsed(given)) : undefined;
+  return access?.of === databasePassword.name ? access : undefined;
 }
 
 function isAdminValues(given: AdminInput | null | undefined): given is AdminValues {
   return isObject(given);
 }
 
-/** Why the administrator's password would be sent in plain text over the network, as far as that is known. */
-export function plainAdminProblem(given: unknown, { options }: Run): string | undefined {
-  const access = accessIn(given);
+/** Whether the administrator's password would be sent in plain text over the network, as far as that is known. */
+export function plainAdminProblems(given: unknown, { options }: Run): InputProblem[] {
+  const access = accessOfDatabase(given);
   const values = isObject(given) ? given : {};
   const { host, tls } = access?.connection ?? values;
-  if (isUnknown([host, tls])) return undefined;
+  if (isUnknown([host, tls])) return [];
   const problem = plainTextProblem({ host, tls }, access && options.settings.databaseHost);
-  return problem && `has a tls that ${problem}`;
+  return problem === undefined ? [] : [{ property: "admin.tls", problem }];
 }
 
-/** Why a user cannot be the administrator of its own rotation, if it is, as far as that is known. */
-export function ownAdminProblem(
+/** Whether a user is the administrator of its own rotation, as far as that is known. */
+export function ownAdminProblems(
   { id }: Subject,
   given: AdminInput | null | undefined,
-): string | undefined {
-  const login = accessIn(given)?.current ?? (isAdminValues(given) ? given : undefined);
+): InputProblem[] {
+  const login = accessOfDatabase(given)?.current ?? (isAdminValues(given) ? given : undefined);
   // A PasswordRotation without a confirmed reset does not show who logs in.
   if (!login || isUnknown([id, login.username]) || (login.username || defaultUser) !== id) {
-    return undefined;
+    return [];
   }
   const why = "must not be the user itself: its former password, with which it logs in, is retired";
-  return id === defaultUser
-    ? `${why}. To reset that user of a database, use PasswordRotation`
-    : why;
+  const other = ". To reset that user of a database, use PasswordRotation";
+  return [{ property: "admin", problem: id === defaultUser ? why + other : why }];
 }
 
 /** A mark by which two administrators are compared. */
@@ -109,7 +106,7 @@ function requireEndpoint(
     // Unlike that of a connection, this host is not a template.
     return endpointOf({ databaseId: "" }, { host, port, tls: tls ?? true }, undefined);
   }
-  const access = accessIn(given);
+  const access = accessOfDatabase(given);
   if (access === undefined) throw new InputError("admin", `must be ${whatAdminIs}`);
   const database = { databaseId: access.id, record: access.record };
   return endpointOf(database, access.connection ?? {}, setting);
@@ -121,7 +118,7 @@ export function adminServer(
   setting: FoundSetting | undefined,
 ): Server {
   const endpoint = adminEndpoint(given, setting);
-  const access = accessIn(given);
+  const access = accessOfDatabase(given);
   return {
     ...(access && { id: canonicalId(access.id) }),
     ...(endpoint && { address: `${hostInUrl(endpoint.host).toLowerCase()}:${endpoint.port}` }),
@@ -209,7 +206,7 @@ export async function redisAdminOf(
     const { username, password } = given;
     return { ...endpoint, username: username ?? undefined, password };
   }
-  const access = accessIn(given) as Access;
+  const access = accessOfDatabase(given) as Access;
   const { current } = access;
   if (current === undefined) {
     const why = `the password of its admin, ${databaseNamed(access.id)}, is not known, because the last reset by its PasswordRotation is not confirmed, or no read has shown the password. Run \`up\` again without \`--target\` and \`--continue-on-error\`, so that the PasswordRotation settles it first. If no read shows the password, set a new version of the PasswordRotation, which resets it`;

@@ -214,7 +214,7 @@ export function adopted(program: Program, sight: Sight | undefined, context: Con
       program: savedProgram(program),
       ofSource: {
         ...context.account,
-        ...(sight?.hashes && { adoptedPasswords: sight.hashes.length }),
+        ...(sight?.hashes && { passwordCount: sight.hashes.length }),
       },
     },
   };

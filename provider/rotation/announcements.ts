@@ -4,7 +4,14 @@ import { isUnknown } from "../pulumi/values";
 import { type Run } from "../run/run";
 import { resetOrRolled, type Message } from "./findings";
 import { addsSecret, isDuration, oldestFormer } from "./formers";
-import { overlapNote, plannedRetirement, postponedRetirement } from "./formerTexts";
+import {
+  adoptedNote,
+  firstNote,
+  leftByDestroy,
+  overlapNote,
+  plannedRetirement,
+  postponedRetirement,
+} from "./formerTexts";
 import { type Memory } from "./memory";
 import {
   type Context,
@@ -19,6 +26,7 @@ import { dueAt, dueFrom, isDueSoon, isFuture } from "./schedule";
 import { contextOf } from "./session";
 import { isElsewhere, lastRollAt, whyElsewhere } from "./signingKeys";
 import { type State } from "./state";
+import { passwordsOf } from "./userRead";
 
 /** The secrets that this run has refreshed are in the state: a new resource for one is probably a renamed one. */
 export function noteRefresh(subject: Subject, run: Run): void {
@@ -40,15 +48,20 @@ export function announcementsOf(announced: Announced, run: Run): Message[] {
   const { subject, plan, state, program } = announced;
   const context = contextOf(subject.kind, run);
   const isTentative = isReadFirst(state, plan, context);
-  const announcement = announcementOf(announced, context, isTentative) ?? [];
-  if (state) return [announcement, concerns(state.memory, plan, program, context)].flat();
+  const waits = "waits" in plan ? plan.waits : undefined;
+  const announcement = [
+    announcementOf(announced, context, isTentative) ?? [],
+    waits ? postponed(announced, waits) : [],
+  ];
+  if (state) return [announcement, concerns(state.memory, plan, program, context)].flat(2);
   const isRenamed =
     plan.kind === "rotate" && run.shared.refreshed.has(secretOf(canonical(subject)));
   const renamed: Message = {
     text: "is already in the state. If you renamed the resource, use the option `aliases`.",
     isWarning: true,
   };
-  return [announcement, isRenamed ? renamed : []].flat();
+  const note = plan.kind === "adopt" ? adoptedNote(subject.kind, program) : [];
+  return [announcement, note, isRenamed ? renamed : []].flat(2);
 }
 
 /**
@@ -63,9 +76,9 @@ function announcementOf(
 ): Message | undefined {
   const { subject, plan, state } = announced;
   const did = resetOrRolled(subject.kind);
-  if (plan.kind === "retire") return state && plannedRetirement(state.memory, plan, context);
-  if ("waits" in plan && plan.waits) return postponed(announced, plan.waits);
   switch (plan.kind) {
+    case "retire":
+      return state && plannedRetirement(state.memory, plan, context);
     case "save":
       return {
         text: "the server has not saved the last change of its users: `up` sends ACL SAVE.",
@@ -101,11 +114,10 @@ function postponed(announced: Announced, waits: WaitingRotation): Message {
 /** A replacement looks like a new resource, so this also says to users of `--replace` that nothing is reset. */
 function adoption(kind: SecretKind, mayRotate: boolean): Message {
   const did = resetOrRolled(kind);
-  return mayRotate
-    ? { text: `may be ${did}: \`up\` first reads its age and compares it with rotatedSince.` }
-    : {
-        text: `is adopted, not ${did}. To ${kind.shape === "rolls" ? "roll" : "reset"} it, set a new version.`,
-      };
+  const text = mayRotate
+    ? `may be ${did}: \`up\` first reads its age and compares it with rotatedSince.`
+    : `is adopted, not ${did}. To ${kind.shape === "rolls" ? "roll" : "reset"} it, set a new version.`;
+  return { text: `${text}${firstNote(kind)}` };
 }
 
 function refusal(did: string, { why }: Refusal, isTentative: boolean): Message {
@@ -220,9 +232,11 @@ function concerns(memory: Memory, plan: Plan, program: Program, context: Context
   }
   return [
     ...all,
+    ...passwordsOf(memory),
     ...postponedRetirement(context.kind, memory, program, context),
     ...nextRotation(memory, plan, program, context),
     ...futureTimes(memory, program, context),
+    ...leftByDestroy(context.kind, memory, plan),
   ];
 }
 

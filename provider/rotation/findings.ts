@@ -61,8 +61,11 @@ const texts = {
     `a former ${kind.word} that was retired is valid again: someone has added it, or the server was restarted with an old ACL file. It is retired again.`,
   pairLost: ({ kind }: Details) =>
     `the platform does not have the ${kind.word} that was handed out any more, and shows the former one. That is the current one again.`,
+  /** A rotation makes another one former. */
+  retiredFirst: ({ kind, why }: Details) =>
+    `the older ${kind.word} was retired first. Both had been valid since ${why}.`,
   unknownAge: ({ kind }: Details) =>
-    `the platform already had a next ${kind.word}, whose age is unknown. It is now the current one, because no other one can replace it without an outage. With rotatedSince, the next \`up\` retires the former ${kind.word} and rotates once more.`,
+    `the platform already had a next ${kind.word}, whose age is unknown. It is now handed out, because a queue user has only one next token. With rotatedSince, the next \`up\` retires the former ${kind.word} and rotates once more.`,
   prepared: ({ kind }: Details) =>
     `someone has prepared a next ${kind.word}, which is also valid. The first rotation hands it out.`,
   /** Values that are nowhere else. */
@@ -75,7 +78,14 @@ const texts = {
 };
 
 /** Findings that are not warnings. */
-const ordinary: readonly Finding["kind"][] = ["settled", "drift", "tokenOnly", "retired", "note"];
+const ordinary: readonly Finding["kind"][] = [
+  "settled",
+  "drift",
+  "tokenOnly",
+  "retired",
+  "retiredFirst",
+  "note",
+];
 
 export function messageOf(
   { kind: finding, names = [], why = "" }: Finding,

@@ -95,7 +95,7 @@ export function readFleet(outputs: FleetOutputs): Map<string, Member> {
 function damaged(output: string, reason: string): StateError {
   return new StateError({
     output,
-    reason,
+    reason: `${reason}: the state is damaged`,
     advice: "Restore it from an earlier export of the state.",
   });
 }

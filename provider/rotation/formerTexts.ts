@@ -13,7 +13,7 @@ import {
 } from "./formers";
 import { saltedMark } from "./marks";
 import { type Memory } from "./memory";
-import { type Context, type DueRetirement, type Rotation } from "./plan";
+import { type Context, type DueRetirement, type Plan, type Rotation } from "./plan";
 import { noOverlap, type Program, untilVerified } from "./program";
 
 /** What the announcement of a rotation adds, after a space, about the secrets that stay valid. Empty if nothing. */
@@ -25,28 +25,31 @@ export function overlapNote(
 ): string {
   const { kind } = context;
   if (!hasOverlap(kind) || program.unknown.has("overlap")) return "";
-  const former =
-    memory && addsSecret(kind, program) ? formerNote(memory, program, due, context) : "";
-  return `${former} ${currentNote(memory, program, due, context)}`;
+  const older = memory && addsSecret(kind, program) ? olderNote(memory, program, due, context) : "";
+  const first = memory === undefined ? firstNote(kind) : "";
+  return `${older} ${formerNote(memory, program, due, context)}${first}`;
 }
 
-/** The former ones may have been retired by a verification, which only a read shows. */
-function formerNote(memory: Memory, program: Program, due: Rotation, context: Context): string {
+/** What the announcement of a new resource adds, after a space. Later ones say how many passwords these are. */
+export function firstNote({ shape, noun, word }: SecretKind): string {
+  if (shape !== "redis") return "";
+  return ` The first retirement removes all ${word}s that the ${noun} had before its first rotation.`;
+}
+
+/** What was former before is the older one. A verification may have retired it, which only a read shows. */
+function olderNote(memory: Memory, program: Program, due: Rotation, context: Context): string {
   const { kind } = context;
   const valid = validFormers(memory);
   if (valid.length === 0) return "";
   const retired = dueFormers(memory, program, context);
   const isAllRetired = retired?.formers.length === valid.length;
-  const ownToken = ownTokenNote(memory, context);
-  if (retired?.why === "date") {
-    return ` The former ${kind.word} is retired first, if it is still valid: clients that still use it are refused.${ownToken}`;
+  if (retired?.why === "date" || isAllRetired) {
+    const refused = retired.why === "date" ? ": clients that still use it are refused" : "";
+    return ` If two ${kind.word}s are still valid, the older one is retired first${refused}.${ownTokenNote(memory, context)}`;
   }
-  if (isAllRetired)
-    return ` The former ${kind.word} is retired first, if it is still valid.${ownToken}`;
-  const waits = due.reason === "schedule" || kind.shape === "adds";
-  return waits
-    ? ` If the former ${kind.word} is still valid, the rotation waits until it is retired.`
-    : ` The passwords that were valid before stay valid, too.`;
+  return due.reason === "schedule" || kind.shape === "adds"
+    ? ` If two ${kind.word}s are still valid, the rotation waits until only one is.`
+    : ` The older ${kind.word}s that are still valid stay so, too.`;
 }
 
 /** Empty unless the former one is the token that Rekey uses. */
@@ -56,24 +59,34 @@ function ownTokenNote(memory: Memory, { ownToken }: Context): string {
   return isOwn ? " It is rekey:queueToken: the retirement fails until that is the new one." : "";
 }
 
-/** At its first rotation, a user may have several passwords, and none is known. */
-function currentNote(
+/** What is current before the rotation is the former one. At its first one, a user may have several. */
+function formerNote(
   memory: Memory | undefined,
   program: Program,
   due: Rotation,
   { kind: { word, shape }, now }: Context,
 ): string {
   const areSeveral = shape === "redis" && memory?.current.marks.password === undefined;
-  const [current, stay, are, them] = areSeveral
+  const [former, stay, are, them] = areSeveral
     ? [`${word}s that were valid before`, "stay", "are", "them"]
-    : [`current ${word}`, "stays", "is", "it"];
+    : [`former ${word}`, "stays", "is", "it"];
   const lasts = lastsAfter(due, memory ?? { current: { marks: {} } }, program, now);
   if (lasts === noOverlap) {
-    return `The ${current} ${are} replaced at once: clients are refused until they have the new one.`;
+    return `The ${former} ${are} replaced at once: clients are refused until they have the new one.`;
   }
-  if (isDuration(lasts)) return `The ${current} ${stay} valid for ${lasts}.`;
-  const first = lasts === untilVerified ? "" : "until the next `up`, or ";
-  return `The ${current} ${stay} valid ${first}until a verification retires ${them}.`;
+  if (isDuration(lasts)) return `The ${former} ${stay} valid for ${lasts}.`;
+  return lasts === untilVerified
+    ? `The ${former} ${stay} valid until ${retires} retires ${them}.`
+    : `The ${former} ${stay} valid until the next \`up\`, or until a verification retires ${them}.`;
+}
+
+const retires = "a CredentialVerification with retireFormerAfter";
+
+/** What an adoption adds: each later rotation needs something that retires the former one. */
+export function adoptedNote(kind: SecretKind, { overlap }: Program): Message[] {
+  if (!hasOverlap(kind) || overlap !== untilVerified) return [];
+  const text = `after a rotation, the former ${kind.word} stays valid until ${retires} retires it.`;
+  return [{ text }];
 }
 
 /** The announcement of a retirement. The read before it may show that the former one was retired already. */
@@ -108,14 +121,31 @@ export function postponedRetirement(
   return [{ text, isWarning: true }];
 }
 
-/** The warning of a destroy that may leave two valid: a verification may have retired the former one. */
-export function leftValid({ word, noun, shape }: SecretKind, memory: Memory): Message[] {
+/** What a destroy would leave. A verification may have retired the former one, which only a read shows. */
+export function leftByDestroy({ word }: SecretKind, memory: Memory, plan: Plan): Message[] {
   const oldest = oldestFormer(memory);
-  if (!oldest) return [];
+  if (!oldest || plan.kind === "rotate" || plan.kind === "retire") return [];
+  const text = `if the former ${word} is still valid, as it has been since ${oldest.since}, a destroy leaves both valid.`;
+  return [{ text }];
+}
+
+/**
+ * The warning of a destroy that may leave two valid: a verification may have retired the former one.
+ *
+ * @param retired the marks of current secrets whose former ones were retired
+ */
+export function leftValid(
+  { word, noun, shape }: SecretKind,
+  memory: Memory,
+  retired: ReadonlySet<string>,
+): Message[] {
+  const { attempt, current } = memory;
+  const since = oldestFormer(memory)?.since ?? (attempt?.adds && attempt.firstSentAt);
+  if (!since || Object.values(current.marks).some((mark) => retired.has(mark))) return [];
   const how =
     shape === "redis"
       ? "run `ACL SETUSER <user> !<hash>` (runbook)"
       : "roll the next token at the platform";
-  const text = `two ${word}s of the ${noun} may stay valid (since ${oldest.since}). To remove the former one, once no client uses it: ${how}.`;
+  const text = `two ${word}s of the ${noun} may stay valid (since ${since}). To remove the former one, once no client uses it: ${how}.`;
   return [{ text, isWarning: true }];
 }

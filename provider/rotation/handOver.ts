@@ -104,8 +104,8 @@ function nextKeyOf({ current, past }: Memory, shown: Marks): string | undefined 
 }
 
 /**
- * The time of a request that is sent now. It is never before `rotatedSince`: with a clock that is two minutes slow and a
- * date of one minute ago, the new secret would look older than the date, and the next `up` would rotate it again.
+ * The time of a request that is sent now. It is never before `rotatedSince`: with a clock that is two minutes slow and
+ * a date of one minute ago, the new secret would look older than the date, and the next `up` would rotate it again.
  */
 function sentFor({ rotatedSince }: Program, now: Date): string {
   const date = rotatedSince ? readDate(rotatedSince) : now;
@@ -163,7 +163,7 @@ export function handOver(before: State, made: Made, context: Context): State {
       ofSource: {
         ...memory.ofSource,
         ...(isPair && { ...context.account, nextGeneratedAt: made.generatedAt }),
-        ...(kind.shape === "redis" && { hash: made.hash, adoptedPasswords: undefined }),
+        ...(kind.shape === "redis" && { hash: made.hash, passwordCount: undefined }),
       },
     },
   };

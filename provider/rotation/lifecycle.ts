@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { InternalError, RekeyError } from "../domain/errors";
 import { secretOf, type Subject } from "../domain/secretKind";
-import { type Credentials } from "../records/fields";
 import { jsonText } from "../pulumi/values";
 import { type Run } from "../run/run";
 import { withAdmin } from "./admin";
@@ -17,7 +16,7 @@ import { refusalError, savedAdminAdvice, savedKeyAdvice } from "./messages";
 import { isReadFirst, type Plan, type Rotation } from "./plan";
 import { planRotation } from "./planRotation";
 import { noOverlap, type Program, savedProgram } from "./program";
-import { retire, withUnsaved } from "./retire";
+import { incomplete, retire, withUnsaved } from "./retire";
 import { saveLearned } from "./save";
 import { isOlder } from "./schedule";
 import { openSession } from "./session";
@@ -75,8 +74,8 @@ export async function refresh(subject: Subject, saved: State, run: Run): Promise
 }
 
 /**
- * Rotates a secret at most once in a run for one trigger. An engine may repeat a call (an error hook does): it then gets
- * the first call's result, and nothing is sent again. What was certainly not applied may be tried again.
+ * Rotates a secret at most once in a run for one trigger. An engine may repeat a call (an error hook does): it then
+ * gets the first call's result, and nothing is sent again. What was certainly not applied may be tried again.
  */
 function once(
   { subject, run, program }: UpSession,
@@ -180,6 +179,7 @@ async function rotateOnce(before: Before, due: Rotation, session: UpSession): Pr
     { state: first, findings: before.findings.filter(({ kind }) => kind !== "adopted") },
     retiredFirst(first, sight, session),
     session,
+    "retiredFirst",
   );
   if (retired.failure) {
     undo();
@@ -200,34 +200,45 @@ async function rotateOnce(before: Before, due: Rotation, session: UpSession): Pr
       state: withUnsaved(handOver(kept.state, proof.made, context), added.failure),
       findings: [...kept.findings.filter(isLasting), ...proof.findings],
     };
-    const isAtOnce = adds && program.overlap === noOverlap;
-    const atOnce = isAtOnce ? validFormers(kept.state.memory) : [];
-    const done = await retire(kept, atOnce, session);
+    const done = await retire(kept, retiredAtOnce(kept, session), session);
     kept = { ...done, findings: [...done.findings, ...problemsOf(done.state, session)] };
-    return await finish({ ...kept, failure: done.failure ?? added.failure }, session);
+    return await finish({ ...kept, failure: done.failure ?? added.failure }, session, adds);
   } catch (error) {
-    const isNothingMade = added === undefined && error instanceof RekeyError;
-    if (!isNothingMade) {
-      // It is not saved by `finish`, whose encryption may be what has failed.
-      const facts = { secret: secretOf(subject), word: subject.kind.word };
-      const state = adds || !added ? kept.state : { ...kept.state, ...deliveredOnly(kept, added) };
-      return { state, findings: [], failure: new InternalError(facts, error) };
-    }
+    if (added || !(error instanceof RekeyError)) return afterError(error, kept, added, session);
     undo();
-    const isRetired = retired.state !== first;
-    if (isRetired) return finish({ ...retired, failure: error }, session);
+    if (retired.state !== first) return finish({ ...retired, failure: error }, session);
     throw error;
   }
+}
+
+/** What is saved if something fails after a secret was, or may have been, made. */
+async function afterError(
+  error: unknown,
+  { state, findings }: Learned,
+  added: Added | undefined,
+  session: UpSession,
+): Promise<Rotated> {
+  const { subject, program } = session;
+  const adds = addsSecret(subject.kind, program);
+  if (error instanceof RekeyError) {
+    const isAdded = adds && added?.lost === undefined;
+    return finish({ state, findings, failure: added?.lost ?? error }, session, isAdded);
+  }
+  // It is not saved by `finish`, whose encryption may be what has failed.
+  const facts = { secret: secretOf(subject), word: subject.kind.word };
+  const isHandedOver = state.memory.attempt === undefined;
+  const delivered = adds || isHandedOver ? {} : added?.credentials;
+  return { state: { ...state, ...delivered }, findings, failure: new InternalError(facts, error) };
+}
+
+/** With `none`, what stays valid at a hand-over is retired in the same run. */
+function retiredAtOnce({ state }: Learned, { program }: UpSession): readonly Former[] {
+  return program.overlap === noOverlap ? validFormers(state.memory) : [];
 }
 
 /** After a hand-over, a change by someone else before it does not matter any more. */
 function isLasting({ kind }: Finding): boolean {
   return !["drift", "notCompared", "unknown"].includes(kind);
-}
-
-/** What a reset has delivered, unless the state has been handed over already. */
-function deliveredOnly({ state }: Learned, { credentials }: Added): Credentials {
-  return state.memory.attempt ? credentials : {};
 }
 
 /** The state before a rotation. */
@@ -302,10 +313,16 @@ function problemsOf(
   return [...known, { kind: "older", why: secondRollAt(memory, program, context) }];
 }
 
-/** Saves what was done. Its own failure has precedence over that of the encryption. */
-async function finish(rotated: Rotated, session: UpSession): Promise<Rotated> {
-  const saved = await saveLearned(withProgram(rotated, session), session);
-  return { ...saved, failure: rotated.failure ?? saved.failure };
+/**
+ * Saves what was done. Its own failure has precedence over that of the encryption.
+ *
+ * @param isAdded whether a secret was made valid in addition to the current one
+ */
+async function finish(rotated: Rotated, session: UpSession, isAdded = false): Promise<Rotated> {
+  const { failure, ...learned } = withProgram(rotated, session);
+  const saved = await saveLearned(learned, session);
+  const own = failure && incomplete(session.subject, learned, isAdded, failure);
+  return { ...saved, failure: own ?? saved.failure };
 }
 
 /** The state with what the program says. The first `up` after an import adopts its trigger and form. */

@@ -150,7 +150,7 @@ export interface UserMemory {
   /** Whether the server has failed to save the last change of its users, which its restart would undo. */
   readonly isUnsaved?: true | undefined;
   /** How many passwords the user had when it was adopted, until its first rotation. */
-  readonly adoptedPasswords?: number | undefined;
+  readonly passwordCount?: number | undefined;
 }
 
 /** What is known of the server of a user. */
@@ -199,9 +199,11 @@ export function unsealed(saved: unknown): Memory {
     const { seal, ...memory } = saved;
     if (seal === sealOf(memory as unknown as Memory)) return memory as unknown as Memory;
   }
+  const reason =
+    "cannot be read: another version of pulumi-rekey has written it, or the state is damaged";
   const advice =
-    "Use the version of pulumi-rekey that wrote it, or a newer one, or restore an earlier export of the state.";
-  throw new StateError({ output: "memory", reason: "cannot be read", advice });
+    "Use the version that wrote it, or restore an earlier export of the state. Otherwise, take the resource out of the state (`pulumi state delete`) and adopt the secret again with `initialRotation: false`; rotate a user, whose password no read shows.";
+  throw new StateError({ output: "memory", reason, advice });
 }
 
 /** The saved form. */

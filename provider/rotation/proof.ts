@@ -33,6 +33,6 @@ export function notProven(
 export function unproven(subject: Subject, why: string): RekeyError {
   const { word, shape } = subject.kind;
   const check = shape === "redis" ? "admin" : "rekey:queueUrl (the address of its region)";
-  const text = `The new ${secretOf(subject)} was made valid, but not proven: ${why}. It was not handed out, and the ${word} before it stays valid. Check ${check}, rekey:proxy and rekey:caFile, then run \`up\` again, which tries it again.`;
+  const text = `The new ${secretOf(subject)} was made valid, but not proven: ${why}. It was not handed out, and the former ${word} stays valid. Check ${check}, rekey:proxy and rekey:caFile, then run \`up\` again, which tries it again.`;
   return new RekeyError("REKEY_VERIFICATION_FAILED", text, "responded");
 }

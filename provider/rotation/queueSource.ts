@@ -21,7 +21,7 @@ import { type State } from "./state";
 export class QueueSource extends ResetSource {
   #user: Sight | undefined;
 
-  override async read(_: State | undefined): Promise<Sight> {
+  override async read(): Promise<Sight> {
     const { run, program, subject } = this.of;
     const { settings } = run.options;
     if (program && addsSecret(subject.kind, program)) settings.require("queueUrl");
@@ -86,7 +86,7 @@ export class QueueSource extends ResetSource {
         endpoint: { ...queueProbe, baseUrl: run.options.settings.require("queueUrl") },
         credential: { name: "token", value: token },
         timeoutMs: probeMs,
-        unchanged: "The token before it stays valid.",
+        unchanged: "The former token stays valid.",
       }),
     );
     if (proof.kind !== "accepted") return { failure: notProven(subject, proof) };
@@ -119,8 +119,8 @@ export class QueueSource extends ResetSource {
   }
 
   /**
-   * An error is followed by a read. After a 409, there is no such pair: someone else has rolled it, or it is lost if the
-   * former token is still shown.
+   * An error is followed by a read. After a 409, there is no such pair: someone else has rolled it, or it is lost if
+   * the former token is still shown.
    */
   async #roll(
     hash: string,
@@ -196,7 +196,7 @@ export class QueueSource extends ResetSource {
   }
 
   #notPrepared({ happened }: RequestError, why: string): RekeyError {
-    const text = `The ${secretOf(this.of.subject)} was not rotated: ${happened}, and ${why}. Nothing was changed. Run \`up\` again.`;
+    const text = `The ${secretOf(this.of.subject)} was not rotated: ${happened}, and ${why}. Nothing was added. Run \`up\` again.`;
     return new RekeyError("REKEY_UNCONFIRMED", text, "rejected");
   }
 

@@ -84,8 +84,8 @@ export class ResetSource implements Source {
   }
 
   /**
-   * Reads once more in two cases: the response lacks a credential that was known, such as the REST token; or no value is
-   * to be saved, and no read has shown yet that the new ones can be read again.
+   * Reads once more in two cases: the response lacks a credential that was known, such as the REST token; or no value
+   * is to be saved, and no read has shown yet that the new ones can be read again.
    */
   async #complete(attempted: State, response: SecretResponse): Promise<Proof> {
     const { context, reads } = this.of;

@@ -1,6 +1,7 @@
-import { RekeyError } from "../domain/errors";
+import { RefusedError, RekeyError } from "../domain/errors";
+import { secretOf, type Subject } from "../domain/secretKind";
 import { afterRead } from "./afterRead";
-import { type Learned, type Rotated } from "./findings";
+import { type Finding, type Learned, type Rotated } from "./findings";
 import { oldestFormer, validFormers, withoutRetired } from "./formers";
 import { type Former, maxPast } from "./memory";
 import { type Session } from "./session";
@@ -11,6 +12,7 @@ export async function retire(
   { state, findings }: Learned,
   formers: readonly Former[],
   session: Session,
+  kind: "retired" | "retiredFirst" = "retired",
 ): Promise<Rotated> {
   const { source, context, subject } = session;
   if (formers.length === 0 || !source.retire) return { state, findings };
@@ -50,7 +52,7 @@ export async function retire(
     const since = oldestFormer({ formers })?.since;
     return {
       state: { ...next, formerRetiredAt: context.now.toISOString() },
-      findings: [...findings, { kind: "retired", why: since }],
+      findings: [...findings, { kind, why: since }],
       failure,
     };
   } catch (error) {
@@ -65,4 +67,21 @@ export function withUnsaved(state: State, failure: RekeyError | undefined): Stat
   const isUnsaved = failure ? (true as const) : undefined;
   if (memory.ofSource.isUnsaved === isUnsaved) return state;
   return { ...state, memory: { ...memory, ofSource: { ...memory.ofSource, isUnsaved } } };
+}
+
+/** The failure of a run that has added a secret, or retired a former one: the next `up` does what is left. */
+export function incomplete(
+  subject: Subject,
+  { findings }: Learned,
+  isAdded: boolean,
+  failure: RekeyError,
+): RekeyError {
+  const has = (kind: Finding["kind"]) => findings.some((one) => one.kind === kind);
+  const retired = has("retired") ? "former" : has("retiredFirst") ? "older" : undefined;
+  if (!(isAdded || retired) || failure.code === "REKEY_VERIFICATION_FAILED") return failure;
+  const done = [isAdded && "added a new one", retired && `retired the ${retired} one`];
+  // A refusal also says that nothing was changed.
+  const why = failure instanceof RefusedError ? `${failure.why}.` : failure.text;
+  const text = `The rotation of the ${secretOf(subject)} is not complete: this run has ${done.filter(Boolean).join(" and ")}. What it could not finish is saved, and the next \`up\` does it: ${why}`;
+  return new RekeyError("REKEY_INCOMPLETE", text, failure.delivery);
 }

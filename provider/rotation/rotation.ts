@@ -60,13 +60,13 @@ export class SecretRotation implements Resource<RotationInputs, RotationOutputs>
   readonly outputs: Resource<RotationInputs, RotationOutputs>["outputs"];
   readonly isSameId: (saved: string, given: string) => boolean = isSameId;
   /** Only of a kind that overlaps: a destroy of others leaves nothing to warn about. */
-  readonly remove?: (saved: RotationOutputs) => Promise<Notice[]>;
+  readonly remove?: (saved: RotationOutputs, run: Run) => Promise<Notice[]>;
 
   constructor(protected readonly kind: SecretKind) {
     this.idInput = kind.idInput;
     if (kind.onlyId !== undefined) this.onlyId = kind.onlyId;
     this.outputs = outputTable(kind);
-    if (hasOverlap(kind)) this.remove = (saved) => this.#leave(saved);
+    if (hasOverlap(kind)) this.remove = (saved, run) => this.#leave(saved, run);
   }
 
   readonly inputs: TableOf = (schemas) => {
@@ -146,9 +146,9 @@ export class SecretRotation implements Resource<RotationInputs, RotationOutputs>
   }
 
   /** A destroy changes nothing at the platform. It warns if it leaves two valid ones. */
-  async #leave(saved: RotationOutputs): Promise<Notice[]> {
+  async #leave(saved: RotationOutputs, { shared }: Run): Promise<Notice[]> {
     const state = orUndefined(() => stateIn(saved));
-    const left = state ? leftValid(this.kind, state.memory) : [];
+    const left = state ? leftValid(this.kind, state.memory, shared.retired) : [];
     return left.map((one) => noticeAbout(this.subjectOf({ values: saved, state }), one));
   }
 

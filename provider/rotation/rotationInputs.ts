@@ -8,7 +8,7 @@ import { plainTextProblem } from "./access";
 import { recipientsProblem } from "./ageFile";
 import { addsSecret, hasOverlap, isDuration, readOverlap } from "./formers";
 import { type Connection } from "./memory";
-import { readProgram, type RotationInputs } from "./program";
+import { noOverlap, readProgram, type RotationInputs, savesNone, untilVerified } from "./program";
 import { dueAt, isFuture, readDate, readInterval } from "./schedule";
 
 export function rotationInputs(schemas: Schemas) {
@@ -97,11 +97,13 @@ function overlapProblems(inputs: RotationInputs, kind: SecretKind, run: Run): In
   if (isTooLong(inputs, run.options.clock.now())) {
     problems.push({ property: "overlap", problem: "must be shorter than rotateEvery" });
   }
-  if (
-    inputs.saveCredentials === false &&
-    !inputs.encryptFor &&
-    addsSecret(kind, readProgram(inputs))
-  ) {
+  const program = readProgram(inputs);
+  const isNotSaved = program.form.saveCredentials === false;
+  if (kind.shape === "redis" && isNotSaved && program.overlap === untilVerified) {
+    const problem = `must not be false with overlap: "${untilVerified}", because no verification can try a password that is not saved: the server shows only its hash. Set overlap to a duration or "${noOverlap}"`;
+    problems.push({ property: "saveCredentials", problem });
+  }
+  if (savesNone(program.form) && addsSecret(kind, program)) {
     const until = kind.paths ? " until it is the only one" : "";
     const advice = kind.paths ? '. Set encryptFor, or `overlap: "none"`' : "";
     const problem = `must not be false without encryptFor, because nothing shows the new ${kind.word}${until}: it would be lost${advice}`;

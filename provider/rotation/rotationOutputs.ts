@@ -130,8 +130,9 @@ export function changingOutputs(
   const changing = ["memory"];
   const isOfFormer = plan.kind === "read" && plan.why === "former";
   if (kind === "retire" || isOfFormer) changing.push("access", ...outputsOfOverlap);
-  if (kind === "read" && !isOfFormer)
+  if (kind === "read" && !isOfFormer) {
     changing.push(...all.filter((name) => !outputsOfReset.includes(name)));
+  }
   if (isChanged("connection", program, memory)) {
     changing.push("connectionUrl", "connectionUrls", "restUrl", "access");
   }

@@ -15,14 +15,18 @@ const units = { s: "seconds", m: "minutes", h: "hours", d: "days", w: "weeks" } 
  */
 export function readInterval(written: string, options: IntervalOptions = {}): luxon.Duration {
   const duration = durationIn(written, options);
+  const mustBe = `must be ${options.orValues ? `${options.orValues} or ` : ""}a duration`;
   if (!duration.isValid) {
     const [, count, unit] = short.exec(written) ?? [];
     const which = unit === "m" ? `. Write P${count}M for months, or PT${count}M for minutes` : "";
-    throw new Error(`must be a duration: ISO 8601 (P30D, PT12H), or 30d, 12h${which}`);
+    const units = options.orShort ? "s, m, h, d" : "h, d";
+    throw new Error(
+      `${mustBe}: a number with ${units} or w (12h, 30d, 4w), or ISO 8601 (PT12H, P30D)${which}`,
+    );
   }
   if (/[+-]/.test(written) || !isDurationInRange(duration, options)) {
     const size = options.orZero ? "of zero or more" : "above zero";
-    throw new Error(`must be a duration ${size} that ends before the year 10000`);
+    throw new Error(`${mustBe} ${size} that ends before the year 10000`);
   }
   return duration;
 }
@@ -32,6 +36,8 @@ interface IntervalOptions {
   readonly orZero?: boolean;
   /** Also `s` and `m`, for durations that no one takes for months. */
   readonly orShort?: boolean;
+  /** Values of the input that are not durations, as an error names them: `"verified", "none"` */
+  readonly orValues?: string;
 }
 
 function durationIn(

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { type ClientEndpoint } from "../domain/endpoint";
-import { type CredentialName, credentialNames, type Credentials } from "../records/fields";
+import { type CredentialName, credentialNames, type Credentials, isSet } from "../records/fields";
 import { jsonText } from "../pulumi/values";
 import { type SecretResponse } from "../records/response";
 import { saltedMark } from "./marks";
@@ -106,7 +106,7 @@ export function stateIn(
   memory = readMemory(outputs["memory"]),
 ): State {
   const saved = outputs as unknown as State;
-  const fields = stateFields.flatMap((name) => (name in outputs ? [[name, saved[name]]] : []));
+  const fields = stateFields.flatMap((name) => (isSet(saved[name]) ? [[name, saved[name]]] : []));
   return {
     ...(Object.fromEntries(fields) as unknown as State),
     ...credentialsIn(saved),

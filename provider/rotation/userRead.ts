@@ -1,5 +1,6 @@
 import { validFormers, withoutRetired } from "./formers";
-import { type Finding, type Learned } from "./findings";
+import { nameInCommand } from "../clients/aclReplies";
+import { type Finding, type Learned, type Message } from "./findings";
 import { type Former, maxPast, type Memory } from "./memory";
 import { type Context } from "./plan";
 import { untilVerified } from "./program";
@@ -28,6 +29,7 @@ export function afterUserRead(
     return isGone === undefined ? { ...former, isBack: true } : former;
   });
   const isFirst = memory.current.marks.password === undefined;
+  const others = hashes.filter((hash) => hash !== memory.attempt?.expects);
   const next: Memory = {
     ...memory,
     current: { ...memory.current, isUnread: isGone === undefined ? undefined : true },
@@ -35,7 +37,7 @@ export function afterUserRead(
     ofSource: {
       ...memory.ofSource,
       retired: [...stillRetired, ...ended.map(({ by = "" }) => by)].slice(-maxPast),
-      adoptedPasswords: isFirst ? hashes.length : undefined,
+      passwordCount: isFirst ? others.length : undefined,
     },
   };
   const state = { ...saved, memory: next };
@@ -44,7 +46,7 @@ export function afterUserRead(
     findings: [
       ...(isGone === undefined ? [] : [{ kind: "warning", why: isGone } as const]),
       ...(again.length > 0 ? [{ kind: "back" } as const] : []),
-      ...(isFirst ? [] : ofOthers(next, hashes, userName)),
+      ...(isFirst ? passwordsOf(next).map(findingOf) : ofOthers(next, hashes, userName)),
     ],
   };
 }
@@ -53,7 +55,24 @@ function split<T>(all: readonly T[], isIn: (one: T) => boolean): [T[], T[]] {
   return [all.filter(isIn), all.filter((one) => !isIn(one))];
 }
 
-/** Before the first rotation, all passwords are those that it retires. */
+function findingOf({ text, isWarning }: Message): Finding {
+  return { kind: isWarning ? "warning" : "note", why: text };
+}
+
+/** What is said of a user's passwords until its first rotation: an application may use more than one of them. */
+export function passwordsOf({ ofSource }: Memory): Message[] {
+  const count = ofSource.passwordCount;
+  if (count === undefined) return [];
+  if (count === 0) return [{ text: "the user has no password." }];
+  if (count === 1) {
+    const text =
+      "the user has 1 password that Rekey did not make. The first retirement removes it.";
+    return [{ text }];
+  }
+  const text = `the user has ${count} passwords that Rekey did not make. The first retirement removes all of them: find out first which clients use them.`;
+  return [{ text, isWarning: true }];
+}
+
 function ofOthers(memory: Memory, hashes: readonly string[], userName: string): Finding[] {
   const { ofSource, attempt } = memory;
   if (ofSource.hash === undefined) return [unknownHash(userName)];
@@ -61,13 +80,13 @@ function ofOthers(memory: Memory, hashes: readonly string[], userName: string): 
   const { length } = hashes.filter((hash) => !known.includes(hash));
   if (length === 0) return [];
   const [have, them] = length === 1 ? ["1 password", "it"] : [`${length} passwords`, "them"];
-  const why = `the user has ${have} that Rekey does not know and never retires: someone else has added ${them}, or a run was killed before it could save ${them}. \`ACL GETUSER ${userName}\` lists their hashes, and \`ACL SETUSER ${userName} !<hash>\` removes one.`;
+  const why = `the user has ${have} that Rekey does not know and never retires: someone else has added ${them}, or a run was killed before it could save ${them}. \`ACL GETUSER ${nameInCommand(userName)}\` lists their hashes, and \`ACL SETUSER ${nameInCommand(userName)} !<hash>\` removes one.`;
   return [{ kind: "warning", why }];
 }
 
 /** A password whose hash is not known cannot be retired. */
 export function unknownHash(userName: string): Finding {
-  const why = `Rekey is not certain which of the user's hashes is that of the current password, so the next rotation does not retire it: it stays valid. After that rotation, find its hash with \`ACL GETUSER ${userName}\`, and remove it with \`ACL SETUSER ${userName} !<hash>\`.`;
+  const why = `Rekey is not certain which of the user's hashes is that of the current password, so the next rotation does not retire it: it stays valid. After that rotation, find its hash with \`ACL GETUSER ${nameInCommand(userName)}\`, and remove it with \`ACL SETUSER ${nameInCommand(userName)} !<hash>\`.`;
   return { kind: "warning", why };
 }
 

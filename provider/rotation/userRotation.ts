@@ -1,7 +1,6 @@
 import { RekeyError } from "../domain/errors";
 import { ownerOf, type Subject } from "../domain/secretKind";
 import { isUnknown } from "../pulumi/values";
-import { isSet } from "../records/fields";
 import {
   type Claim,
   type Imported,
@@ -14,8 +13,8 @@ import {
   adminInput,
   adminServer,
   isMoved,
-  ownAdminProblem,
-  plainAdminProblem,
+  ownAdminProblems,
+  plainAdminProblems,
   shownServer,
 } from "./admin";
 import { SecretRotation, type SubjectSource } from "./rotation";
@@ -44,10 +43,10 @@ export class UserRotation extends SecretRotation {
   override check(inputs: RotationInputs, run: Run): InputProblem[] {
     const { admin } = inputs;
     const subject = this.subjectOf({ values: inputs });
-    const problems = [plainAdminProblem(admin, run), ownAdminProblem(subject, admin)].filter(isSet);
     return [
       ...rotationProblems(inputs, this.kind, run),
-      ...problems.map((problem) => ({ property: "admin", problem })),
+      ...plainAdminProblems(admin, run),
+      ...ownAdminProblems(subject, admin),
     ];
   }
 

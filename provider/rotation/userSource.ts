@@ -1,4 +1,4 @@
-import { type AclUser, hashOf, type ServerFacts } from "../clients/aclReplies";
+import { type AclUser, hashOf, nameInCommand, type ServerFacts } from "../clients/aclReplies";
 import { type AclUsers, type MadePassword } from "../clients/aclUsers";
 import { RefusedError, RekeyError } from "../domain/errors";
 import { ownerOf, secretOf } from "../domain/secretKind";
@@ -99,7 +99,6 @@ export class UserSource implements Source {
     const hash = list && hashInList(hashOf(password), this.#hashes, list);
     const formers = this.#formersAfter(attempted, program as Program);
     const { lastSentAt } = attempted.memory.attempt ?? {};
-    const { rotationCount } = attempted;
     const response = { record: {}, exactIntegers: {}, problems: [] };
     return {
       made: {
@@ -108,10 +107,7 @@ export class UserSource implements Source {
         formers,
         hash,
       },
-      findings: [
-        ...(rotationCount === 0 ? firstFormers(formers.length) : []),
-        ...(hash === undefined ? [unknownHash(subject.id)] : []),
-      ],
+      findings: hash === undefined ? [unknownHash(subject.id)] : [],
     };
   }
 
@@ -185,17 +181,17 @@ export class UserSource implements Source {
     const user = await (await this.#connect()).read(id);
     if (!user) {
       return this.#refuse(
-        `${ownerOf(this.of.subject)} does not exist. Create it with its rules, for example \`ACL SETUSER ${id} on ~* +@read\``,
+        `${ownerOf(this.of.subject)} does not exist. Create it with its rules, for example \`ACL SETUSER ${nameInCommand(id)} on ~* +@read\``,
       );
     }
     if (!user.isOn) {
       return this.#refuse(
-        `the user is off, so no password is accepted. Switch it on: \`ACL SETUSER ${id} on\``,
+        `the user is off, so no password is accepted. Switch it on: \`ACL SETUSER ${nameInCommand(id)} on\``,
       );
     }
     if (user.hasNoPassword) {
       return this.#refuse(
-        `the user needs no password (nopass). Once it has one, the server refuses every client that sends none. Give all its clients a password first: from \`ACL SETUSER ${id} ><password>\` on, which removes nopass, they need it`,
+        `the user needs no password (nopass). Once it has one, the server refuses every client that sends none. Give all its clients a password first: from \`ACL SETUSER ${nameInCommand(id)} ><password>\` on, which removes nopass, they need it`,
       );
     }
     return user;
@@ -282,14 +278,3 @@ const whyNotSaved: Readonly<Record<Awaited<ReturnType<AclUsers["save"]>>, string
   "not permitted":
     "the admin may not use ACL SAVE. If the server has an ACL file, a restart undoes this change: allow it (+acl|save), or run `ACL SAVE`.",
 };
-
-/** The first rotation says what it takes over. */
-function firstFormers(count: number): Finding[] {
-  if (count === 0) return [];
-  const [had, they] =
-    count === 1
-      ? ["1 password", "It stays valid with the new one, and is"]
-      : [`${count} passwords`, "They stay valid with the new one, and are"];
-  const why = `the user had ${had} before its first rotation. ${they} removed with the next retirement.`;
-  return [{ kind: "note", why }];
-}

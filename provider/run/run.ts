@@ -49,6 +49,8 @@ class SharedInRun {
   readonly refreshed = new Set<string>();
   /** Attempts to encrypt for recipients of age. */
   readonly triedRecipients = new Map<string, Promise<unknown>>();
+  /** The marks of secrets whose former ones were retired by verifications that this run has destroyed. */
+  readonly retired = new Set<string>();
   /** The resources that have what only one may have, by that. */
   readonly owners = new Map<string, string>();
   /** The limits that this run has declared, by their keys. */

@@ -1,5 +1,5 @@
 import { credentialNoun } from "../domain/endpoint";
-import { outputsAreFormer, RekeyError } from "../domain/errors";
+import { InputError, outputsAreFormer, RekeyError } from "../domain/errors";
 import { ownerOf } from "../domain/secretKind";
 import { isObject, isSet } from "../records/fields";
 import { isUnknown } from "../pulumi/values";
@@ -31,7 +31,8 @@ export interface CredentialVerificationInputs extends Pick<RotationInputs, "conn
   /** JSON text of one `Access`, or of a map of names to them. */
   readonly access: string;
   readonly withinSeconds?: number | null | undefined;
-  readonly retireFormer?: boolean | null | undefined;
+  /** What uses the secret: the engine waits for it. `decide` returns `true` in place of a list. */
+  readonly retireFormerAfter?: unknown;
 }
 
 /** What a CredentialVerification saves. */
@@ -48,6 +49,8 @@ export interface CredentialVerificationOutputs {
 type Entries = ReadonlyMap<string, Entry>;
 
 const defaultWithinSeconds = 30;
+const notAList =
+  "must be a list of what uses the secret, such as [deployment.urn]; for a time, set overlap";
 
 export const credentialVerification: Resource<
   CredentialVerificationInputs,
@@ -64,17 +67,26 @@ export const credentialVerification: Resource<
     memory: "secret",
   },
   inputs: (schemas) => {
-    const access = schemas.z.unknown().superRefine(schemas.refuseIf(accessProblem));
+    const { z } = schemas;
+    const access = z.unknown().superRefine(schemas.refuseIf(accessProblem));
     const seconds = "must be a number of seconds above 0";
-    const withinSeconds = schemas.z.number(seconds).positive(seconds);
+    const withinSeconds = z.number(seconds).positive(seconds);
     return {
       required: ["access"],
-      schemas: { access, ...connectionInput(schemas), withinSeconds, retireFormer: schemas.flag },
+      schemas: {
+        access,
+        ...connectionInput(schemas),
+        withinSeconds,
+        // `true` passes here, because only `decide` knows what was saved.
+        retireFormerAfter: z.custom((given) => given === true || isFilledList(given), notAList),
+      },
     };
   },
   check,
+  decide,
   plan,
   apply,
+  remove,
 };
 
 /** As for a rotation: a password is never sent in plain text, and what is wrong is reported before anything is sent. */
@@ -92,6 +104,26 @@ function check({ access, connection }: CredentialVerificationInputs, run: Run): 
     : [{ property: "connection", problem: `is invalid: its tls ${problem}` }];
 }
 
+function isFilledList(given: unknown): boolean {
+  return Array.isArray(given) && given.length > 0;
+}
+
+/**
+ * The engine waits for the values of the list, which are then no longer needed: they are neither saved nor compared.
+ * With `ignoreChanges`, it sends back what was saved.
+ */
+function decide(
+  savedInputs: Partial<CredentialVerificationInputs>,
+  inputs: CredentialVerificationInputs,
+): CredentialVerificationInputs {
+  const { retireFormerAfter } = inputs;
+  if (isFilledList(retireFormerAfter)) return { ...inputs, retireFormerAfter: true };
+  if (retireFormerAfter === true && savedInputs.retireFormerAfter !== true) {
+    throw new InputError("retireFormerAfter", notAList);
+  }
+  return inputs;
+}
+
 /** What is wrong with an input `access`. It is a secret, so nothing of it is shown. */
 function accessProblem(given: unknown): string | undefined {
   try {
@@ -104,10 +136,10 @@ function accessProblem(given: unknown): string | undefined {
 
 function plan(
   saved: CredentialVerificationOutputs | undefined,
-  { access, retireFormer }: CredentialVerificationInputs,
+  { access, retireFormerAfter }: CredentialVerificationInputs,
 ): Planned {
-  const isCertain = retireFormer === true;
-  const retires = isCertain || isUnknown(retireFormer);
+  const isCertain = retireFormerAfter === true;
+  const retires = isCertain || isUnknown(retireFormerAfter);
   if (isUnknown(access)) {
     return { changes: true, notices: retires ? [unknownRetirement(isCertain)] : [] };
   }
@@ -125,14 +157,14 @@ function plan(
 
 async function apply(
   saved: CredentialVerificationOutputs | undefined,
-  { access, connection, withinSeconds, retireFormer }: CredentialVerificationInputs,
+  { access, connection, withinSeconds, retireFormerAfter }: CredentialVerificationInputs,
   run: Run,
 ): Promise<Result<CredentialVerificationOutputs>> {
   const { clock } = run.options;
   const before = entriesIn(saved);
   const endsAtMs = clock.elapsedMs() + (withinSeconds ?? defaultWithinSeconds) * 1000;
   const queue = run.platform.queueWithin();
-  const tools: Verification = { run, endsAtMs, queue, retireFormer: retireFormer === true };
+  const tools: Verification = { run, endsAtMs, queue, retires: retireFormerAfter === true };
   const results = await Promise.all(
     targetsIn(access, connectionIn(connection)).map((target) =>
       verifyTarget(target, before.get(ownerOf(target.subject)), tools),
@@ -158,6 +190,14 @@ async function apply(
   const notices = results.flatMap((one) => one.notices ?? []);
   if (open.length > 0) notices.push(notVerified(open));
   return { outputs, failure, notices };
+}
+
+/** Changes nothing. A rotation, which is destroyed later, does not warn of what its verification has retired. */
+async function remove(saved: CredentialVerificationOutputs, { shared }: Run): Promise<Notice[]> {
+  for (const { mark, retiredAt, kept, failure } of entriesIn(saved).values()) {
+    if (mark !== undefined && retiredAt && !kept && !failure) shared.retired.add(mark);
+  }
+  return [];
 }
 
 /** When the last of the former secrets was retired (ISO 8601, UTC); undefined if none was. */

@@ -72,11 +72,11 @@ function notRetired(error: RekeyError, { current }: OverlappingTarget, what: str
 /**
  * What a preview says of a verification that retires.
  *
- * @param isCertain whether `retireFormer` is known
+ * @param isCertain whether `retireFormerAfter` is known
  */
 export function announcedRetirement({ subject }: Target, isCertain: boolean): Notice {
   const { word } = subject.kind;
-  const text = `the former ${word} ${isOrMayBeRetired(isCertain)} once the current one is accepted.`;
+  const text = `the former ${word} ${isOrMayBeRetired(isCertain)} once the new one is accepted.`;
   return noticeAbout(subject, { text });
 }
 
@@ -87,7 +87,7 @@ export function unknownRetirement(isCertain: boolean): Notice {
 }
 
 function isOrMayBeRetired(isCertain: boolean): string {
-  return isCertain ? "is retired" : "may be retired (retireFormer is not known yet)";
+  return isCertain ? "is retired" : "may be retired (retireFormerAfter is not known yet)";
 }
 
 export function retiredNotice({ subject, retire }: OverlappingTarget): Notice {
@@ -97,7 +97,7 @@ export function retiredNotice({ subject, retire }: OverlappingTarget): Notice {
 /** A former secret is not tried while it is valid. */
 export function keptNotice({ subject, retire }: OverlappingTarget): Notice {
   const { word } = subject.kind;
-  const until = retire.until ?? "it is retired (retireFormer of a CredentialVerification)";
+  const until = retire.until ?? "it is retired (retireFormerAfter of a CredentialVerification)";
   const text = `the former ${word} was not tried. Both have been valid since ${retire.since}, and it stays valid until ${until}.`;
   return noticeAbout(subject, { text });
 }

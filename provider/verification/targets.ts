@@ -3,6 +3,7 @@ import { isObject, isSet } from "../records/fields";
 import {
   type Access,
   type AccessCredential,
+  accessIn,
   restConnection,
   usernameFor,
 } from "../rotation/access";
@@ -33,18 +34,17 @@ export function targetsIn(text: string, own: Connection = {}): Target[] {
 }
 
 function targetOf(given: unknown, ofVerification: Connection): Target {
-  const { of, ...access } = (isObject(given) ? given : {}) as unknown as Access;
-  const { id, server, count, current, former } = access;
-  const kind = kindNamed(of);
-  if (!kind || typeof id !== "string" || typeof count !== "number") {
+  const access = accessIn(given);
+  const kind = kindNamed(access?.of);
+  if (!access || !kind || typeof access.count !== "number") {
     throw new Error("it is not about a secret");
   }
+  const { id, server, current, former } = access;
   const subject = { kind, id, server };
   // A user is tried on its server, by its name.
   const own = kind === databasePassword ? ofVerification : {};
   return {
     ...access,
-    of,
     subject,
     name: ownerOf(subject),
     connection: connectionFor(access, own),

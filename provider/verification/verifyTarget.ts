@@ -34,7 +34,8 @@ export interface Verified {
 
 /** What one call verifies with. */
 export interface Verification extends Tools {
-  readonly retireFormer: boolean;
+  /** Whether it retires the former secret once the current one is proven. */
+  readonly retires: boolean;
 }
 
 /**
@@ -64,7 +65,7 @@ export async function verifyTarget(
   entry: Entry | undefined,
   tools: Verification,
 ): Promise<Verified> {
-  if (entry && !isDue(target, entry, tools.retireFormer)) return { target, entry };
+  if (entry && !isDue(target, entry, tools.retires)) return { target, entry };
   const { current } = target;
   const ofCurrent = entry && isAbout(entry, target) ? entry : undefined;
   const next: Entry = {
@@ -108,7 +109,7 @@ async function verifyKnown(
   return { target, entry };
 }
 
-/** Verifies a secret whose former one is valid, and then retires the former one if `retireFormer` is set. */
+/** Verifies a secret whose former one is valid, and then retires that one, if the program asks for it. */
 async function verifyOverlap(
   target: OverlappingTarget,
   next: Entry,
@@ -118,7 +119,7 @@ async function verifyOverlap(
   const notAccepted = await verifyRedacted(target, [], tools);
   if (notAccepted) return { target, entry: { ...next, failure: notAccepted } };
   const proven: Entry = { ...next, accepted: target.current };
-  if (!tools.retireFormer) return { target, entry: proven, notices: [keptNotice(target)] };
+  if (!tools.retires) return { target, entry: proven, notices: [keptNotice(target)] };
   const result = await retireFormerOf(target, tools.run);
   if (result && "waits" in result) {
     return { target, entry: proven, notices: [{ text: result.waits, isWarning: true }] };

@@ -43,13 +43,13 @@ withRedis("Clients that connect again and again", () => {
   });
 
   it("are refused if they are retired before the deployment", async () => {
-    scenario.retiresLast = false;
+    scenario.retires = "before";
     assert.deepEqual(await refusals(), everyKind);
   });
 
   it("are refused if their deployment has failed for as long as two were valid", async () => {
     scenario.args = { version: 1, overlap: "24h" };
-    scenario.proof = {};
+    scenario.retires = "never";
     scenario.isBroken = true;
     await fails(stack.up(), /the deployment has failed/);
     scenario.isBroken = false;

@@ -37,10 +37,8 @@ export const kinds = ["app", "queue"] as const;
 export class Scenario {
   /** Arguments of both rotations. */
   args: Readonly<Record<string, unknown>> = { version: 1 };
-  /** Arguments of both verifications. */
-  proof: Readonly<Record<string, unknown>> = { retireFormer: true };
-  /** Whether the verifications wait for the deployment. Otherwise, it waits for them. */
-  retiresLast = true;
+  /** When both verifications retire: after the deployment, before it, or never. */
+  retires: "after" | "before" | "never" = "after";
   /** Whether deployments fail, and hand over nothing. */
   isBroken = false;
   readonly #folder = new Folder();
@@ -88,13 +86,16 @@ export class Scenario {
     const queue = new QueueTokenRotation("queue", { queueUserId, ...this.args });
     const secrets = { app: app.connectionUrl, queue: queue.token };
     const url = `http://127.0.0.1:${this.#service.port}`;
-    const deploy = (options = {}) => new Deployment("consumers", { url, secrets }, options);
-    const verify = (options = {}) =>
-      Object.entries({ app, queue }).map(([name, { access }]) => {
-        return new CredentialVerification(`${name}-proof`, { access, ...this.proof }, options);
-      });
-    if (this.retiresLast) verify({ dependsOn: deploy() });
-    else deploy({ dependsOn: verify() });
+    const verify = (of: "app" | "queue", retireFormerAfter?: unknown[]) =>
+      new CredentialVerification(`${of}-proof`, { access: { app, queue }[of].access, retireFormerAfter });
+    const isFirst = this.retires === "before";
+    const proofs = isFirst ? [verify("app", [app]), verify("queue", [queue])] : [];
+    const shop = new Shop("shop", { url, secrets }, { dependsOn: proofs });
+    if (isFirst) return;
+    const isLast = this.retires === "after";
+    // A component waits for its children, in whichever way it is given.
+    verify("app", isLast ? [shop] : undefined);
+    verify("queue", isLast ? [shop.urn] : undefined);
   };
 
   /** What the clients have. */
@@ -143,6 +144,15 @@ export class Scenario {
     const { app, queue } = { ...this.#deployed, ...secrets };
     await Promise.all([this.#running.app.handOver(app), this.#running.queue.handOver(queue)]);
     this.#deployed = { app, queue };
+  }
+}
+
+/** A component whose component has the deployment. */
+class Shop extends pulumi.ComponentResource {
+  constructor(name: string, inputs: pulumi.Inputs, options: pulumi.CustomResourceOptions) {
+    super("test:index:Shop", name);
+    const parent = new pulumi.ComponentResource("test:index:Part", "part", {}, { parent: this });
+    new Deployment("consumers", inputs, { ...options, parent });
   }
 }
 

@@ -5,6 +5,7 @@ import * as ts from "typescript";
 import { readPage } from "../docs/page";
 import { adapters } from "../support/host";
 import { EngineStack, fails, onEngine, type Rekey, succeeds } from "./engineStack";
+import { queueUserId, stackOptions } from "./noOutage";
 
 const isReset = /reset-password/;
 
@@ -84,6 +85,29 @@ onEngine("Pulumi's options and commands", () => {
         );
       }
       assert.equal(stack.platform.resetCount, 0);
+    });
+  }
+
+  for (const adapter of adapters) {
+    it(`save and compare no value that a retirement waits for, by the ${adapter} adapter`, async () => {
+      let waitsFor = "canary-1";
+      let ignoreChanges: string[] = [];
+      const stack = await EngineStack.start(
+        ({ QueueTokenRotation, CredentialVerification }) => {
+          const { access } = new QueueTokenRotation("queue", { queueUserId, version: 1 });
+          new CredentialVerification("proof", { access, retireFormerAfter: [waitsFor] }, { ignoreChanges });
+        },
+        { adapter, ...stackOptions },
+      );
+      await succeeds(stack.up());
+      const { formerRetiredAt } = await stack.outputsOf("proof");
+      assert.ok(formerRetiredAt);
+      assert.doesNotMatch(JSON.stringify(await stack.saved()), /canary/);
+      waitsFor = "canary-2";
+      assert.deepEqual((await succeeds(stack.up())).changes, { same: 3 });
+      ignoreChanges = ["*"];
+      assert.deepEqual((await succeeds(stack.up())).changes, { same: 3 });
+      assert.doesNotMatch(JSON.stringify(await stack.saved()), /canary/);
     });
   }
 

@@ -10,7 +10,7 @@ const describeProgram = (adapter: Adapter): void => {
   let stack: EngineStack;
   beforeEach(async () => {
     scenario = await Scenario.start();
-    scenario.proof = {};
+    scenario.retires = "never";
     stack = await EngineStack.start(scenario.program, { adapter, ...stackOptions });
     scenario.connect(stack.platform);
   });
@@ -56,13 +56,16 @@ const describeProgram = (adapter: Adapter): void => {
     assert.deepEqual(await scenario.accepted(second), refused);
   });
 
-  it("says at a destroy that both stay valid, and leaves them", async () => {
+  it("says at a destroy that both stay valid, and leaves them, unless its verification has retired one", async () => {
     const { former } = await up({ version: 1 });
     const { printed } = await succeeds(stack.destroy());
     assert.match(printed, /two passwords of the user may stay valid \(since 20.*ACL SETUSER/);
     assert.match(printed, /two tokens of the queue user may stay valid \(since 20/);
     assert.deepEqual(await scenario.accepted(former), accepted);
     assert.deepEqual(await scenario.accepted(scenario.deployed), accepted);
+    scenario.retires = true;
+    await up({ version: 1 });
+    assert.doesNotMatch((await succeeds(stack.destroy())).printed, /stay valid/);
   });
 
   it("says in a refresh what someone else has replaced", async () => {

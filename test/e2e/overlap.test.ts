@@ -21,11 +21,11 @@ async function accepts({ url }: Platform, ...tokens: unknown[]): Promise<boolean
 
 describe("A program with two valid queue tokens", () => {
   let args: Record<string, unknown>;
-  let proof: Record<string, unknown>;
+  let retires: boolean;
   let isBroken: boolean;
   beforeEach(() => {
     args = { version: 1 };
-    proof = { retireFormer: true };
+    retires = true;
     isBroken = false;
   });
   afterEach(resetTime);
@@ -34,7 +34,8 @@ describe("A program with two valid queue tokens", () => {
   const program = () => {
     const { access, token } = new QueueTokenRotation("queue", { queueUserId, ...args });
     const consumer = new Consumer("consumer", { token, broken: isBroken });
-    new CredentialVerification("proof", { access, withinSeconds: 1, ...proof }, { dependsOn: consumer });
+    const retireFormerAfter = retires ? [consumer.urn] : undefined;
+    new CredentialVerification("proof", { access, withinSeconds: 1, retireFormerAfter });
     return { token };
   };
   const start = async (options = {}) => {
@@ -75,8 +76,8 @@ describe("A program with two valid queue tokens", () => {
     args = { version: 1, saveCredentials: false, encryptFor: [recipient] };
     const stack = await TestStack.start(
       () => {
-        const { access } = new QueueTokenRotation("queue", { queueUserId, ...args });
-        new CredentialVerification("proof", { access, withinSeconds: 1, ...proof });
+        const queue = new QueueTokenRotation("queue", { queueUserId, ...args });
+        new CredentialVerification("proof", { access: queue.access, withinSeconds: 1, retireFormerAfter: [queue] });
       },
       { credentials: "read" },
     );
@@ -102,42 +103,43 @@ describe("A program with two valid queue tokens", () => {
     const created = await succeeds(stack.preview());
     assert.match(
       created.printed,
-      /^Rotates the token .* The current token stays valid until a verification retires it/m,
+      /^Rotates the token .* The former token stays valid until a CredentialVerification with retireFormerAfter retires it/m,
     );
     assert.match(created.printed, /is retired after the new one is accepted/);
     await succeeds(stack.up());
     args["version"] = 2;
     const { printed } = await succeeds(stack.preview());
-    assert.match(printed, /The former token is retired first, if it is still valid\./);
+    assert.match(printed, /If two tokens are still valid, the older one is retired first\./);
     assert.deepEqual(stack.posts.length, 2);
   });
 
   it("keeps the former token without a retirement, does not try it, and retires it for a new version", async () => {
     const stack = await start();
-    proof = {};
+    retires = false;
     const first = stack.platform.queueToken;
     const { printed } = await succeeds(stack.up());
     assert.match(printed, /the former token was not tried\. Both have been valid since/);
     const second = tokenOf(stack);
     assertFields(stack.saved("proof"), { verified: true, formerRefused: undefined });
-    await succeeds(stack.up());
+    const unchanged = await succeeds(stack.up());
+    assert.match(unchanged.printed, /a destroy leaves both valid/);
     assert.deepEqual(await validity(stack, first, second), [true, true]);
     args["version"] = 2;
     const { printed: said } = await succeeds(stack.up());
-    assert.match(said, /the former token was retired\. Both had been valid since/);
+    assert.match(said, /the older token was retired first\. Both had been valid since/);
     assert.deepEqual(await validity(stack, first, second, tokenOf(stack)), [false, true, true]);
-    proof = { retireFormer: true };
+    retires = true;
     await succeeds(stack.up());
     assert.deepEqual(await validity(stack, second, tokenOf(stack)), [false, true]);
     assertFields(stack.saved("proof"), { verified: true, formerRefused: true });
     const destroyed = await succeeds(stack.destroy());
-    assert.match(destroyed.printed, /two tokens of the queue user may stay valid \(since 20/);
+    assert.doesNotMatch(destroyed.printed, /may stay valid/, "the verification has retired it");
   });
 
   it("retires once its time is over, in the first run with the schedule on, and changes no consumer", async () => {
     const stack = await start();
     args = { version: 1, overlap: "24h" };
-    proof = {};
+    retires = false;
     const first = stack.platform.queueToken;
     await succeeds(stack.up());
     const { token, formerValidSince, formerValidUntil } = stack.saved("queue") ?? {};
@@ -169,7 +171,7 @@ describe("A program with two valid queue tokens", () => {
 
   it("changes what retires it without a request", async () => {
     const stack = await start();
-    proof = {};
+    retires = false;
     await succeeds(stack.up());
     const before = stack.platform.requests.length;
     args["overlap"] = "24h";
@@ -205,8 +207,11 @@ describe("A program with two valid queue tokens", () => {
   it("waits for a schedule until it is retired, and says since when two are valid", async () => {
     const stack = await start();
     args = { rotateEvery: "30d", initialRotation: false };
-    proof = {};
-    await succeeds(stack.up());
+    retires = false;
+    assert.match(
+      (await succeeds(stack.up())).printed,
+      /after a rotation, the former token stays valid until a CredentialVerification with retireFormerAfter retires it/,
+    );
     const rotateLater = async () => {
       moveOn(30 * 24);
       return succeeds(stack.up());
@@ -215,9 +220,9 @@ describe("A program with two valid queue tokens", () => {
     const { token, formerValidSince } = stack.saved("queue") ?? {};
     const { printed } = await rotateLater();
     assert.match(printed, new RegExp(`two have been valid since ${String(formerValidSince)}, because no verification`));
-    assert.match(printed, /is still valid, the rotation waits until it is retired/);
+    assert.match(printed, /are still valid, the rotation waits until only one is/);
     assertFields(stack.saved("queue"), { token, rotationCount: 1 });
-    proof = { retireFormer: true };
+    retires = true;
     await rotateLater();
     await rotateLater();
     assertFields(stack.saved("queue"), { rotationCount: 2 });
@@ -226,7 +231,7 @@ describe("A program with two valid queue tokens", () => {
   it("retires by the next `up` what a date has asked for, also if the date was removed", async () => {
     const stack = await start();
     args = { rotatedSince: "2026-01-01", initialRotation: false };
-    proof = {};
+    retires = false;
     await succeeds(stack.up());
     const [former, token] = [stack.platform.queueToken, tokenOf(stack)];
     assert.deepEqual(await validity(stack, former, token), [true, true]);
@@ -240,7 +245,7 @@ describe("A program with two valid queue tokens", () => {
   it("retires what is older than a date that was set after the rotation", async () => {
     const stack = await start();
     args = { initialRotation: false };
-    proof = {};
+    retires = false;
     await succeeds(stack.up());
     args = { version: 2 };
     await succeeds(stack.up());
@@ -291,7 +296,7 @@ describe("A program with two valid queue tokens", () => {
       const stack = await start();
       const token = await prepared(stack);
       args = { initialRotation: false };
-      proof = {};
+      retires = false;
       const { printed } = await succeeds(stack.up());
       assert.match(printed, /someone has prepared a next token/);
       assert.equal(tokenOf(stack), stack.platform.queueToken);
@@ -336,7 +341,7 @@ describe("A program with two valid queue tokens", () => {
     for (const [title, { act, says }] of Object.entries(changes)) {
       it(title, async () => {
         const stack = await start();
-        proof = {};
+        retires = false;
         await succeeds(stack.up());
         const quiet = await succeeds(stack.refresh());
         assert.doesNotMatch(quiet.printed, /warning|former|outside/);
@@ -370,14 +375,14 @@ describe("A program with two valid queue tokens", () => {
 
     it("is not retired by a version, a date or a time: that fails, and what was proven is saved", async () => {
       const stack = await startOwn();
-      proof = {};
+      retires = false;
       await succeeds(stack.up());
       const token = tokenOf(stack);
       args = { version: 2 };
       await fails(stack.up(), /REKEY_QUEUE_TOKEN_IN_USE/);
       assertFields(stack.saved("queue"), { token, rotationCount: 1 });
       args = { version: 1, rotatedSince: "2026-01-01" };
-      proof = { retireFormer: true };
+      retires = true;
       await fails(stack.up(), /REKEY_QUEUE_TOKEN_IN_USE/);
       assert.deepEqual(await validity(stack, stack.platform.queueToken, token), [true, true]);
     });
@@ -414,8 +419,8 @@ describe("A program with two valid queue tokens", () => {
     const stack = await start();
     const refused: readonly (readonly [Record<string, unknown>, RegExp])[] = [
       [{ overlap: "24h", rotateEvery: "24h" }, /overlap must be shorter than rotateEvery/],
-      [{ overlap: "0s" }, /overlap must be a duration/],
-      [{ overlap: "soon" }, /overlap must be a duration/],
+      [{ overlap: "0s" }, /overlap must be "verified", "none" or a duration/],
+      [{ overlap: "soon" }, /overlap must be "verified", "none" or a duration/],
       [{ saveCredentials: false }, /saveCredentials must not be false without encryptFor.*overlap: "none"/],
     ];
     for (const [given, message] of refused) {

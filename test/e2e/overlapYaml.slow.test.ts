@@ -24,10 +24,10 @@ resources:
     properties: { queueUserId: ${queueUserId}, version: "\${version}" }
   appProof:
     type: rekey:CredentialVerification
-    properties: { access: "\${app.access}", retireFormer: true }
+    properties: { access: "\${app.access}", retireFormerAfter: ["\${app.urn}"] }
   queueProof:
     type: rekey:CredentialVerification
-    properties: { access: "\${queue.access}", retireFormer: true }
+    properties: { access: "\${queue.access}", retireFormerAfter: ["\${queue.urn}"] }
 outputs:
   app: \${app.connectionUrl}
   queue: \${queue.token}

@@ -97,7 +97,7 @@ class Program {
   }
 
   get #proof(): Properties {
-    return { access: this.rotation.plain["access"], withinSeconds: 1, retireFormer: true };
+    return { access: this.rotation.plain["access"], withinSeconds: 1, retireFormerAfter: ["deployment"] };
   }
 }
 
@@ -195,7 +195,7 @@ describe("the permission to change users of a Redis", () => {
     assert.ok(length > 0);
     const { access } = rotated.outputs as Properties;
     const verification: AnyResource = resources.CredentialVerification;
-    const retiring = { access, withinSeconds: 1, retireFormer: true };
+    const retiring = { access, withinSeconds: 1, retireFormerAfter: true };
     const { failure } = await verification.apply(undefined, retiring, run());
     assert.match(failure?.message ?? "", /a call of the engine that may not change it/);
     assert.equal(account.changes.length, length);

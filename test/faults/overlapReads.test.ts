@@ -38,7 +38,7 @@ function additions(): Record<string, Row> {
     },
     "next-token and the read after it are lost each time": {
       faults: [except(userPath), lost(nextPath, applied, { times }), lost(userPath, before, { times })],
-      fails: /A next token may have been made. The current one was not changed.*REKEY_UNCONFIRMED/s,
+      fails: /A next token may have been made. The former one stays valid.*REKEY_UNCONFIRMED/s,
       valid: [true],
     },
   };
@@ -93,7 +93,12 @@ function retirementsFirst(): Record<string, Row> {
     },
     "next-token after it is lost each time, before it is applied": {
       faults: [lost(nextPath, before, { times })],
-      fails: /no next token was made. Nothing was changed|REKEY_UNCONFIRMED/,
+      fails: /has retired the older one\. .*a read shows no next token\. Nothing was added\..*REKEY_INCOMPLETE/s,
+      valid: [false, true],
+    },
+    "next-token after it is not permitted": {
+      faults: [{ path: nextPath, status: 403 }],
+      fails: /has retired the older one\. .*No next token was made.*REKEY_INCOMPLETE/s,
       valid: [false, true],
     },
   };

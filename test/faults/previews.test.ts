@@ -153,7 +153,7 @@ describe("the permission to send what changes something", () => {
     const rotated = await rotation!.apply(undefined, inputs, run().during({ permission: "resets" }));
     const { access } = rotated.outputs as Properties;
     const sent = posts(platform).length;
-    const retiring = { access, withinSeconds: 1, retireFormer: true };
+    const retiring = { access, withinSeconds: 1, retireFormerAfter: true };
     for (const each of [run(), run().during({ permission: "limits" })]) {
       verification!.plan(undefined, retiring, each);
       const { failure } = await verification!.apply(undefined, retiring, each);

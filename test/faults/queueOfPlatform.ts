@@ -75,7 +75,7 @@ export class Queue {
   }
 
   /** Creates or updates the verification in the same run. */
-  verify(inputs: Properties = { retireFormer: true }): Promise<string> {
+  verify(inputs: Properties = { retireFormerAfter: ["deployment"] }): Promise<string> {
     const { access } = this.rotation.plain;
     return failureOf(this.verification.up({ access, withinSeconds: 1, ...inputs }));
   }

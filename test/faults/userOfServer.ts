@@ -99,7 +99,7 @@ export class UserOfServer {
   }
 
   /** Creates or updates the verification in the same run. */
-  async verify(inputs: Properties = { retireFormer: true }): Promise<string> {
+  async verify(inputs: Properties = { retireFormerAfter: ["deployment"] }): Promise<string> {
     const { access } = this.rotation.plain;
     const failure = await failureOf(this.verification.up({ access, withinSeconds: 1, ...inputs }));
     this.#assertNoSecrets(failure);
@@ -169,9 +169,10 @@ export function userRows() {
     title: Titled,
     server: () => UserServer | Promise<UserServer>,
     test: (user: UserOfServer) => Promise<void>,
+    on = adapters,
   ): void =>
     itInPairs(
-      adapters,
+      on,
       (adapter) => titled(...title, adapter),
       async (adapter) => {
         const user = await UserOfServer.start(adapter, await server());

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
+import { Plugin } from "../support/plugin";
 import { type RedisServer, startRedisServer, withRedis } from "../support/redis";
 import { type CommandFault } from "../support/redisGate";
+import { explicitProvider } from "../support/wire";
 import { userRows, usersOf, type UserServer } from "./userOfServer";
 
 interface Row {
@@ -73,6 +75,46 @@ describe("faults: a retirement of a user's former password", () => {
       );
     }
 
+    const ofTwo: Readonly<Record<string, { fault: CommandFault; isRaced?: true; fails?: RegExp; listed: number }>> = {
+      "the second SETUSER is rejected": {
+        fault: { command: removal, does: { reply: "-READONLY no" }, nth: 2 },
+        fails: notRetired.fails,
+        listed: 2,
+      },
+      "SETUSER says that there is no such password, and GETUSER after it is lost": {
+        fault: { command: /^ACL GETUSER/, does: "close", nth: 2 },
+        isRaced: true,
+        listed: 1,
+      },
+    };
+    for (const [name, { fault, isRaced, fails = /^$/, listed }] of Object.entries(ofTwo)) {
+      const result = fails.test("")
+        ? "passes, both are retired"
+        : "fails, what is removed is saved; the next `up` completes it";
+      testRow(
+        [121, `of two former passwords: ${name}`, "verification, next up", result],
+        () => server,
+        async (user) => {
+          await server.acl("SETUSER", user.name, ">second");
+          assert.equal(await user.rotate({ version: 1 }), "");
+          user.gate.fail(fault);
+          const { meet } = user.gate;
+          user.gate.meet = async (command, point) => {
+            // Someone else removes the first one just before.
+            const isFirst = point === "arrived" && removal.test(command) && user.gate.sent(removal).length === 1;
+            if (isRaced && isFirst) await server.acl(...command.split(" ").slice(1));
+            return meet(command, point);
+          };
+          user.gate.commands.length = 0;
+          assert.match(await user.verify(), fails);
+          assert.deepEqual([await user.listed(), user.gate.sent(save).length], [listed, 1]);
+          user.gate.meet = () => undefined;
+          assert.equal(await user.verify(), "");
+          assert.deepEqual([await user.valid(), await user.listed()], [[false, true], 1]);
+        },
+      );
+    }
+
     const inRotation: Readonly<Record<string, { fault: CommandFault; fails?: RegExp; valid: boolean[] }>> = {
       "SETUSER that retires is lost before it is applied": {
         fault: { command: removal, does: "close" },
@@ -85,12 +127,12 @@ describe("faults: a retirement of a user's former password", () => {
       },
       "SAVE after it is lost each time": {
         fault: { command: save, does: "close", times: 9 },
-        fails: /a restart of the server may undo that/,
+        fails: /has retired the older one\. .*a restart of the server may undo that.*REKEY_INCOMPLETE/s,
         valid: [false, true],
       },
       "AUTH of the admin before the addition is lost": {
         fault: { command: adminLogin, does: "close", nth: 8 },
-        fails: /No password was added or removed/,
+        fails: /has retired the older one\. .*It was not added\..*REKEY_INCOMPLETE/s,
         valid: [false, true],
       },
     };
@@ -111,5 +153,48 @@ describe("faults: a retirement of a user's former password", () => {
         },
       );
     }
+
+    testRow(
+      [
+        122,
+        "SETUSER that retires is rejected, with overlap: none",
+        "create, next up",
+        "fails once the new one is saved",
+      ],
+      () => server,
+      async (user) => {
+        const inputs = { version: 1, overlap: "none" };
+        user.gate.fail({ command: removal, does: { reply: "-READONLY no" } });
+        const failure = await user.rotate(inputs);
+        assert.match(failure, /this run has added a new one\. .*It was not removed\..*REKEY_INCOMPLETE/s);
+        assert.deepEqual(await user.valid(), [true, true]);
+        assert.equal(await user.rotate(inputs), "");
+        assert.deepEqual([await user.valid(), user.setUsers], [[false, true], 1]);
+      },
+    );
+
+    testRow(
+      [122, "the run is cancelled once a password was added", "create, next up", "fails; the next `up` replaces it"],
+      () => server,
+      async (user) => {
+        const plugin = new Plugin(user.said);
+        plugin.configure(explicitProvider, {});
+        user.rotation.calls = plugin.calls("AclUserRotation");
+        user.gate.meet = (command, point) => {
+          if (point === "applied" && command.startsWith("ACL SETUSER")) plugin.cancel();
+          return undefined;
+        };
+        const inputs = { version: 1 };
+        await assert.rejects(
+          user.rotation.up({ userName: user.name, admin: user.admin, ...inputs }),
+          /this run has added a new one\. .*the run was cancelled.*REKEY_INCOMPLETE/s,
+        );
+        assert.deepEqual([await user.valid(), await user.listed()], [[true], 2]);
+        user.gate.meet = () => undefined;
+        assert.equal(await user.rotate(inputs), "");
+        assert.deepEqual([await user.valid(), await user.listed()], [[true, true], 2]);
+      },
+      ["plugin"],
+    );
   });
 });

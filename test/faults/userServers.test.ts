@@ -72,6 +72,22 @@ describe("faults: users and their servers", () => {
       },
     );
 
+    testRow(
+      [116, "the name of the user has characters that a shell reads", "create, next up", "no command contains it"],
+      at,
+      async ({ adapter }) => {
+        const name = `a$(id)\`id\`;\u001b[2J-${adapter}`;
+        const user = await UserOfServer.start(adapter, server, name);
+        closes(user.gate);
+        assert.match(await user.rotate({ version: 1 }), /does not exist.*`ACL SETUSER <name> on /);
+        await server.makeUser(name);
+        assert.equal(await user.rotate({ version: 1 }), "");
+        await server.acl("SETUSER", name, ">other");
+        await user.refresh();
+        assert.match(user.said.join("\n"), /`ACL GETUSER <name>` lists their hashes, and `ACL SETUSER <name> !<hash>`/);
+      },
+    );
+
     testRow([116, "the user was deleted", "verification", "fails, and again until it exists"], at, async (user) => {
       assert.equal(await user.rotate({ version: 1 }), "");
       await server.acl("DELUSER", user.name);
@@ -89,7 +105,7 @@ describe("faults: users and their servers", () => {
       },
       "ACL SETUSER": {
         rule: "-acl|setuser",
-        fails: /NOPERM.*No password was added or removed.*\(\+acl\|setuser\)/s,
+        fails: /NOPERM.*It was not added.*\(\+acl\|setuser\)/s,
         valid: [true],
       },
       INFO: {

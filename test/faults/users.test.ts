@@ -45,11 +45,12 @@ interface Row {
   readonly advice?: RegExp;
 }
 
-const nothing = /Nothing was changed|No password was added or removed/;
+const nothing = /Nothing was changed|It was not added\./;
 const notRead = { fails: /REKEY_NOT_READ|REKEY_NOT_SENT/, valid: [true] } as const;
 const notChanged = { fails: nothing, valid: [true] } as const;
 const notSaved = {
-  fails: /The users were changed, but a restart of the server (undoes|may undo) that until ACL SAVE succeeds\./,
+  fails:
+    /this run has added a new one\. .*The users were changed, but a restart of the server (undoes|may undo) that until ACL SAVE succeeds\..*REKEY_INCOMPLETE/s,
   valid: [true, true],
 } as const;
 const passes = { valid: [true, true] } as const;
@@ -94,7 +95,7 @@ function lostRows(): Record<string, Row> {
   return rows;
 }
 
-const unconfirmed = /It may have been added; no password was removed\..*REKEY_UNCONFIRMED/s;
+const unconfirmed = /It may have been added\..*REKEY_UNCONFIRMED/s;
 const unproven = /made valid, but not proven: it could not be tried.*It was not handed out/s;
 
 /** What the server does not reply to, so that a time must end. */
@@ -267,10 +268,10 @@ async function assertFault(user: UserOfServer, failure: string, row: Omit<Row, "
 const whatChanged = [
   "Nothing was changed",
   "No reset was sent, and the password was not changed",
-  "No password was added or removed",
-  "It may have been added; no password was removed",
+  "It was not added",
+  "It may have been added",
   "The users were changed, but",
-  "It was not handed out, and the password before it stays valid",
+  "It was not handed out, and the former password stays valid",
 ];
 const whatToDo = /\. (Check|Fix|Make|Permit|Run|Switch|The server is|Wait) [^.]+\.? \[REKEY_[A-Z_]+\]$/;
 

@@ -87,8 +87,9 @@ async function killAndRepeat(
   const clients = await Clients.start((secret) => subject.accepts(secret));
   const program = (rekey: Rekey): void => {
     const { secret, access } = subject.declare(rekey, version);
-    const dependsOn = new Deployment("deployment", clients.port, { secret });
-    new rekey.CredentialVerification("proof", { access: access as string, retireFormer: kill.retires }, { dependsOn });
+    const deployment = new Deployment("deployment", clients.port, { secret });
+    const [args, options] = kill.retires ? [{ retireFormerAfter: [deployment.urn] }] : [{}, { dependsOn: deployment }];
+    new rekey.CredentialVerification("proof", { access: access as string, ...args }, options);
   };
   const stack = await InterruptedStack.start([], program, {
     adapter: subject.adapter,

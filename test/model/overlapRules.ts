@@ -168,7 +168,7 @@ export class OverlapRules {
       assert.ok(why, `${value} is retired, although nothing asks for it`);
       assert.match(
         announced,
-        /is retired( first)?, if it is still valid|the rotation waits until it is retired/,
+        /is retired, if it is still valid|the older one is retired first|the rotation waits until only one is/,
         "a retirement that is not announced",
       );
       this.reached.add(`retired: ${why}`);

@@ -202,7 +202,8 @@ export class OverlapWalk {
   }
 
   #verificationInputs(access: unknown = this.#rotation.plain["access"]): Properties {
-    return { access, withinSeconds: 1, ...(this.#program.verification === "retires" && { retireFormer: true }) };
+    const retires = this.#program.verification === "retires" && { retireFormerAfter: ["deployment"] };
+    return { access, withinSeconds: 1, ...retires };
   }
 
   get #inputs(): Properties {

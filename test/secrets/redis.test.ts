@@ -11,7 +11,6 @@ const preload = `
 import channels from "node:diagnostics_channel";
 import { inspect } from "node:util";
 process.env.DEBUG = "*";
-process.env.NODE_DEBUG = "*";
 const print = (message, name) => process.stderr.write("[" + String(name) + "] " + inspect(message, { depth: 8, showHidden: true }) + "\\n");
 const make = channels.channel;
 const seen = new Set();

@@ -32,7 +32,7 @@ export class Plugin extends PluginService {
     const change = (inputs: Properties, preview: boolean) => ({ urn, inputs, preview, timeoutSeconds: 0 });
     return {
       previews: true,
-      check: async (inputs) => this.check(urn, inputs),
+      check: async (inputs, olds) => this.check(urn, inputs, olds),
       diff: (id, outputs, inputs) => this.diff(urn, { id, outputs }, inputs),
       create: (inputs, preview) => this.change(change(inputs, preview)),
       update: (id, outputs, inputs, preview) => this.change(change(inputs, preview), { id, outputs }),

@@ -47,13 +47,14 @@ export class RealResource {
 
   preview(inputs: Properties) {
     const { notices, changing = [], ...planned } = this.#handler().plan(this.saved, inputs);
-    return { ...planned, changing: [...changing].sort(), said: textsOf(notices) };
+    return { ...planned, notices, changing: [...changing].sort(), said: textsOf(notices) };
   }
 
   async up(inputs: Properties, run = this.start()): Promise<Came> {
     assert.equal(this.check(inputs), "");
+    const handler = this.#handler(run);
     try {
-      const { id, outputs, failure, notices } = await this.#handler(run).apply(this.saved, inputs);
+      const { id, outputs, failure, notices } = await handler.apply(this.saved, handler.decide({}, inputs));
       this.saved = { id, outputs: JSON.parse(JSON.stringify(outputs)) as Properties };
       return { said: textsOf(notices), failure: failure?.message };
     } catch (error) {

@@ -63,6 +63,6 @@ const deployment = new vercel.Deployment(
 );
 
 // The queue accepts its former token until it is retired, which happens once the new deployment is ready.
-new CredentialVerification("queue-retirement", { access: queue.access, retireFormer: true }, { dependsOn: deployment });
+new CredentialVerification("queue-retirement", { access: queue.access, retireFormerAfter: [deployment.urn] });
 
 export const url = deployment.url;

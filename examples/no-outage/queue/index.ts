@@ -20,11 +20,10 @@ const token = queue.token.apply((known) => {
 const deployment = new Deployment("consumers", { file: config.require("file"), secret: token });
 
 // The former token is retired once all consumers use the new one. If the deployment fails, both stay valid.
-const verification = new CredentialVerification(
-  "queue",
-  { access: queue.access, retireFormer: true },
-  { dependsOn: deployment },
-);
+const verification = new CredentialVerification("queue", {
+  access: queue.access,
+  retireFormerAfter: [deployment.urn],
+});
 
 export const rotatedAt = queue.rotatedAt;
 export const formerRetiredAt = verification.formerRetiredAt;

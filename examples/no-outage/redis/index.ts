@@ -26,11 +26,10 @@ const url = app.connectionUrl.apply((known) => {
 const deployment = new Deployment("consumers", { file: config.require("file"), secret: url });
 
 // The former password is retired once all consumers use the new one. If the deployment fails, both stay valid.
-const verification = new CredentialVerification(
-  "app",
-  { access: app.access, retireFormer: true },
-  { dependsOn: deployment },
-);
+const verification = new CredentialVerification("app", {
+  access: app.access,
+  retireFormerAfter: [deployment.urn],
+});
 
 export const rotatedAt = app.rotatedAt;
 export const formerRetiredAt = verification.formerRetiredAt;

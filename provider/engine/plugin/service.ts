@@ -60,6 +60,7 @@ export class PluginService {
   check(
     urn: string,
     news: Properties,
+    olds: Properties = {},
   ): { readonly inputs: Properties; readonly problems: string[] } {
     const handler = this.#handler(urn);
     const { idInput, onlyId } = handler.resource;
@@ -67,7 +68,8 @@ export class PluginService {
     // A checked input of a resource with one id comes back from the engine.
     const own = onlyId !== undefined && reveal(given) === onlyId ? others : news;
     const problems = handler.check(plain(own), urn);
-    const inputs = onlyId === undefined ? news : { ...own, [idInput]: onlyId };
+    const decided = problems.length > 0 ? own : handler.decide(olds, own);
+    const inputs = onlyId === undefined ? decided : { ...decided, [idInput]: onlyId };
     return { inputs: wrap(inputs, handler.resource.secretInputs ?? []), problems };
   }
 

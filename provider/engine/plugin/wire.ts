@@ -105,7 +105,11 @@ function callsOf(service: PluginService): UntypedServiceImplementation {
       return new messages.ConfigureResponse().setAcceptsecrets(true).setSupportspreview(true);
     }),
     check: unary((request: messages.CheckRequest) => {
-      const { inputs, problems } = service.check(request.getUrn(), properties(request.getNews()));
+      const { inputs, problems } = service.check(
+        request.getUrn(),
+        properties(request.getNews()),
+        properties(request.getOlds()),
+      );
       return checkResponse(
         inputs,
         incomplete.has(request) ? [protoProblem, ...problems] : problems,

@@ -188,7 +188,7 @@ describe("clients: the users of a Redis", () => {
       };
       const { delivery, message } = await errorOf(usersAt(server.port, { beforeSend }).add("app", password));
       assert.equal(delivery, "not sent");
-      assert.match(message, /No password was added or removed\./);
+      assert.match(message, /It was not added\./);
       assert.deepEqual(server.commands, [["AUTH", canaries.admin]]);
     });
   });
@@ -223,7 +223,7 @@ describe("clients: the users of a Redis", () => {
           const { delivery, code, message } = await errorOf(run(usersAt(server.port)));
           assert.deepEqual([delivery, code], ["rejected", "REKEY_REJECTED"], what);
           assert.match(message, advice, what);
-          assert.match(message, /Nothing was changed|was not removed|No password was added|a restart .* undoes/, what);
+          assert.match(message, /Nothing was changed|was not removed|It was not added|a restart .* undoes/, what);
         }
       });
     }
@@ -288,7 +288,7 @@ describe("clients: the users of a Redis", () => {
       assert.equal(delivery, "not sent");
       assert.match(
         message,
-        /^Could not add a password to user "app": the connection failed \(ECONNREFUSED\) \(ACL SETUSER redis:\/\/127\.0\.0\.1:\d+\)\. No password was added or removed\. Check that the database is running and that its address is correct/,
+        /^Could not add a password to user "app": the connection failed \(ECONNREFUSED\) \(ACL SETUSER redis:\/\/127\.0\.0\.1:\d+\)\. It was not added\. Check that the database is running and that its address is correct/,
       );
     });
 
@@ -360,6 +360,7 @@ describe("clients: the users of a Redis", () => {
       "it succeeded": { change: "+OK", read: listsAnother },
       "it succeeded, and the user was deleted": { change: "+OK", read: "$-1" },
       "there was no such password": { change: missing, read: listsAnother },
+      "there was no such password, and the user cannot be read": { change: missing, read: "-ERR no" },
       "its reply cannot be read": { change: ":1", read: listsAnother },
       "it succeeded, but the password is listed": {
         change: "+OK",

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { type Platform, startPlatform } from "../../../local/platform/index";
 import { type ResourceType } from "../../../provider/engine/resources";
-import { type Adapter, Host, type providerTexts } from "../../support/host";
+import { type Adapter, adapters, Host, providerTexts } from "../../support/host";
 import { settingsFor, databasePath } from "../../support/resources";
 import { secretOutputs } from "../../support/secretOutputs";
 import { hostCalls, Stack } from "../../support/stack";
-import { type Properties, secretNames } from "../../support/wire";
+import { type Properties, secretNames, unknown } from "../../support/wire";
 
 const queueUserId = "00000000-0000-4000-8000-000000000001";
 
@@ -87,4 +87,45 @@ describe("both adapters", () => {
     const [dynamic, plugin] = [await walk("dynamic", platform), await walk("plugin", platform)];
     assert.deepEqual(dynamic, plugin);
   });
+});
+
+describe("retireFormerAfter, as each adapter checks it", () => {
+  const notAList =
+    /retireFormerAfter must be a list of what uses the secret, such as \[deployment\.urn\]; for a time, set overlap\. .*REKEY_INPUT_INVALID/;
+  /** The input, and what the adapter returns in its place, or why it refuses it. */
+  const cases: Readonly<Record<string, { input: Properties; saved?: Properties; gives: unknown }>> = {
+    "a list": { input: { retireFormerAfter: ["urn", 1, null] }, gives: true },
+    "a list of what is not known yet": { input: { retireFormerAfter: [unknown] }, gives: true },
+    "a list that is not known yet": { input: { retireFormerAfter: unknown }, gives: unknown },
+    "no list": { input: {}, saved: { retireFormerAfter: true }, gives: undefined },
+    "what it has returned, which ignoreChanges sends back": {
+      input: { retireFormerAfter: true },
+      saved: { retireFormerAfter: true },
+      gives: true,
+    },
+    "true, from a program": { input: { retireFormerAfter: true }, gives: notAList },
+    "a duration": { input: { retireFormerAfter: "24h" }, gives: notAList },
+    "an empty list": { input: { retireFormerAfter: [] }, gives: notAList },
+    "its former name": {
+      input: { retireFormer: true },
+      gives: /retireFormer is not an argument \(.*retireFormerAfter\)/,
+    },
+  };
+  for (const adapter of adapters) {
+    it(`gives true in place of a list, and refuses what is none: ${adapter}`, async () => {
+      const host = await Host.start({ adapter });
+      const own = { access: unknown, __provider: providerTexts.credentialVerification };
+      try {
+        for (const [title, { input, saved, gives }] of Object.entries(cases)) {
+          const call = host.check({ ...own, ...input }, saved && { ...own, ...saved });
+          const refused = ({ message }: Error) => ({ inputs: {} as Properties, problems: [message] });
+          const { inputs, problems } = await call.catch(refused);
+          if (gives instanceof RegExp) assert.match(problems.join(), gives, title);
+          else assert.deepEqual([problems, inputs["retireFormerAfter"]], [[], gives], title);
+        }
+      } finally {
+        await host.stop();
+      }
+    });
+  }
 });

@@ -46,7 +46,7 @@ describe("the user of a database of the local platform", () => {
       const { password, restToken, __provider: _text, ...others } = app.plain;
       assert.equal(restToken, password);
       for (const one of former === undefined ? [password] : [former, password]) assert.ok(await accepts(one));
-      await verification.up({ access: app.plain["access"], retireFormer: true });
+      await verification.up({ access: app.plain["access"], retireFormerAfter: ["deployment"] });
       assert.equal((await hashes()).length, 1);
       assert.ok(await accepts(password));
       if (former !== undefined) assert.equal(await accepts(former), false);

@@ -53,7 +53,7 @@ describe("rotation: interval", () => {
     it(`refuses ${JSON.stringify(written)}, and does not show it`, () => {
       assert.throws(
         () => readInterval(written),
-        /^Error: must be a duration(: ISO 8601 \(P30D, PT12H\), or 30d, 12h| above zero that ends before the year 10000)/,
+        /^Error: must be a duration(: a number with h, d or w \(12h, 30d, 4w\), or ISO 8601 \(PT12H, P30D\)| above zero that ends before the year 10000)/,
       );
     });
   }

@@ -1,10 +1,54 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { StateError } from "../../../provider/domain/errors";
-import { marksOf, triggerMark } from "../../../provider/rotation/marks";
-import { emptyMemory, type Memory, readMemory, writeMemory } from "../../../provider/rotation/memory";
-import { withFormer, withRecord } from "../../../provider/rotation/state";
-import { resetSecret } from "../../support/rotatedSecret";
+import { databasePassword, vectorToken } from "../../../provider/domain/secretKind";
+import { marksOf, saltedMark, triggerMark } from "../../../provider/rotation/marks";
+import {
+  emptyMemory,
+  type Memory,
+  readMemory,
+  withFormer,
+  withRecord,
+  writeMemory,
+} from "../../../provider/rotation/state";
+import { resetSecret, RotatedSecret } from "../../support/rotatedSecret";
+
+/** A value with all its optional fields, so that the compiler asks for what is new. */
+type Whole<T> = T extends readonly unknown[]
+  ? T
+  : T extends object
+    ? { [K in keyof T]-?: Whole<NonNullable<T[K]>> }
+    : T;
+
+const at = "2026-01-01T00:00:00.000Z";
+const whole: Whole<Omit<Memory, "current">> & Pick<Memory, "current"> = {
+  salt: "s".repeat(22),
+  applied: "trigger",
+  pending: { trigger: "trigger", reason: "trigger", count: 1, firstSentAt: at, lastSentAt: at, canSettle: true },
+  identity: "password",
+  current: { password: "mark" },
+  former: ["former"],
+  replaced: { name: "password", mark: "former", username: "app" },
+  isUnread: true,
+  generatedAt: at,
+  scheduledFrom: at,
+  form: { saveCredentials: false, encryptFor: ["age1"] },
+  connection: { host: "redis.example.com", port: 6379, tls: true, username: "app" },
+  rotateEvery: "30d",
+  file: { has: ["mark"], mark: "file" },
+  overlap: { since: at, lasts: "verified", isUrgent: true, hashes: ["hash"], formerGeneratedAt: at },
+  added: { reason: "schedule", trigger: "trigger", hash: "hash", isOfUnknownAge: true },
+  keys: { rolledAt: at, nextGeneratedAt: at, account: "account", address: "https://queue.example.com" },
+  user: {
+    server: { id: "db", address: "redis.example.com:6379" },
+    admin: "admin",
+    hash: "hash",
+    passwordCount: 2,
+    isUnsaved: true,
+  },
+};
+/** As this build saves it. A memory with other fields needs another text of its seal (`sealOf`), and then this one. */
+const savedText = JSON.stringify({ ...whole, seal: "Dn5IwxQQYSFCf4Mp" });
 
 describe("memory: its saved form", () => {
   let text: string;
@@ -20,7 +64,16 @@ describe("memory: its saved form", () => {
     assert.doesNotMatch(text, /secret-1/);
   });
 
+  it("has another seal than that of a build that remembers something else, which refuses it", () => {
+    assert.deepEqual(readMemory(savedText), whole);
+    assert.equal(writeMemory(whole), savedText);
+  });
+
   const others: Readonly<Record<string, () => unknown>> = {
+    "the seal of an older build": () => {
+      const seal = saltedMark(memory.salt, `memory 2 ${JSON.stringify(memory)}`);
+      return JSON.stringify({ ...memory, seal });
+    },
     nothing: () => undefined,
     "another type": () => ({ memory }),
     "a list": () => "[]",
@@ -28,7 +81,10 @@ describe("memory: its saved form", () => {
   };
   for (const [what, given] of Object.entries(others)) {
     it(`refuses ${what}`, () =>
-      assert.throws(() => readMemory(given()), /Use the version of pulumi-rekey that wrote it/));
+      assert.throws(
+        () => readMemory(given()),
+        /memory cannot be read: another version of pulumi-rekey has written it, or the state is damaged\. /,
+      ));
   }
 
   it("refuses any damage, instead of deciding from the rest: what is cut off, missing, changed or added", () => {
@@ -66,6 +122,17 @@ describe("state: the record", () => {
     const expected = { record: { a: 3, b: 2 }, exactIntegers: { b: "2", c: "4" }, otherFields: "{}" };
     assert.deepEqual({ record, exactIntegers, otherFields }, expected);
     assert.equal(withRecord(state, { ...read, otherFields: "{1}" }).otherFields, "{1}");
+  });
+
+  it("counts as not set if it is null", async () => {
+    for (const kind of [vectorToken, databasePassword]) {
+      const credentials = { token: "t", password: "p" };
+      const { outputs } = await resetSecret({ version: 1 }, credentials, { kind });
+      const secret = new RotatedSecret(kind, { ...outputs, record: null });
+      const updated = await secret.up({ version: 1, rotateEvery: "30d" });
+      const { said } = await secret.refresh({ shows: credentials });
+      assert.deepEqual([updated.message, said], [undefined, ""], kind.noun);
+    }
   });
 });
 

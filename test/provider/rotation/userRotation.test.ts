@@ -36,6 +36,7 @@ describe("rotation: the inputs of a user", () => {
     access(),
     access({ current: undefined }),
     access({ current: { name: "password", mark: "mark" } }),
+    access({ current: null, record: null, connection: null }),
     unknownValue,
   ]) {
     it(`may have the admin ${JSON.stringify(admin).slice(0, 60)}`, () => assert.equal(check({ admin }), ""));
@@ -60,28 +61,33 @@ describe("rotation: the inputs of a user", () => {
     "an admin that is a number": { inputs: { admin: 1 }, says: isWhat },
     "an admin that is a password": { inputs: { admin: password }, says: isWhat },
     "the access of a fleet": { inputs: { admin: `{"a":${access()}}` }, says: isWhat },
+    "an access with a text as its password": { inputs: { admin: access({ current: password }) }, says: isWhat },
     "the access of an index": { inputs: { admin: access({ of: "vector index" }) }, says: isWhat },
     "an access with a REST token only": {
       inputs: { admin: access({ current: { name: "restToken", mark: "mark" } }) },
       says: /^admin must have a password, which AUTH needs/,
     },
     "an admin without a password": {
-      inputs: { admin: { ...values, password: "" } },
-      says: /password that must not be/,
+      inputs: { admin: { ...values, password: undefined } },
+      says: /^admin\.password is required/,
     },
-    "an admin without a host": { inputs: { admin: { port: 1, password } }, says: /^admin has a host that is required/ },
+    "an empty password": {
+      inputs: { admin: { ...values, password: "" } },
+      says: /^admin\.password must not be empty/,
+    },
+    "an admin without a host": { inputs: { admin: { port: 1, password } }, says: /^admin\.host is required/ },
     "an admin with a URL as host": {
       inputs: { admin: { ...values, host: `redis://:${password}@x` } },
-      says: /^admin has a host that must be a host name/,
+      says: /^admin\.host must be a host name/,
     },
-    "an admin with another port": { inputs: { admin: { ...values, port: 0 } }, says: /^admin has a port that must be/ },
+    "an admin with another port": { inputs: { admin: { ...values, port: 0 } }, says: /^admin\.port must be/ },
     "an admin in plain text": {
       inputs: { admin: { ...values, tls: false } },
-      says: /^admin has a tls that must not be false/,
+      says: /^admin\.tls must not be false/,
     },
     "an access in plain text": {
       inputs: { admin: access({ connection: { host: "redis.example.com", tls: false } }) },
-      says: /^admin has a tls that must not be false/,
+      says: /^admin\.tls must not be false/,
     },
     "an admin that is the user": {
       inputs: { admin: { ...values, username: "app" } },
@@ -99,7 +105,10 @@ describe("rotation: the inputs of a user", () => {
       inputs: { admin: access({ current: { name: "password", mark: "mark", username: "app" } }) },
       says: /^admin must not be the user itself/,
     },
-    "an overlap of another form": { inputs: { overlap: "soon" }, says: /^overlap/ },
+    "an overlap of another form": {
+      inputs: { overlap: "soon" },
+      says: /^overlap must be "verified", "none" or a duration: a number with h, d or w \(12h, 30d, 4w\), or ISO 8601/,
+    },
     "an overlap as long as the schedule": {
       inputs: { overlap: "24h", rotateEvery: "1d" },
       says: /^overlap must be shorter than rotateEvery/,
@@ -107,6 +116,13 @@ describe("rotation: the inputs of a user", () => {
     "a password that is saved nowhere": {
       inputs: { saveCredentials: false, overlap: "none" },
       says: /^saveCredentials must not be false without encryptFor, because nothing shows the new password[^\n]*$/,
+    },
+    "a password that no verification can prove": {
+      inputs: {
+        saveCredentials: false,
+        encryptFor: ["age1xmp5wfwz62pu6l8jz6ws5p3vcp8a0fd9srve2d2x76y4revu8c3qexh4vv"],
+      },
+      says: /^saveCredentials must not be false with overlap: "verified".*Set overlap to a duration or "none"\./,
     },
     "a connection": { inputs: { connection: { host: "x" } }, says: /^connection is not an argument/ },
   };
@@ -162,7 +178,7 @@ describe("rotation: a user of a server", () => {
   const preview = (more: object = {}) => user.preview({ userName: "app", admin: access(), version: 1, ...more });
   beforeEach(async () => {
     admins.length = 0;
-    users = new FakeAclUsers(["first"]);
+    users = new FakeAclUsers([]);
     user = new RealResource("AclUserRotation");
     assert.equal((await up()).failure, undefined);
   });

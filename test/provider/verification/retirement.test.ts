@@ -57,7 +57,7 @@ describe("A verification of a queue token that is not saved, while two are valid
   });
 
   it("makes no next token after it has retired the former one", async () => {
-    const { failure } = await verify({ retireFormer: true });
+    const { failure } = await verify({ retireFormerAfter: true });
     assert.deepEqual([failure, sent], [undefined, ["prepare", "roll"]]);
   });
 
@@ -77,7 +77,7 @@ describe("A verification of a queue token that is not saved, while two are valid
   it("still saves the retirement if the former one is accepted, which no later run can try", async () => {
     fake.probe = ({ credential }) =>
       isMadeUp(credential.value) ? { kind: "refused", words: "no" } : { kind: "accepted" };
-    const inputs = { access: accessWith(), withinSeconds: 1, retireFormer: true };
+    const inputs = { access: accessWith(), withinSeconds: 1, retireFormerAfter: true };
     const run = fake.start({ nextTokens });
     run.shared.replacedValues.set('token of queue user "u"', [{ token: "former token" }]);
     const failed = await apply(undefined, inputs, run);
@@ -96,23 +96,26 @@ describe("A verification of a queue token that is not saved, while two are valid
 });
 
 describe("A preview of a verification", () => {
-  const announced = (access: unknown, retireFormer?: unknown) =>
-    plan(undefined, { access, retireFormer } as Parameters<typeof plan>[1]).notice;
+  const announced = (access: unknown, retireFormerAfter?: unknown) =>
+    plan(undefined, { access, retireFormerAfter } as Parameters<typeof plan>[1]).notice;
 
   it("announces that the former one is retired", () => {
-    assert.match(announced(accessWith(), true) ?? "", /the former token is retired once the current one is accepted/);
+    assert.match(announced(accessWith(), true) ?? "", /the former token is retired once the new one is accepted/);
     assert.match(announced(unknownValue, true) ?? "", /valid, it is retired after/);
   });
 
-  it("announces that it may be, while retireFormer is not known", () => {
-    assert.match(announced(accessWith(), unknownValue) ?? "", /the former token may be retired \(retireFormer is not/);
+  it("announces that it may be, while retireFormerAfter is not known", () => {
+    assert.match(
+      announced(accessWith(), unknownValue) ?? "",
+      /the former token may be retired \(retireFormerAfter is not/,
+    );
     assert.match(
       announced(unknownValue, unknownValue) ?? "",
-      /valid, it may be retired \(retireFormer is not known yet\)/,
+      /valid, it may be retired \(retireFormerAfter is not known yet\)/,
     );
   });
 
-  it("announces nothing without retireFormer", () => {
+  it("announces nothing without retireFormerAfter", () => {
     assert.deepEqual([announced(accessWith()), announced(unknownValue)], [undefined, undefined]);
   });
 });
@@ -129,7 +132,7 @@ describe("A verification of a queue token of which two are valid", () => {
     const nextTokens = { roll: async (_: string, hash: string) => void rolled.push(hash) } as unknown as NextTokens;
     const { outputs } = await credentialVerification.apply(
       undefined,
-      { access: accessOfBoth, retireFormer: true, withinSeconds: 1 },
+      { access: accessOfBoth, retireFormerAfter: true, withinSeconds: 1 },
       fake.start({ nextTokens }),
     );
     assert.deepEqual([rolled, Boolean(outputs.formerRetiredAt)], [[hashOf("new token")], true]);

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type RotationInputs } from "../../../../provider/rotation/program";
+import { type Desired } from "../../../../provider/rotation/desired";
 import { aclUser, queueToken } from "../../../../provider/domain/secretKind";
 import { unknownValue } from "../../../../provider/pulumi/values";
 import { notProven } from "../../../../provider/rotation/overlap/added";
@@ -10,11 +10,11 @@ import { timeAt } from "../../../support/rotatedSecret";
 /** One `up` of a token that was rotated at hour 0 of 2026, with two valid since then. */
 interface Row {
   /** Of the first `up`. */
-  readonly first?: RotationInputs;
+  readonly first?: Desired;
   /** What happened between. */
   readonly between?: (token: OverlappingToken) => void;
   readonly hours: number;
-  readonly desired: RotationInputs;
+  readonly desired: Desired;
   readonly settings?: Readonly<Record<string, string>>;
   /** What a preview says; undefined if it says nothing. */
   readonly announces?: RegExp;
@@ -27,15 +27,23 @@ interface Row {
 const isOff = { scheduledResets: "off" };
 const daily = { version: 1, rotateEvery: "24h" };
 const short = { ...daily, overlap: "12h" };
-const retiredFirst = /is retired first, if it is still valid\. The current token stays valid/;
+const leavesBoth =
+  /^if the former token is still valid, as it has been since 2026-01-01T00:00:00\.000Z, a destroy leaves both/m;
+const retiredFirst = /If two tokens are still valid, the older one is retired first\. The former token stays valid/;
 const rows: Readonly<Record<string, Row>> = {
-  "nothing is due": { hours: 1, desired: { version: 1 }, sends: [], isFormerValid: true },
+  "nothing is due": {
+    hours: 1,
+    desired: { version: 1 },
+    announces: leavesBoth,
+    sends: [],
+    isFormerValid: true,
+  },
   "a new version retires first": {
     hours: 1,
     desired: { version: 2 },
     announces: retiredFirst,
     sends: ["roll", "next"],
-    says: /was retired\. Both had been valid since 2026-01-01T00:00:00\.000Z/,
+    says: /the older token was retired first\. Both had been valid since 2026-01-01T00:00:00\.000Z/,
     isFormerValid: true,
   },
   "a new version adds only, if a verification has retired it": {
@@ -50,7 +58,7 @@ const rows: Readonly<Record<string, Row>> = {
     first: daily,
     hours: 24,
     desired: daily,
-    announces: /last reset or adopted at .*is still valid, the rotation waits until it is retired/,
+    announces: /last reset or adopted at .*are still valid, the rotation waits until only one is/,
     sends: [],
     says: /two have been valid since 2026-01-01T00:00:00\.000Z, because no verification has retired/,
     isFormerValid: true,
@@ -60,7 +68,7 @@ const rows: Readonly<Record<string, Row>> = {
     between: (token) => token.roll(),
     hours: 24,
     desired: daily,
-    announces: /the rotation waits until it is retired/,
+    announces: /the rotation waits until only one is/,
     sends: ["next"],
     isFormerValid: true,
   },
@@ -72,7 +80,14 @@ const rows: Readonly<Record<string, Row>> = {
     sends: ["roll", "next"],
     isFormerValid: true,
   },
-  "a duration that is not over": { first: short, hours: 12 - 1 / 3600, desired: short, sends: [], isFormerValid: true },
+  "a duration that is not over": {
+    first: short,
+    hours: 12 - 1 / 3600,
+    desired: short,
+    announces: leavesBoth,
+    sends: [],
+    isFormerValid: true,
+  },
   "a duration that is over": {
     first: short,
     hours: 12,
@@ -113,6 +128,7 @@ const rows: Readonly<Record<string, Row>> = {
     first: short,
     hours: 2,
     desired: { ...daily, overlap: "1h" },
+    announces: leavesBoth,
     sends: [],
     isFormerValid: true,
   },
@@ -120,6 +136,7 @@ const rows: Readonly<Record<string, Row>> = {
     first: short,
     hours: 13,
     desired: daily,
+    announces: leavesBoth,
     sends: [],
     isFormerValid: true,
   },
@@ -142,6 +159,15 @@ const rows: Readonly<Record<string, Row>> = {
     desired: { version: 1, rotatedSince: "2026-01-01" },
     settings: isOff,
     announces: /because rotatedSince has asked for it/,
+    sends: ["roll"],
+    isFormerValid: false,
+  },
+  "a date retires while a schedule waits, with the schedule off": {
+    first: { ...daily, rotatedSince: "2026-01-01", initialRotation: false },
+    hours: 24,
+    desired: daily,
+    settings: isOff,
+    announces: /because rotatedSince has asked for it.*is due for a reset.*postponed: rekey:scheduledResets is off/s,
     sends: ["roll"],
     isFormerValid: false,
   },
@@ -211,16 +237,22 @@ describe("rotation: plans for a secret of which two are valid", () => {
 
   describe("says in a preview how long the current one stays valid", () => {
     const leaked = "2026-01-01T01:00:00Z";
-    const texts: readonly (readonly [desired: RotationInputs, text: string])[] = [
-      [{}, " The current token stays valid until a verification retires it."],
-      [{ overlap: "verified" }, " The current token stays valid until a verification retires it."],
-      [{ overlap: "24h" }, " The current token stays valid for 24h."],
-      [{ overlap: "none" }, " The current token is replaced at once: clients are refused until they have the new one."],
+    const texts: readonly (readonly [desired: Desired, text: string])[] = [
+      [{}, " The former token stays valid until a CredentialVerification with retireFormerAfter retires it."],
+      [
+        { overlap: "verified" },
+        " The former token stays valid until a CredentialVerification with retireFormerAfter retires it.",
+      ],
+      [{ overlap: "24h" }, " The former token stays valid for 24h."],
+      [{ overlap: "none" }, " The former token is replaced at once: clients are refused until they have the new one."],
       [
         { rotatedSince: leaked },
-        " The current token stays valid until the next `up`, or until a verification retires it.",
+        " The former token stays valid until the next `up`, or until a verification retires it.",
       ],
-      [{ rotatedSince: "2025-01-01" }, " The current token stays valid until a verification retires it."],
+      [
+        { rotatedSince: "2025-01-01" },
+        " The former token stays valid until a CredentialVerification with retireFormerAfter retires it.",
+      ],
       [{ overlap: unknownValue }, ""],
     ];
     for (const [desired, text] of texts) {
@@ -240,7 +272,7 @@ describe("rotation: plans for a secret of which two are valid", () => {
   it("says after a destroy that two are valid, as far as is known", async () => {
     const token = new OverlappingToken();
     await token.up(0, { version: 1 });
-    const [left, ...others] = leftValid(queueToken, token.secret.memory);
+    const [left, ...others] = leftValid(queueToken, token.secret.memory, new Set());
     assert.deepEqual(others, []);
     assert.equal(left?.isWarning, true);
     assert.match(
@@ -249,7 +281,7 @@ describe("rotation: plans for a secret of which two are valid", () => {
     );
     token.roll();
     await token.up(1, { version: 1, rotatedSince: "2026-01-01" });
-    assert.deepEqual(leftValid(queueToken, token.secret.memory), []);
+    assert.deepEqual(leftValid(queueToken, token.secret.memory, new Set()), []);
   });
 
   it("says of what could not be proven why, and what to check", () => {
@@ -265,13 +297,9 @@ describe("rotation: plans for a secret of which two are valid", () => {
       const token = new OverlappingToken();
       await token.up(24 * 365, { version: 1, overlap });
       const announced = token.preview(24, { version: 1, overlap });
-      if (overlap === "verified") assert.equal(announced, "");
-      else {
-        assert.match(
-          announced,
-          /later than this machine's clock.* overlap counts from that time; a new version retires/,
-        );
-      }
+      const warning = /later than this machine's clock.* overlap counts from that time; a new version retires/;
+      if (overlap === "verified") assert.doesNotMatch(announced, /clock/);
+      else assert.match(announced, warning);
     }
   });
 

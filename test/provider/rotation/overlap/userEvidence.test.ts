@@ -57,8 +57,10 @@ describe("rotation: what the list of a user's passwords shows", () => {
     assert.match(two.said, /^the user has 2 passwords that Rekey does not know.*`ACL SETUSER app !<hash>`/);
   });
 
-  it("nothing before the first rotation, which retires them all", () => {
-    assert.deepEqual(read(states.adopted, first, second, others), { former: undefined, said: "" });
+  it("how many the user has before the first rotation, whose retirement removes them all", () => {
+    assert.deepEqual(read(states.adopted), { former: undefined, said: "the user has no password." });
+    const three = read(states.adopted, first, second, others);
+    assert.match(three.said, /^the user has 3 passwords that Rekey did not make\. The first retirement removes all/);
     const { adopted, rotated } = states;
     const list = (...hashes: string[]) => ({ isOn: true, hasNoPassword: false, hashes });
     assert.deepEqual(formerHashes(adopted, list(first, second, others)), [first, second, others]);

@@ -46,15 +46,18 @@ withRedis("the rotation of a user of a real Redis", () => {
   const user = (): RealResource => new RealResource("AclUserRotation", settings);
   const inputsOf = (more: Admin = {}, server = redis) => ({ userName: "app", admin: adminOf(server), ...more });
 
+  const removesAll = /the user has 2 passwords that Rekey did not make\. The first retirement removes all of them/;
+
   it("adds a password, proves it, and retires all former ones after a verification", async () => {
     const app = user();
     const inputs = inputsOf({ version: 1 });
-    const announced = /The passwords that were valid before stay valid until a verification retires them/;
-    assert.match(app.preview(inputs).said, announced);
+    const { said: announced } = app.preview(inputs);
+    assert.match(announced, /The passwords that were valid before stay valid until a CredentialVerification/);
+    assert.match(announced, /The first retirement removes all passwords that the user had before its first rotation\./);
     const { said, failure } = await app.up(inputs);
     assert.equal(failure, undefined);
-    assert.match(app.preview({ ...inputs, version: 2 }).said, /The current password stays valid until a verification/);
-    assert.match(said, /the user had 2 passwords before its first rotation.* are removed with the next retirement/);
+    assert.match(app.preview({ ...inputs, version: 2 }).said, /The former password stays valid until/);
+    assert.match(said, removesAll);
     const { password, connectionUrl, restToken, restUrl, access } = app.outputs;
     assert.equal(connectionUrl, `redis://app:${String(password)}@127.0.0.1:${redis.port}`);
     assert.deepEqual([restToken, restUrl], [undefined, undefined]);
@@ -64,7 +67,7 @@ withRedis("the rotation of a user of a real Redis", () => {
     const kept = await verification.up({ access });
     assert.deepEqual([kept.failure, verification.outputs["formerRefused"]], [undefined, undefined]);
     assert.equal((await hashes()).length, 3);
-    const retired = await verification.up({ access, retireFormer: true });
+    const retired = await verification.up({ access, retireFormerAfter: ["deployment"] });
     assert.equal(retired.failure, undefined);
     assert.deepEqual(await hashes(), [hashOf(String(password))]);
     assert.ok(await accepts(password));
@@ -74,7 +77,7 @@ withRedis("the rotation of a user of a real Redis", () => {
     assert.deepEqual(await hashes(), [hashOf(String(password)), hashOf(String(app.outputs["password"]))]);
     const { former } = JSON.parse(String(app.outputs["access"])) as { former: { username: string } };
     assert.equal(former.username, "app", "another user would refuse it in any case");
-    const later = await verification.up({ access: app.outputs["access"], retireFormer: true });
+    const later = await verification.up({ access: app.outputs["access"], retireFormerAfter: ["deployment"] });
     assert.equal(later.failure, undefined);
     assert.equal(verification.outputs["formerRefused"], true);
     assert.equal(await accepts(password), false);
@@ -99,13 +102,27 @@ withRedis("the rotation of a user of a real Redis", () => {
     assert.ok(app.outputs["formerRetiredAt"]);
   });
 
-  it("adopts a user, which changes nothing", async () => {
+  it("adopts a user, which changes nothing, and says how many passwords the first retirement removes", async () => {
     const app = user();
-    const { said, failure } = await app.up(inputsOf({ initialRotation: false, version: 1 }));
+    const adopts = inputsOf({ initialRotation: false, version: 1 });
+    assert.match(app.preview(adopts).said, /is adopted, not reset.*The first retirement removes all passwords/);
+    const { said, failure } = await app.up(adopts);
     assert.deepEqual([failure, app.outputs["outcome"], (await hashes()).length], [undefined, "adopted", 2]);
     assert.match(said, /adopted/);
-    assert.match((await app.up(inputsOf({ initialRotation: false, version: 2 }))).said, /had 2 passwords/);
-    assert.equal((await hashes()).length, 3);
+    assert.match(said, removesAll);
+    const later = app.preview(adopts);
+    assert.match(later.said, removesAll);
+    assert.deepEqual([later.changes, later.notices.map(({ isWarning }) => isWarning)], [false, [true]]);
+    await redis.acl("SETUSER", "app", "<second");
+    const one = /the user has 1 password that Rekey did not make\. The first retirement removes it\./;
+    assert.match((await app.refresh()).said, one);
+    const next = inputsOf({ initialRotation: false, version: 2 });
+    const preview = app.preview(next);
+    assert.match(preview.said, one);
+    assert.deepEqual([preview.notices.filter(({ isWarning }) => isWarning)], [[]]);
+    assert.match((await app.up(next)).said, one);
+    assert.equal((await hashes()).length, 2);
+    assert.doesNotMatch(app.preview(next).said, /did not make/);
   });
 
   it("says what others have added or removed, and changes nothing", async () => {
@@ -177,7 +194,7 @@ withRedis("the rotation of a user of a real Redis", () => {
     assert.equal(app.outputs["password"], undefined);
     const { access } = app.outputs;
     const verification = new RealResource("CredentialVerification", settings);
-    const { failure = "" } = await verification.up({ access, retireFormer: true });
+    const { failure = "" } = await verification.up({ access, retireFormerAfter: ["deployment"] });
     assert.match(failure, /is not saved, and a Redis shows only hashes.*Set overlap to a duration/s);
     assert.equal((await hashes()).length, 3);
     mock.timers.enable({ apis: ["Date"], now: Date.now() + 24 * 3_600_000 });

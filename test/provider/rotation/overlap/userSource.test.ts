@@ -10,7 +10,7 @@ const facts = {
   purpose: "do it",
   method: "ACL SETUSER",
   url: "redis://x:1",
-  consequences: { unchanged: "No password was added or removed.", unknown: "It may have been added." },
+  consequences: { unchanged: "It was not added.", unknown: "It may have been added." },
 };
 const fails = (delivery: "not sent" | "rejected" | "maybe applied") => (): never => {
   throw new RequestError(delivery, facts, { happened: "it broke", advice: "Fix it." });
@@ -106,7 +106,7 @@ describe("rotation: the passwords of a user", () => {
       command: "prove",
       when: "instead",
       does: fails("not sent"),
-      says: /REKEY_NOT_SENT/,
+      says: /REKEY_INCOMPLETE/,
       valid: ["first", "made-1"],
       then: ["first", "made-2"],
     },
