@@ -1,5 +1,5 @@
 import { type RedisAdmin } from "../clients/aclUsers";
-import { type ClientEndpoint, hostInUrl, hostProblem, portProblem } from "../domain/endpoint";
+import { type ClientEndpoint, comparedHost, hostProblem, portProblem } from "../domain/endpoint";
 import { InputError, RefusedError, RequestError } from "../domain/errors";
 import { databasePassword, ownerOf, secretOf, type Subject } from "../domain/secretKind";
 import { canonicalId, isObject, orUndefined } from "../records/fields";
@@ -114,7 +114,7 @@ export function adminServer(
   const access = accessIn(given);
   return {
     ...(access && { id: canonicalId(access.id) }),
-    ...(endpoint && { address: `${hostInUrl(endpoint.host).toLowerCase()}:${endpoint.port}` }),
+    ...(endpoint && { address: `${comparedHost(endpoint.host)}:${endpoint.port}` }),
   };
 }
 

@@ -13,6 +13,7 @@ import {
   type TableOf,
 } from "../resource/resource";
 import { type Run } from "../run/run";
+import { type Settings } from "../settings/settings";
 import { withSavedAdmin } from "./admin";
 import { announce, noteRefresh, announcementsOf } from "./announcements";
 import { type Desired } from "./desired";
@@ -45,7 +46,7 @@ export interface SubjectSource {
   /** Inputs, or saved outputs. */
   readonly values: object;
   readonly state?: State | undefined;
-  readonly run?: Run | undefined;
+  readonly settings?: Settings | undefined;
 }
 
 /** The resource that rotates the secrets of one kind. */
@@ -88,14 +89,14 @@ export class SecretRotation implements Resource<Desired, RotationOutputs> {
     return rotationProblems(inputs, this.kind, run);
   }
 
-  claims(inputs: Desired): Claim[] {
-    const subject = this.subjectOf({ values: inputs });
+  claims(inputs: Desired, settings: Settings): Claim[] {
+    const subject = this.subjectOf({ values: inputs, settings });
     return isUnknown(subject.id) ? [] : [claimOf(subject)];
   }
 
   plan(saved: RotationOutputs | undefined, inputs: Desired, run: Run): Planned {
     const state = saved && stateIn(saved);
-    const subject = this.subjectOf({ values: inputs, state, run });
+    const subject = this.subjectOf({ values: inputs, state, settings: run.options.settings });
     const plan = this.#planOf(state, subject, inputs, run);
     const announced = announcementsOf({ subject, plan, state, desired: inputs }, run).flatMap(
       (one) => announce(one, run),
@@ -121,7 +122,7 @@ export class SecretRotation implements Resource<Desired, RotationOutputs> {
     run: Run,
   ): Promise<Result<RotationOutputs>> {
     const state = saved && stateIn(saved);
-    const subject = this.subjectOf({ values: inputs, state, run });
+    const subject = this.subjectOf({ values: inputs, state, settings: run.options.settings });
     const rotated = await rotate(subject, state, inputs, run);
     try {
       return this.#resultOf(subject, rotated, run);
@@ -132,7 +133,7 @@ export class SecretRotation implements Resource<Desired, RotationOutputs> {
 
   async refresh(saved: RotationOutputs, run: Run): Promise<Result<RotationOutputs>> {
     const known = orUndefined(() => stateIn(saved));
-    const subject = this.subjectOf({ values: saved, state: known, run });
+    const subject = this.subjectOf({ values: saved, state: known, settings: run.options.settings });
     noteRefresh(subject, run);
     try {
       const state = withSavedAdmin(stateIn(saved), saved["access"], run);

@@ -10,6 +10,7 @@ import {
   type TableOf,
 } from "../resource/resource";
 import { type Run } from "../run/run";
+import { type Settings } from "../settings/settings";
 import {
   adminInput,
   adminServer,
@@ -54,10 +55,10 @@ export class UserRotation extends SecretRotation {
   }
 
   /** One claim for each known name of its server: the id of the database, and the address. */
-  override claims(inputs: Desired): Claim[] {
+  override claims(inputs: Desired, settings: Settings): Claim[] {
     const subject = this.subjectOf({ values: inputs });
     if (isUnknown(subject.id)) return [];
-    const { id, address } = adminServer(inputs.admin, undefined);
+    const { id, address } = adminServer(inputs.admin, settings.find("databaseHost"));
     const servers = [...(id ? [{ id }] : []), ...(address ? [{ address }] : [])];
     return servers.map((server) => userClaim({ ...subject, server: shownServer(server) }));
   }
@@ -86,8 +87,8 @@ export class UserRotation extends SecretRotation {
   }
 
   protected override subjectOf(source: SubjectSource): Subject {
-    const { values, state, run } = source;
-    const given = adminServer((values as Desired).admin, run?.options.settings.databaseHost);
+    const { values, state, settings } = source;
+    const given = adminServer((values as Desired).admin, settings?.databaseHost);
     const server = shownServer(given) ?? shownServer(state?.memory.user?.server ?? {});
     return { ...super.subjectOf(source), server };
   }

@@ -107,8 +107,9 @@ describe("rotation: the inputs of a user", () => {
   }
 
   it("are claimed by the server, however the program names it", () => {
+    const { settings } = user.start().options;
     const claims = (inputs: object) =>
-      (resources.AclUserRotation.claims?.({ userName: "app", admin: values, ...inputs }) ?? []).map(
+      (resources.AclUserRotation.claims?.({ userName: "app", admin: values, ...inputs }, settings) ?? []).map(
         ({ subject }) => subject,
       );
     assert.deepEqual(claims({}), ['user "app" of redis.example.com:6379']);
