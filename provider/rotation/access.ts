@@ -157,12 +157,29 @@ export function urlsOf({ kind, id }: Subject, state: State, { options }: Run) {
   };
 }
 
-function urlsOfUser(userName: string, { admin, password, restToken }: State) {
-  const { endpoint } = admin ?? {};
+function urlsOfUser(userName: string, { admin, memory, password, restToken }: State) {
+  const at = admin?.endpoint;
+  const endpoint = at && orUndefined(() => endpointOfUser(memory.connection ?? {}, at));
   return {
     connectionUrl: endpoint && password && connectionUrl(endpoint, userName, password),
     restUrl: endpoint && restToken && `https://${hostInUrl(endpoint.host)}`,
   };
+}
+
+/**
+ * Where clients of a Redis user connect: what the program sets, else where its administrator does.
+ *
+ * @throws InputError if it cannot be used
+ */
+export function endpointOfUser(
+  connection: Connection,
+  { host, port, tls }: ClientEndpoint,
+): ClientEndpoint {
+  return endpointOf(
+    { databaseId: "", record: { endpoint: host, port, tls } },
+    connection,
+    undefined,
+  );
 }
 
 /** The REST interface of a database has the port of HTTPS: a port that a program sets is that of Redis. */

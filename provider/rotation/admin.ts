@@ -1,5 +1,5 @@
 import { type RedisAdmin } from "../clients/aclUsers";
-import { type ClientEndpoint, comparedHost, hostProblem, portProblem } from "../domain/endpoint";
+import { type ClientEndpoint, comparedHost, hostProblem } from "../domain/endpoint";
 import { InputError, RefusedError, RequestError } from "../domain/errors";
 import { databasePassword, ownerOf, secretOf, type Subject } from "../domain/secretKind";
 import { canonicalId, isObject, orUndefined } from "../records/fields";
@@ -10,19 +10,19 @@ import { type FoundSetting } from "../settings/table";
 import { type Access, endpointOf, plainTextProblem } from "./access";
 import { type Desired } from "./desired";
 import { saltedMark } from "./marks";
+import { addressSchemas } from "./rotationInputs";
 import { isSame, type Memory, parsed, type State } from "./state";
 import { type AdminInput, type AdminValues, type Server } from "./userMemory";
 
 /** The schema of the input `admin`. It is a secret, so messages about it show none of its values. */
-export function adminInput({ z, refuseIf, checkTable, expected, flag }: Schemas) {
+export function adminInput(of: Schemas) {
+  const { z, refuseIf, checkTable, expected } = of;
   const text = z.string(expected("a string"));
   const filled = text.superRefine(
     refuseIf((value: string) => (value === "" ? "must not be empty" : undefined)),
   );
   const schemas = {
-    host: text.superRefine(refuseIf(hostProblem)),
-    port: z.number(expected("a number")).superRefine(refuseIf(portProblem)),
-    tls: flag,
+    ...addressSchemas(of, hostProblem),
     username: text,
     password: filled,
   } satisfies Record<keyof AdminValues, unknown>;
@@ -103,6 +103,14 @@ function requireEndpoint(
   if (access === undefined) throw new InputError("admin", `must be ${whatAdminIs}`);
   const database = { databaseId: access.id, record: access.record };
   return endpointOf(database, access.connection ?? {}, setting);
+}
+
+/** Why clients would send the password in plain text over the network, as far as that is known. */
+export function plainClientsProblem({ connection, admin }: Desired, { options }: Run) {
+  if (!connection || isUnknown([connection, admin])) return undefined;
+  const { host, tls } = connection;
+  const endpoint = adminEndpoint(admin, options.settings.databaseHost);
+  return plainTextProblem({ host: host ?? endpoint?.host, tls }, undefined);
 }
 
 /** What is known of the server of an administrator. */

@@ -98,7 +98,9 @@ function upkeepOf(
   if (memory.user?.isUnsaved) return { kind: "save" };
   const isImported = memory.applied === undefined;
   const isConnectionChanged = isChanged("connection", desired, memory);
-  const isToBeRead = isImported || memory.isUnread || isConnectionChanged;
+  // Where clients of a database connect is in its record.
+  const isRecordUsed = isConnectionChanged && context.kind.connects;
+  const isToBeRead = isImported || memory.isUnread || isRecordUsed;
   if (isToBeRead && context.canRead) return { kind: "read" };
   const isRewritten = isImported || isConnectionChanged || isProgramChanged(memory, desired);
   return { kind: isRewritten ? "rewrite" : "keep" };

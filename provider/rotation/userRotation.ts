@@ -18,11 +18,12 @@ import {
   isSameServer,
   ownAdminProblem,
   plainAdminProblem,
+  plainClientsProblem,
   shownServer,
 } from "./admin";
 import { type Desired } from "./desired";
 import { SecretRotation, type SubjectSource } from "./rotation";
-import { overlapInput, rotationInputs, rotationProblems } from "./rotationInputs";
+import { overlapInput, addressInput, rotationInputs, rotationProblems } from "./rotationInputs";
 import { type RotationOutputs } from "./rotationOutputs";
 import { readMemory } from "./state";
 
@@ -38,6 +39,7 @@ export class UserRotation extends SecretRotation {
       schemas: {
         [this.idInput]: text.superRefine(refuseIf(userNameProblem)),
         admin: adminInput(schemas),
+        ...addressInput(schemas),
         ...rotationInputs(schemas),
         overlap: overlapInput(schemas),
       },
@@ -48,9 +50,11 @@ export class UserRotation extends SecretRotation {
     const { admin } = inputs;
     const subject = this.subjectOf({ values: inputs });
     const problems = [plainAdminProblem(admin, run), ownAdminProblem(subject, admin)].filter(isSet);
+    const plain = plainClientsProblem(inputs, run);
     return [
       ...rotationProblems(inputs, this.kind, run),
       ...problems.map((problem) => ({ property: "admin", problem })),
+      ...(plain ? [{ property: "connection", problem: `is invalid: its tls ${plain}` }] : []),
     ];
   }
 

@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import * as pulumi from "@pulumi/pulumi";
 import { AclUserRotation, CredentialVerification } from "pulumi-rekey";
+import { Team } from "../support/age";
 import { databaseReply } from "../support/redis";
 import { RedisGate } from "../support/redisGate";
-import { fails } from "./engineStack";
+import { assertFields } from "../support/results";
+import { fails, succeeds } from "./engineStack";
 import { closePlatforms, TestStack } from "./memory";
 
 describe("A program with the password of a Redis user", () => {
@@ -50,4 +52,38 @@ describe("A program with the password of a Redis user", () => {
       assert.ok(stack.saved("one"));
     });
   }
+
+  it("hands out the address at which clients connect, and itself uses that of its admin", async () => {
+    const team = await Team.create();
+    let version = 1;
+    let connection: Readonly<Record<string, unknown>> = { host: "redis.internal", port: 6380 };
+    program = () => {
+      const args = { userName: "app", admin: adminAt("gate"), version, encryptFor: [team.recipient] };
+      const { access } = new AclUserRotation("app", { ...args, connection });
+      new CredentialVerification("proof", { access, withinSeconds: 1, retireFormer: true });
+    };
+    await succeeds(stack.up());
+    const { password, connectionUrl, restUrl, encryptedCredentials } = stack.saved("app") ?? {};
+    const urls = {
+      connectionUrl: `rediss://app:${String(password)}@redis.internal:6380`,
+      restUrl: "https://redis.internal",
+    };
+    assert.deepEqual({ connectionUrl, restUrl }, urls);
+    assertFields(await team.decrypt(encryptedCredentials), urls);
+    assert.equal(gate.sent(/^AUTH app /).length, 5, "one by the rotation");
+    assertFields(stack.saved("proof"), { verified: true, formerRefused: undefined });
+    // What it does not set is that of the admin, and changing it makes no request.
+    connection = { port: 7000 };
+    const { length } = gate.commands;
+    await succeeds(stack.up());
+    assertFields(stack.saved("app"), { connectionUrl: `redis://app:${String(password)}@127.0.0.1:7000` });
+    assert.equal(gate.commands.length, length);
+    await succeeds(stack.refresh());
+    assertFields(stack.saved("app"), { connectionUrl: `redis://app:${String(password)}@127.0.0.1:7000` });
+    version = 2;
+    connection = { host: "moved.internal" };
+    await succeeds(stack.up());
+    const file = await team.decrypt(stack.saved("app")?.["encryptedCredentials"]);
+    assert.equal(file["restUrl"], "https://moved.internal");
+  });
 });

@@ -1,7 +1,7 @@
 import { type ProbeResult } from "../../clients/probe";
 import { RekeyError } from "../../domain/errors";
 import { secretOf, type Subject } from "../../domain/secretKind";
-import { type Desired, formOf } from "../desired";
+import { type Desired, formOf, programOf } from "../desired";
 import { identityIn, identityMarks, knownCredential, sentFor } from "../evidence";
 import { marksOf, triggerMark } from "../marks";
 import { type Reset } from "../plan";
@@ -33,6 +33,7 @@ export function withAdded(
     problems: [],
     memory: {
       ...memory,
+      ...programOf(desired),
       applied: triggerMark(memory, desired) || memory.applied,
       pending: undefined,
       added: undefined,

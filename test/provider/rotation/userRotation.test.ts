@@ -95,7 +95,14 @@ describe("rotation: the inputs of a user", () => {
       inputs: { saveCredentials: false, overlap: "none" },
       says: /^saveCredentials must not be false without encryptFor, because nothing shows the new password[^\n]*$/,
     },
-    "a connection": { inputs: { connection: { host: "x" } }, says: /^connection is not an argument/ },
+    "a connection with a user name": {
+      inputs: { connection: { username: "x" } },
+      says: /^connection is invalid: its username is not an argument \(known: host, port, tls\)/,
+    },
+    "a connection in plain text": {
+      inputs: { connection: { tls: false } },
+      says: /^connection is invalid: its tls must not be false unless host is this machine/,
+    },
   };
   for (const [what, { inputs, says }] of Object.entries(wrong)) {
     it(`are refused for ${what}`, () => {
