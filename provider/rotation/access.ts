@@ -43,6 +43,8 @@ export interface Access {
   readonly connection?: Omit<Connection, "username"> | undefined;
   /** Where an index is. */
   readonly restUrl?: string | undefined;
+  /** Of a queue user: the address of its queue, if the program sets it. */
+  readonly queueUrl?: string | undefined;
   /** Of a user: its administrator, in the form in which the program gives it. */
   readonly admin?: AdminInput | undefined;
 }
@@ -78,6 +80,7 @@ export function accessOf(subject: Subject, state: State, run: Run): Access | und
     count: rotationCount,
     salt: memory.salt,
     ...placeOf(subject, state, run),
+    queueUrl: memory.queueUrl,
     admin: state.admin?.given,
   };
   // After an unconfirmed reset, the saved credentials are the old ones, which may be invalid.
@@ -171,7 +174,7 @@ function urlsOfUser(userName: string, { admin, memory, password, restToken }: St
  *
  * @throws InputError if it cannot be used
  */
-export function endpointOfUser(
+function endpointOfUser(
   connection: Connection,
   { host, port, tls }: ClientEndpoint,
 ): ClientEndpoint {

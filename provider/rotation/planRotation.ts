@@ -110,6 +110,7 @@ function upkeepOf(
 function isProgramChanged(memory: Memory, desired: Desired): boolean {
   return (
     isChanged("rotateEvery", desired, memory) ||
+    isChanged("queueUrl", desired, memory) ||
     isAdminChanged(desired, memory) ||
     isOverlapChanged(memory, desired)
   );
@@ -117,7 +118,7 @@ function isProgramChanged(memory: Memory, desired: Desired): boolean {
 
 /** Whether an input differs from what is saved, or is not known yet. */
 export function isChanged(
-  name: "connection" | "rotateEvery",
+  name: "connection" | "queueUrl" | "rotateEvery",
   desired: Desired,
   memory: Memory,
 ): boolean {

@@ -1,4 +1,4 @@
-import { InputError, RekeyError } from "../domain/errors";
+import { InputError, RekeyError, SettingsError } from "../domain/errors";
 import { type SecretKind, type Subject } from "../domain/secretKind";
 import { idProblem, isSameId, orUndefined } from "../records/fields";
 import { isUnknown } from "../pulumi/values";
@@ -20,6 +20,7 @@ import { type Desired } from "./desired";
 import { type Rotated, messageOf } from "./findings";
 import { type State, stateIn } from "./state";
 import { noticeAbout } from "./messages";
+import { addsSecret } from "./overlap/overlap";
 import { leftValid } from "./overlap/overlapMessages";
 import { type Plan } from "./plan";
 import { planRotation } from "./planRotation";
@@ -29,6 +30,7 @@ import {
   connectionInput,
   intervalOf,
   overlapInput,
+  queueUrlInput,
   rotationInputs,
   rotationProblems,
 } from "./rotationInputs";
@@ -75,6 +77,7 @@ export class SecretRotation implements Resource<Desired, RotationOutputs> {
       ...(kind.connects && connectionInput(schemas)),
       ...(kind.rolls && { minInterval: intervalOf(schemas, true) }),
       ...(kind.overlaps && { overlap: overlapInput(schemas) }),
+      ...(kind.authorizesQueue && { queueUrl: queueUrlInput(schemas) }),
     };
     if (onlyId !== undefined) {
       return { required: [], schemas: { ...rotationInputs(schemas), ...ofKind } };
@@ -107,6 +110,7 @@ export class SecretRotation implements Resource<Desired, RotationOutputs> {
       notices: [
         ...announced.map((one) => noticeAbout(subject, one)),
         ...settingsNotice(subject, plan, run),
+        ...proofNotice(subject, plan, inputs, run),
       ],
     };
   }
@@ -200,4 +204,18 @@ export class SecretRotation implements Resource<Desired, RotationOutputs> {
 /** Says once in a run that an `up` will fail for a missing setting: previews pass without credentials. */
 export function settingsNotice({ kind }: Subject, plan: Plan, run: Run): Notice[] {
   return ["keep", "rewrite", "refuse"].includes(plan.kind) ? [] : run.settingsWarning(kind.service);
+}
+
+/** Says that an `up` will fail because the address at which a new token would be proven is missing. */
+function proofNotice(subject: Subject, plan: Plan, desired: Desired, { options }: Run): Notice[] {
+  const { kind } = subject;
+  const isProven = plan.kind === "reset" && addsSecret(kind, desired);
+  if (!isProven || !kind.authorizesQueue || isUnknown(desired.queueUrl)) return [];
+  try {
+    options.settings.queueAddress(desired.queueUrl);
+    return [];
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error;
+    return [noticeAbout(subject, { text: `\`up\` will fail: ${error.problem}.`, isWarning: true })];
+  }
 }

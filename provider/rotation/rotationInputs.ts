@@ -5,6 +5,7 @@ import { isUnknown } from "../pulumi/values";
 import { type Claim, type InputProblem, type Schemas } from "../resource/resource";
 import { type InputTable } from "../resource/schema";
 import { type Run } from "../run/run";
+import { addressProblem } from "../settings/table";
 import { plainTextProblem } from "./access";
 import { recipientsProblem } from "./ageFile";
 import { type Desired } from "./desired";
@@ -70,6 +71,10 @@ export function intervalOf({ z, attempt, expected }: Schemas, orZero: boolean) {
 export function overlapInput({ z, attempt, expected }: Schemas) {
   const written = z.string(expected('"verified", "none" or a duration written as a string'));
   return written.superRefine(attempt(readOverlap));
+}
+
+export function queueUrlInput({ z, refuseIf, expected }: Schemas) {
+  return z.string(expected("a string")).superRefine(refuseIf(addressProblem));
 }
 
 /** What is wrong with the inputs of a rotation that the schema accepts. */

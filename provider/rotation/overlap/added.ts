@@ -90,7 +90,7 @@ export function notProven(
   proof: Exclude<ProbeResult, { kind: "accepted" }>,
 ): RekeyError {
   const { word, isOfServer } = subject.kind;
-  const check = isOfServer ? "admin" : "rekey:queueUrl (the address of its region)";
+  const check = isOfServer ? "admin" : "queueUrl or rekey:queueUrl (the address of its region)";
   const why =
     proof.kind === "refused"
       ? `it is refused: ${proof.words}`

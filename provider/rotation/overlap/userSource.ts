@@ -90,8 +90,8 @@ export class UserSource implements OverlapSource {
   }
 
   #connect(): Promise<AclUsers> {
-    const { admin, subject, run } = this.of;
-    return (this.#users ??= redisAdminOf(admin, subject, run).then((one) =>
+    const { place, subject, run } = this.of;
+    return (this.#users ??= redisAdminOf(place.admin, subject, run).then((one) =>
       run.platform.aclUsers(one),
     ));
   }
