@@ -15,20 +15,24 @@ export interface Desired extends Trigger {
   readonly encryptFor?: readonly string[] | null | undefined;
   /** Of a kind that overlaps: `verified`, `none` or a duration. Default: `verified`. */
   readonly overlap?: string | null | undefined;
+  /** Of a queue user: the address of the queue of its region. Default: `rekey:queueUrl`. */
+  readonly queueUrl?: string | null | undefined;
   readonly connection?:
     { readonly [K in keyof Connection]: Connection[K] | null } | null | undefined;
   /** Of a Redis user: its administrator. */
   readonly admin?: AdminInput | null | undefined;
 }
 
-/** The inputs that are saved for a refresh, which has no inputs: where clients connect, and the schedule. */
+/** The inputs that are saved for a refresh, which has no inputs: addresses, and the schedule. */
 export function programOf({
   connection,
+  queueUrl,
   rotateEvery,
-}: Desired): Pick<Memory, "connection" | "rotateEvery"> {
+}: Desired): Pick<Memory, "connection" | "queueUrl" | "rotateEvery"> {
   const given = Object.entries(connection ?? {}).filter(([, value]) => isSet(value));
   return {
     connection: given.length > 0 ? Object.fromEntries(given) : undefined,
+    queueUrl: queueUrl ?? undefined,
     rotateEvery: rotateEvery ?? undefined,
   };
 }

@@ -98,7 +98,9 @@ function upkeepOf(
   if (memory.user?.isUnsaved) return { kind: "save" };
   const isImported = memory.applied === undefined;
   const isConnectionChanged = isChanged("connection", desired, memory);
-  const isToBeRead = isImported || memory.isUnread || isConnectionChanged;
+  // Where clients of a database connect is in its record.
+  const isRecordUsed = isConnectionChanged && context.kind.connects;
+  const isToBeRead = isImported || memory.isUnread || isRecordUsed;
   if (isToBeRead && context.canRead) return { kind: "read" };
   const isRewritten = isImported || isConnectionChanged || isProgramChanged(memory, desired);
   return { kind: isRewritten ? "rewrite" : "keep" };
@@ -108,6 +110,7 @@ function upkeepOf(
 function isProgramChanged(memory: Memory, desired: Desired): boolean {
   return (
     isChanged("rotateEvery", desired, memory) ||
+    isChanged("queueUrl", desired, memory) ||
     isAdminChanged(desired, memory) ||
     isOverlapChanged(memory, desired)
   );
@@ -115,7 +118,7 @@ function isProgramChanged(memory: Memory, desired: Desired): boolean {
 
 /** Whether an input differs from what is saved, or is not known yet. */
 export function isChanged(
-  name: "connection" | "rotateEvery",
+  name: "connection" | "queueUrl" | "rotateEvery",
   desired: Desired,
   memory: Memory,
 ): boolean {

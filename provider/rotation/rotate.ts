@@ -32,7 +32,7 @@ export async function rotate(
   desired: Desired,
   run: Run,
 ): Promise<Rotated> {
-  const session = openSession(subject, run, desired.admin);
+  const session = openSession(subject, run, desired);
   const plan = planRotation(saved, desired, session.context);
   const rotated = await carryOut(plan, saved, desired, session);
   const memory = withLasts(rotated.state.memory, desired);
@@ -86,7 +86,7 @@ function hasSource(session: Session): session is OverlapSession {
 
 /** Reads a secret for a refresh, and prepares what is saved. It resets nothing and never fails. */
 export async function refresh(subject: Subject, saved: State, run: Run): Promise<Rotated> {
-  const session = openSession(subject, run, saved.admin?.given);
+  const session = openSession(subject, run, { admin: saved.admin?.given });
   const learned = await tryRead(session, saved, true);
   const { failure, ...next } = await saveLearned(learned, session);
   if (!failure) return next;

@@ -1,4 +1,4 @@
-import { InputError, RekeyError } from "../domain/errors";
+import { InputError, RekeyError, SettingsError } from "../domain/errors";
 import { type SecretKind, type Subject } from "../domain/secretKind";
 import { idProblem, isSameId, orUndefined } from "../records/fields";
 import { isUnknown } from "../pulumi/values";
@@ -13,12 +13,14 @@ import {
   type TableOf,
 } from "../resource/resource";
 import { type Run } from "../run/run";
+import { type Settings } from "../settings/settings";
 import { withSavedAdmin } from "./admin";
 import { announce, noteRefresh, announcementsOf } from "./announcements";
 import { type Desired } from "./desired";
 import { type Rotated, messageOf } from "./findings";
 import { type State, stateIn } from "./state";
 import { noticeAbout } from "./messages";
+import { addsSecret } from "./overlap/overlap";
 import { leftValid } from "./overlap/overlapMessages";
 import { type Plan } from "./plan";
 import { planRotation } from "./planRotation";
@@ -28,6 +30,7 @@ import {
   connectionInput,
   intervalOf,
   overlapInput,
+  queueUrlInput,
   rotationInputs,
   rotationProblems,
 } from "./rotationInputs";
@@ -45,7 +48,7 @@ export interface SubjectSource {
   /** Inputs, or saved outputs. */
   readonly values: object;
   readonly state?: State | undefined;
-  readonly run?: Run | undefined;
+  readonly settings?: Settings | undefined;
 }
 
 /** The resource that rotates the secrets of one kind. */
@@ -74,6 +77,7 @@ export class SecretRotation implements Resource<Desired, RotationOutputs> {
       ...(kind.connects && connectionInput(schemas)),
       ...(kind.rolls && { minInterval: intervalOf(schemas, true) }),
       ...(kind.overlaps && { overlap: overlapInput(schemas) }),
+      ...(kind.authorizesQueue && { queueUrl: queueUrlInput(schemas) }),
     };
     if (onlyId !== undefined) {
       return { required: [], schemas: { ...rotationInputs(schemas), ...ofKind } };
@@ -88,14 +92,14 @@ export class SecretRotation implements Resource<Desired, RotationOutputs> {
     return rotationProblems(inputs, this.kind, run);
   }
 
-  claims(inputs: Desired): Claim[] {
-    const subject = this.subjectOf({ values: inputs });
+  claims(inputs: Desired, settings: Settings): Claim[] {
+    const subject = this.subjectOf({ values: inputs, settings });
     return isUnknown(subject.id) ? [] : [claimOf(subject)];
   }
 
   plan(saved: RotationOutputs | undefined, inputs: Desired, run: Run): Planned {
     const state = saved && stateIn(saved);
-    const subject = this.subjectOf({ values: inputs, state, run });
+    const subject = this.subjectOf({ values: inputs, state, settings: run.options.settings });
     const plan = this.#planOf(state, subject, inputs, run);
     const announced = announcementsOf({ subject, plan, state, desired: inputs }, run).flatMap(
       (one) => announce(one, run),
@@ -106,6 +110,7 @@ export class SecretRotation implements Resource<Desired, RotationOutputs> {
       notices: [
         ...announced.map((one) => noticeAbout(subject, one)),
         ...settingsNotice(subject, plan, run),
+        ...proofNotice(subject, plan, inputs, run),
       ],
     };
   }
@@ -121,7 +126,7 @@ export class SecretRotation implements Resource<Desired, RotationOutputs> {
     run: Run,
   ): Promise<Result<RotationOutputs>> {
     const state = saved && stateIn(saved);
-    const subject = this.subjectOf({ values: inputs, state, run });
+    const subject = this.subjectOf({ values: inputs, state, settings: run.options.settings });
     const rotated = await rotate(subject, state, inputs, run);
     try {
       return this.#resultOf(subject, rotated, run);
@@ -132,7 +137,7 @@ export class SecretRotation implements Resource<Desired, RotationOutputs> {
 
   async refresh(saved: RotationOutputs, run: Run): Promise<Result<RotationOutputs>> {
     const known = orUndefined(() => stateIn(saved));
-    const subject = this.subjectOf({ values: saved, state: known, run });
+    const subject = this.subjectOf({ values: saved, state: known, settings: run.options.settings });
     noteRefresh(subject, run);
     try {
       const state = withSavedAdmin(stateIn(saved), saved["access"], run);
@@ -199,4 +204,18 @@ export class SecretRotation implements Resource<Desired, RotationOutputs> {
 /** Says once in a run that an `up` will fail for a missing setting: previews pass without credentials. */
 export function settingsNotice({ kind }: Subject, plan: Plan, run: Run): Notice[] {
   return ["keep", "rewrite", "refuse"].includes(plan.kind) ? [] : run.settingsWarning(kind.service);
+}
+
+/** Says that an `up` will fail because the address at which a new token would be proven is missing. */
+function proofNotice(subject: Subject, plan: Plan, desired: Desired, { options }: Run): Notice[] {
+  const { kind } = subject;
+  const isProven = plan.kind === "reset" && addsSecret(kind, desired);
+  if (!isProven || !kind.authorizesQueue || isUnknown(desired.queueUrl)) return [];
+  try {
+    options.settings.queueAddress(desired.queueUrl);
+    return [];
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error;
+    return [noticeAbout(subject, { text: `\`up\` will fail: ${error.problem}.`, isWarning: true })];
+  }
 }

@@ -122,7 +122,9 @@ export function changingOutputs(
   if (isChanged("connection", desired, memory)) {
     changing.push("connectionUrl", "connectionUrls", "restUrl", "access");
   }
-  if (isAdminChanged(desired, memory)) changing.push("access");
+  if (isAdminChanged(desired, memory) || isChanged("queueUrl", desired, memory)) {
+    changing.push("access");
+  }
   if (isOverlapChanged(memory, desired)) changing.push("access", "formerValidUntil");
   if (isChanged("rotateEvery", desired, memory)) changing.push("nextRotationAt");
   return all.filter((name) => changing.includes(name));

@@ -6,7 +6,7 @@ import { recordEvidence } from "./recordEvidence";
 import { type Context } from "./plan";
 import { overlapEvidence } from "./overlap/overlapEvidence";
 import { QueueSource } from "./overlap/queueSource";
-import { type OverlapSource, type SourceContext } from "./overlap/source";
+import { type OverlapSource, type Place, type SourceContext } from "./overlap/source";
 import { UserSource } from "./overlap/userSource";
 import { keyEvidence } from "./signingKeys";
 
@@ -19,12 +19,11 @@ export interface Session extends SourceContext {
   readonly replacedValues: Credentials[];
 }
 
-/** @param admin the administrator, for the user of a server */
-export function openSession(subject: Subject, run: Run, admin?: SourceContext["admin"]): Session {
+export function openSession(subject: Subject, run: Run, place: Place = {}): Session {
   const secret = secretOf(subject);
   const { kind } = subject;
   const reads = listIn(run.shared.reads, secret);
-  const of: SourceContext = { subject, run, context: contextOf(kind, run), reads, admin };
+  const of: SourceContext = { subject, run, context: contextOf(kind, run), reads, place };
   return {
     ...of,
     evidence: evidenceOf(kind),

@@ -56,6 +56,8 @@ export interface Memory {
   readonly form?: Form | undefined;
   /** Where clients connect, and the schedule, as the program has them: a refresh has no inputs. */
   readonly connection?: Connection | undefined;
+  /** Of a queue user. */
+  readonly queueUrl?: string | undefined;
   readonly rotateEvery?: string | undefined;
   /** The age file that is saved. */
   readonly file?: AgeFile | undefined;

@@ -15,7 +15,7 @@ export interface UserMemory {
 export interface Server {
   /** Its id, if it is a database of the platform. */
   readonly id?: string | undefined;
-  /** Its host and port: `redis.example.com:6379` */
+  /** Its host, as it is compared, and its port: `redis.example.com:6379` */
   readonly address?: string | undefined;
 }
 

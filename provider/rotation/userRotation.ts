@@ -9,6 +9,7 @@ import {
   type TableOf,
 } from "../resource/resource";
 import { type Run } from "../run/run";
+import { type Settings } from "../settings/settings";
 import {
   adminInput,
   adminServer,
@@ -16,11 +17,12 @@ import {
   isSameServer,
   ownAdminProblems,
   plainAdminProblems,
+  plainClientsProblem,
   shownServer,
 } from "./admin";
 import { type Desired } from "./desired";
 import { SecretRotation, type SubjectSource } from "./rotation";
-import { overlapInput, rotationInputs, rotationProblems } from "./rotationInputs";
+import { overlapInput, addressInput, rotationInputs, rotationProblems } from "./rotationInputs";
 import { type RotationOutputs } from "./rotationOutputs";
 import { readMemory } from "./state";
 
@@ -36,6 +38,7 @@ export class UserRotation extends SecretRotation {
       schemas: {
         [this.idInput]: text.superRefine(refuseIf(userNameProblem)),
         admin: adminInput(schemas),
+        ...addressInput(schemas),
         ...rotationInputs(schemas),
         overlap: overlapInput(schemas),
       },
@@ -45,18 +48,20 @@ export class UserRotation extends SecretRotation {
   override check(inputs: Desired, run: Run): InputProblem[] {
     const { admin } = inputs;
     const subject = this.subjectOf({ values: inputs });
+    const plain = plainClientsProblem(inputs, run);
     return [
       ...rotationProblems(inputs, this.kind, run),
       ...plainAdminProblems(admin, run),
       ...ownAdminProblems(subject, admin),
+      ...(plain ? [{ property: "connection", problem: `is invalid: its tls ${plain}` }] : []),
     ];
   }
 
   /** One claim for each known name of its server: the id of the database, and the address. */
-  override claims(inputs: Desired): Claim[] {
+  override claims(inputs: Desired, settings: Settings): Claim[] {
     const subject = this.subjectOf({ values: inputs });
     if (isUnknown(subject.id)) return [];
-    const { id, address } = adminServer(inputs.admin, undefined);
+    const { id, address } = adminServer(inputs.admin, settings.find("databaseHost"));
     const servers = [...(id ? [{ id }] : []), ...(address ? [{ address }] : [])];
     return servers.map((server) => userClaim({ ...subject, server: shownServer(server) }));
   }
@@ -85,8 +90,8 @@ export class UserRotation extends SecretRotation {
   }
 
   protected override subjectOf(source: SubjectSource): Subject {
-    const { values, state, run } = source;
-    const given = adminServer((values as Desired).admin, run?.options.settings.databaseHost);
+    const { values, state, settings } = source;
+    const given = adminServer((values as Desired).admin, settings?.databaseHost);
     const server = shownServer(given) ?? shownServer(state?.memory.user?.server ?? {});
     return { ...super.subjectOf(source), server };
   }

@@ -27,8 +27,8 @@ export async function retireFormerOf(
   target: OverlappingTarget,
   run: Run,
 ): Promise<RetirementResult> {
-  const { subject, salt, former, retire, admin } = target;
-  const { source } = openSession(subject, run, admin);
+  const { subject, salt, former, retire } = target;
+  const { source } = openSession(subject, run, target);
   if (!source) throw new Error(`nothing retires a ${subject.kind.word}`);
   try {
     const { failure } = await source.retire({ ...retire, salt, former: former?.mark });

@@ -1,7 +1,7 @@
 import { type ProbeResult } from "../../clients/probe";
 import { RefusedError, RekeyError } from "../../domain/errors";
 import { secretOf, type Subject } from "../../domain/secretKind";
-import { type Desired, formOf } from "../desired";
+import { type Desired, formOf, programOf } from "../desired";
 import { identityIn, identityMarks, knownCredential, sentFor } from "../evidence";
 import { marksOf, triggerMark } from "../marks";
 import { type Reset } from "../plan";
@@ -33,6 +33,7 @@ export function withAdded(
     problems: [],
     memory: {
       ...memory,
+      ...programOf(desired),
       applied: triggerMark(memory, desired) || memory.applied,
       pending: undefined,
       added: undefined,
@@ -89,7 +90,7 @@ export function notProven(
   proof: Exclude<ProbeResult, { kind: "accepted" }>,
 ): RekeyError {
   const { word, isOfServer } = subject.kind;
-  const check = isOfServer ? "admin" : "rekey:queueUrl (the address of its region)";
+  const check = isOfServer ? "admin" : "queueUrl or rekey:queueUrl (the address of its region)";
   const why =
     proof.kind === "refused"
       ? `it is refused: ${proof.words}`

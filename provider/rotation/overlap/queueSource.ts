@@ -32,14 +32,16 @@ export class QueueSource implements OverlapSource {
 
   async read(saved: State | undefined, desired: Desired): Promise<Learned> {
     const { context, run } = this.of;
-    const { settings } = run.options;
-    settings.require("queueUrl");
-    settings.get("queueUserId");
+    run.options.settings.get("queueUserId");
     const user = await this.#readUser();
     if (saved) return overlapEvidence.afterRead(saved, user, context);
     const { state, findings } = adopted(desired, user, context);
     const prepared: Finding[] = hasNext(user) ? [{ kind: "prepared" }] : [];
     return { state, findings: [...findings, ...prepared] };
+  }
+
+  requireSettings(): void {
+    this.#address();
   }
 
   async add({ memory }: State): Promise<Added> {
@@ -67,7 +69,7 @@ export class QueueSource implements OverlapSource {
     if (!probe) throw new Error("the kind has no probe");
     return run.platform.probe({
       owner: ownerOf(subject),
-      endpoint: { ...probe, baseUrl: run.options.settings.require("queueUrl") },
+      endpoint: { ...probe, baseUrl: this.#address() },
       credential: { name: "token", value: credentials.token ?? "" },
       timeoutMs: probeMs,
       unchanged: "The former token stays valid.",
@@ -81,6 +83,12 @@ export class QueueSource implements OverlapSource {
     await this.#roll(retirement);
     this.#user = undefined;
     return this.#useNew({ result: "now" });
+  }
+
+  /** Where a token is tried. @throws SettingsError if it is missing */
+  #address(): string {
+    const { run, place } = this.of;
+    return run.options.settings.queueAddress(place.queueUrl);
   }
 
   /**

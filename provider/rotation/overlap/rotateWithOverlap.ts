@@ -1,4 +1,4 @@
-import { InternalError, RekeyError } from "../../domain/errors";
+import { InternalError, RefusedError, RekeyError, SettingsError } from "../../domain/errors";
 import { secretOf } from "../../domain/secretKind";
 import { poll } from "../../run/poll";
 import { type Desired } from "../desired";
@@ -90,6 +90,7 @@ async function replace(
   session: OverlapSession,
 ): Promise<Rotated> {
   const { subject, run, source, replacedValues } = session;
+  requireSettings(session);
   const undo = run.reserveReset(secretOf(subject));
   const before = await retire(learned, session, "retiredFirst");
   if (before.failure) {
@@ -115,6 +116,17 @@ async function replace(
     return await saveRotated({ ...rotated, failure }, session, true);
   } catch (error) {
     return afterFailure(error, { before, due, desired, added, undo }, session);
+  }
+}
+
+/** @throws RekeyError before anything is changed, if what is added could not be proven */
+function requireSettings({ subject, source }: OverlapSession): void {
+  try {
+    source.requireSettings?.();
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error;
+    const why = `${error.problem}. ${error.advice.replace(/\.$/, "")}`;
+    throw new RefusedError(error.code, { secret: secretOf(subject), why, overlaps: true });
   }
 }
 

@@ -23,6 +23,8 @@ export interface OverlapSource {
    * @param saved undefined for a new resource, whose secret is adopted
    */
   read(saved: State | undefined, desired: Desired): Promise<Learned>;
+  /** @throws SettingsError if a setting is missing without which nothing can be proven. Default: none is needed */
+  requireSettings?(): void;
   /**
    * Makes another secret valid. Repeated with the same value, it changes nothing more.
    *
@@ -88,8 +90,15 @@ export interface SourceContext {
   readonly context: Context;
   /** What the reads of this run have shown, the last one last. */
   readonly reads: Credentials[];
+  readonly place: Place;
+}
+
+/** Where a secret is changed or used, as the program gives it. */
+export interface Place {
   /** Of a user: its administrator. */
   readonly admin?: AdminInput | null | undefined;
+  /** Of a queue user: the address of its queue. Default: `rekey:queueUrl`. */
+  readonly queueUrl?: string | null | undefined;
 }
 
 export function retirementOf({ memory }: State, overlap: Overlap): Retirement {

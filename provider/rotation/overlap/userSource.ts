@@ -43,10 +43,12 @@ export class UserSource implements OverlapSource {
     const warnings = made.isToken ? [] : this.#warningsOf(await users.readServer());
     // What no rotation has handed out goes first.
     if (memory.added?.hash !== undefined) await users.remove(id, memory.added.hash);
+    this.#claim(hashOf(made.value));
     const lost = await this.#addSettled(users, made, before);
     const hashes = formerHashes(state, before);
     const saved = await this.#save(users);
     const hash = await this.#hashOf(made, before);
+    if (hash !== undefined) this.#claim(hash);
     return {
       credentials: { password: made.value, ...(made.isToken && { restToken: made.value }) },
       before: memory.current,
@@ -72,7 +74,7 @@ export class UserSource implements OverlapSource {
   async retire({ hashes, current }: Retirement): Promise<Retired> {
     const { id } = this.of.subject;
     const users = await this.#connect();
-    const user = await users.read(id);
+    const user = await this.#list();
     // Its clients may use the former one again: what was read says that the current one is gone.
     if (current !== undefined && !user?.hashes.includes(current)) return { result: "kept" };
     const valid = hashes.filter((hash) => user?.hashes.includes(hash));
@@ -88,16 +90,36 @@ export class UserSource implements OverlapSource {
   }
 
   #connect(): Promise<AclUsers> {
-    const { admin, subject, run } = this.of;
-    return (this.#users ??= redisAdminOf(admin, subject, run).then((one) =>
+    const { place, subject, run } = this.of;
+    return (this.#users ??= redisAdminOf(place.admin, subject, run).then((one) =>
       run.platform.aclUsers(one),
     ));
+  }
+
+  /** @throws RekeyError if another resource of the run rotates the same user, by another name of its server */
+  async #list(): Promise<AclUser | undefined> {
+    const { subject, run } = this.of;
+    const user = await (await this.#connect()).read(subject.id);
+    const own = ownerOf(subject);
+    const owners = user?.hashes.map((hash) =>
+      run.shared.addedPasswords.get(passwordKey(subject.id, hash)),
+    );
+    const other = owners?.find((owner) => owner !== undefined && owner !== own);
+    if (other === undefined) return user;
+    const text = `${own} is also ${other}, to which another resource of this run has added a password: each would retire the password that the other has added. No password of ${own} was added or removed. Remove one of the resources. If both have rotated it, set a new version on the one that stays.`;
+    throw new RekeyError("REKEY_DUPLICATE_SECRET", text, "not sent");
+  }
+
+  /** A password that this run adds belongs to this user, by this name of its server. */
+  #claim(hash: string): void {
+    const { subject, run } = this.of;
+    run.shared.addedPasswords.set(passwordKey(subject.id, hash), ownerOf(subject));
   }
 
   /** @throws RekeyError for a user to which no password can be added without harm */
   async #readUser(): Promise<AclUser> {
     const { id } = this.of.subject;
-    const user = await (await this.#connect()).read(id);
+    const user = await this.#list();
     if (!user) {
       return this.#refuse(
         `${ownerOf(this.of.subject)} does not exist. Create it with its rules, for example \`ACL SETUSER ${nameInCommand(id)} on ~* +@read\``,
@@ -196,6 +218,10 @@ export class UserSource implements OverlapSource {
       return { failure: error, findings: [] };
     }
   }
+}
+
+function passwordKey(userName: string, hash: string): string {
+  return JSON.stringify([userName, hash]);
 }
 
 /** Acts once more if it is not known whether it was done. */
