@@ -24,6 +24,28 @@ export interface AclAdminArgs {
   password: pulumi.Input<string>;
 }
 
+/** Where clients of a Redis user connect. */
+export interface AclConnectionArgs {
+  /**
+   * Host name or IP address.
+   *
+   * @default the host of `admin`
+   */
+  host?: pulumi.Input<string> | undefined;
+  /**
+   * Port.
+   *
+   * @default the port of `admin`
+   */
+  port?: pulumi.Input<number> | undefined;
+  /**
+   * Whether to use TLS. It can be switched off for loopback hosts only: a password never travels in plain text.
+   *
+   * @default true; for loopback hosts, that of `admin`
+   */
+  tls?: pulumi.Input<boolean> | undefined;
+}
+
 /** The arguments of `AclUserRotation`. */
 export interface AclUserRotationArgs extends RotationArgs, OverlapArgs {
   /**
@@ -33,6 +55,14 @@ export interface AclUserRotationArgs extends RotationArgs, OverlapArgs {
    * is given, makes no request.
    */
   admin: pulumi.Input<string | AclAdminArgs>;
+  /**
+   * Where clients connect, if that is not where `admin` does, as through a tunnel: only `connectionUrl`, `restUrl` and
+   * `encryptedCredentials` are built from it. Rekey itself, and a `CredentialVerification`, use the address of `admin`.
+   * Changing it makes no request.
+   *
+   * @default the address of `admin`
+   */
+  connection?: pulumi.Input<AclConnectionArgs> | undefined;
   /**
    * Name of an existing user, other than the administrator. Changing it replaces the resource, which rotates the new
    * user; the old one keeps its passwords. For the user `default` of a database at Upstash, use a `PasswordRotation`.
@@ -74,8 +104,8 @@ export class AclUserRotation extends Rotation {
   /** The password that the last rotation added; undefined before the first one. Secret. */
   declare readonly password: pulumi.Output<string | undefined>;
   /**
-   * The URL with which clients of Redis connect: `rediss://user:password@host:port`, or `redis://` without TLS.
-   * Undefined before the first rotation. Secret.
+   * The URL with which clients of Redis connect: `rediss://user:password@host:port`, or `redis://` without TLS. Its
+   * address is that of `connection`, else that of `admin`. Undefined before the first rotation. Secret.
    */
   declare readonly connectionUrl: pulumi.Output<string | undefined>;
   /** Token of the REST interface, which is the password; undefined if the server makes no tokens. Secret. */

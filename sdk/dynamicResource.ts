@@ -7,7 +7,7 @@ import { resourceOf } from "../provider/engine/resources";
 import { type ErrorCode, resetsAreSaved, withCode } from "../provider/domain/errors";
 import { isSet } from "../provider/records/fields";
 import { secretOutputsOf } from "../provider/resource/resource";
-import { perRun, runError, warnOfSettings } from "./program";
+import { perRun, runError, settingsOfProgram, warnOfSettings } from "./program";
 
 /**
  * A resource that this package's provider manages in Pulumi's dynamic provider host. Renaming one without `aliases`
@@ -84,6 +84,7 @@ const registries = (shared[Symbol.for("pulumi-rekey.registries")] ??= new WeakMa
   Registry
 >());
 const registryOfRun = perRun((): Registry => ({ owners: new Map() }), registries);
+const settingsOfRun = perRun(settingsOfProgram);
 
 /**
  * Ends a program that has a mistake in its resources. Those that it has constructed before, in the same turn, are
@@ -117,7 +118,7 @@ async function providerText(
   );
   // The provider reports an id that is missing. One that is unknown in a preview is compared in the `up`.
   const isComparable = owned && (onlyId !== undefined || isSet(owned[idInput]));
-  const claims = isComparable ? resource.claims?.(owned) : [];
+  const claims = isComparable ? resource.claims?.(owned, settingsOfRun()) : [];
   for (const { subject, code, why } of claims ?? []) {
     const owner = registry.owners.get(subject);
     registry.owners.set(subject, owner ?? of);

@@ -79,6 +79,14 @@ export interface QueueTokenRotationArgs extends RotationArgs, OverlapArgs {
    * the tokens of the new user.
    */
   queueUserId: pulumi.Input<string>;
+  /**
+   * Address of the queue of the user's region, where Rekey and a `CredentialVerification` try its tokens: https, or
+   * http on a loopback address. An adoption, and rotations with `overlap: "none"`, try none. Changing it makes no
+   * request.
+   *
+   * @default `rekey:queueUrl`
+   */
+  queueUrl?: pulumi.Input<string> | undefined;
 }
 
 /**

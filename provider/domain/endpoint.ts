@@ -97,6 +97,14 @@ export function hostWithoutBrackets(host: string): string {
   return host.replace(/[[\]]/g, "");
 }
 
+/** A host as it is compared with others: in one spelling, and with one name for this machine. */
+export function comparedHost(host: string): string {
+  const url = `http://${hostInUrl(hostWithoutBrackets(host))}`;
+  const spelled = URL.canParse(url) ? new URL(url).hostname : host.toLowerCase();
+  const name = spelled.replace(/\.$/, "");
+  return ["127.0.0.1", "[::1]"].includes(name) ? "localhost" : name;
+}
+
 export function isLoopback(host: string): boolean {
   return /^(localhost|\[?::1\]?|127(\.\d{1,3}){3})$/i.test(host);
 }

@@ -49,8 +49,9 @@ export class ResourceHandler {
 
   /** What the resource would have although another one has it, as messages. */
   #conflictsOf(inputs: Properties, urn: string): string[] {
-    const { owners } = this.run.shared;
-    const claims = this.resource.claims?.(inputs) ?? [];
+    const { shared, options } = this.run;
+    const { owners } = shared;
+    const claims = this.resource.claims?.(inputs, options.settings) ?? [];
     return claims.flatMap(({ subject, code, why }) => {
       const owner = owners.get(subject) ?? urn;
       owners.set(subject, owner);

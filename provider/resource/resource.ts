@@ -1,6 +1,7 @@
 import { type ErrorCode, type RekeyError } from "../domain/errors";
 import { type Properties } from "../pulumi/values";
 import { type Run } from "../run/run";
+import { type Settings } from "../settings/settings";
 import { type InputTable } from "./schema";
 
 /**
@@ -30,7 +31,7 @@ export interface Resource<Inputs, Outputs> {
    */
   decide?(savedInputs: Partial<Inputs>, inputs: Inputs, run: Run): Inputs;
   /** What no other resource of the program may have. Only for inputs without problems. */
-  claims?(inputs: Inputs): readonly Claim[];
+  claims?(inputs: Inputs, settings: Settings): readonly Claim[];
   /** The inputs, in addition to the id, that no longer match what is saved, so that it is replaced. Default: none. */
   replacing?(saved: Outputs, inputs: Inputs, run: Run): readonly string[];
   /** What `apply` would do. Without a saved state, the resource is new. It sends nothing. */

@@ -44,6 +44,8 @@ export interface Access {
   readonly connection?: Omit<Connection, "username"> | undefined;
   /** Where an index is. */
   readonly restUrl?: string | undefined;
+  /** Of a queue user: the address of its queue, if the program sets it. */
+  readonly queueUrl?: string | undefined;
   /** Of a user: its administrator, in the form in which the program gives it. */
   readonly admin?: AdminInput | undefined;
 }
@@ -95,6 +97,7 @@ export function accessOf(subject: Subject, state: State, run: Run): Access | und
     count: rotationCount,
     salt: memory.salt,
     ...placeOf(subject, state, run),
+    queueUrl: memory.program.queueUrl,
     admin: state.admin?.given,
   };
   // After an unconfirmed reset, the saved credentials are the old ones, which may be invalid.
@@ -183,12 +186,29 @@ export function urlsOf({ kind, id }: Subject, state: State, { options }: Run) {
   };
 }
 
-function urlsOfUser(userName: string, { admin, password, restToken }: State) {
-  const { endpoint } = admin ?? {};
+function urlsOfUser(userName: string, { admin, memory, password, restToken }: State) {
+  const at = admin?.endpoint;
+  const endpoint = at && orUndefined(() => endpointOfUser(memory.program.connection ?? {}, at));
   return {
     connectionUrl: endpoint && password && connectionUrl(endpoint, userName, password),
     restUrl: endpoint && restToken && `https://${hostInUrl(endpoint.host)}`,
   };
+}
+
+/**
+ * Where clients of a Redis user connect: what the program sets, else where its administrator does.
+ *
+ * @throws InputError if it cannot be used
+ */
+function endpointOfUser(
+  connection: Connection,
+  { host, port, tls }: ClientEndpoint,
+): ClientEndpoint {
+  return endpointOf(
+    { databaseId: "", record: { endpoint: host, port, tls } },
+    connection,
+    undefined,
+  );
 }
 
 /** The REST interface of a database has the port of HTTPS: a port that a program sets is that of Redis. */

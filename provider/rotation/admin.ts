@@ -1,6 +1,6 @@
 import { defaultUser } from "../clients/aclReplies";
 import { type RedisAdmin } from "../clients/aclUsers";
-import { type ClientEndpoint, hostInUrl, hostProblem, portProblem } from "../domain/endpoint";
+import { type ClientEndpoint, comparedHost, hostProblem } from "../domain/endpoint";
 import { InputError, RefusedError, RequestError } from "../domain/errors";
 import { databasePassword, ownerOf, secretOf, type Subject } from "../domain/secretKind";
 import { canonicalId, isObject, orUndefined } from "../records/fields";
@@ -11,19 +11,19 @@ import { type FoundSetting } from "../settings/table";
 import { type Access, accessIn, endpointOf, plainTextProblem } from "./access";
 import { saltedMark } from "./marks";
 import { type Memory, parsed, type Server } from "./memory";
-import { type AdminInput, type AdminValues, type Program } from "./program";
+import { type AdminInput, type AdminValues, type Program, type RotationInputs } from "./program";
 import { isSame, type State } from "./state";
+import { addressSchemas } from "./rotationInputs";
 
 /** The schema of the input `admin`. It is a secret, so messages about it show none of its values. */
-export function adminInput({ z, refuseIf, refuseWrong, expected, flag }: Schemas) {
+export function adminInput(of: Schemas) {
+  const { z, refuseIf, refuseWrong, expected } = of;
   const text = z.string(expected("a string"));
   const filled = text.superRefine(
     refuseIf((value: string) => (value === "" ? "must not be empty" : undefined)),
   );
   const schemas = {
-    host: text.superRefine(refuseIf(hostProblem)),
-    port: z.number(expected("a number")).superRefine(refuseIf(portProblem)),
-    tls: flag,
+    ...addressSchemas(of, hostProblem),
     username: text,
     password: filled,
   } satisfies Record<keyof AdminValues, unknown>;
@@ -112,6 +112,14 @@ function requireEndpoint(
   return endpointOf(database, access.connection ?? {}, setting);
 }
 
+/** Why clients would send the password in plain text over the network, as far as that is known. */
+export function plainClientsProblem({ connection, admin }: RotationInputs, { options }: Run) {
+  if (!connection || isUnknown([connection, admin])) return undefined;
+  const { host, tls } = connection;
+  const endpoint = adminEndpoint(admin, options.settings.databaseHost);
+  return plainTextProblem({ host: host ?? endpoint?.host, tls }, undefined);
+}
+
 /** What is known of the server of an administrator. */
 export function adminServer(
   given: AdminInput | null | undefined,
@@ -121,7 +129,7 @@ export function adminServer(
   const access = accessOfDatabase(given);
   return {
     ...(access && { id: canonicalId(access.id) }),
-    ...(endpoint && { address: `${hostInUrl(endpoint.host).toLowerCase()}:${endpoint.port}` }),
+    ...(endpoint && { address: `${comparedHost(endpoint.host)}:${endpoint.port}` }),
   };
 }
 

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { InternalError, RekeyError } from "../domain/errors";
+import { InternalError, RefusedError, RekeyError, SettingsError } from "../domain/errors";
 import { secretOf, type Subject } from "../domain/secretKind";
 import { jsonText } from "../pulumi/values";
 import { type Run } from "../run/run";
@@ -35,7 +35,7 @@ export async function rotate(
   program: Program,
   run: Run,
 ): Promise<Rotated> {
-  const session = { ...openSession(subject, run, program.admin, program), program };
+  const session = { ...openSession(subject, run, program, program), program };
   const known = saved && { ...saved, memory: { ...saved.memory, program: savedProgram(program) } };
   const plan = planRotation(saved, program, session.context);
   if (known && plan.kind === "keep") {
@@ -56,7 +56,7 @@ export async function rotate(
 
 /** Reads a secret for a refresh, and prepares what is saved. It changes nothing and never fails. */
 export async function refresh(subject: Subject, saved: State, run: Run): Promise<Rotated> {
-  const session = openSession(subject, run, saved.admin?.given);
+  const session = openSession(subject, run, { admin: saved.admin?.given });
   const { context, source } = session;
   if (!context.canRead) return { state: saved, findings: [] };
   try {
@@ -172,6 +172,7 @@ function isChangedBy({ memory }: State, saved: State | undefined): boolean {
 async function rotateOnce(before: Before, due: Rotation, session: UpSession): Promise<Rotated> {
   const { subject, run, context, program, source, replacedValues } = session;
   const { sight } = before;
+  requireSettings(session);
   const undo = run.reserveReset(secretOf(subject));
   const adds = addsSecret(subject.kind, program);
   const first = firstState(before, session);
@@ -208,6 +209,17 @@ async function rotateOnce(before: Before, due: Rotation, session: UpSession): Pr
     undo();
     if (retired.state !== first) return finish({ ...retired, failure: error }, session);
     throw error;
+  }
+}
+
+/** @throws RekeyError before anything is changed, if what is added could not be proven */
+function requireSettings({ subject, source }: UpSession): void {
+  try {
+    source.requireSettings?.();
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error;
+    const why = `${error.problem}. ${error.advice.replace(/\.$/, "")}`;
+    throw new RefusedError(error.code, { secret: secretOf(subject), why, overlaps: true });
   }
 }
 

@@ -110,6 +110,8 @@ export interface Form {
 /** The inputs that are saved for a refresh. */
 export interface SavedProgram {
   readonly connection?: Connection | undefined;
+  /** Of a queue user: the address of the queue of its region. */
+  readonly queueUrl?: string | undefined;
   readonly rotateEvery?: string | undefined;
 }
 
@@ -157,7 +159,7 @@ export interface UserMemory {
 export interface Server {
   /** Its id, if it is a database of the platform. */
   readonly id?: string | undefined;
-  /** Its host and port: `redis.example.com:6379` */
+  /** Its host, as it is compared, and its port: `redis.example.com:6379` */
   readonly address?: string | undefined;
 }
 

@@ -81,7 +81,7 @@ function upkeepOf(memory: Memory, program: Program, context: Context): Plan {
   const why = dueFormers(memory, program, context)?.why;
   if (why) return { kind: "retire", why };
   if (memory.ofSource.isUnsaved) return { kind: "save" };
-  if (canRead && mustRead(memory, program)) return { kind: "read" };
+  if (canRead && mustRead(memory, program, context)) return { kind: "read" };
   if (canRead && !read && isFormerOpen(memory, program, context)) {
     return { kind: "read", why: "former" };
   }
@@ -89,16 +89,18 @@ function upkeepOf(memory: Memory, program: Program, context: Context): Plan {
     memory.applied === undefined ||
     isChanged("connection", program, memory) ||
     isChanged("rotateEvery", program, memory) ||
+    isChanged("queueUrl", program, memory) ||
     isAdminChanged(program, memory) ||
     isOverlapChanged(memory, program);
   return { kind: "keep", ...(saves && { saves }) };
 }
 
-function mustRead(memory: Memory, program: Program): boolean {
+function mustRead(memory: Memory, program: Program, { kind }: Context): boolean {
   return (
     memory.applied === undefined ||
     memory.current.isUnread === true ||
-    isChanged("connection", program, memory) ||
+    // Where clients of a database connect is in its record.
+    (kind.connects === true && isChanged("connection", program, memory)) ||
     isServerChanged(program, memory)
   );
 }
@@ -112,7 +114,7 @@ function isFormerOpen(memory: Memory, program: Program, context: Context): boole
 
 /** Whether an input differs from what is saved, or is not known yet. */
 export function isChanged(
-  name: "connection" | "rotateEvery",
+  name: "connection" | "queueUrl" | "rotateEvery",
   program: Program,
   memory: Memory,
 ): boolean {

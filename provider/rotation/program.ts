@@ -15,6 +15,8 @@ export interface RotationInputs extends Trigger {
   readonly overlap?: string | null | undefined;
   readonly connection?:
     { readonly [K in keyof Connection]: Connection[K] | null } | null | undefined;
+  /** Of a queue user: the address of the queue of its region. Default: `rekey:queueUrl`. */
+  readonly queueUrl?: string | null | undefined;
   /** Of a Redis user: its administrator. */
   readonly admin?: AdminInput | null | undefined;
 }
@@ -32,6 +34,7 @@ export interface Program {
   readonly overlap: string;
   readonly form: Form;
   readonly connection?: Connection | undefined;
+  readonly queueUrl?: string | undefined;
   readonly admin?: AdminInput | undefined;
 }
 
@@ -46,6 +49,7 @@ const names = [
   "encryptFor",
   "overlap",
   "connection",
+  "queueUrl",
   "admin",
 ] as const satisfies readonly (keyof RotationInputs)[];
 
@@ -70,6 +74,7 @@ export function readProgram(inputs: RotationInputs): Program {
     overlap: known("overlap") ?? untilVerified,
     form: formOf(known("saveCredentials"), known("encryptFor")),
     connection: connectionIn(known("connection")),
+    queueUrl: known("queueUrl"),
     admin: known("admin"),
   };
 }
@@ -88,8 +93,8 @@ function connectionIn(given: RotationInputs["connection"]): Connection | undefin
 }
 
 /** The inputs that are saved for a refresh. */
-export function savedProgram({ connection, rotateEvery }: Program): SavedProgram {
-  return { connection, rotateEvery };
+export function savedProgram({ connection, queueUrl, rotateEvery }: Program): SavedProgram {
+  return { connection, queueUrl, rotateEvery };
 }
 
 /** Whether no credentials are to be saved, not even encrypted. */

@@ -32,7 +32,8 @@ export function notProven(
 /** The error of what was made valid and is not handed out, because that is not proven. */
 export function unproven(subject: Subject, why: string): RekeyError {
   const { word, shape } = subject.kind;
-  const check = shape === "redis" ? "admin" : "rekey:queueUrl (the address of its region)";
+  const check =
+    shape === "redis" ? "admin" : "queueUrl or rekey:queueUrl (the address of its region)";
   const text = `The new ${secretOf(subject)} was made valid, but not proven: ${why}. It was not handed out, and the former ${word} stays valid. Check ${check}, rekey:proxy and rekey:caFile, then run \`up\` again, which tries it again.`;
   return new RekeyError("REKEY_VERIFICATION_FAILED", text, "responded");
 }

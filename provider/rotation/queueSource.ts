@@ -22,11 +22,19 @@ export class QueueSource extends ResetSource {
   #user: Sight | undefined;
 
   override async read(): Promise<Sight> {
-    const { run, program, subject } = this.of;
-    const { settings } = run.options;
-    if (program && addsSecret(subject.kind, program)) settings.require("queueUrl");
-    settings.get("queueUserId");
+    this.of.run.options.settings.get("queueUserId");
     return this.#readUser();
+  }
+
+  requireSettings(): void {
+    const { program, subject } = this.of;
+    if (program && addsSecret(subject.kind, program)) this.#address();
+  }
+
+  /** Where a token is tried. @throws SettingsError if it is missing */
+  #address(): string {
+    const { run, place } = this.of;
+    return run.options.settings.queueAddress(place.queueUrl);
   }
 
   override async add(attempted: State, sight: Sight | undefined): Promise<Added> {
@@ -83,7 +91,7 @@ export class QueueSource extends ResetSource {
     const proof = await proveUntilAccepted(this.of, () =>
       run.platform.probe({
         owner: ownerOf(subject),
-        endpoint: { ...queueProbe, baseUrl: run.options.settings.require("queueUrl") },
+        endpoint: { ...queueProbe, baseUrl: this.#address() },
         credential: { name: "token", value: token },
         timeoutMs: probeMs,
         unchanged: "The former token stays valid.",

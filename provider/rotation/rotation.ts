@@ -1,4 +1,4 @@
-import { InputError, RekeyError } from "../domain/errors";
+import { InputError, RekeyError, SettingsError } from "../domain/errors";
 import { type SecretKind, type Subject } from "../domain/secretKind";
 import { idProblem, isSameId, orUndefined } from "../records/fields";
 import { isUnknown } from "../pulumi/values";
@@ -13,13 +13,14 @@ import {
   type TableOf,
 } from "../resource/resource";
 import { type Run } from "../run/run";
+import { type Settings } from "../settings/settings";
 import { withSavedAdmin } from "./admin";
 import { announce, noteRefresh, announcementsOf } from "./announcements";
 import { type Rotated, messageOf } from "./findings";
 import { type State, stateIn } from "./state";
 import { type Program, readProgram, type RotationInputs } from "./program";
 import { noticeAbout } from "./messages";
-import { hasOverlap } from "./formers";
+import { addsSecret, hasOverlap } from "./formers";
 import { leftValid } from "./formerTexts";
 import { type Plan } from "./plan";
 import { planRotation } from "./planRotation";
@@ -29,6 +30,7 @@ import {
   connectionInput,
   intervalOf,
   overlapInput,
+  queueUrlInput,
   rotationInputs,
   rotationProblems,
 } from "./rotationInputs";
@@ -46,7 +48,7 @@ export interface SubjectSource {
   /** Inputs, or saved outputs. */
   readonly values: object;
   readonly state?: State | undefined;
-  readonly run?: Run | undefined;
+  readonly settings?: Settings | undefined;
 }
 
 /** The resource that rotates the secrets of one kind. */
@@ -75,6 +77,7 @@ export class SecretRotation implements Resource<RotationInputs, RotationOutputs>
       ...(kind.connects && connectionInput(schemas)),
       ...(kind.shape === "rolls" && { minInterval: intervalOf(schemas, true) }),
       ...(hasOverlap(kind) && { overlap: overlapInput(schemas) }),
+      ...(kind.shape === "adds" && { queueUrl: queueUrlInput(schemas) }),
     };
     if (onlyId !== undefined) {
       return { required: [], schemas: { ...rotationInputs(schemas), ...ofKind } };
@@ -89,14 +92,14 @@ export class SecretRotation implements Resource<RotationInputs, RotationOutputs>
     return rotationProblems(inputs, this.kind, run);
   }
 
-  claims(inputs: RotationInputs): Claim[] {
-    const subject = this.subjectOf({ values: inputs });
+  claims(inputs: RotationInputs, settings: Settings): Claim[] {
+    const subject = this.subjectOf({ values: inputs, settings });
     return isUnknown(subject.id) ? [] : [claimOf(subject)];
   }
 
   plan(saved: RotationOutputs | undefined, inputs: RotationInputs, run: Run): Planned {
     const state = saved && stateIn(saved);
-    const subject = this.subjectOf({ values: inputs, state, run });
+    const subject = this.subjectOf({ values: inputs, state, settings: run.options.settings });
     const program = readProgram(inputs);
     const plan = this.#planOf(state, subject, program, run);
     const announced = announcementsOf({ subject, plan, state, program }, run).flatMap((one) =>
@@ -108,6 +111,7 @@ export class SecretRotation implements Resource<RotationInputs, RotationOutputs>
       notices: [
         ...announced.map((one) => noticeAbout(subject, one)),
         ...settingsNotice(subject, plan, run),
+        ...proofNotice(subject, plan, program, run),
       ],
     };
   }
@@ -123,7 +127,7 @@ export class SecretRotation implements Resource<RotationInputs, RotationOutputs>
     run: Run,
   ): Promise<Result<RotationOutputs>> {
     const state = saved && stateIn(saved);
-    const subject = this.subjectOf({ values: inputs, state, run });
+    const subject = this.subjectOf({ values: inputs, state, settings: run.options.settings });
     const rotated = await rotate(subject, state, readProgram(inputs), run);
     try {
       return this.#resultOf(subject, rotated, run);
@@ -134,7 +138,7 @@ export class SecretRotation implements Resource<RotationInputs, RotationOutputs>
 
   async refresh(saved: RotationOutputs, run: Run): Promise<Result<RotationOutputs>> {
     const known = orUndefined(() => stateIn(saved));
-    const subject = this.subjectOf({ values: saved, state: known, run });
+    const subject = this.subjectOf({ values: saved, state: known, settings: run.options.settings });
     noteRefresh(subject, run);
     try {
       const state = withSavedAdmin(stateIn(saved), saved["access"], run);
@@ -202,4 +206,18 @@ export class SecretRotation implements Resource<RotationInputs, RotationOutputs>
 /** Says once in a run that an `up` will fail for a missing setting: previews pass without credentials. */
 export function settingsNotice({ kind }: Subject, plan: Plan, run: Run): Notice[] {
   return ["keep", "refuse"].includes(plan.kind) ? [] : run.settingsWarning(kind.service);
+}
+
+/** Says that an `up` will fail because the address at which a new token would be proven is missing. */
+function proofNotice(subject: Subject, plan: Plan, program: Program, { options }: Run): Notice[] {
+  const { kind } = subject;
+  const isProven = plan.kind === "rotate" && addsSecret(kind, program);
+  if (!isProven || kind.shape !== "adds" || program.unknown.has("queueUrl")) return [];
+  try {
+    options.settings.queueAddress(program.queueUrl);
+    return [];
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error;
+    return [noticeAbout(subject, { text: `\`up\` will fail: ${error.problem}.`, isWarning: true })];
+  }
 }

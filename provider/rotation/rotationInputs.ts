@@ -1,9 +1,11 @@
-import { hostTemplateProblem, portProblem } from "../domain/endpoint";
+import { hostProblem, hostTemplateProblem, portProblem } from "../domain/endpoint";
 import { canonical, ownerOf, type SecretKind, type Subject } from "../domain/secretKind";
 import { isObject } from "../records/fields";
 import { isUnknown } from "../pulumi/values";
 import { type Claim, type InputProblem, type Schemas } from "../resource/resource";
+import { type InputTable } from "../resource/schema";
 import { type Run } from "../run/run";
+import { addressProblem } from "../settings/table";
 import { plainTextProblem } from "./access";
 import { recipientsProblem } from "./ageFile";
 import { addsSecret, hasOverlap, isDuration, readOverlap } from "./formers";
@@ -25,15 +27,33 @@ export function rotationInputs(schemas: Schemas) {
   };
 }
 
-/** The input of databases that says where clients connect. */
-export function connectionInput({ z, refuseIf, expected, flag, checkTable }: Schemas) {
-  const text = z.string(expected("a string"));
-  const host = text.superRefine(refuseIf(hostTemplateProblem));
+/** The input that says where, and as which user, clients connect to a database. */
+export function connectionInput(schemas: Schemas) {
+  const { z, expected } = schemas;
+  const username = z.string(expected("a string"));
+  const all = { ...addressSchemas(schemas, hostTemplateProblem), username };
+  return connectionOf(schemas, all satisfies Record<keyof Connection, unknown>);
+}
+
+/** The input that says where clients connect as a Redis user, whose name is not a part of it. */
+export function addressInput(schemas: Schemas) {
+  return connectionOf(schemas, addressSchemas(schemas, hostProblem));
+}
+
+/** The schemas of an address. */
+export function addressSchemas(
+  { z, refuseIf, expected, flag }: Schemas,
+  problemOfHost: (host: string) => string | undefined,
+) {
+  const host = z.string(expected("a string")).superRefine(refuseIf(problemOfHost));
   const port = z.number(expected("a number")).superRefine(refuseIf(portProblem));
-  const schemas = { host, port, tls: flag, username: text } satisfies Record<
-    keyof Connection,
-    unknown
-  >;
+  return { host, port, tls: flag };
+}
+
+function connectionOf(
+  { z, refuseIf, expected, checkTable }: Schemas,
+  schemas: InputTable["schemas"],
+) {
   const problemOf = (given: object) => {
     const [wrong] = checkTable({ required: [], schemas }, { ...given });
     return wrong && `is invalid: its ${wrong.property} ${wrong.problem}`;
@@ -51,6 +71,10 @@ export function intervalOf({ z, attempt, expected }: Schemas, orZero: boolean) {
 export function overlapInput({ z, attempt, expected }: Schemas) {
   const written = z.string(expected('"verified", "none" or a duration written as a string'));
   return written.superRefine(attempt(readOverlap));
+}
+
+export function queueUrlInput({ z, refuseIf, expected }: Schemas) {
+  return z.string(expected("a string")).superRefine(refuseIf(addressProblem));
 }
 
 /** What is wrong with the inputs of a rotation that the schema accepts. */

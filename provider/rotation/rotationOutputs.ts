@@ -136,7 +136,9 @@ export function changingOutputs(
   if (isChanged("connection", program, memory)) {
     changing.push("connectionUrl", "connectionUrls", "restUrl", "access");
   }
-  if (isAdminChanged(program, memory)) changing.push("access");
+  if (isAdminChanged(program, memory) || isChanged("queueUrl", program, memory)) {
+    changing.push("access");
+  }
   if (isOverlapChanged(memory, program)) changing.push("access", "formerValidUntil");
   if (isChanged("rotateEvery", program, memory)) changing.push("nextRotationAt");
   return all.filter((name) => changing.includes(name));

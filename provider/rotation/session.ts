@@ -5,7 +5,7 @@ import { type Context } from "./plan";
 import { type Program } from "./program";
 import { QueueSource } from "./queueSource";
 import { ResetSource } from "./resetSource";
-import { type Source, type SourceContext } from "./source";
+import { type Place, type Source, type SourceContext } from "./source";
 import { UserSource } from "./userSource";
 
 /** What one call of the engine does about one secret. */
@@ -15,20 +15,12 @@ export interface Session extends SourceContext {
   readonly replacedValues: Credentials[];
 }
 
-/**
- * @param admin the administrator, for the user of a server
- * @param program undefined in a refresh and in a verification
- */
-export function openSession(
-  subject: Subject,
-  run: Run,
-  admin?: SourceContext["admin"],
-  program?: Program,
-): Session {
+/** @param program undefined in a refresh and in a verification */
+export function openSession(subject: Subject, run: Run, place: Place, program?: Program): Session {
   const secret = secretOf(subject);
   const reads = listIn(run.shared.reads, secret);
   const context = { ...contextOf(subject.kind, run), program };
-  const of: SourceContext = { subject, run, context, program, reads, admin };
+  const of: SourceContext = { subject, run, context, program, reads, place };
   return { ...of, source: sourceOf(of), replacedValues: listIn(run.shared.replacedValues, secret) };
 }
 

@@ -21,6 +21,8 @@ export interface Source {
    * @param saved undefined for a new resource
    */
   read(saved: State | undefined): Promise<Sight>;
+  /** @throws SettingsError if a setting is missing without which nothing can be proven. Default: none is needed */
+  requireSettings?(): void;
   /**
    * Makes a secret valid, in addition to the current one or in its place. It throws only if certainly nothing was made.
    *
@@ -110,6 +112,13 @@ export interface SourceContext {
   readonly program?: Program | undefined;
   /** What the reads of this run have shown, the last one last. */
   readonly reads: Credentials[];
+  readonly place: Place;
+}
+
+/** Where a secret is changed or used, as the program gives it. */
+export interface Place {
   /** Of a user: its administrator. */
   readonly admin?: AdminInput | null | undefined;
+  /** Of a queue user: the address of its queue. Default: `rekey:queueUrl`. */
+  readonly queueUrl?: string | null | undefined;
 }

@@ -9,16 +9,18 @@ import {
   type TableOf,
 } from "../resource/resource";
 import { type Run } from "../run/run";
+import { type Settings } from "../settings/settings";
 import {
   adminInput,
   adminServer,
   isMoved,
   ownAdminProblems,
   plainAdminProblems,
+  plainClientsProblem,
   shownServer,
 } from "./admin";
 import { SecretRotation, type SubjectSource } from "./rotation";
-import { overlapInput, rotationInputs, rotationProblems } from "./rotationInputs";
+import { overlapInput, addressInput, rotationInputs, rotationProblems } from "./rotationInputs";
 import { type RotationOutputs } from "./rotationOutputs";
 import { type RotationInputs } from "./program";
 
@@ -34,6 +36,7 @@ export class UserRotation extends SecretRotation {
       schemas: {
         [this.idInput]: text.superRefine(refuseIf(userNameProblem)),
         admin: adminInput(schemas),
+        ...addressInput(schemas),
         ...rotationInputs(schemas),
         overlap: overlapInput(schemas),
       },
@@ -43,18 +46,20 @@ export class UserRotation extends SecretRotation {
   override check(inputs: RotationInputs, run: Run): InputProblem[] {
     const { admin } = inputs;
     const subject = this.subjectOf({ values: inputs });
+    const plain = plainClientsProblem(inputs, run);
     return [
       ...rotationProblems(inputs, this.kind, run),
       ...plainAdminProblems(admin, run),
       ...ownAdminProblems(subject, admin),
+      ...(plain ? [{ property: "connection", problem: `is invalid: its tls ${plain}` }] : []),
     ];
   }
 
   /** One claim for each known name of its server: the id of the database, and the address. */
-  override claims(inputs: RotationInputs): Claim[] {
+  override claims(inputs: RotationInputs, settings: Settings): Claim[] {
     const subject = this.subjectOf({ values: inputs });
     if (isUnknown(subject.id)) return [];
-    const { id, address } = adminServer(inputs.admin, undefined);
+    const { id, address } = adminServer(inputs.admin, settings.find("databaseHost"));
     const servers = [...(id ? [{ id }] : []), ...(address ? [{ address }] : [])];
     return servers.map((server) => userClaim({ ...subject, server: shownServer(server) }));
   }
@@ -75,8 +80,8 @@ export class UserRotation extends SecretRotation {
   }
 
   protected override subjectOf(source: SubjectSource): Subject {
-    const { values, state, run } = source;
-    const given = adminServer((values as RotationInputs).admin, run?.options.settings.databaseHost);
+    const { values, state, settings } = source;
+    const given = adminServer((values as RotationInputs).admin, settings?.databaseHost);
     const server = shownServer(given) ?? shownServer(state?.memory.ofSource.server ?? {});
     return { ...super.subjectOf(source), server };
   }

@@ -69,16 +69,19 @@ export class UserSource implements Source {
       await users.remove(id, before);
       this.#hashes = this.#hashes.filter((one) => one !== before);
     }
+    this.#claim(hashOf(made.value));
     const lost = await this.#addSettled(users, made);
     const saved = await this.#save(users);
     const own = hashOf(made.value);
-    const list = lost ? undefined : await this.#list();
+    const list = lost ? undefined : await this.#listAgain();
+    const expects = list ? hashInList(own, this.#hashes, list) : own;
+    if (expects !== undefined) this.#claim(expects);
     return {
       credentials: { password: made.value, ...(made.isToken && { restToken: made.value }) },
       lost,
       failure: saved.failure,
       // If the reply was lost, what is new in the list may be someone else's.
-      attempt: { expects: list ? hashInList(own, this.#hashes, list) : own },
+      attempt: { expects },
       findings: [...warnings, ...saved.findings],
     };
   }
@@ -90,7 +93,7 @@ export class UserSource implements Source {
     if (proof.kind !== "accepted") {
       return { failure: added.lost ?? notProven(subject, proof) };
     }
-    const list = await this.#list();
+    const list = await this.#listAgain();
     if (list?.every((one) => this.#hashes.includes(one))) {
       const why =
         "the server accepts it, but does not list it, so it is unknown which of the user's passwords are valid";
@@ -133,7 +136,7 @@ export class UserSource implements Source {
   async retire(formers: readonly Former[], { currentHash }: RetirableMemory): Promise<Retired> {
     const { id } = this.of.subject;
     const users = await this.#connect();
-    const user = await users.read(id);
+    const user = await this.#readList();
     // Its clients may use the former ones again: what was read says that the current one is gone.
     if (currentHash !== undefined && !user?.hashes.includes(currentHash)) return { result: "kept" };
     const valid = formers.filter(({ by = "" }) => user?.hashes.includes(by));
@@ -155,8 +158,8 @@ export class UserSource implements Source {
   }
 
   #connect(): Promise<AclUsers> {
-    const { admin, subject, run } = this.of;
-    return (this.#users ??= redisAdminOf(admin, subject, run).then((one) =>
+    const { place, subject, run } = this.of;
+    return (this.#users ??= redisAdminOf(place.admin, subject, run).then((one) =>
       run.platform.aclUsers(one),
     ));
   }
@@ -166,7 +169,7 @@ export class UserSource implements Source {
   }
 
   /** The hashes of the user's passwords; undefined if they cannot be read twice. */
-  async #list(): Promise<readonly string[] | undefined> {
+  async #listAgain(): Promise<readonly string[] | undefined> {
     const users = await this.#connect();
     const read = () => users.read(this.of.subject.id);
     const user = await read()
@@ -175,10 +178,30 @@ export class UserSource implements Source {
     return user?.hashes;
   }
 
+  /** @throws RekeyError if another resource of the run rotates the same user, by another name of its server */
+  async #readList(): Promise<AclUser | undefined> {
+    const { subject, run } = this.of;
+    const user = await (await this.#connect()).read(subject.id);
+    const own = ownerOf(subject);
+    const owners = user?.hashes.map((hash) =>
+      run.shared.addedPasswords.get(passwordKey(subject.id, hash)),
+    );
+    const other = owners?.find((owner) => owner !== undefined && owner !== own);
+    if (other === undefined) return user;
+    const text = `${own} is also ${other}, to which another resource of this run has added a password: each would retire the password that the other has added. This request has added or removed none. Remove one of the resources. If both have rotated it, set a new version on the one that stays.`;
+    throw new RekeyError("REKEY_DUPLICATE_SECRET", text, "not sent");
+  }
+
+  /** A password that this run adds belongs to this user, by this name of its server. */
+  #claim(hash: string): void {
+    const { subject, run } = this.of;
+    run.shared.addedPasswords.set(passwordKey(subject.id, hash), ownerOf(subject));
+  }
+
   /** @throws RekeyError for a user to which no password can be added without harm */
   async #readUser(): Promise<AclUser> {
     const { id } = this.of.subject;
-    const user = await (await this.#connect()).read(id);
+    const user = await this.#readList();
     if (!user) {
       return this.#refuse(
         `${ownerOf(this.of.subject)} does not exist. Create it with its rules, for example \`ACL SETUSER ${nameInCommand(id)} on ~* +@read\``,
@@ -261,6 +284,10 @@ export class UserSource implements Source {
       return { failure: error, findings: [] };
     }
   }
+}
+
+function passwordKey(userName: string, hash: string): string {
+  return JSON.stringify([userName, hash]);
 }
 
 /** Acts once more if it is not known whether it was done. */

@@ -53,6 +53,8 @@ class SharedInRun {
   readonly retired = new Set<string>();
   /** The resources that have what only one may have, by that. */
   readonly owners = new Map<string, string>();
+  /** The users for which this run has added a password, by the hash of that and their name: `passwordKey`. */
+  readonly addedPasswords = new Map<string, string>();
   /** The limits that this run has declared, by their keys. */
   readonly declaredLimits = new Map<string, object>();
   /** The services of whose settings a warning was given. */

@@ -12,6 +12,7 @@ import {
 import {
   environmentName,
   type FoundSetting,
+  normalizedAddress,
   settingKey,
   presetNames,
   type SettingName,
@@ -83,11 +84,21 @@ export class Settings {
     return this.#values.get(name) as SettingValue<N>;
   }
 
-  /** As `get`. @throws SettingsError that explains how to set it. */
-  require<N extends SettingName>(name: N): NonNullable<SettingValue<N>> {
+  /**
+   * As `get`.
+   *
+   * @param isEnough whether nothing else of its service is needed
+   * @throws SettingsError that explains how to set it, and what else its service needs
+   */
+  require<N extends SettingName>(name: N, isEnough = false): NonNullable<SettingValue<N>> {
     const value = this.get(name);
-    if (value === undefined || value === null) throw this.#missing(name);
+    if (value === undefined || value === null) throw this.#missing(name, isEnough);
     return value;
+  }
+
+  /** The address of a queue: the one that is given, else `rekey:queueUrl`. @throws SettingsError if there is none */
+  queueAddress(given: string | null | undefined): string {
+    return given ? normalizedAddress(given) : this.require("queueUrl", true);
   }
 
   /** A setting as it is written, usable or not, and where it comes from. */
@@ -251,9 +262,9 @@ export class Settings {
   }
 
   /** The error for a setting that is not set. It names all that the same service needs: each run would report one. */
-  #missing(name: SettingName): SettingsError {
+  #missing(name: SettingName, isEnough: boolean): SettingsError {
     const service = serviceOf(name);
-    const needed = service === undefined ? [name] : this.#neededFor(service);
+    const needed = service === undefined || isEnough ? [name] : this.#neededFor(service);
     const missing = needed.filter((one) => this.find(one) === undefined);
     const all = new Intl.ListFormat("en").format(missing.map(settingKey));
     const isNotSet = missing.length === 1 ? "is not set" : "are not set";

@@ -195,12 +195,13 @@ function number<T extends zod.ZodNumber>(kind: T, message = "must be a number") 
   return z().string().regex(/\S/, message).pipe(z().coerce.number(message)).pipe(kind);
 }
 
-/** Normalized: as written, it may contain spaces or end in a question mark. */
-const address = () =>
-  textWithout(addressProblem).transform((written) => {
-    const { origin, pathname } = new URL(written);
-    return `${origin}${pathname}`.replace(/\/+$/, "");
-  });
+const address = () => textWithout(addressProblem).transform(normalizedAddress);
+
+/** As it is used: as written, it may contain spaces or end in a question mark. */
+export function normalizedAddress(written: string): string {
+  const { origin, pathname } = new URL(written);
+  return `${origin}${pathname}`.replace(/\/+$/, "");
+}
 
 /** What is wrong with an address, and how it is recognized; the first one counts. */
 const addressProblems: Readonly<Record<string, (url: URL) => boolean>> = {
@@ -211,7 +212,8 @@ const addressProblems: Readonly<Record<string, (url: URL) => boolean>> = {
   "must not contain a query or a fragment": ({ search, hash }) => search !== "" || hash !== "",
 };
 
-function addressProblem(written: string): string | undefined {
+/** Why credentials cannot be sent to an address, if they cannot. */
+export function addressProblem(written: string): string | undefined {
   if (!URL.canParse(written)) return "is not a URL";
   const url = new URL(written);
   return Object.keys(addressProblems).find((problem) => addressProblems[problem]?.(url));

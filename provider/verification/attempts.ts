@@ -22,6 +22,8 @@ export interface Failure {
   readonly advice: string;
   /** Whether it is about a former credential: the current one is accepted, and a wrong one refused. */
   readonly isOfFormer?: true | undefined;
+  /** Whether it is not tried again in this run. */
+  readonly isFinal?: true | undefined;
   /** Of the error, if it is another one than that of a failed verification. */
   readonly code?: ErrorCode | undefined;
 }
@@ -67,21 +69,21 @@ export async function verify(
   };
   return poll(run, {
     act: () => queue.run(attempt),
-    isDone: (failure) => failure === undefined,
+    isDone: (failure) => failure === undefined || failure.isFinal === true,
     endsAtMs,
   });
 }
 
 /** Where the current credential is tried, or why that is not known. */
-function endpointFor(target: Target, { options }: Run): ProbeEndpoint | Failure {
-  const { id, subject, record, connection = {}, restUrl } = target;
+export function endpointFor(target: Target, { options }: Run): ProbeEndpoint | Failure {
+  const { id, subject, record, connection = {}, restUrl, queueUrl } = target;
   const { probe } = subject.kind;
   try {
     if (!probe) {
       return endpointOf({ databaseId: id, record }, connection, options.settings.databaseHost);
     }
     if (probe.service === "queue") {
-      return { ...probe, baseUrl: options.settings.require("queueUrl") };
+      return { ...probe, baseUrl: options.settings.queueAddress(queueUrl) };
     }
     if (restUrl !== undefined) return { ...probe, baseUrl: restUrl.replace(/\/$/, "") };
     const reason = `the platform's record of ${ownerOf(subject)} has no usable endpoint`;
@@ -132,10 +134,13 @@ async function read(
 ): Promise<Credential | Failure> {
   const { mark } = current;
   try {
-    const value = await shownValue(target, current, run.during({ limitMs }));
+    const { value, isNext } = await shownValue(target, current, run.during({ limitMs }));
     const isCurrent = value !== undefined && saltedMark(target.salt, value) === mark;
     const known = withValue(current, isCurrent ? value : undefined);
-    return known ?? notKnown(current, "the platform does not show it", adviceIfNotShown(target));
+    if (known) return known;
+    return isNext
+      ? otherPair(current)
+      : notKnown(current, "the platform does not show it", adviceIfNotShown(target));
   } catch (error) {
     if (!(error instanceof RequestError)) throw error;
     return notKnown(current, `could not be read: ${error.happened}`, error.advice);
@@ -147,14 +152,23 @@ async function shownValue(
   { subject: { kind, id }, salt, retire }: Target,
   { name, mark }: AccessCredential,
   { platform }: Run,
-): Promise<string | undefined> {
+): Promise<{ readonly value: string | undefined; readonly isNext?: true }> {
   const mayBeNext = retire !== undefined && kind.shape === "adds";
   const response = await platform.operations(kind).read(id, { newConnection: mayBeNext });
   const { [name]: shown } = response.credentials;
   const isShown = shown !== undefined && saltedMark(salt, shown) === mark;
   // Without a next one, this would make one.
-  if (isShown || !mayBeNext || !hasNext(response)) return shown;
-  return (await platform.nextTokens.prepare(id))[name];
+  if (isShown || !mayBeNext || !hasNext(response)) return { value: shown };
+  return { value: (await platform.nextTokens.prepare(id))[name], isNext: true };
+}
+
+/** Someone else has rolled or replaced the pair: asking for it has made another one, if there was none. */
+function otherPair(current: AccessCredential): Failure {
+  const why =
+    "the platform returned another next token: someone else has rolled or replaced the new one, and this request may have made the other one, which is valid, too";
+  const advice =
+    "If that fails, too, set a new version. The next rotation hands out that other token.";
+  return { ...notKnown(current, why, advice), isFinal: true };
 }
 
 /** A changed `saveCredentials` takes effect with the next rotation. */
@@ -225,7 +239,7 @@ const addresses = {
   database: "connection and rekey:databaseHost",
   server: "admin of its rotation",
   index: "the endpoint in its record",
-  queue: "rekey:queueUrl (the address of its region)",
+  queue: "queueUrl of its rotation, or rekey:queueUrl (the address of its region)",
 } as const;
 
 function failureOfTry(

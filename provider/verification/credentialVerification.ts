@@ -14,8 +14,9 @@ import { plainTextProblem } from "../rotation/access";
 import { parsed } from "../rotation/memory";
 import { type RotationInputs } from "../rotation/program";
 import { connectionInput } from "../rotation/rotationInputs";
+import { noticeAbout } from "../rotation/messages";
 import { type Run } from "../run/run";
-import { type Failure } from "./attempts";
+import { endpointFor, type Failure } from "./attempts";
 import { announcedRetirement, unknownRetirement } from "./retirement";
 import { connectionIn, connectionsIn, type Target, targetsIn } from "./targets";
 import {
@@ -136,7 +137,8 @@ function accessProblem(given: unknown): string | undefined {
 
 function plan(
   saved: CredentialVerificationOutputs | undefined,
-  { access, retireFormerAfter }: CredentialVerificationInputs,
+  { access, connection, retireFormerAfter }: CredentialVerificationInputs,
+  run: Run,
 ): Planned {
   const isCertain = retireFormerAfter === true;
   const retires = isCertain || isUnknown(retireFormerAfter);
@@ -144,15 +146,27 @@ function plan(
     return { changes: true, notices: retires ? [unknownRetirement(isCertain)] : [] };
   }
   const before = entriesIn(saved);
-  const targets = targetsIn(access);
+  const isPlaceKnown = !isUnknown(connection);
+  const targets = targetsIn(access, isPlaceKnown ? connectionIn(connection) : {});
   const due = targets.filter((target) =>
     isDue(target, before.get(ownerOf(target.subject)), retires),
   );
   const retired = retires ? due.filter(({ retire }) => retire !== undefined) : [];
   return {
     changes: !saved || targets.length !== before.size || due.length > 0,
-    notices: retired.map((target) => announcedRetirement(target, isCertain)),
+    notices: [
+      ...retired.map((target) => announcedRetirement(target, isCertain)),
+      ...(isPlaceKnown ? due.flatMap((target) => missingEndpoint(target, run)) : []),
+    ],
   };
+}
+
+/** Says in a preview that an `up` will fail because it is not known where a credential is tried. */
+function missingEndpoint(target: Target, run: Run): Notice[] {
+  const endpoint = target.current && endpointFor(target, run);
+  if (!endpoint || !("reason" in endpoint)) return [];
+  const text = `\`up\` will fail: ${endpoint.reason}. ${endpoint.advice}`;
+  return [noticeAbout(target.subject, { text, isWarning: true })];
 }
 
 async function apply(

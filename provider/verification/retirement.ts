@@ -27,11 +27,11 @@ export async function retireFormerOf(
   target: OverlappingTarget,
   run: Run,
 ): Promise<RetirementResult> {
-  const { subject, salt, retire, admin } = target;
-  const { source } = openSession(subject, run, admin);
+  const { subject, salt, retire } = target;
+  const { source } = openSession(subject, run, target);
   if (!source.retire) throw new Error(`nothing retires a ${subject.kind.word}`);
   try {
-    const { failure, result } = await source.retire(retire.formers, { salt });
+    const { failure, result, left = [] } = await source.retire(retire.formers, { salt });
     if (result === "lost") {
       const why = "the platform does not have the new one any more, and the former one is valid";
       return {
@@ -40,7 +40,10 @@ export async function retireFormerOf(
         code: undefined,
       };
     }
-    const what = "accepted and the former one was retired, but the server did not save that";
+    const what =
+      left.length > 0
+        ? "accepted, but not all former ones were retired"
+        : "accepted and the former one was retired, but the server did not save that";
     return failure && notRetired(failure, target, what);
   } catch (error) {
     if (!(error instanceof RekeyError)) throw error;

@@ -63,7 +63,7 @@ const describeProgram = (adapter: Adapter): void => {
     assert.match(printed, /two tokens of the queue user may stay valid \(since 20/);
     assert.deepEqual(await scenario.accepted(former), accepted);
     assert.deepEqual(await scenario.accepted(scenario.deployed), accepted);
-    scenario.retires = true;
+    scenario.retires = "after";
     await up({ version: 1 });
     assert.doesNotMatch((await succeeds(stack.destroy())).printed, /stay valid/);
   });

@@ -291,6 +291,67 @@ describe("A program with two valid queue tokens", () => {
     });
   });
 
+  describe("at another queue than rekey:queueUrl", () => {
+    it("proves and verifies at the address of its region, and takes another one without a request", async () => {
+      const stack = await start();
+      const queueUrl = stack.platform.url;
+      args = { version: 1, queueUrl: `${queueUrl}/` };
+      stack.config["rekey:queueUrl"] = "https://queue.invalid";
+      const first = stack.platform.queueToken;
+      await succeeds(stack.up());
+      assert.deepEqual(await validity(stack, first, tokenOf(stack)), [false, true]);
+      assertFields(stack.saved("proof"), { verified: true, formerRefused: true });
+      await succeeds(stack.refresh());
+      const { length } = stack.platform.requests;
+      assert.deepEqual((await succeeds(stack.up())).changes, { same: 4 });
+      args["queueUrl"] = queueUrl;
+      await succeeds(stack.up());
+      assert.equal(stack.platform.requests.length, length);
+      assert.equal((JSON.parse(String(stack.saved("queue")?.["access"])) as { queueUrl: string }).queueUrl, queueUrl);
+    });
+
+    it("needs none for an adoption, a refresh and `none`, and says in a preview what a rotation will miss", async () => {
+      const only = () => new QueueTokenRotation("queue", { queueUserId, ...args });
+      const stack = await TestStack.start(only, { credentials: "read" });
+      for (const name of ["rekey:queueUrl", "rekey:queueToken"]) delete stack.config[name];
+      const first = stack.platform.queueToken;
+      args = { initialRotation: false };
+      for (const done of [
+        await succeeds(stack.preview()),
+        await succeeds(stack.up()),
+        await succeeds(stack.refresh()),
+      ]) {
+        assert.doesNotMatch(done.printed, /queueUrl|not read/);
+      }
+      args = { version: 1, initialRotation: false };
+      assert.match(
+        (await succeeds(stack.preview())).printed,
+        /Token of queue user .*`up` will fail: rekey:queueUrl is not set\./,
+      );
+      const isMissing =
+        /token of queue user .* was not rotated, and nothing was changed: rekey:queueUrl is not set\..*SETTING_MISSING/s;
+      await fails(stack.up(), isMissing);
+      assert.deepEqual(stack.posts, []);
+      args = { version: 1, overlap: "none", initialRotation: false };
+      assert.doesNotMatch((await succeeds(stack.preview())).printed, /will fail/);
+      await succeeds(stack.up());
+      assert.deepEqual(await validity(stack, first, tokenOf(stack)), [false, true]);
+    });
+
+    it("retires nothing first if the new one could not be proven", async () => {
+      const stack = await start();
+      proof = {};
+      const first = stack.platform.queueToken;
+      await succeeds(stack.up());
+      delete stack.config["rekey:queueUrl"];
+      proof = { retireFormer: true };
+      assert.match((await succeeds(stack.preview())).printed, /`up` will fail: rekey:queueUrl is not set\./);
+      args["version"] = 2;
+      await fails(stack.up(), /nothing was changed: rekey:queueUrl is not set/);
+      assert.deepEqual(await validity(stack, first, tokenOf(stack)), [true, true]);
+    });
+  });
+
   describe("a pair that exists already", () => {
     it("is adopted with a warning, handed over, and replaced by the next `up` after a leak", async () => {
       const stack = await start();
@@ -421,6 +482,7 @@ describe("A program with two valid queue tokens", () => {
       [{ overlap: "24h", rotateEvery: "24h" }, /overlap must be shorter than rotateEvery/],
       [{ overlap: "0s" }, /overlap must be "verified", "none" or a duration/],
       [{ overlap: "soon" }, /overlap must be "verified", "none" or a duration/],
+      [{ queueUrl: "http://queue.example.com" }, /queueUrl must begin with https:\/\/, because credentials/],
       [{ saveCredentials: false }, /saveCredentials must not be false without encryptFor.*overlap: "none"/],
     ];
     for (const [given, message] of refused) {

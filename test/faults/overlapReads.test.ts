@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { type Fault } from "../../local/platform/index";
+import { Team } from "../support/age";
 import { type Adapter, adapters } from "../support/host";
+import { until } from "../support/results";
 import { itInPairs } from "../support/suite";
 import { titled, type Titled } from "./describeFaults";
 import { closePlatforms, nextPath, probePath, Queue, rollPath, userPath } from "./queueOfPlatform";
@@ -153,6 +155,37 @@ describe("faults: reads and retirements of two valid queue tokens", () => {
       assert.equal(queue.rotation.plain["rotationCount"], 2);
     });
   }
+
+  testRow(
+    [
+      110,
+      "someone else rolls the pair between the read and next-token, which therefore makes another pair",
+      "verification, next up, next version",
+      "fails; the next `up` verifies; the next rotation hands out the other pair",
+    ],
+    async (adapter) => {
+      const queue = await Queue.start(adapter);
+      const { recipient } = await Team.create();
+      const inputs = { saveCredentials: false, encryptFor: [recipient] };
+      assert.equal(await queue.rotate({ ...inputs, version: 1 }), "");
+      const token = await queue.nextByHand();
+      const made = queue.sent(nextPath);
+      queue.platform.failNext({ path: nextPath, delayMs: 500 });
+      const verified = queue.verify();
+      await until(() => queue.sent(nextPath) > made);
+      await queue.rollByHand(token);
+      const failure = await verified;
+      assert.match(
+        failure,
+        /returned another next token.*may have made the other one.*The next rotation hands out that/s,
+      );
+      assert.equal(queue.sent(nextPath), made + 1, "it is asked for once");
+      assert.equal(await queue.verify(), "");
+      const other = await queue.nextByHand();
+      assert.equal(await queue.rotate({ version: 2 }), "");
+      assert.equal(queue.token, other);
+    },
+  );
 
   testRow(
     [

@@ -1,3 +1,5 @@
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 import { type Platform, type PlatformOptions, startPlatform } from "../../local/platform/index";
 import { startRun } from "../../provider/run/run";
 import { Settings } from "../../provider/settings/settings";
@@ -87,6 +89,29 @@ export class Queue {
       return (await fetch(`${this.platform.url}${probePath}`, { headers })).ok;
     });
     return Promise.all(statuses);
+  }
+
+  /** The next token, as someone else asks for it, who makes it if there is none. */
+  async nextByHand(): Promise<string> {
+    return ((await this.#post(nextPath)) as { next_token: string }).next_token;
+  }
+
+  /** Someone else retires the former token. */
+  async rollByHand(token: string): Promise<void> {
+    const next_token_hash = createHash("sha256").update(token).digest("hex");
+    await this.#post(rollPath, { next_token_hash });
+  }
+
+  async #post(path: string, body?: object): Promise<unknown> {
+    const { url, username, password } = this.platform;
+    const authorization = `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`;
+    const response = await fetch(`${url}${path}`, {
+      method: "POST",
+      headers: { authorization },
+      body: JSON.stringify(body),
+    });
+    assert.ok(response.ok, await response.clone().text());
+    return response.json();
   }
 
   get token(): unknown {

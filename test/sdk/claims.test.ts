@@ -3,6 +3,7 @@ import { createRequire } from "node:module";
 import * as pulumi from "@pulumi/pulumi";
 import {
   AclUserRotation,
+  type AclUserRotationArgs,
   CredentialVerification,
   FlowControlLimits,
   FlowControlReset,
@@ -32,6 +33,20 @@ const rotate = (name: string, databaseId: pulumi.Input<string>) => new PasswordR
 const uuid = "96ad0856-03b1-4ee7-9666-e81abd0349e1";
 const late = <T>(value: T, milliseconds = 0) =>
   new Promise<T>((resolve) => setTimeout(() => resolve(value), milliseconds));
+
+const adminAt = (host: string) => ({ host, port: 6379, password: pulumi.secret("p") });
+/** The output `access` of a PasswordRotation. */
+const accessOf = (endpoint: string) =>
+  JSON.stringify({ id: "db", of: "database", count: 1, salt: "s", record: { endpoint, port: 6379 } });
+
+/** Administrators of one server, with rekey:platform. */
+const oneServer: Readonly<Record<string, readonly AclUserRotationArgs["admin"][]>> = {
+  "in upper case": [adminAt("redis.example.com"), adminAt("REDIS.example.com")],
+  "with a trailing dot": [adminAt("redis.example.com"), adminAt("redis.example.com.")],
+  "localhost and 127.0.0.1": [adminAt("localhost"), adminAt("127.0.0.1")],
+  "localhost and ::1": [adminAt("localhost."), adminAt("0:0:0:0:0:0:0:1")],
+  "a slug that the preset completes": [accessOf("cache"), adminAt("cache.upstash.io")],
+};
 
 /** Why the provider of a registration refuses it, if it does. */
 async function refusalOf({ inputs }: Registration): Promise<string | undefined> {
@@ -67,6 +82,8 @@ describe("sdk: a resource that ends its program", () => {
 });
 
 describe("sdk: two resources of a program for one secret or key", () => {
+  afterEach(() => pulumi.runtime.setAllConfig({}));
+
   const pairs: Readonly<Record<string, { readonly make: () => unknown; readonly message: RegExp }>> = {
     "a database": {
       make: () => [rotate("a", "db"), rotate("b", "db")],
@@ -95,15 +112,18 @@ describe("sdk: two resources of a program for one secret or key", () => {
       make: () => [rotate("a", uuid), new PasswordRotationFleet("b", { databases: [uuid.toUpperCase()] })],
       message: /PasswordRotationFleet "b": database "96ad.*" already belongs to PasswordRotation "a"/,
     },
-    "a user of a server, one with its address in upper case": {
-      make: () =>
-        ["redis.example.com", "REDIS.example.com"].map((host, nth) => {
-          const admin = { host, port: 6379, password: pulumi.secret("p") };
-          return new AclUserRotation(nth === 0 ? "a" : "b", { userName: "app", admin });
-        }),
-      message:
-        /user "app" of redis.example.com:6379 already belongs to AclUserRotation "a": each would retire the password/,
-    },
+    ...Object.fromEntries(
+      Object.entries(oneServer).map(([names, admins]) => [
+        `a user of a server with two names: ${names}`,
+        {
+          make: () => {
+            pulumi.runtime.setAllConfig({ "rekey:platform": "upstash" });
+            admins.map((admin, nth) => new AclUserRotation(nth === 0 ? "a" : "b", { userName: "app", admin }));
+          },
+          message: /user "app" of .* already belongs to AclUserRotation "a": each would retire the password/,
+        },
+      ]),
+    ),
     "a flow-control key": {
       make: () => ["a", "b"].map((name) => new FlowControlLimits(name, { flowControlKey: "orders", rate: 1 })),
       message: /flow-control key "orders" already belongs to FlowControlLimits "a".*\[REKEY_DUPLICATE_KEY\]$/,

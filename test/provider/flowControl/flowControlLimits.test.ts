@@ -88,7 +88,9 @@ describe("FlowControlLimits: the check", () => {
   });
 
   it("claims the key", () => {
-    const claimed = (inputs: FlowControlLimitsInputs) => flowControlLimits.claims?.(inputs).map((one) => one.subject);
+    const { settings } = startRun(new Settings(() => undefined)).options;
+    const claimed = (inputs: FlowControlLimitsInputs) =>
+      flowControlLimits.claims?.(inputs, settings).map((one) => one.subject);
     assert.deepEqual(claimed(whole), ['flow-control key "orders"']);
     assert.deepEqual(claimed({ ...whole, flowControlKey: unknown }), []);
   });

@@ -124,7 +124,14 @@ describe("rotation: the inputs of a user", () => {
       },
       says: /^saveCredentials must not be false with overlap: "verified".*Set overlap to a duration or "none"\./,
     },
-    "a connection": { inputs: { connection: { host: "x" } }, says: /^connection is not an argument/ },
+    "a connection with a user name": {
+      inputs: { connection: { username: "x" } },
+      says: /^connection is invalid: its username is not an argument \(known: host, port, tls\)/,
+    },
+    "a connection in plain text": {
+      inputs: { connection: { tls: false } },
+      says: /^connection is invalid: its tls must not be false unless host is this machine/,
+    },
   };
   for (const [what, { inputs, says }] of Object.entries(wrong)) {
     it(`are refused for ${what}`, () => {
@@ -136,8 +143,9 @@ describe("rotation: the inputs of a user", () => {
   }
 
   it("are claimed by the server, however the program names it", () => {
+    const { settings } = user.start().options;
     const claims = (inputs: object) =>
-      (resources.AclUserRotation.claims?.({ userName: "app", admin: values, ...inputs }) ?? []).map(
+      (resources.AclUserRotation.claims?.({ userName: "app", admin: values, ...inputs }, settings) ?? []).map(
         ({ subject }) => subject,
       );
     assert.deepEqual(claims({}), ['user "app" of redis.example.com:6379']);

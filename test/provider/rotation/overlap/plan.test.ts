@@ -287,7 +287,7 @@ describe("rotation: plans for a secret of which two are valid", () => {
   it("says of what could not be proven why, and what to check", () => {
     const { code, text, delivery } = notProven({ kind: queueToken, id: "u" }, { kind: "refused", words: "WRONG" });
     assert.deepEqual([code, delivery], ["REKEY_VERIFICATION_FAILED", "responded"]);
-    assert.match(text, /was made valid, but not proven: it is refused: WRONG\..*Check rekey:queueUrl/);
+    assert.match(text, /was made valid, but not proven: it is refused: WRONG\..*Check queueUrl or rekey:queueUrl/);
     const ofUser = notProven({ kind: aclUser, id: "app" }, { kind: "unknown", why: "no response" });
     assert.match(ofUser.text, /it could not be tried: no response\..*Check admin,/);
   });

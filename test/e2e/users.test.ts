@@ -1,0 +1,89 @@
+import assert from "node:assert/strict";
+import * as pulumi from "@pulumi/pulumi";
+import { AclUserRotation, CredentialVerification } from "pulumi-rekey";
+import { Team } from "../support/age";
+import { databaseReply } from "../support/redis";
+import { RedisGate } from "../support/redisGate";
+import { assertFields } from "../support/results";
+import { fails, succeeds } from "./engineStack";
+import { closePlatforms, TestStack } from "./memory";
+
+describe("A program with the password of a Redis user", () => {
+  let gate: RedisGate;
+  let program: () => unknown;
+  let stack: TestStack;
+  beforeEach(async () => {
+    stack = await TestStack.start(() => program(), { databases: ["db"] });
+    const { record, password } = stack.platform.database("db");
+    gate = await RedisGate.start(Number(record["port"]));
+    const acl = (...words: string[]) => databaseReply(record, ["AUTH", password], ["ACL", ...words]);
+    const [, , token = ""] = (await acl("GENTOKEN", "app")).split("\r\n");
+    await acl("SETUSER", "app", "on", "+@all", `>${token}`);
+  });
+  afterEach(() => gate.close());
+  afterEach(closePlatforms);
+
+  /** The administrator, at the database itself or behind the gate. */
+  const adminAt = (at: "database" | "gate") => {
+    const { record, password } = stack.platform.database("db");
+    const port = at === "gate" ? gate.port : Number(record["port"]);
+    return { host: "127.0.0.1", port, tls: false, password: pulumi.secret(password) };
+  };
+  const isAccepted = async (name: string): Promise<boolean> => {
+    const password = String(stack.saved(name)?.["password"]);
+    return (await databaseReply(stack.platform.database("db").record, ["AUTH", "app", password])) === "+OK\r\n";
+  };
+
+  for (const order of ["one after the other", "at once"]) {
+    it(`never retires what another resource of the run has added, by another port of the server: ${order}`, async () => {
+      program = () => {
+        const one = new AclUserRotation("one", { userName: "app", admin: adminAt("database") });
+        const dependsOn = order === "at once" ? [] : [one];
+        const other = new AclUserRotation("other", { userName: "app", admin: adminAt("gate") }, { dependsOn });
+        for (const [name, { access }] of Object.entries({ one, other })) {
+          new CredentialVerification(`${name}-proof`, { access, withinSeconds: 1, retireFormer: true });
+        }
+      };
+      await fails(
+        stack.up(),
+        /user "app" of localhost:\d+ is also user "app" of localhost:\d+.*No password .* was added or removed.*Remove one/s,
+      );
+      for (const name of ["one", "other"]) if (stack.saved(name)) assert.ok(await isAccepted(name), name);
+      assert.ok(stack.saved("one"));
+    });
+  }
+
+  it("hands out the address at which clients connect, and itself uses that of its admin", async () => {
+    const team = await Team.create();
+    let version = 1;
+    let connection: Readonly<Record<string, unknown>> = { host: "redis.internal", port: 6380 };
+    program = () => {
+      const args = { userName: "app", admin: adminAt("gate"), version, encryptFor: [team.recipient] };
+      const { access } = new AclUserRotation("app", { ...args, connection });
+      new CredentialVerification("proof", { access, withinSeconds: 1, retireFormer: true });
+    };
+    await succeeds(stack.up());
+    const { password, connectionUrl, restUrl, encryptedCredentials } = stack.saved("app") ?? {};
+    const urls = {
+      connectionUrl: `rediss://app:${String(password)}@redis.internal:6380`,
+      restUrl: "https://redis.internal",
+    };
+    assert.deepEqual({ connectionUrl, restUrl }, urls);
+    assertFields(await team.decrypt(encryptedCredentials), urls);
+    assert.equal(gate.sent(/^AUTH app /).length, 5, "one by the rotation");
+    assertFields(stack.saved("proof"), { verified: true, formerRefused: undefined });
+    // What it does not set is that of the admin, and changing it makes no request.
+    connection = { port: 7000 };
+    const { length } = gate.commands;
+    await succeeds(stack.up());
+    assertFields(stack.saved("app"), { connectionUrl: `redis://app:${String(password)}@127.0.0.1:7000` });
+    assert.equal(gate.commands.length, length);
+    await succeeds(stack.refresh());
+    assertFields(stack.saved("app"), { connectionUrl: `redis://app:${String(password)}@127.0.0.1:7000` });
+    version = 2;
+    connection = { host: "moved.internal" };
+    await succeeds(stack.up());
+    const file = await team.decrypt(stack.saved("app")?.["encryptedCredentials"]);
+    assert.equal(file["restUrl"], "https://moved.internal");
+  });
+});
