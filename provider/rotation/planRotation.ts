@@ -85,14 +85,19 @@ function upkeepOf(memory: Memory, program: Program, context: Context): Plan {
   if (canRead && !read && isFormerOpen(memory, program, context)) {
     return { kind: "read", why: "former" };
   }
-  const saves =
-    memory.applied === undefined ||
-    isChanged("connection", program, memory) ||
-    isChanged("rotateEvery", program, memory) ||
-    isChanged("queueUrl", program, memory) ||
-    isAdminChanged(program, memory) ||
-    isOverlapChanged(memory, program);
+  const saves = isProgramChanged(memory, program);
   return { kind: "keep", ...(saves && { saves }) };
+}
+
+/** Whether the program says something else than is saved, which needs no request. */
+function isProgramChanged(memory: Memory, program: Program): boolean {
+  const names = ["connection", "queueUrl", "rotateEvery"] as const;
+  return (
+    memory.applied === undefined ||
+    names.some((name) => isChanged(name, program, memory)) ||
+    isAdminChanged(program, memory) ||
+    isOverlapChanged(memory, program)
+  );
 }
 
 function mustRead(memory: Memory, program: Program, { kind }: Context): boolean {
