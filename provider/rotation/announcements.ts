@@ -3,7 +3,7 @@ import { canonical, secretOf, type SecretKind, type Subject } from "../domain/se
 import { isUnknown } from "../pulumi/values";
 import { type Run } from "../run/run";
 import { resetOrRolled, type Message } from "./findings";
-import { addsSecret, isDuration, oldestFormer } from "./formers";
+import { addsSecret, hasOverlap, isDuration, oldestFormer } from "./formers";
 import {
   adoptedNote,
   firstNote,
@@ -117,7 +117,10 @@ function adoption(kind: SecretKind, mayRotate: boolean): Message {
   const text = mayRotate
     ? `may be ${did}: \`up\` first reads its age and compares it with rotatedSince.`
     : `is adopted, not ${did}. To ${kind.shape === "rolls" ? "roll" : "reset"} it, set a new version.`;
-  return { text: `${text}${firstNote(kind)}` };
+  if (!hasOverlap(kind)) return { text };
+  const handedOut = kind.shape === "redis" ? "no password" : `the current ${kind.word}`;
+  const until = ` Until its first rotation, ${handedOut} is handed out.`;
+  return { text: `${text}${until}${firstNote(kind)}`, isWarning: true };
 }
 
 function refusal(did: string, { why }: Refusal, isTentative: boolean): Message {
