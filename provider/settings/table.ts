@@ -197,7 +197,11 @@ function number<T extends zod.ZodNumber>(kind: T, message = "must be a number") 
 
 /** Normalized: as written, it may contain spaces or end in a question mark. */
 const address = () =>
-  textWithout(addressProblem).transform((written) => {
+  textWithout((written) => {
+    if (!URL.canParse(written)) return "is not a URL";
+    const url = new URL(written);
+    return Object.keys(addressProblems).find((problem) => addressProblems[problem]?.(url));
+  }).transform((written) => {
     const { origin, pathname } = new URL(written);
     return `${origin}${pathname}`.replace(/\/+$/, "");
   });
@@ -210,12 +214,6 @@ const addressProblems: Readonly<Record<string, (url: URL) => boolean>> = {
   "must not contain credentials": ({ username, password }) => username !== "" || password !== "",
   "must not contain a query or a fragment": ({ search, hash }) => search !== "" || hash !== "",
 };
-
-function addressProblem(written: string): string | undefined {
-  if (!URL.canParse(written)) return "is not a URL";
-  const url = new URL(written);
-  return Object.keys(addressProblems).find((problem) => addressProblems[problem]?.(url));
-}
 
 function proxyProblem(written: string): string | undefined {
   if (!URL.canParse(written) || !/^https?:/i.test(written.trim())) {

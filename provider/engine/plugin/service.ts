@@ -51,9 +51,7 @@ export class PluginService {
       end: this.#runEnd.signal,
     });
     const unknown = settings.provider === undefined ? unknownSettings([], process.env) : [];
-    for (const text of [...unknown, ...settings.warnings]) {
-      void this.engine.show("WARNING", text, urn);
-    }
+    for (const text of unknown) void this.engine.show("WARNING", text, urn);
   }
 
   /** @returns what is wrong with the inputs; they always have the id, so that no refresh is taken for an import */
