@@ -200,7 +200,7 @@ export class Host {
   async abandon(): Promise<void> {
     this.#disconnect();
     for (const stream of [this.child.stdout, this.child.stderr]) stream?.destroy();
-    await this.engine.kill();
+    await this.engine.close();
   }
 
   /** Resolves when the process has ended, to its exit code and signal. */
