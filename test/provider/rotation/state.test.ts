@@ -46,7 +46,7 @@ const whole: Whole<Memory> = {
   },
 };
 /** As this build saves it. A memory with other fields needs another text of its seal (`sealOf`), and then this one. */
-const savedText = JSON.stringify({ ...whole, seal: "" });
+const savedText = JSON.stringify({ ...whole, seal: "OX7Jfhp5XCMGUZ1y" });
 
 describe("memory: its saved form", () => {
   let text: string;
