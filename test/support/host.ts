@@ -79,7 +79,7 @@ export class Host {
     const { adapter = "dynamic", provider = defaultProvider, settings = {}, preload } = options;
     const engine = await EngineListener.start();
     const loaded = preload ? ["--import", `data:text/javascript,${encodeURIComponent(preload)}`] : [];
-    const [executable, ...args] = options.command ?? [process.execPath, ...loaded, entries[adapter]];
+    const [executable, ...args] = options.command ?? [process.execPath, ...loaded, ...entries[adapter]];
     const shell = executable.endsWith(".cmd");
     const child = spawn(executable, [...args, engine.address], {
       cwd: projectRoot,
@@ -200,7 +200,7 @@ export class Host {
   async abandon(): Promise<void> {
     this.#disconnect();
     for (const stream of [this.child.stdout, this.child.stderr]) stream?.destroy();
-    await this.engine.kill();
+    await this.engine.close();
   }
 
   /** Resolves when the process has ended, to its exit code and signal. */
@@ -229,9 +229,13 @@ export class Host {
 }
 
 const dynamicUrn = "urn:pulumi:test::test::pulumi-nodejs:dynamic/rekey:Any::any";
-const entries: Readonly<Record<Adapter, string>> = {
-  dynamic: require.resolve("@pulumi/pulumi/cmd/dynamic-provider/index.js"),
-  plugin: join(projectRoot, "dist/provider/engine/plugin/main.js"),
+const entries: Readonly<Record<Adapter, readonly string[]>> = {
+  dynamic: [
+    "--require",
+    join(__dirname, "withoutCompilers.cjs"),
+    require.resolve("@pulumi/pulumi/cmd/dynamic-provider/index.js"),
+  ],
+  plugin: [join(projectRoot, "dist/provider/engine/plugin/main.js")],
 };
 
 type Made = messages.CreateResponse | messages.UpdateResponse | messages.InvokeResponse;
