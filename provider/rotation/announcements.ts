@@ -263,5 +263,5 @@ function futureTimes(memory: Memory, { rotateEvery }: Program, { now, kind }: Co
 const effects = {
   minInterval: "ignores that time",
   rotateEvery: "counts from that time; a new version resets it now",
-  overlap: "counts from that time; a new version retires the former one now",
+  overlap: "counts from that time; rotatedSince retires the former one now",
 } as const;
