@@ -67,21 +67,16 @@ export class ResourceHandler {
     return wrap(decided as Properties, secretNames(inputs));
   }
 
-  /** What `apply` would do, and the inputs that would replace the resource. */
+  /** What `apply` would do, and the inputs that would replace the resource: another id does. */
   plan(saved: Saved | undefined, inputs: Properties): Planned & { readonly replaces: string[] } {
     const { resource, run } = this;
     const before = this.#outputsOf(saved);
     const desired = this.#inSavedSpelling(saved, inputs);
-    const replaces = saved === undefined ? [] : this.#replacing(saved, desired);
-    if (replaces.length === 0) return { ...resource.plan(before, desired, run), replaces };
+    if (saved === undefined || this.#idOf(desired) === saved.id) {
+      return { ...resource.plan(before, desired, run), replaces: [] };
+    }
     const { notices } = resource.plan(undefined, inputs, run);
-    return { changes: true, replaces, notices };
-  }
-
-  #replacing({ id, outputs }: Saved, desired: Properties): string[] {
-    const { resource, run } = this;
-    if (this.#idOf(desired) !== id) return [resource.idInput];
-    return [...(resource.replacing?.(outputs, desired, run) ?? [])];
+    return { changes: true, replaces: [resource.idInput], notices };
   }
 
   /** Creates if nothing is saved, else updates. No error has secrets that became known since it was made. */

@@ -32,8 +32,6 @@ export interface Resource<Inputs, Outputs> {
   decide?(savedInputs: Partial<Inputs>, inputs: Inputs, run: Run): Inputs;
   /** What no other resource of the program may have. Only for inputs without problems. */
   claims?(inputs: Inputs, settings: Settings): readonly Claim[];
-  /** The inputs, in addition to the id, that no longer match what is saved, so that it is replaced. Default: none. */
-  replacing?(saved: Outputs, inputs: Inputs, run: Run): readonly string[];
   /** What `apply` would do. Without a saved state, the resource is new. It sends nothing. */
   plan(saved: Outputs | undefined, inputs: Inputs, run: Run): Planned;
   /**
