@@ -2,13 +2,12 @@ import assert from "node:assert/strict";
 import { signingKeys } from "../../../provider/domain/secretKind";
 import { type Credentials } from "../../../provider/records/fields";
 import { type SecretResponse } from "../../../provider/records/response";
-import { recordEvidence } from "../../../provider/rotation/recordEvidence";
-import { type Verdict } from "../../../provider/rotation/evidence";
+import { afterRead } from "../../../provider/rotation/afterRead";
 import { type Learned } from "../../../provider/rotation/findings";
-import { marksOf } from "../../../provider/rotation/marks";
 import { credentialsIn, progressOf } from "../../../provider/rotation/state";
 import { planRotation } from "../../../provider/rotation/planRotation";
-import { keyEvidence } from "../../../provider/rotation/signingKeys";
+import { readProgram } from "../../../provider/rotation/program";
+import { lastRollAt } from "../../../provider/rotation/signingKeys";
 import { rejected } from "../../support/fakeRun";
 import { afterUp, isLost, type Made, RotatedSecret, timeAt } from "../../support/rotatedSecret";
 
@@ -85,39 +84,6 @@ interface Read {
   readonly saved?: Credentials;
 }
 
-const verdicts: Table<typeof secrets, { readonly shown: Credentials; readonly verdict: Verdict }> = {
-  reset: {
-    "the same password is current": { shown: all(2), verdict: "current" },
-    "the same password is current, whatever the token": { shown: { ...all(1), password: "p2" }, verdict: "current" },
-    "what the reset has replaced is former": { shown: all(1), verdict: "former" },
-    "what the reset has replaced is former, whatever the token": {
-      shown: { ...all(2), password: "p1" },
-      verdict: "former",
-    },
-    "another password is new, whatever the token": { shown: { ...all(2), password: "p3" }, verdict: "new" },
-    "a record without the password proves nothing": { shown: { restToken: "r3" }, verdict: "hidden" },
-  },
-  changed: { "what someone else has replaced is former": { shown: all(2), verdict: "former" } },
-  withToken: {
-    "the same token is current": { shown: { restToken: "r1" }, verdict: "current" },
-    "the same token is current, whatever the password": { shown: all(1), verdict: "current" },
-    "another token is new": { shown: { restToken: "r2" }, verdict: "new" },
-    "a record without the token proves nothing": { shown: { password: "p1" }, verdict: "hidden" },
-  },
-  withAnotherToken: {
-    "the same token is still current, whatever the password": { shown: all(2), verdict: "current" },
-  },
-  withNothing: {
-    "the first record that shows a password is new": { shown: all(1), verdict: "new" },
-    "a record that shows nothing proves nothing": { shown: {}, verdict: "hidden" },
-  },
-  lost: {
-    "what the reset is to replace is former": { shown: all(2), verdict: "former" },
-    "another password is new": { shown: all(3), verdict: "new" },
-  },
-  lostAfterAnother: { "what was shown just before the reset is former": { shown: all(3), verdict: "former" } },
-};
-
 const reads: Table<typeof secrets, Read> = {
   reset: {
     "nothing is said of what is unchanged": { shown: all(2), record: { port: 1 }, findings: "" },
@@ -168,33 +134,9 @@ interface KeyRead extends Omit<Read, "record"> {
   readonly ages?: readonly [current: number | undefined, next: number | undefined];
 }
 
-const keyVerdicts: Table<
-  typeof keys,
-  { readonly hours?: number; readonly shown: Credentials; readonly verdict: Verdict }
-> = {
-  rolled: {
-    "the same pair is current": { shown: pair(2), verdict: "current" },
-    "the pair before it is former for a day": { hours: 25, shown: pair(1), verdict: "former" },
-    "the pair before it is current if it is still shown then": { hours: 26, shown: pair(1), verdict: "new" },
-    "the next key as the current one is new, even alone": { shown: { currentKey: "k3" }, verdict: "new" },
-    "another pair is new": { shown: pair(8), verdict: "new" },
-    "half of another pair proves nothing": { shown: { currentKey: "k8" }, verdict: "hidden" },
-    "a next key alone proves nothing": { shown: { nextKey: "k8" }, verdict: "hidden" },
-  },
-  withHalf: {
-    "half of another pair is new, as the known one is half": { shown: { currentKey: "k8" }, verdict: "new" },
-  },
-  lost: {
-    "half of another pair is new: it may be the response": { shown: { currentKey: "k8" }, verdict: "new" },
-    "what it is to replace is former, however late": { hours: 999, shown: pair(2), verdict: "former" },
-    "what was replaced before is former, however late": { hours: 999, shown: pair(1), verdict: "former" },
-    "the next pair is new": { shown: pair(3), verdict: "new" },
-  },
-};
-
 const drift = "drift: currentKey,nextKey";
 const noticedOnce = { findings: drift, saved: pair(3), rolledAt: 6, ages: [2, undefined] } as const;
-const overtaken = { findings: "overtaken", saved: pair(8), rolledAt: 6, ages: [5, 5] } as const;
+const others = { findings: drift, saved: pair(8), rolledAt: 6, ages: [undefined, undefined] } as const;
 const there = { account: "b", address: "https://b" };
 
 const keyReads: Table<typeof keys, KeyRead> = {
@@ -220,7 +162,7 @@ const keyReads: Table<typeof keys, KeyRead> = {
     "what it is to replace leaves it open": { shown: pair(2), findings: "" },
     "the next pair settles it": { shown: pair(3), findings: "settled", saved: pair(3), ages: [2, 5] },
     "half of another pair leaves it open": { shown: { currentKey: "k8" }, findings: "" },
-    "another pair ends it: someone else has rolled": { shown: pair(8), ...overtaken },
+    "another pair ends it: someone else has rolled": { shown: pair(8), ...others },
   },
   lostWithHalf: {
     "the next key as the current one settles it": {
@@ -232,17 +174,11 @@ const keyReads: Table<typeof keys, KeyRead> = {
   },
   lostBlindly: {
     "the next pair leaves it open": { shown: pair(3), findings: "" },
-    "another pair ends it: someone else has rolled": { shown: pair(8), ...overtaken },
+    "another pair ends it: someone else has rolled": { shown: pair(8), ...others },
   },
   rolled: {
     "one roll by someone else is saved, with the age of the current key": { shown: pair(3), ...noticedOnce },
-    "two rolls by someone else are saved": {
-      shown: pair(8),
-      findings: drift,
-      saved: pair(8),
-      rolledAt: 6,
-      ages: [undefined, undefined],
-    },
+    "two rolls by someone else are saved": { shown: pair(8), ...others },
     "half of another pair is not saved": { shown: { currentKey: "k8" }, findings: "notCompared" },
     "a former pair changes nothing": { shown: pair(1), findings: "notCompared" },
     "another pair of another account is not compared": { shown: pair(20), account: there, findings: "notCompared" },
@@ -273,15 +209,9 @@ function response(credentials: Credentials): SecretResponse {
   return { record: {}, credentials, exactIntegers: {}, problems: [] };
 }
 
-describe("evidence: passwords", () => {
-  eachIn(secrets, verdicts, (secret, { shown, verdict }) => {
-    const { memory } = secret;
-    const context = secret.context({ now: timeAt(999) });
-    assert.equal(recordEvidence.compare(memory, marksOf(memory, shown), context), verdict);
-  });
-
+describe("after a read: passwords", () => {
   eachIn(secrets, reads, (secret, { shown, record = {}, findings, saved }) => {
-    const learned = recordEvidence.afterRead(secret.state, { ...response(shown), record }, secret.context());
+    const learned = afterRead(secret.state, { ...response(shown), record }, secret.context(), "db");
     assert.equal(findingsIn(learned), findings);
     assert.deepEqual(credentialsIn(learned.state), saved ?? secret.saved);
     const isOpen = secret.memory.attempt !== undefined && !findings.startsWith("settled");
@@ -295,7 +225,13 @@ describe("evidence: passwords", () => {
     secret.hours = 6;
     await secret.refresh({ shows: all(3) });
     const { rotatedAt, rotationReason, rotationCount, memory } = secret.state;
-    const settled = { rotatedAt, rotationReason, rotationCount, age: memory.current.generatedAt, from: memory.scheduledFrom };
+    const settled = {
+      rotatedAt,
+      rotationReason,
+      rotationCount,
+      age: memory.current.generatedAt,
+      from: memory.scheduledFrom,
+    };
     const [first, last] = [timeAt(1).toISOString(), timeAt(4).toISOString()];
     assert.deepEqual(settled, {
       rotatedAt: first,
@@ -304,7 +240,10 @@ describe("evidence: passwords", () => {
       age: first,
       from: last,
     });
-    assert.equal(planRotation(secret.state, { version: 3, rotateEvery: "1d" }, secret.context()).kind, "keep");
+    assert.equal(
+      planRotation(secret.state, readProgram({ version: 3, rotateEvery: "1d" }), secret.context()).kind,
+      "keep",
+    );
   });
 
   it("a lost reset for another version is the first of its own", async () => {
@@ -322,7 +261,7 @@ describe("evidence: passwords", () => {
     await secret.up(desired, { shows: all(2), responds: isLost });
     await secret.refresh({ shows: all(3) });
     assert.equal(secret.saved.password, "p3");
-    assert.equal(planRotation(secret.state, desired, secret.context()).kind, "keep");
+    assert.equal(planRotation(secret.state, readProgram(desired), secret.context()).kind, "keep");
     // A clock that was a day ahead when it was sent proves no age.
     const ahead = await secrets.reset();
     ahead.hours = 25;
@@ -333,7 +272,7 @@ describe("evidence: passwords", () => {
   });
 });
 
-describe("evidence: what is said of a read that proves nothing", () => {
+describe("after a read: what is said of a read that proves nothing", () => {
   for (const [title, { of, shows, says }] of Object.entries({
     "a former credential": {
       of: secrets.reset,
@@ -361,7 +300,7 @@ describe("evidence: what is said of a read that proves nothing", () => {
   });
 });
 
-describe("evidence: an adoption", () => {
+describe("after a read: an adoption", () => {
   it("says that no credential is known, and why", async () => {
     for (const [does, said] of [
       [{ shows: {} }, /^was adopted without credentials, because the platform does not show them/],
@@ -376,7 +315,7 @@ describe("evidence: an adoption", () => {
     const secret = await secrets.withPassword();
     assert.deepEqual(progressOf(secret.state), { outcome: "adopted", adoptedAt: timeAt(0).toISOString() });
     await secret.up({ version: 2 }, { responds: all(2) });
-    assert.deepEqual(progressOf(secret.state), { outcome: "reset", adoptedAt: undefined });
+    assert.deepEqual(progressOf(secret.state), { outcome: "reset" });
   });
 
   it("is as old as the database, if the platform says so, until the first reset", async () => {
@@ -395,40 +334,26 @@ describe("evidence: an adoption", () => {
   });
 });
 
-describe("evidence: signing keys", () => {
-  eachIn(keys, keyVerdicts, (secret, { hours = 6, shown, verdict }) => {
-    const { memory } = secret;
-    const context = secret.context({ now: timeAt(hours) });
-    assert.equal(keyEvidence.compare(memory, marksOf(memory, shown), context), verdict);
-  });
-
+describe("after a read: signing keys", () => {
   eachIn(keys, keyReads, (secret, { shown, account = here, findings, saved, rolledAt, ages }) => {
     const context = secret.context({ now: timeAt(6), account });
-    const learned = keyEvidence.afterRead(secret.state, response(shown), context);
-    const { memory } = learned.state;
-    assert.equal(findingsIn(learned), findings);
-    assert.deepEqual(credentialsIn(learned.state), saved ?? secret.saved);
-    const { keys: former, generatedAt } = secret.memory;
-    assert.equal(memory.keys?.rolledAt, rolledAt === undefined ? former?.rolledAt : timeAt(rolledAt).toISOString());
+    const { state, ...learned } = afterRead(secret.state, response(shown), context, "keys");
+    const { memory } = state;
+    assert.equal(findingsIn({ state, ...learned }), findings);
+    assert.deepEqual(credentialsIn(state), saved ?? secret.saved);
+    const { current, ofSource: before } = secret.memory;
+    const isOver = findings.startsWith("settled") || findings === drift;
+    const rolled = rolledAt === undefined ? lastRollAt(secret.memory) : timeAt(rolledAt).toISOString();
+    assert.equal(lastRollAt(memory), rolled);
     const expected = ages?.map((age) => (age === undefined ? undefined : timeAt(age).toISOString()));
-    assert.deepEqual(
-      [memory.current.generatedAt, memory.keys?.nextGeneratedAt],
-      expected ?? [generatedAt, former?.nextGeneratedAt],
-    );
-    const isElsewhere = former?.address !== undefined && findings !== "notCompared";
-    assert.equal(memory.keys?.address, isElsewhere ? account.address : former?.address);
-    assert.equal(learned.isRolledOnce === true, findings === drift && shown.currentKey === secret.saved.nextKey);
-    const isOver = findings.startsWith("settled") || findings === "overtaken";
+    const known = [memory.current.generatedAt, memory.ofSource.nextGeneratedAt];
+    assert.deepEqual(known, expected ?? [current.generatedAt, before.nextGeneratedAt]);
+    const isTaken = findings.startsWith("settled") || (before.address !== undefined && findings !== "notCompared");
+    assert.equal(memory.ofSource.address, isTaken ? account.address : before.address);
+    assert.equal(learned.isForeign === true, findings === drift, "nothing is rolled in that run");
     assert.equal(memory.attempt === undefined, secret.memory.attempt === undefined || isOver);
-    if (isOver) assert.notEqual(planRotation(learned.state, { version: 3 }, context).kind, "reset");
-  });
-
-  it("a roll that ends a doubt is that of the former version", async () => {
-    const secret = await keys.lost();
-    const { state } = secret;
-    const context = secret.context({ now: timeAt(6), account: here });
-    const learned = keyEvidence.afterRead(state, response(pair(8)), context);
-    assert.equal(progressOf(learned.state).outcome, "reset");
-    assert.equal(learned.state.rotationCount, state.rotationCount);
+    const isApplied = memory.applied !== secret.memory.applied;
+    assert.equal(isApplied, findings.startsWith("settled"), "a version counts as not applied");
+    if (findings === drift) assert.equal(memory.scheduledFrom, timeAt(6).toISOString());
   });
 });

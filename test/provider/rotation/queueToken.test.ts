@@ -1,0 +1,348 @@
+import assert from "node:assert/strict";
+import { aclUser, queueToken } from "../../../provider/domain/secretKind";
+import { unknownValue } from "../../../provider/pulumi/values";
+import { type Credentials } from "../../../provider/records/fields";
+import { leftValid } from "../../../provider/rotation/formerTexts";
+import { type RotationInputs } from "../../../provider/rotation/program";
+import { notProven } from "../../../provider/rotation/proof";
+import { OverlappingToken } from "../../support/overlappingToken";
+import { isLost, timeAt } from "../../support/rotatedSecret";
+
+const at = (hours: number) => timeAt(hours).toISOString();
+
+/** One `up` of a token that was rotated at hour 0 of 2026, with two valid since then. */
+interface Row {
+  /** Of the first `up`. */
+  readonly first?: RotationInputs;
+  /** What happened between. */
+  readonly between?: (token: OverlappingToken) => void;
+  readonly hours: number;
+  readonly inputs: RotationInputs;
+  readonly settings?: Readonly<Record<string, string>>;
+  /** What a preview says. */
+  readonly announces: RegExp;
+  readonly sends: readonly string[];
+  readonly says?: RegExp;
+  /** Whether the former one is valid afterwards, as far as the state has it. */
+  readonly isFormerValid: boolean;
+}
+
+const daily = { version: 1, rotateEvery: "24h" };
+const short = { ...daily, overlap: "12h" };
+const isOff = { scheduledResets: "off" };
+const isRead = /^is read: the former token may still be valid\. Nothing that consumers use changes\./;
+const waits = /If two tokens are still valid, the rotation waits until only one is\. The former token stays valid/;
+const rows: Readonly<Record<string, Row>> = {
+  "nothing is due": {
+    ...{ hours: 1, inputs: { version: 1 }, sends: [], isFormerValid: true },
+    announces: /^if the former token is still valid, as it has been since 2026-01-01T00.*, a destroy leaves both/m,
+  },
+  "a verification has retired it, which the next up reads": {
+    ...{ between: (token) => token.roll(), hours: 1, inputs: { version: 1 }, announces: isRead, sends: [] },
+    isFormerValid: false,
+  },
+  "a new version waits": {
+    ...{ hours: 1, inputs: { version: 2 }, announces: waits, sends: [], isFormerValid: true },
+    says: /the rotation that is due is not made yet, because the former token has been valid, too, since 2026-01-01T00/,
+  },
+  "a new version adds, if a verification has retired it": {
+    ...{ between: (token) => token.roll(), hours: 1, inputs: { version: 2 }, announces: waits },
+    ...{ sends: ["next"], isFormerValid: true },
+  },
+  "a schedule retires first what is due to be retired": {
+    ...{ first: short, hours: 24, inputs: short, sends: ["roll", "next"], isFormerValid: true },
+    announces: /If two tokens are still valid, the older one is retired first\. The former token stays valid for 12h/,
+  },
+  "a duration that is over": {
+    ...{ first: short, hours: 12, inputs: short, sends: ["roll"], says: /was retired/, isFormerValid: false },
+    announces: /is retired, if it is still valid, because its time is over \(overlap: 12h\)/,
+  },
+  "a duration that is over, and retired by someone else": {
+    ...{ first: short, between: (token) => token.roll(), hours: 12, inputs: short, sends: [], isFormerValid: false },
+    announces: /is retired, if it is still valid/,
+  },
+  "a duration that is over, with the schedule off": {
+    ...{ first: short, hours: 12, inputs: short, settings: isOff, sends: [], isFormerValid: true },
+    announces: /due to be retired \(overlap: 12h\).*postponed: rekey:scheduledResets is off/,
+  },
+  "a date after the rotation retires it and rotates": {
+    ...{ hours: 2, inputs: { version: 1, rotatedSince: at(1) }, sends: ["roll", "next"], isFormerValid: true },
+    announces: /generated at 2026-01-01T00.*is retired first: clients that still use it are refused/,
+    says: /the older token was retired first\. Both had been valid since 2026-01-01T00:00:00\.000Z/,
+  },
+  "a date after the former one was generated retires it": {
+    ...{ hours: 1, inputs: { version: 1, rotatedSince: at(0) }, sends: ["roll"], isFormerValid: false },
+    announces: /because rotatedSince has asked for it: clients that still use it are refused/,
+  },
+  "a rotation for a date retires by the next up, also if the date is removed, with the schedule off": {
+    ...{ first: { ...daily, rotatedSince: at(0), initialRotation: false }, hours: 24, inputs: daily, settings: isOff },
+    announces: /because rotatedSince has asked for it.*is due for a reset.*postponed: rekey:scheduledResets is off/s,
+    ...{ sends: ["roll"], isFormerValid: false },
+  },
+};
+
+describe("rotation: a token of which two are valid", () => {
+  let token: OverlappingToken;
+  beforeEach(() => void (token = new OverlappingToken()));
+  const isFormerValid = () => token.secret.memory.formers.some(({ by }) => by !== undefined);
+  const refreshed = async (shows: Credentials, otherFields?: string) =>
+    (await token.secret.refresh({ shows, otherFields })).said;
+
+  for (const [title, { first = { version: 1 }, between, hours, inputs, ...row }] of Object.entries(rows)) {
+    it(title, async () => {
+      const { code } = await token.up(0, first);
+      assert.deepEqual([code, token.sent], [undefined, ["next"]]);
+      between?.(token);
+      token.secret.fake.settings = { ...token.secret.fake.settings, ...row.settings };
+      assert.match(token.preview(hours, inputs), row.announces);
+      assert.deepEqual(token.sent, ["next"], "a preview sends nothing");
+      const { said, code: failed } = await token.up(hours, inputs);
+      assert.deepEqual([failed, token.sent], [undefined, row.sends]);
+      if (row.says) assert.match(said, row.says);
+      assert.equal(isFormerValid(), row.isFormerValid);
+      const { formerRetiredAt, token: saved } = token.secret.outputs ?? {};
+      assert.equal(formerRetiredAt, row.sends.at(-1) === "roll" ? at(hours) : undefined);
+      assert.equal(saved, token.next ?? token.current, "the newest one is saved");
+    });
+  }
+
+  it("says in `waits` why a version is not applied, until it is", async () => {
+    await token.up(0, { version: 1 });
+    await token.up(1, { version: 2 });
+    assert.match(String(token.secret.outputs?.["waits"]), /^the former token has been valid, too, since 2026-01-01T00/);
+    assert.equal(token.secret.outputs?.["token"], "t1");
+    token.roll();
+    await token.up(2, { version: 2 });
+    assert.deepEqual([token.sent, token.secret.outputs?.["waits"]], [["next"], undefined]);
+    await token.up(3, { version: 2 });
+    assert.deepEqual(token.sent, []);
+  });
+
+  it("saves the new one as current, and shows since when, and until when, the one before it is valid", async () => {
+    await token.up(0, { version: 1, overlap: "24h" });
+    const { rotationCount, rotationReason, rotatedAt, generatedAt, formerValidSince, formerValidUntil, problems } =
+      token.secret.outputs ?? {};
+    assert.deepEqual([rotationCount, rotationReason, problems], [1, "created", []]);
+    assert.deepEqual([rotatedAt, generatedAt, formerValidSince, formerValidUntil], [at(0), at(0), at(0), at(24)]);
+    assert.deepEqual(token.secret.saved, { token: "t1" });
+    await token.up(1, { version: 1, overlap: "none" });
+    assert.deepEqual([token.sent, token.secret.outputs?.["formerValidUntil"]], [[], undefined]);
+    await token.up(1, { version: 1, overlap: "none" });
+    assert.deepEqual([token.sent, isFormerValid()], [["roll"], false]);
+  });
+
+  it("is read: the former one is still valid, or was retired; a third one is someone else's; none shows nothing", async () => {
+    await token.up(0, { version: 1 });
+    const { outputs } = token.secret;
+    const of = async (shows: Credentials) => {
+      token.secret.outputs = outputs;
+      return [await refreshed(shows), isFormerValid(), token.secret.saved["token"]] as const;
+    };
+    assert.deepEqual(await of({ token: "t0" }), ["", true, "t1"]);
+    assert.deepEqual(await of({ token: "t1" }), ["", false, "t1"]);
+    assert.match(await refreshed({ token: "t0" }), /still shows an old credential/);
+    const [said, ...others] = await of({ token: "t9" });
+    assert.match(said, /was changed outside of Rekey \(token\)/);
+    assert.deepEqual(others, [false, "t9"]);
+    const [hidden, ...after] = await of({});
+    assert.match(hidden, /could not be compared: the platform does not show token/);
+    assert.deepEqual(after, [true, "t1"]);
+  });
+
+  it("that is lost is replaced by the one that the platform shows, which is handed over, and what is due rotates", async () => {
+    await token.up(0, { version: 1 });
+    [token.next, token.otherFields] = [undefined, '{"has_next_token":false}'];
+    const preview = token.preview(1, { version: 1 });
+    assert.match(preview, isRead);
+    const { said, code } = await token.up(1, { version: 1 });
+    assert.match(said, /does not have the token that was handed out any more, and shows the former one/);
+    assert.deepEqual([code, isFormerValid(), token.secret.saved, token.sent], [undefined, false, { token: "t0" }, []]);
+    await token.up(1, { version: 2 });
+    assert.deepEqual([token.sent, isFormerValid()], [["next"], true]);
+  });
+
+  describe("while a reset that replaces both is not confirmed", () => {
+    const replaced = { version: 2, overlap: "none" };
+    const lostAfter = async (shows: Credentials) => {
+      await token.up(0, { version: 1 });
+      assert.equal((await token.secret.up(replaced, { shows, responds: isLost })).code, "REKEY_UNCONFIRMED");
+    };
+    const next = async (shows: Credentials) => {
+      const { sent } = await token.secret.up(replaced, { shows, responds: { token: "t3" } });
+      return [sent, token.secret.saved["token"], isFormerValid()];
+    };
+
+    it("a read of the former one shows that it was not applied, and it is sent again", async () => {
+      await lostAfter({ token: "t0" });
+      assert.deepEqual([await refreshed({ token: "t0" }), isFormerValid()], ["", true]);
+      assert.deepEqual(await next({ token: "t0" }), [1, "t3", false]);
+    });
+
+    it("a read of another token settles it", async () => {
+      await lostAfter({ token: "t0" });
+      assert.deepEqual(await next({ token: "t2" }), [0, "t2", false]);
+    });
+
+    it("no read settles it, if the one before it has hidden the token", async () => {
+      await lostAfter({});
+      assert.deepEqual(await next({ token: "t2" }), [1, "t3", false]);
+    });
+  });
+
+  describe("that was prepared by someone else", () => {
+    beforeEach(() => void Object.assign(token, { next: "t7", otherFields: '{"has_next_token":true}' }));
+
+    it("is of unknown age, so a date still asks for another one", async () => {
+      const dated = { rotatedSince: at(0), initialRotation: false };
+      assert.match((await token.up(0, dated)).said, /the platform already had a next token, whose age is unknown/);
+      assert.deepEqual([token.secret.saved, token.secret.outputs?.["generatedAt"]], [{ token: "t7" }, undefined]);
+      assert.match(token.preview(1, dated), /clients that still use it are refused\. The former token stays/);
+      await token.up(1, dated);
+      assert.deepEqual(token.sent, ["roll", "next"]);
+      assert.notEqual(token.secret.saved.token, "t7");
+    });
+
+    it("is still of unknown age after a proof that failed", async () => {
+      token.isAway = true;
+      assert.equal((await token.up(0, { version: 1 })).code, "REKEY_VERIFICATION_FAILED");
+      token.isAway = false;
+      assert.match((await token.up(1, { version: 1 })).said, /whose age is unknown/);
+      assert.deepEqual([token.secret.saved, token.secret.memory.current.generatedAt], [{ token: "t7" }, undefined]);
+    });
+
+    it("is announced by an adoption", async () => {
+      const { said } = await token.up(0, { initialRotation: false });
+      assert.match(said, /someone has prepared a next token, which is also valid\. The first rotation hands it out/);
+    });
+  });
+
+  describe("that was added and not proven", () => {
+    const addUnproven = async (inputs: RotationInputs, hours = 0) => {
+      token.isAway = true;
+      const { code } = await token.up(hours, inputs);
+      assert.deepEqual([code, token.sent], ["REKEY_VERIFICATION_FAILED", ["next"]]);
+      assert.equal(token.secret.outputs?.["outcome"], "unproven");
+      token.isAway = false;
+    };
+
+    for (const overlap of ["verified", "none"]) {
+      it(`is handed out by the next up, or replaced at once, and never due again (${overlap})`, async () => {
+        await addUnproven({ version: 1 });
+        assert.deepEqual(token.secret.saved, { token: "t0" });
+        assert.match(token.preview(0, { version: 1, overlap }), /the new secret was not proven/);
+        await token.up(0, { version: 1, overlap });
+        assert.deepEqual(token.sent, [overlap === "none" ? "reset" : "next"]);
+        assert.deepEqual(token.secret.saved, { token: token.next ?? token.current });
+        await token.up(0, { version: 1, overlap });
+        assert.deepEqual(token.sent, []);
+      });
+    }
+
+    it("is as old as the run that added it: if that is older than a date, it is replaced before it is handed out", async () => {
+      await addUnproven({ version: 1 });
+      await token.up(2, { version: 1, rotatedSince: at(1) });
+      assert.deepEqual(token.sent, ["next", "roll", "next"]);
+      assert.deepEqual([token.secret.saved, token.secret.memory.current.generatedAt], [{ token: "t2" }, at(2)]);
+    });
+
+    const reasons: Readonly<Record<string, { inputs: RotationInputs; reason: string }>> = {
+      "a new version after it": { inputs: { version: 2 }, reason: "trigger" },
+      "the one of before, if the version is removed": { inputs: {}, reason: "created" },
+    };
+    for (const [what, { inputs, reason }] of Object.entries(reasons)) {
+      it(`has the reason of ${what}`, async () => {
+        await addUnproven({ version: 1 });
+        await token.up(0, inputs);
+        assert.equal(token.secret.outputs?.["rotationReason"], reason);
+        await token.up(0, inputs);
+        assert.deepEqual(token.sent, []);
+      });
+    }
+
+    it("for a date stays for the date, also if that is removed, and is retired by the next up", async () => {
+      await addUnproven({ rotatedSince: at(0), initialRotation: false });
+      await token.up(1, {});
+      const { memory, outputs } = token.secret;
+      assert.deepEqual([outputs?.["rotationReason"], memory.formers[0]?.lasts], ["rotatedSince", "next up"]);
+    });
+
+    it("for a schedule is announced with its time, and made for a date with the schedule off", async () => {
+      await token.up(0, { ...daily, initialRotation: false });
+      await addUnproven(daily, 24);
+      assert.match(token.preview(24, daily), new RegExp(`last reset or adopted at ${at(0)}`));
+      token.secret.fake.settings = { ...token.secret.fake.settings, ...isOff };
+      await token.up(25, { ...daily, rotatedSince: at(24.5) });
+      assert.deepEqual([token.sent.at(-1), token.secret.memory.formers[0]?.lasts], ["next", "next up"]);
+    });
+  });
+
+  describe("says in a preview how long the current one stays valid", () => {
+    const verified = " The former token stays valid until a CredentialVerification with retireFormerAfter retires it.";
+    const texts: readonly (readonly [inputs: RotationInputs, text: string])[] = [
+      [{}, verified],
+      [{ overlap: "24h" }, " The former token stays valid for 24h."],
+      [{ overlap: "none" }, " The former token is replaced at once: clients are refused until they have the new one."],
+      [
+        { rotatedSince: at(1) },
+        " The former token stays valid until the next `up`, or until a verification retires it.",
+      ],
+      [{ rotatedSince: "2025-01-01" }, verified],
+      [{ overlap: unknownValue }, ""],
+    ];
+    for (const [inputs, text] of texts) {
+      it(JSON.stringify(inputs), async () => {
+        await token.up(0, { version: 1 });
+        await token.up(1, { version: 1, rotatedSince: at(0) });
+        assert.equal(isFormerValid(), false);
+        const said = token.preview(2, { version: 2, ...inputs }).replace(/^.* version or triggers have changed\./, "");
+        // Notices are without their subject, and so without what is before the first colon.
+        assert.equal(said, `${text.replace(/^.*: /, "")} So far 1 in this run.`);
+      });
+    }
+  });
+
+  it("says after a destroy that two are valid, as far as is known, unless a verification has retired it", async () => {
+    await token.up(0, { version: 1 });
+    const { memory } = token.secret;
+    const [left, ...others] = leftValid(queueToken, memory, new Set());
+    assert.deepEqual([left?.isWarning, others], [true, []]);
+    const says = /^two tokens of the queue user may stay valid \(since 2026-01-01T00.*\)\. To remove the former one/;
+    assert.match(left?.text ?? "", says);
+    assert.deepEqual(leftValid(queueToken, memory, new Set(Object.values(memory.current.marks))), []);
+    token.roll();
+    await token.up(1, { version: 1 });
+    assert.deepEqual(leftValid(queueToken, token.secret.memory, new Set()), []);
+  });
+
+  it("says of what could not be proven why, and what to check", () => {
+    const { code, text, delivery } = notProven({ kind: queueToken, id: "u" }, { kind: "refused", words: "WRONG" });
+    assert.deepEqual([code, delivery], ["REKEY_VERIFICATION_FAILED", "responded"]);
+    assert.match(text, /was made valid, but not proven: it is refused: WRONG\..*Check queueUrl or rekey:queueUrl/);
+    const ofUser = notProven({ kind: aclUser, id: "app" }, { kind: "unknown", why: "no response" });
+    assert.match(ofUser.text, /it could not be tried: no response\..*Check admin,/);
+  });
+
+  it("names a clock that was ahead, if it keeps the former one valid", async () => {
+    for (const overlap of ["12h", "verified"]) {
+      token = new OverlappingToken();
+      await token.up(24 * 365, { version: 1, overlap });
+      const isNamed = /later than this machine's clock.* overlap counts from that time; a new version retires/;
+      assert.equal(isNamed.test(token.preview(24, { version: 1, overlap })), overlap === "12h");
+    }
+  });
+
+  it("that is rekey:queueToken cannot be retired, as a preview says", async () => {
+    token.secret.fake.settings = { ...token.secret.fake.settings, queueToken: "t0", queueUserId: "u" };
+    await token.up(0, { version: 1 });
+    token.secret.fake.settings = { ...token.secret.fake.settings, queueUserId: undefined };
+    const dated = { version: 1, rotatedSince: at(0.5) };
+    assert.match(token.preview(1, dated), /the retirement fails until that is the new one/);
+  });
+
+  it("is not retired first if the limit of resets is used up", async () => {
+    await token.up(0, { version: 1 });
+    token.secret.fake.settings = { ...token.secret.fake.settings, maxResetsPerRun: "0" };
+    const { code } = await token.up(2, { version: 1, rotatedSince: at(1) });
+    assert.deepEqual([code, token.sent], ["REKEY_RESET_LIMIT", []]);
+  });
+});
