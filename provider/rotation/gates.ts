@@ -1,5 +1,13 @@
+import { type SecretKind } from "../domain/secretKind";
 import { type Credentials } from "../records/fields";
-import { addsSecret, dueFormers, hasOverlap, validFormers, validUntil } from "./formers";
+import {
+  addsSecret,
+  dueFormers,
+  hasOverlap,
+  oldestFormer,
+  validFormers,
+  validUntil,
+} from "./formers";
 import { saltedMark } from "./marks";
 import { type Memory } from "./memory";
 import {
@@ -59,27 +67,26 @@ const maxOwnPasswords = 10;
 function formerIsValid(due: Rotation, { memory, program, context }: Question): Plan | undefined {
   const { kind, read } = context;
   if (!memory || !hasOverlap(kind) || !read || read.isGone !== undefined) return undefined;
-  if (due.reason === "rotatedSince" || (due.reason === "trigger" && !addsSecret(kind, program))) {
+  const isScheduled = due.reason === "schedule";
+  const isForDate = due.reason === "rotatedSince";
+  if (isForDate || (!isScheduled && !addsSecret(kind, program))) return undefined;
+  const ending = dueFormers(memory, program, context)?.formers ?? [];
+  const open = validFormers(memory).filter(
+    (one) => !ending.includes(one) && !(isScheduled && one.isBack),
+  );
+  const oldest = oldestFormer({ formers: open });
+  if (oldest === undefined || (!isScheduled && mayAddMore(memory, open.length, kind))) {
     return undefined;
   }
-  const isDue = dueFormers(memory, program, context)?.formers ?? [];
-  const isScheduled = due.reason === "schedule";
-  const open = validFormers(memory).filter(
-    (one) => !isDue.includes(one) && !(isScheduled && one.isBack),
-  );
-  const [oldest] = open;
-  if (oldest === undefined) return undefined;
-  const canAddMore =
-    kind.shape === "redis" &&
-    open.length + 1 < maxOwnPasswords &&
-    memory.ofSource.hash !== undefined;
-  if (!isScheduled && canAddMore) return undefined;
-  const ends = open.map(validUntil);
-  const until = ends.every((end) => end !== undefined)
-    ? `the first \`up\` after ${ends.toSorted()[0]}`
-    : "the first `up` after a verification has retired it";
-  const why = `the former ${kind.word} has been valid, too, since ${oldest.since}. It is applied by ${until}`;
+  const end = validUntil(oldest);
+  const when = end ? `after ${end}` : "after a verification has retired it";
+  const why = `the former ${kind.word} has been valid, too, since ${oldest.since}. It is applied by the first \`up\` ${when}`;
   return { kind: "keep", waits: { ...due, why } };
+}
+
+/** Whether a user may get a further password: of a current one whose hash is not certain, no later run knows it. */
+function mayAddMore({ ofSource }: Memory, formers: number, { shape }: SecretKind): boolean {
+  return shape === "redis" && ofSource.hash !== undefined && formers + 1 < maxOwnPasswords;
 }
 
 /** A credential that is not saved must be shown by reads. Before the read, nothing is known of that. */

@@ -33,8 +33,9 @@ export class UserSource implements Source {
     const { hashes } = await this.#readUser();
     this.#hashes = hashes;
     const sight = { record: {}, credentials: {}, exactIntegers: {}, problems: [], hashes };
-    if (!saved || (await this.#isCurrentValid(saved, hashes))) return sight;
+    if (!saved) return sight;
     const isElsewhere = program !== undefined && isServerChanged(program, saved.memory);
+    if (await this.#isCurrentValid(saved, hashes, isElsewhere)) return sight;
     const isGone = isElsewhere
       ? "the server has another address than before, and its user does not have the current password. Give the user of another server a resource name of its own. To rotate the user of this server in its place, set a new version"
       : "the user does not have the current password any more: someone else has removed it, or the server was restarted without an ACL file. It is not added again. Set a new version, which adds a new one";
@@ -43,18 +44,28 @@ export class UserSource implements Source {
 
   /**
    * Whether the current password is valid. If the list does not have it, a login decides, because the hash may not be
-   * certain; without its value, the list proves it only if it shows another one that Rekey knows.
+   * certain; without its value, the list proves it only if it shows another one that Rekey knows. At another address,
+   * the user may be another one, so that what is not proven is not valid.
    */
-  async #isCurrentValid({ memory, password }: State, hashes: readonly string[]): Promise<boolean> {
+  async #isCurrentValid(
+    { memory, password }: State,
+    hashes: readonly string[],
+    isElsewhere: boolean,
+  ): Promise<boolean> {
     const { hash, retired = [] } = memory.ofSource;
     const isUnknown = memory.current.marks.password === undefined;
     if (isUnknown || (hash !== undefined && hashes.includes(hash))) return true;
     if (password !== undefined) {
       const attempt = () => this.#try(password);
       const proof = this.of.program ? proveUntilAccepted(this.of, attempt) : attempt();
-      return (await proof).kind !== "refused";
+      const { kind } = await proof;
+      return isElsewhere ? kind === "accepted" : kind !== "refused";
     }
+<<<<<<< HEAD
     if (hash === undefined) return true;
+=======
+    if (isElsewhere) return false;
+>>>>>>> c2
     const known = [...validFormers(memory).map(({ by }) => by), ...retired];
     return !known.some((one) => one !== undefined && hashes.includes(one));
   }

@@ -34,9 +34,12 @@ export interface Change {
   readonly removed: readonly string[];
 }
 
-/** What someone else does. */
-export const othersDo = ["adds", "retires", "replaces"] as const;
-export type OthersDo = (typeof othersDo)[number];
+/** What someone else does, by what it happens to: a server restarts with its last file. */
+export const othersDo = {
+  QueueTokenRotation: ["adds", "retires", "replaces", "loses"],
+  AclUserRotation: ["adds", "retires", "replaces", "brings back", "restarts"],
+} as const;
+export type OthersDo = (typeof othersDo)[keyof typeof othersDo][number];
 
 /** Where a secret is of which two may be valid, as it is there. */
 export abstract class OverlapAccount {
@@ -45,17 +48,26 @@ export abstract class OverlapAccount {
   readonly sent: Change[] = [];
   /** Values that others have added. */
   readonly ofOthers = new Set<string>();
-  /** Values that others have removed. */
+  /** Values that others have removed, and values that are valid again, which Rekey had removed. */
   readonly removedByOthers = new Set<string>();
+  readonly back = new Set<string>();
   /** Values that a proof has accepted in this step. */
   readonly proven = new Set<string>();
+  /** Whether a rotation has read it in this step. */
+  isRead = false;
   #faults: Faults = noFaults;
   /** What someone else does right after an addition. */
   #meanwhile: OthersDo | undefined;
   readonly #turns = new Map<RequestName, number>();
+  /** All that was ever valid. */
+  readonly #seen = new Set<string>();
 
-  /** The values that are accepted now. */
+  /** The values that are accepted now, at any server. */
   abstract readonly valid: ReadonlySet<string>;
+  /** Those that a server accepts. */
+  abstract validAt(host: string | undefined): ReadonlySet<string>;
+  /** Of a user: the value that a server lists by a hash. */
+  valueBy?(hash: string): string | undefined;
   /** What a run uses of it. */
   abstract partsFor(): Partial<Platform>;
   protected abstract change(what: OthersDo): void;
@@ -66,22 +78,28 @@ export abstract class OverlapAccount {
     this.#turns.clear();
     this.sent.length = 0;
     this.proven.clear();
+    this.isRead = false;
   }
 
   /** Someone else changes it. */
   changeByOthers(what: OthersDo): void {
     const before = this.valid;
     this.change(what);
-    for (const value of this.valid) if (!before.has(value)) this.ofOthers.add(value);
+    for (const value of this.valid) {
+      if (before.has(value)) continue;
+      this.removedByOthers.delete(value);
+      (this.#seen.has(value) ? this.back : this.ofOthers).add(value);
+    }
     for (const value of before) if (!this.valid.has(value)) this.removedByOthers.add(value);
+    for (const value of this.valid) this.#seen.add(value);
   }
 
   /** Someone removes passwords by hand, as a message says. */
   removeByHand?(values: readonly string[]): void;
 
-  async prove(value: string): Promise<ProbeResult> {
+  async prove(value: string, host?: string): Promise<ProbeResult> {
     if (this.#nextFault("proof") !== "none") return { kind: "unknown", why: "no response" };
-    if (!this.valid.has(value)) return { kind: "refused", words: "WRONGPASS no" };
+    if (!this.validAt(host).has(value)) return { kind: "refused", words: "WRONGPASS no" };
     this.proven.add(value);
     return { kind: "accepted" };
   }
@@ -95,6 +113,12 @@ export abstract class OverlapAccount {
     const { valid } = this;
     const added = [...valid].filter((value) => !before.has(value));
     const removed = [...before].filter((value) => !valid.has(value));
+    for (const value of added) this.#seen.add(value);
+    for (const value of removed) {
+      this.#seen.add(value);
+      this.back.delete(value);
+    }
+    this.isRead ||= request === "read" && this.phase === "rotation" && fault === "none";
     if (changes.includes(request)) this.sent.push({ phase: this.phase, request, added, removed });
     if (request === "add" && isApplied && this.#meanwhile) this.changeByOthers(this.#meanwhile);
     if (fault === "not sent") return notSent();
@@ -133,6 +157,10 @@ export class QueueAccount extends OverlapAccount {
     return new Set([this.#current, ...(this.#next === undefined ? [] : [this.#next])].map((nth) => tokenOf(nth)));
   }
 
+  validAt(): ReadonlySet<string> {
+    return this.valid;
+  }
+
   /** What the platform shows as the user's token. */
   get token(): string {
     return tokenOf(this.#current);
@@ -149,7 +177,7 @@ export class QueueAccount extends OverlapAccount {
   protected change(what: OthersDo): void {
     if (what === "adds") this.#next ??= ++this.#made;
     else if (what === "replaces") this.#current = ++this.#made;
-    else this.#current = this.#next ?? this.#current;
+    else if (what === "retires") this.#current = this.#next ?? this.#current;
     if (what !== "adds") this.#next = undefined;
   }
 
@@ -174,58 +202,109 @@ const sha256 = (text: string) => createHash("sha256").update(text).digest("hex")
 export const servers = ["plain", "makes tokens", "makes tokens with other hashes"] as const;
 export type Server = (typeof servers)[number];
 
-/** A user of a Redis. */
+/** The hosts at which a user may be: two names of one server, and another server. */
+export const hosts = ["redis.example.com", "tunnel.example.com", "elsewhere.example.com"] as const;
+export type Host = (typeof hosts)[number];
+
+/** The users of one name at two Redis servers. */
 export class UserAccount extends OverlapAccount {
-  readonly #user: FakeAclUsers;
   readonly #values = new Map<string, string>();
   #made = 0;
+  readonly #home = this.#newUser();
+  readonly #elsewhere = this.#newUser();
 
-  constructor(private readonly settings: () => { readonly server: Server; readonly canSave: boolean }) {
+  constructor(
+    private readonly settings: () => { readonly server: Server; readonly canSave: boolean; readonly host: Host },
+  ) {
     super();
-    this.#user = new FakeAclUsers([this.#make(), this.#make()]);
     for (const value of this.valid) this.ofOthers.add(value);
-    this.#user.instead = {
-      make: () => ({ value: this.#make(), isToken: settings().server !== "plain" }),
-      save: () => (settings().canSave ? "saved" : "no file"),
-    };
   }
 
   get valid(): ReadonlySet<string> {
-    return new Set(this.#user.hashes.map((hash) => this.#values.get(hash) ?? hash));
+    return new Set([...this.#valuesOf(this.#home), ...this.#valuesOf(this.#elsewhere)]);
+  }
+
+  validAt(host: string = this.settings().host): ReadonlySet<string> {
+    return new Set(this.#valuesOf(this.#userAt(host)));
+  }
+
+  override valueBy(hash: string): string | undefined {
+    return this.#values.get(hash);
   }
 
   partsFor(): Partial<Platform> {
-    const { server } = this.settings();
-    this.#user.hashOfToken = server === "makes tokens with other hashes" ? otherHashOf : hashOf;
-    const user = this.#user;
-    const users: Pick<AclUsers, keyof AclUsers> = {
-      read: async () => this.request("read", () => user.read()),
-      readServer: async () => this.request("make", () => user.readServer()),
-      make: async () => this.request("make", () => user.make()),
-      add: async (name, made) => this.request("add", () => user.add(name, made)),
-      remove: async (name, hash) => this.request("retire", () => user.remove(name, hash)),
-      save: async () => this.request("save", () => user.save()),
-      prove: (_name, value) => this.prove(value),
+    const usersAt = (host: string): Pick<AclUsers, keyof AclUsers> => {
+      const user = this.#userAt(host);
+      user.hashOfToken = this.settings().server === "makes tokens with other hashes" ? otherHashOf : hashOf;
+      return {
+        read: async () => this.request("read", () => user.read()),
+        readServer: async () => this.request("make", () => user.readServer()),
+        make: async () => this.request("make", () => user.make()),
+        add: async (name, made) => this.request("add", () => user.add(name, made)),
+        remove: async (name, hash) => this.request("retire", () => user.remove(name, hash)),
+        save: async () => this.request("save", () => user.save()),
+        prove: (_name, value) => this.prove(value, host),
+      };
     };
-    return { aclUsers: () => users as AclUsers };
+    return { aclUsers: ({ host }) => usersAt(host) as AclUsers };
   }
 
   override removeByHand(values: readonly string[]): void {
-    this.#user.hashes = this.#user.hashes.filter((hash) => !values.includes(this.#values.get(hash) ?? ""));
+    const user = this.#userAt(this.settings().host);
+    user.hashes = user.hashes.filter((hash) => !values.includes(this.#values.get(hash) ?? ""));
   }
 
-  /** The oldest one is retired, the newest one replaced. */
+  /** The oldest one is retired, the newest one replaced, and the last one that was removed is added again. */
   protected change(what: OthersDo): void {
-    const { hashes } = this.#user;
-    const added = what === "retires" ? [] : [hashOf(this.#make())];
-    const kept = { adds: hashes, retires: hashes.slice(1), replaces: hashes.slice(0, -1) }[what];
-    this.#user.hashes = [...kept, ...added];
+    const user = this.#userAt(this.settings().host);
+    const { hashes, file, removed } = user;
+    const last = removed.at(-1);
+    const to: Partial<Record<OthersDo, readonly string[]>> = {
+      adds: [...hashes, hashOf(this.#make())],
+      retires: hashes.slice(1),
+      replaces: [...hashes.slice(0, -1), hashOf(this.#make())],
+      "brings back": last === undefined || hashes.includes(last) ? hashes : [...hashes, last],
+      restarts: file,
+    };
+    user.hashes = [...(to[what] ?? hashes)];
+  }
+
+  #userAt(host: string) {
+    return host.startsWith("elsewhere") ? this.#elsewhere : this.#home;
+  }
+
+  #valuesOf({ hashes }: FakeAclUsers): string[] {
+    return hashes.map((hash) => this.#values.get(hash) ?? hash);
+  }
+
+  #newUser(): SavingUser {
+    const user: SavingUser = new SavingUser([this.#make(), this.#make()]);
+    user.instead = {
+      make: () => ({ value: this.#make(), isToken: this.settings().server !== "plain" }),
+      save: () => {
+        if (!this.settings().canSave) return "no file";
+        user.file = user.hashes;
+        return "saved";
+      },
+    };
+    return user;
   }
 
   #make(): string {
     const value = `value-user-${++this.#made}-p`;
     for (const hash of [hashOf(value), otherHashOf(value)]) this.#values.set(hash, value);
     return value;
+  }
+}
+
+/** What a restart brings back: the last file, and what was removed by Rekey. */
+class SavingUser extends FakeAclUsers {
+  file: readonly string[] = this.hashes;
+  readonly removed: string[] = [];
+
+  override remove(userName: string, hash: string): Promise<void> {
+    if (this.hashes.includes(hash)) this.removed.push(hash);
+    return super.remove(userName, hash);
   }
 }
 

@@ -2,6 +2,8 @@ import fc from "fast-check";
 import {
   type Faults,
   faults,
+  type Host,
+  hosts,
   noFaults,
   othersDo,
   type OthersDo,
@@ -32,6 +34,8 @@ export interface Settings {
   readonly scheduledResets: "on" | "off";
   readonly server: Server;
   readonly canSave: boolean;
+  /** Where the server is, as the program gives it. */
+  readonly host: Host;
 }
 
 export const plainProgram: Program = {
@@ -44,7 +48,7 @@ export const plainProgram: Program = {
   verification: "retires",
 };
 
-export const plainSettings: Settings = { scheduledResets: "on", server: "plain", canSave: true };
+export const plainSettings = { scheduledResets: "on", server: "plain", canSave: true, host: hosts[0] } as const;
 
 export interface Up {
   readonly do: "up";
@@ -95,9 +99,9 @@ const someFaults: fc.Arbitrary<Faults> = fc.oneof(
   fc.record(Object.fromEntries(requests.map((name) => [name, turns]))) as unknown as fc.Arbitrary<Faults>,
 );
 
-function upOf(kind: OverlapKind): fc.Arbitrary<Step> {
+function upOf(kind: OverlapKind): fc.Arbitrary<Up> {
   // What replaces a token of unknown hash at once is taken for that token.
-  const meanwhile = kind === "AclUserRotation" ? (["adds", "retires"] as const) : othersDo;
+  const meanwhile = kind === "AclUserRotation" ? (["adds", "retires", "restarts"] as const) : othersDo[kind];
   return fc.record({
     do: fc.constant("up" as const),
     faults: someFaults,
@@ -124,7 +128,11 @@ const change: fc.Arbitrary<Partial<Program>> = fc.oneof(
 const edit: fc.Arbitrary<Step> = fc.record({ do: fc.constant("edit" as const), change });
 
 function settingOf(kind: OverlapKind): fc.Arbitrary<Step> {
-  const ofUser = [fc.record({ server: fc.constantFrom(...servers) }), fc.record({ canSave: fc.boolean() })];
+  const ofUser = [
+    fc.record({ server: fc.constantFrom(...servers) }),
+    fc.record({ canSave: fc.boolean() }),
+    fc.record({ host: fc.constantFrom(...hosts) }),
+  ];
   const ofRun = fc.record({ scheduledResets: fc.constantFrom("on" as const, "off" as const) });
   const all: fc.Arbitrary<Partial<Settings>> = fc.oneof(ofRun, ...(kind === "AclUserRotation" ? ofUser : []));
   const set: fc.Arbitrary<Step> = fc.record({ do: fc.constant("set" as const), change: all });
@@ -135,6 +143,7 @@ function settingOf(kind: OverlapKind): fc.Arbitrary<Step> {
 /** The walks of a kind. Most changes of the program or the settings are followed by an `up`. */
 export function overlapWalksOf(kind: OverlapKind): fc.Arbitrary<readonly Step[]> {
   const up = upOf(kind);
+  const broken = up.map((one) => ({ ...one, isDeployed: false }));
   const bump = fc.constant<Step>({ do: "bump" });
   const leak = fc.constant<Step>({ do: "leak" });
   const hours = fc.constantFrom(1, 3, 5.8, 7, 11, 13, 40);
@@ -142,7 +151,7 @@ export function overlapWalksOf(kind: OverlapKind): fc.Arbitrary<readonly Step[]>
   const editTo = (to: Partial<Program>) => fc.constant<Step>({ do: "edit", change: to });
   const others: fc.Arbitrary<Step> = fc.record({
     do: fc.constant("others" as const),
-    what: fc.constantFrom(...othersDo),
+    what: fc.constantFrom(...othersDo[kind]),
   });
   const refresh: fc.Arbitrary<Step> = fc.record({ do: fc.constant("refresh" as const), faults: someFaults });
   const some: fc.Arbitrary<readonly Step[]> = fc.oneof(
@@ -154,6 +163,9 @@ export function overlapWalksOf(kind: OverlapKind): fc.Arbitrary<readonly Step[]>
     { weight: 1, arbitrary: fc.tuple(editTo({ rotateEvery: "12h" }), up, wait, up) },
     { weight: 1, arbitrary: fc.tuple(editTo({ overlap: "6h", verification: "tries" }), bump, up, wait, up) },
     { weight: 2, arbitrary: fc.tuple(edit, bump, up) },
+    // People change the version to try again while the deployment is broken.
+    { weight: 2, arbitrary: fc.tuple(bump, broken, bump, broken, up) },
+    { weight: 3, arbitrary: fc.tuple(others, up) },
     { weight: 4, arbitrary: fc.tuple(up) },
     { weight: 2, arbitrary: fc.tuple(refresh) },
     { weight: 2, arbitrary: fc.tuple(others) },

@@ -41,11 +41,14 @@ describe("a random walk with two valid secrets, with both adapters", function ()
   }
 
   const added = ["created", "again", "trigger", "rotatedSince", "schedule"].map((due) => `add: ${due}`);
-  const retired = ["verification", "first", "date", "time"].map((why) => `retired: ${why}`);
-  const both = [...added, ...retired, "again", "handed over", "not handed over"];
+  const retired = ["verification", "date", "time"].map((why) => `retired: ${why}`);
+  const both = [...added, ...retired, "again", "handed over", "not handed over", "waits: schedule"];
   const ofKind = {
-    QueueTokenRotation: ["reset: trigger"],
-    AclUserRotation: ["retired: none", "retired: not proven"],
+    QueueTokenRotation: ["reset: trigger", "waits: trigger", "handed back"],
+    AclUserRotation: [
+      ...["none", "not proven", "back", "again by a verification"].map((why) => `retired: ${why}`),
+      ...["gone", "moved", "moved, and the same"],
+    ],
   };
   for (const kind of overlapKinds) {
     it(`reaches every reason for a rotation and for a retirement (${kind})`, function () {
@@ -84,9 +87,22 @@ describe("a random walk with two valid secrets, with both adapters", function ()
       "AclUserRotation",
       ...[set({ server: "makes tokens with other hashes" }), up({ meanwhile: "adds" }), bump, up(), bump, up()],
     ],
-    "a failed deployment and a second version retire what only the former consumers have": [
+    "a second version after a failed deployment keeps what the consumers have": [
       "AclUserRotation",
       ...[up(), bump, up({ isDeployed: false }), edit({ verification: "tries" }), up(), bump, up()],
+    ],
+    "a version that adds a further password announces what is retired first": [
+      "AclUserRotation",
+      ...([edit({ overlap: "6h" }), up(), { do: "wait", hours: 5.8 }, bump, up(), { do: "wait", hours: 1 }] as const),
+      ...[bump, up()],
+    ],
+    "a login at another server proves nothing unless it is responded to": [
+      "AclUserRotation",
+      ...[up(), set({ host: "elsewhere.example.com" }), up(faulty({ proof: ["lost before"] })), bump, up()],
+    ],
+    "a password whose value is not saved is not that of another server": [
+      "AclUserRotation",
+      ...[edit({ form: "encrypted" }), up(), set({ host: "elsewhere.example.com" }), up(), bump, up()],
     ],
   };
   for (const [what, [kind, ...steps]] of Object.entries(kept)) it(`${what} (${kind})`, () => walk(kind, steps));

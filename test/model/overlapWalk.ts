@@ -53,17 +53,19 @@ export class OverlapWalk {
   ) {
     const isUser = kind === "AclUserRotation";
     this.#account = isUser ? new UserAccount(() => this.#settings) : new QueueAccount(this.#fake);
-    this.#fake.probe = ({ credential }) => this.#account.prove(credential.value);
+    this.#fake.probe = ({ credential, endpoint }) =>
+      this.#account.prove(credential.value, "host" in endpoint ? endpoint.host : undefined);
     this.#rules = new OverlapRules(isUser, reached);
   }
 
   async take(step: Step): Promise<void> {
     const account = this.#account;
+    const validBefore = this.#valid;
     const faults = "faults" in step ? step.faults : noFaults;
     this.#fake.said.length = 0;
     account.begin(faults, step.do === "up" ? step.meanwhile : undefined);
     const before = await this.#seen();
-    const ofOthersBefore = new Set(account.ofOthers);
+    const backBefore = new Set(account.back);
     const done = (await this.#take(step)) ?? nothingDone;
     account.phase = "other";
     const taken: Taken = {
@@ -79,9 +81,14 @@ export class OverlapWalk {
       ownToken: this.#ownToken,
       leakedAt: this.#leakedAt,
       now: this.#fake.time.getTime(),
-      valid: account.valid,
+      host: this.#settings.host,
+      validBefore,
+      validAt: (host) => account.validAt(host),
+      valueBy: account.valueBy && ((hash) => account.valueBy?.(hash)),
+      isRead: account.isRead,
+      back: account.back,
       ofOthers: account.ofOthers,
-      ofOthersBefore,
+      backBefore,
       removedByOthers: account.removedByOthers,
     };
     this.#rules.check(taken);
@@ -137,13 +144,14 @@ export class OverlapWalk {
 
   /** However a walk went: after an honest refresh and a new version, only what the consumers have is valid. */
   async finish(): Promise<void> {
-    await this.take({ do: "set", change: plainSettings });
+    const { host } = this.#settings;
+    await this.take({ do: "set", change: { ...plainSettings, host } });
     await this.take({ do: "set own token", isSet: false });
     await this.take({ do: "edit", change: { ...plainProgram, version: this.#lastVersion } });
     await this.take({ do: "refresh", faults: noFaults });
     for (const each of ["to be sure of its version", "the last one", "quiet"]) {
       if (each !== "quiet") await this.take({ do: "bump" });
-      if (each === "the last one") this.#account.removeByHand?.(this.#rules.orphansIn(this.#account.valid));
+      if (each === "the last one") this.#account.removeByHand?.(this.#rules.orphansIn(this.#valid));
       await this.take(plainUp);
       const { failures, isVerified } = this.did as Done;
       if (each !== "to be sure of its version") {
@@ -152,7 +160,7 @@ export class OverlapWalk {
     }
     assert.deepEqual(this.#account.sent, [], "nothing is left to do");
     const { value } = (await this.#seen()) ?? assert.fail();
-    assert.deepEqual(this.#rules.known(this.#account), [value]);
+    assert.deepEqual(this.#rules.known(this.#valid, this.#account), [value]);
   }
 
   async #up({ isDeployed, isRepeated, isForced, killedAfter }: Up): Promise<Done> {
@@ -208,7 +216,7 @@ export class OverlapWalk {
 
   get #inputs(): Properties {
     const { version, overlap, rotateEvery, isLeaked, initialRotation, form } = this.#program;
-    const admin = { host: "redis.example.com", port: 6379, password: "admin" };
+    const admin = { host: this.#settings.host, port: 6379, password: "admin" };
     return {
       ...(this.kind === "AclUserRotation" ? { userName: "app", admin } : { queueUserId: "user" }),
       initialRotation,
@@ -231,6 +239,11 @@ export class OverlapWalk {
     const values = [plain, inFile].flatMap((one) => (one[name] as string | undefined) ?? []);
     const value = values.find((one) => saltedMark(memory.salt, one) === memory.current.marks[name]);
     return { ...(plain as unknown as Seen), memory, value };
+  }
+
+  /** What is accepted where the program says that the secret is. */
+  get #valid(): ReadonlySet<string> {
+    return this.#account.validAt(this.#settings.host);
   }
 
   #checkOwnToken(): void {

@@ -250,5 +250,11 @@ export function seenIn(outputs: Properties, id: string, isFleet: boolean): Seen 
 function seen(values: Properties, memory: unknown): Seen {
   const { ofSource, current, scheduledFrom } = unsealed(memory);
   const { generatedAt, marks } = current;
-  return { ...values, place: ofSource.account, scheduledFrom, generatedAt, keyMark: marks.currentKey } as unknown as Seen;
+  return {
+    ...values,
+    place: ofSource.account,
+    scheduledFrom,
+    generatedAt,
+    keyMark: marks.currentKey,
+  } as unknown as Seen;
 }
