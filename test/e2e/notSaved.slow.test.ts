@@ -1,57 +1,44 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { type Platform } from "../../local/platform/index";
+import { type VectorTokenRotation } from "pulumi-rekey";
 import { Team } from "../support/age";
+import { listable } from "../../provider/doctor/account";
+import { databasePassword, type SecretKind } from "../../provider/domain/secretKind";
+import { type Credentials } from "../../provider/records/fields";
 import { leaksOf } from "../support/canaries";
 import { EngineStack, onEngineByAdapter, type Rekey, type Result, succeeds, valuesOf } from "./engineStack";
 import { textsBelow } from "../support/files";
 import { Folder } from "../support/folder";
+import { credentialsAt, idAt, inputsOf } from "../support/kinds";
 import { databaseReply } from "../support/redis";
 import { databasePath } from "../support/resources";
 import { until } from "../support/results";
 
 const queueUserId = "00000000-0000-4000-8000-000000000001";
+/** The fleet has the second and the third one. */
 const databases = ["db-single", "db-a", "db-b"];
 const resets = /reset-password|rotate/;
 /** The queue's token is rotated while the keys are rolled with it. */
 const keepToken = { path: /rotate-token/, keepFormerPassword: true };
 
-/** Declares each kind of secret, and a fleet. Its outputs are what is encrypted of them. */
-function declareEverySecret(rekey: Rekey, all: { version: number; saveCredentials: false; encryptFor: string[] }) {
-  const single = new rekey.PasswordRotation("single", { databaseId: "db-single", ...all });
-  const rotations = {
-    single,
-    vector: new rekey.VectorTokenRotation("vector", { indexId: "idx-vectors", ...all }),
-    search: new rekey.SearchTokenRotation("search", { indexId: "idx-search", ...all }),
-    // Replaced at once, as the others are.
-    queue: new rekey.QueueTokenRotation("queue", { queueUserId, overlap: "none", ...all }),
-    keys: new rekey.SigningKeyRotation("keys", { minInterval: "0s", ...all }),
-    fleet: new rekey.PasswordRotationFleet("fleet", { databases: { a: "db-a", b: "db-b" }, ...all }),
-  };
-  new rekey.CredentialVerification("proof", { access: single.access });
-  return Object.fromEntries(Object.entries(rotations).map(([name, one]) => [name, one.encryptedCredentials]));
-}
+const members = { a: "db-a", b: "db-b" };
 
-/** What the platform has, by the names of those outputs. */
-function credentialsAt(platform: Platform): Record<string, Record<string, string>> {
-  const database = (id: string) => {
-    const { password, restToken, readOnlyRestToken } = platform.database(id);
-    return { password, restToken, readOnlyRestToken };
-  };
-  const tokens = (of: ReadonlyMap<string, { token: string; readOnlyToken: string }>, id: string) => {
-    const { token, readOnlyToken } = of.get(id) ?? assert.fail(id);
-    return { token, readOnlyToken };
-  };
-  const { current, next } = platform.signingKeys;
-  return {
-    single: database("db-single"),
-    a: database("db-a"),
-    b: database("db-b"),
-    vector: tokens(platform.vectorIndexes, "idx-vectors"),
-    search: tokens(platform.searchIndexes, "idx-search"),
-    queue: tokens(platform.queueUsers, queueUserId),
-    keys: { currentKey: current, nextKey: next },
-  };
+/** Declares each kind of secret of an account, and a fleet. Its outputs are what is encrypted of them. */
+function declareEverySecret(
+  rekey: Rekey,
+  ids: ReadonlyMap<SecretKind, string>,
+  all: { version: number; saveCredentials: false; encryptFor: string[] },
+) {
+  const rotations = [...ids].map(([kind, id]) => {
+    const Class = rekey[kind.name] as unknown as new (name: string, args: object) => VectorTokenRotation;
+    return [kind.name, new Class(kind.name, { ...inputsOf(kind, id), ...all })] as const;
+  });
+  const fleet = new rekey.PasswordRotationFleet("fleet", { databases: members, ...all });
+  const { access } = Object.fromEntries(rotations)[databasePassword.name] ?? assert.fail();
+  new rekey.CredentialVerification("proof", { access });
+  return Object.fromEntries(
+    [...rotations, ["fleet", fleet] as const].map(([name, one]) => [name, one.encryptedCredentials]),
+  );
 }
 
 onEngineByAdapter("Credentials that are not saved", (adapter) => {
@@ -59,15 +46,25 @@ onEngineByAdapter("Credentials that are not saved", (adapter) => {
     const team = await Team.create();
     let version = 1;
     const issued: Record<string, string> = {};
-    const note = (): void => {
-      for (const value of Object.values(credentialsAt(platform)).flatMap((one) => Object.values(one))) {
+    const ids = new Map<SecretKind, string>();
+    /** What the platform has, by the names of the outputs. */
+    const credentials = async (): Promise<Record<string, Credentials>> => {
+      const all = [
+        ...[...ids].map(([kind, id]) => [kind.name, kind, id] as const),
+        ...Object.entries(members).map(([name, id]) => [name, databasePassword, id] as const),
+      ];
+      const shown = all.map(async ([name, kind, id]) => [name, await credentialsAt(platform, kind, id)]);
+      return Object.fromEntries((await Promise.all(shown)) as [string, Credentials][]);
+    };
+    const note = async (): Promise<void> => {
+      for (const value of Object.values(await credentials()).flatMap((one) => Object.values(one))) {
         issued[value] = value;
       }
     };
     const logs = new Folder();
     const log = logs.path("grpc.json");
     const stack = await EngineStack.start(
-      (rekey) => declareEverySecret(rekey, { version, saveCredentials: false, encryptFor: [team.recipient] }),
+      (rekey) => declareEverySecret(rekey, ids, { version, saveCredentials: false, encryptFor: [team.recipient] }),
       {
         adapter,
         platform: { databases, credentials: "always", databasePath },
@@ -76,19 +73,21 @@ onEngineByAdapter("Credentials that are not saved", (adapter) => {
       },
     );
     const { platform } = stack;
-    const count = Object.keys(credentialsAt(platform)).length;
-    note();
+    for (const kind of listable) ids.set(kind, await idAt(platform, kind));
+    const count = Object.keys(await credentials()).length;
+    await note();
     const seen: string[] = [];
 
     const assertDecrypted = async (result: Result): Promise<void> => {
       const { fleet, ...files } = valuesOf(result);
+      const all = await credentials();
       for (const [name, file] of Object.entries({ ...files, ...(fleet as object) })) {
         const decrypted = await team.decrypt(file);
-        for (const [field, value] of Object.entries(credentialsAt(platform)[name] ?? assert.fail(name))) {
+        for (const [field, value] of Object.entries(all[name] ?? assert.fail(name))) {
           assert.equal(decrypted[field], value, `${field} of ${name}`);
         }
       }
-      note();
+      await note();
       seen.push(result.printed, JSON.stringify(await stack.saved()));
     };
 
@@ -108,7 +107,7 @@ onEngineByAdapter("Credentials that are not saved", (adapter) => {
     stack.kill("both");
     seen.push((await killed).printed);
     await until(() => platform.resetCount === 2 * count);
-    note();
+    await note();
     await stack.run("cancel", "--yes");
     seen.push((await succeeds(stack.refresh())).printed);
     platform.failNext(keepToken);

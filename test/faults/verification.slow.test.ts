@@ -25,7 +25,7 @@ function verification({ host = "127.0.0.1", port, tls = false }: Place, password
   const salt = "salt";
   const current = { name: "password", value: password, mark: saltedMark(salt, password) };
   const former = { name: "password", mark: saltedMark(salt, canaries["former password"]) };
-  const secret = { id: "db", of: "database", count, salt, current, ...(count > 1 && { former }) };
+  const secret = { id: "db", of: "PasswordRotation", count, salt, current, ...(count > 1 && { former }) };
   const access = JSON.stringify({ ...secret, connection: { host, port, tls } });
   return { access, withinSeconds: 0.3, __provider: providerTexts.credentialVerification };
 }

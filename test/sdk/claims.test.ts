@@ -37,7 +37,7 @@ const late = <T>(value: T, milliseconds = 0) =>
 const adminAt = (host: string) => ({ host, port: 6379, password: pulumi.secret("p") });
 /** The output `access` of a PasswordRotation. */
 const accessOf = (endpoint: string) =>
-  JSON.stringify({ id: "db", of: "database", count: 1, salt: "s", record: { endpoint, port: 6379 } });
+  JSON.stringify({ id: "db", of: "PasswordRotation", count: 1, salt: "s", record: { endpoint, port: 6379 } });
 
 /** Administrators of one server, with rekey:platform. */
 const oneServer: Readonly<Record<string, readonly AclUserRotationArgs["admin"][]>> = {

@@ -315,7 +315,7 @@ describe("clients: the users of a Redis", () => {
       const server = await startServer({ accept: (socket) => void socket.resume() });
       const { delivery, message } = await errorOf(usersAt(server.port, withTls).add("app", password));
       assert.equal(delivery, "not sent");
-      assert.match(message, /but does not seem to speak TLS.*No password was added.*on this machine.*set tls: false/);
+      assert.match(message, /but does not seem to speak TLS.*It was not added.*on this machine.*set tls: false/);
       const limits: number[] = [];
       mock.method(Connections.prototype, "open", async (_url: URL, { timeoutMs }: { readonly timeoutMs: number }) => {
         limits.push(timeoutMs);

@@ -27,7 +27,7 @@ interface Said {
 }
 
 const record = { endpoint: "db.example.com", port: 6379, tls: true };
-const none: Said = { id: "db", of: "database", count: 1, salt: "s".repeat(22), record };
+const none: Said = { id: "db", of: "PasswordRotation", count: 1, salt: "s".repeat(22), record };
 const marked = (name: string, nth: number, salt = String(none["salt"]), more: object = {}) => {
   return { name, mark: saltedMark(salt, canary(nth)), ...more };
 };
@@ -42,8 +42,8 @@ const of = (name: string, nth: number, more: object = {}): Said => ({
 /** After the nth reset, whose password is saved. */
 const at = (nth: number, more: object = {}) => of("password", nth, more);
 const rest = (nth: number) => of("restToken", nth);
-const ofIndex = (nth: number) => of("token", nth, { of: "search index", restUrl: "https://index.example.com/" });
-const ofQueue = (nth: number) => of("token", nth, { of: "queue user" });
+const ofIndex = (nth: number) => of("token", nth, { of: "SearchTokenRotation", restUrl: "https://index.example.com/" });
+const ofQueue = (nth: number) => of("token", nth, { of: "QueueTokenRotation" });
 /** As `at`, if the password is not saved. The user was another one before. */
 const unsaved = (nth: number, more: object = {}): Said => {
   const [username, before] = ["ops", "old"];

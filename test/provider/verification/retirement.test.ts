@@ -9,12 +9,13 @@ import { asShown, FakeRun, isMadeUp } from "../../support/fakeRun";
 const { plan, apply } = asShown(credentialVerification);
 const salt = "s".repeat(22);
 const marked = (value: string) => ({ name: "token", mark: saltedMark(salt, value) });
-const retire = { since: "2026-01-01T00:00:00.000Z", hashes: [hashOf("new token")] };
+const since = "2026-01-01T00:00:00.000Z";
+const retire = { since, formers: [{ by: hashOf("new token"), since, lasts: "verified" }] };
 /** The output `access` of a rotation that has added `new token`, and does not save it. */
 const accessWith = (more: object = {}) =>
   JSON.stringify({
     id: "u",
-    of: "queue user",
+    of: "QueueTokenRotation",
     count: 1,
     salt,
     current: marked("new token"),
