@@ -61,11 +61,8 @@ export class UserSource implements Source {
       const { kind } = await proof;
       return isElsewhere ? kind === "accepted" : kind !== "refused";
     }
-<<<<<<< HEAD
-    if (hash === undefined) return true;
-=======
     if (isElsewhere) return false;
->>>>>>> c2
+    if (hash === undefined) return true;
     const known = [...validFormers(memory).map(({ by }) => by), ...retired];
     return !known.some((one) => one !== undefined && hashes.includes(one));
   }
