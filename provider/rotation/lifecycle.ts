@@ -36,20 +36,15 @@ export async function rotate(
   run: Run,
 ): Promise<Rotated> {
   const session = { ...openSession(subject, run, program, program), program };
-  const known = saved && { ...saved, memory: { ...saved.memory, program: savedProgram(program) } };
   const plan = planRotation(saved, program, session.context);
-  if (known && plan.kind === "keep") {
-    const { state } = withProgram(
-      { state: { ...known, waits: plan.waits?.why }, findings: [] },
-      session,
-    );
-    return { state, findings: [] };
+  if (saved && plan.kind === "keep") {
+    return withProgram({ state: { ...saved, waits: plan.waits?.why }, findings: [] }, session);
   }
   if (plan.kind === "refuse" && !isReadFirst(saved, plan, session.context)) {
     throw refusalError(subject, plan);
   }
   await tryRecipients(subject, program.form, run);
-  const act = () => readAndAct(plan, known, session);
+  const act = () => readAndAct(plan, saved, session);
   // A program may adopt a secret and rotate it in the same run, so an adoption does not count as its rotation.
   return plan.kind === "adopt" && !plan.mayRotate ? act() : once(session, saved, act);
 }

@@ -62,10 +62,10 @@ export class RealResource {
     }
   }
 
-  async refresh(): Promise<Came> {
+  async refresh(run = this.start()): Promise<Came> {
     const { saved } = this;
     assert.ok(saved);
-    const { outputs, notices } = await this.#handler().refresh(saved);
+    const { outputs, notices } = await this.#handler(run).refresh(saved);
     this.saved = { ...saved, outputs: JSON.parse(JSON.stringify(outputs)) as Properties };
     return { said: textsOf(notices) };
   }

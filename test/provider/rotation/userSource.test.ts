@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { hashOf } from "../../../../provider/clients/aclReplies";
-import { type AclUsers } from "../../../../provider/clients/aclUsers";
-import { RequestError } from "../../../../provider/domain/errors";
-import { readMemory } from "../../../../provider/rotation/memory";
-import { FakeAclUsers } from "../../../support/fakeAclUsers";
-import { RealResource } from "../../../support/redisUser";
+import { hashOf } from "../../../provider/clients/aclReplies";
+import { type AclUsers } from "../../../provider/clients/aclUsers";
+import { RequestError } from "../../../provider/domain/errors";
+import { readMemory } from "../../../provider/rotation/memory";
+import { FakeAclUsers } from "../../support/fakeAclUsers";
+import { RealResource } from "../../support/redisUser";
 
 const facts = {
   purpose: "do it",
@@ -32,6 +32,8 @@ describe("rotation: the passwords of a user", () => {
   };
   const up = (more: object = {}, run = start()) => user.up({ ...inputs, ...more }, run);
   const memory = () => readMemory(user.outputs["memory"]);
+  /** The hashes of the former ones that are valid. */
+  const formers = () => memory().formers.flatMap(({ by = [] }) => by);
   const first = hashOf("first");
   const current = (): string => String(user.outputs["password"]);
 
@@ -129,7 +131,7 @@ describe("rotation: the passwords of a user", () => {
       assert.equal((await up()).failure, undefined);
       assert.deepEqual(users.hashes, then.map(hashOf));
       assert.equal(current(), then.at(-1));
-      assert.deepEqual(memory().overlap?.hashes, [first]);
+      assert.deepEqual(formers(), [first]);
     });
   }
 
@@ -141,11 +143,11 @@ describe("rotation: the passwords of a user", () => {
       /made valid, but not proven: it is refused: WRONGPASS no.*Check admin.*REKEY_VERIFICATION_FAILED/,
     );
     assert.equal(user.outputs["password"], undefined);
-    assert.equal(memory().added?.hash, hashOf("made-1"));
+    assert.equal(memory().attempt?.expects, hashOf("made-1"));
     users.instead = {};
     await up();
     assert.deepEqual(users.hashes, ["first", "made-2"].map(hashOf));
-    assert.equal(memory().added, undefined);
+    assert.equal(memory().attempt, undefined);
   });
 
   const lostWhile: Readonly<Record<string, keyof AclUsers>> = {
@@ -198,7 +200,7 @@ describe("rotation: the passwords of a user", () => {
     it("are known by another hash, if it is the only one that is new", async () => {
       users.hashOfToken = (token) => hashOf(`other ${token}`);
       await up();
-      assert.equal(memory().user?.hash, hashOf("other made-1"));
+      assert.equal(memory().ofSource.hash, hashOf("other made-1"));
     });
 
     it("are known although the first reply to GETUSER after the addition is lost", async () => {
@@ -209,7 +211,7 @@ describe("rotation: the passwords of a user", () => {
       };
       users.after = { add: () => void (users.after = { read: loseOnce as never }) };
       await up();
-      assert.equal(memory().user?.hash, hashOf("other made-1"));
+      assert.equal(memory().ofSource.hash, hashOf("other made-1"));
     });
 
     it("are not known if two hashes are new, and none is retired for it", async () => {
@@ -220,7 +222,7 @@ describe("rotation: the passwords of a user", () => {
         said,
         /is not certain which of the user's hashes is that of the current password.*remove it with `ACL SETUSER app !<hash>`/,
       );
-      assert.equal(memory().user?.hash, undefined);
+      assert.equal(memory().ofSource.hash, undefined);
       users.after = {};
       const { said: next } = await up({ version: 2 });
       assert.match(next, /is not certain which of the user's hashes is that of the current password/);
@@ -232,9 +234,9 @@ describe("rotation: the passwords of a user", () => {
   it("are none before the first rotation of a user without one", async () => {
     users.hashes = [];
     await up();
-    assert.equal(memory().overlap, undefined);
+    assert.deepEqual(formers(), []);
     await up({ version: 2 });
-    assert.deepEqual(memory().overlap?.hashes, [hashOf("made-1")]);
+    assert.deepEqual(formers(), [hashOf("made-1")]);
   });
 
   it("of others are never retired", async () => {
@@ -263,7 +265,7 @@ describe("rotation: the passwords of a user", () => {
     const failing = once(lost);
     users.instead = { add: () => (failing(), fails("not sent")()) };
     assert.match((await up()).failure ?? "", /may have been added.*REKEY_UNCONFIRMED/);
-    assert.equal(memory().added?.hash, hashOf("made-1"));
+    assert.equal(memory().attempt?.expects, hashOf("made-1"));
   });
 
   for (const delivery of ["not sent", "maybe applied"] as const) {
@@ -299,7 +301,7 @@ describe("rotation: the passwords of a user", () => {
         assert.deepEqual([users.hashes, user.outputs["password"]], [hashes, password]);
         users.commands.length = 0;
         await up(given);
-        assert.deepEqual(users.commands, []);
+        assert.deepEqual(users.commands, formers().length > 0 ? ["read"] : [], "a former one is valid");
       });
     }
 
@@ -308,7 +310,7 @@ describe("rotation: the passwords of a user", () => {
       await up();
       users.instead = {};
       await up({ version: 2 });
-      assert.equal(memory().user?.isUnsaved, undefined);
+      assert.equal(memory().ofSource.isUnsaved, undefined);
     });
   });
 
@@ -319,25 +321,79 @@ describe("rotation: the passwords of a user", () => {
       users.commands.length = 0;
     };
 
-    it("are kept for a new version, and retired together with it later", async () => {
+    it("are not handed over: the run fails, until a new version, which retires none of them", async () => {
       await gone();
-      const { said } = await up({ version: 2 });
-      assert.match(said, /does not have the current password any more/);
+      const { failure = "" } = await up();
+      assert.match(
+        failure,
+        /does not have the current password any more.*Set a new version.*REKEY_VERIFICATION_FAILED/,
+      );
+      assert.equal(users.commands.includes("prove"), true, "the run logs in with it");
+      const { said, failure: none } = await up({ version: 2 });
+      assert.deepEqual([none, users.hashes], [undefined, [first, hashOf("made-2")]]);
       assert.doesNotMatch(said, /was retired/);
-      assert.deepEqual(users.hashes, [first, hashOf("made-2")]);
-      assert.deepEqual(memory().overlap?.hashes, [first]);
-      await up({ version: 3 });
-      assert.deepEqual(users.hashes, ["made-2", "made-3"].map(hashOf));
+      assert.deepEqual(formers(), [first]);
     });
 
     it("are kept although a date asks for their retirement, as old as they are", async () => {
       await gone();
-      const before = memory().overlap;
       const rotatedSince = new Date().toISOString();
       await up({ rotatedSince });
       assert.ok(users.hashes.includes(first));
-      assert.equal(memory().overlap?.formerGeneratedAt, before?.formerGeneratedAt);
     });
+
+    it("are read by the next up after a refresh has found it", async () => {
+      users.hashes = [];
+      await up();
+      users.hashes = [];
+      await user.refresh(start());
+      assert.match(user.preview(inputs).said, /is read first/);
+      assert.match((await up()).failure ?? "", /REKEY_VERIFICATION_FAILED/);
+    });
+
+    it("are valid if a login shows it, although the list does not have it", async () => {
+      await up();
+      users.hashes = [first];
+      users.instead = { prove: () => ({ kind: "accepted" }) };
+      assert.equal((await up()).failure, undefined);
+    });
+
+    it("are proven to be by the list alone if its value is not known, and another one that is known is in it", async () => {
+      const encryptFor = ["age1xmp5wfwz62pu6l8jz6ws5p3vcp8a0fd9srve2d2x76y4revu8c3qexh4vv"];
+      const hidden = { saveCredentials: false, encryptFor, overlap: "24h" };
+      await up(hidden);
+      users.hashes = [hashOf("other")];
+      assert.equal((await up(hidden)).failure, undefined, "which hash is the current one is not certain");
+    });
+  });
+
+  it("of an earlier version stay valid for a new one, and a verification is told of all", async () => {
+    await up();
+    await up({ version: 2 });
+    const all = ["first", "made-1", "made-2"].map(hashOf);
+    assert.deepEqual([users.hashes, formers()], [all, all.slice(0, 2)]);
+    const { retire } = JSON.parse(String(user.outputs["access"])) as { retire: { formers: { by: string }[] } };
+    assert.deepEqual(
+      retire.formers.map(({ by }) => by),
+      all.slice(0, 2),
+    );
+  });
+
+  it("that were retired and are back are retired again by the rotation that did it", async () => {
+    await up({ overlap: "none" });
+    users.hashes.push(first);
+    const { said } = await up({ overlap: "none", rotateEvery: "30d" });
+    assert.doesNotMatch(said, /back/, "nothing is read while no former one is valid");
+    const { said: next } = await up({ overlap: "none", version: 2 });
+    assert.match(next, /was retired is valid again.*It is retired again/);
+    assert.deepEqual(users.hashes, [hashOf(current())]);
+  });
+
+  it("are unproven at a server that hides its hashes, and nothing is retired", async () => {
+    users.instead = { read: () => ({ isOn: true, hasNoPassword: false, hashes: [first] }) };
+    const { failure = "" } = await up();
+    assert.match(failure, /accepts it, but does not list it.*REKEY_VERIFICATION_FAILED/);
+    assert.deepEqual([user.outputs["password"], user.outputs["outcome"]], [undefined, "unproven"]);
   });
 
   it("that were retired by someone else are not retired again", async () => {
