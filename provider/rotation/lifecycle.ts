@@ -132,20 +132,18 @@ async function carryOut(plan: Plan, before: Before, session: UpSession): Promise
   if (plan.kind === "refuse") throw refusalError(subject, plan);
   if (plan.kind === "rotate") return rotateOnce(before, plan, session);
   if (state === undefined) throw new Error("without a state, a rotation is due");
+  const waits = "waits" in plan ? plan.waits : undefined;
+  const waiting: Finding[] = waits && sight ? [{ kind: "waits", why: waits.why }] : [];
+  const kept = { state: { ...state, waits: waits?.why }, findings: [...findings, ...waiting] };
   if (plan.kind === "retire") {
     const due = dueFormers(state.memory, program, context)?.formers ?? [];
-    return finish(await retire({ state, findings }, due, session), session);
+    return finish(await retire(kept, due, session), session);
   }
   if (plan.kind === "save") {
     const failure = await source.save?.();
-    return finish({ state: withUnsaved(state, failure), findings, failure }, session);
+    return finish({ ...kept, state: withUnsaved(kept.state, failure), failure }, session);
   }
-  const waits = "waits" in plan ? plan.waits : undefined;
-  const waiting: Finding[] = waits && sight ? [{ kind: "waits", why: waits.why }] : [];
-  return finish(
-    { state: { ...state, waits: waits?.why }, findings: [...findings, ...waiting] },
-    session,
-  );
+  return finish(kept, session);
 }
 
 /** Whether a read has shown something that must be saved, whatever follows. */
