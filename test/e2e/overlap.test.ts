@@ -84,7 +84,7 @@ describe("A program with two valid queue tokens", () => {
     await fails(stack.up(), /the consumer is away/);
     const { token, formerValidSince } = stack.saved("queue") ?? {};
     args["version"] = 3;
-    for (const _ of [1, 2]) {
+    for (let nth = 1; nth <= 2; nth++) {
       const { printed } = await fails(stack.up(), /the consumer is away/);
       assert.match(
         printed,

@@ -72,6 +72,7 @@ describe("A program with the password of a Redis user", () => {
     assertFields(await team.decrypt(encryptedCredentials), urls);
     assert.equal(gate.sent(/^AUTH app /).length, 5, "one by the rotation");
     assertFields(stack.saved("proof"), { verified: true, formerRefused: undefined });
+    await succeeds(stack.up());
     // What it does not set is that of the admin, and changing it makes no request.
     connection = { port: 7000 };
     const { length } = gate.commands;

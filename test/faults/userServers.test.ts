@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { setTimeout as wait } from "node:timers/promises";
+import { Team } from "../support/age";
 import { Folder } from "../support/folder";
-import { type RedisServer, startRedisServer, withRedis } from "../support/redis";
+import { databaseReply, type RedisServer, startRedisServer, withRedis } from "../support/redis";
+import { type Properties } from "../support/wire";
 import { firstPassword, UserOfServer, userRows, usersOf, type UserServer } from "./userOfServer";
 
 describe("faults: users and their servers", () => {
@@ -62,7 +64,7 @@ describe("faults: users and their servers", () => {
         closes(user.gate);
         await own.acl("SETUSER", "default", `>${firstPassword}`);
         assert.equal(await user.rotate({ version: 1 }), "");
-        assert.match(user.said.join("\n"), /the user had 2 passwords before its first rotation/);
+        assert.match(user.said.join("\n"), /The first retirement removes all passwords that the user had before/);
         assert.deepEqual(await user.valid(), [true, true]);
         assert.equal(await user.verify(), "");
         assert.deepEqual(await user.valid(), [false, true]);
@@ -156,7 +158,7 @@ describe("faults: users and their servers", () => {
         assert.doesNotMatch(user.said.join("\n"), /A refresh uses/);
         user.admin = { ...user.admin, password };
         assert.equal(await user.rotate({ version: 2 }), "");
-        assert.deepEqual(await user.valid(), [false, true, true]);
+        assert.deepEqual(await user.valid(), [true, true, true]);
       },
     );
 
@@ -251,12 +253,7 @@ describe("faults: users and their servers", () => {
     );
 
     testRow(
-      [
-        118,
-        "two runs add a new version to one user at once",
-        "update",
-        "both new ones are valid; only the former one may be retired",
-      ],
+      [118, "two runs add a new version to one user at once", "update", "both new ones are valid, and all former ones"],
       at,
       async (one) => {
         assert.equal(await one.rotate({ version: 1 }), "");
@@ -264,34 +261,187 @@ describe("faults: users and their servers", () => {
         closes(other.gate);
         other.rotation.saved = one.rotation.saved;
         assert.deepEqual(await Promise.all([one.rotate({ version: 2 }), other.rotate({ version: 2 })]), ["", ""]);
-        assert.deepEqual(await one.valid(), [false, true, true]);
+        assert.deepEqual(await one.valid(), [true, true, true]);
         assert.deepEqual((await other.valid()).at(-1), true);
-        assert.equal(await one.listed(), 3);
+        assert.equal(await one.listed(), 4);
         for (const gate of [one.gate, other.gate]) assert.equal(gate.sent(/^ACL SETUSER \S+ #/).length, 1);
       },
     );
 
     testRow(
+      [118, "ten new versions, and no verification", "update, verification, next up", "the tenth waits, and says so"],
+      at,
+      async (user) => {
+        for (let version = 1; version <= 9; version++) assert.equal(await user.rotate({ version }), "");
+        assert.equal((await user.valid()).filter(Boolean).length, 10);
+        assert.equal(await user.rotate({ version: 10 }), "");
+        assert.match(String(user.rotation.plain["waits"]), /It is applied by the first `up` after a verification/);
+        assert.deepEqual([await user.listed(), user.setUsers], [10, 0]);
+        assert.equal(await user.verify(), "");
+        assert.equal(await user.listed(), 1);
+        assert.equal(await user.rotate({ version: 10 }), "");
+        assert.deepEqual((await user.valid()).slice(-3), [false, true, true]);
+        assert.equal(user.rotation.plain["waits"], undefined);
+      },
+    );
+
+    const short = "PT0.01S";
+    const isGone = /does not have the current password any more.*Set a new version.*REKEY_VERIFICATION_FAILED/s;
+    /** What is due while the current password is gone. Without anything, the `up` fails. */
+    const due: Readonly<Record<string, { before?: Properties; inputs: () => Properties; isRotated: boolean }>> = {
+      "nothing is due": { inputs: () => ({}), isRotated: false },
+      "its value is not saved": {
+        before: { saveCredentials: false, overlap: "24h" },
+        inputs: () => ({}),
+        isRotated: false,
+      },
+      "the time of the former one is over": { before: { overlap: short }, inputs: () => ({}), isRotated: false },
+      "a schedule waits": { inputs: () => ({ rotateEvery: short }), isRotated: true },
+      "a date is set": { inputs: () => ({ rotatedSince: new Date().toISOString() }), isRotated: true },
+      "a version is set": { inputs: () => ({ version: 2 }), isRotated: true },
+    };
+    for (const [when, { before, inputs, isRotated }] of Object.entries(due)) {
+      const result = isRotated
+        ? "rotates, and retires nothing before the hand-over"
+        : "fails, and hands over and retires nothing; a new version repairs it";
+      testRow([119, `the current password was removed, and ${when}`, "next up", result], at, async (user) => {
+        const { recipient } = await Team.create();
+        const given = { version: 1, ...before, encryptFor: [recipient] };
+        // A login is tried until it is accepted.
+        user.deadlineSeconds = "5";
+        assert.equal(await user.rotate(given), "");
+        await server.acl("SETUSER", user.name, "resetpass", `>${firstPassword}`);
+        await wait(20);
+        const { password, access } = user.rotation.plain;
+        const next = { ...given, ...inputs() };
+        const failure = await user.rotate(next);
+        assert.match(failure, isRotated ? /^$/ : isGone);
+        assert.equal(await user.accepts(firstPassword), true);
+        if (!isRotated) {
+          assert.deepEqual([user.rotation.plain["password"], user.rotation.plain["access"]], [password, access]);
+          assert.equal(user.setUsers, 0);
+          assert.equal(await user.rotate({ ...next, version: 2 }), "");
+          assert.equal(await user.accepts(firstPassword), true);
+        }
+        assert.equal(user.rotation.plain["rotationCount"], 2);
+        if (password === undefined) return;
+        assert.equal(await user.verify(), "");
+        assert.deepEqual([await user.accepts(firstPassword), await user.listed()], [false, 1]);
+      });
+    }
+
+    testRow(
       [
         119,
-        "the current password was removed, and the time of the former one is over",
-        "next up, next version",
-        "warns, and keeps what is valid",
+        "the current password was removed after the retirement",
+        "refresh, next up",
+        "the refresh warns, the `up` fails",
       ],
       at,
       async (user) => {
-        const overlap = "PT0.01S";
-        assert.equal(await user.rotate({ version: 1, overlap }), "");
-        await server.acl("SETUSER", user.name, "resetpass", `>${firstPassword}`);
-        await wait(20);
-        assert.equal(await user.rotate({ version: 1, overlap }), "");
-        assert.match(user.said.join("\n"), /does not have the current password any more.*Set a new version/);
-        assert.deepEqual([await user.valid(), user.setUsers], [[true, false], 0]);
-        assert.equal(await user.rotate({ version: 2, overlap }), "");
-        assert.deepEqual(await user.valid(), [true, false, true]);
-        await wait(20);
-        assert.equal(await user.rotate({ version: 2, overlap }), "");
+        assert.equal(await user.rotate({ version: 1 }), "");
+        assert.equal(await user.verify(), "");
+        assert.equal(await user.rotate({ version: 1 }), "");
+        await server.acl("SETUSER", user.name, "resetpass", ">other");
+        await user.refresh();
+        assert.match(user.said.join("\n"), /does not have the current password any more/);
+        user.deadlineSeconds = "5";
+        assert.match(await user.rotate({ version: 1 }), isGone);
+        assert.equal(await user.rotate({ version: 2 }), "");
         assert.deepEqual(await user.valid(), [false, false, true]);
+      },
+    );
+
+    /** Who has retired the former password, and retires it again. */
+    const retirers = { "a verification": "verified", "its time": short };
+    for (const [by, overlap] of Object.entries(retirers)) {
+      for (const isCurrentGone of [false, true]) {
+        const fault = `what ${by} has retired is valid again${isCurrentGone ? ", and the current one is gone" : ""}`;
+        const result = isCurrentGone ? "is retired only after the next one is handed over" : "is retired again";
+        testRow([119, fault, "refresh, next up", result], at, async (user) => {
+          const inputs = { version: 1, overlap };
+          user.deadlineSeconds = "5";
+          const retire = async () => {
+            await wait(20);
+            assert.equal(await user.rotate(inputs), "");
+            assert.equal(await user.verify(overlap === short ? {} : undefined), "");
+          };
+          assert.equal(await user.rotate(inputs), "");
+          await retire();
+          assert.deepEqual(await user.valid(), [false, true]);
+          assert.equal(await user.rotate(inputs), "");
+          assert.equal(user.rotation.plain["formerValidSince"], undefined);
+          await server.acl("SETUSER", user.name, ...(isCurrentGone ? ["resetpass"] : []), `>${firstPassword}`);
+          user.said.length = 0;
+          await user.refresh();
+          assert.equal(/former password that was retired is valid again/.test(user.said.join("\n")), true);
+          if (isCurrentGone) {
+            assert.match(await user.rotate(inputs), isGone);
+            assert.equal(await user.rotate({ ...inputs, version: 2 }), "");
+            assert.deepEqual(await user.valid(), [true, false, true]);
+            inputs.version = 2;
+          }
+          await retire();
+          assert.deepEqual([await user.accepts(firstPassword), (await user.valid()).at(-1)], [false, true]);
+        });
+      }
+    }
+
+    testRow(
+      [119, "the server hides its hashes", "create, update, next up", "fails as unproven; the next `up` replaces it"],
+      at,
+      async (user) => {
+        const reply = "*4\r\n+flags\r\n*1\r\n+on\r\n+passwords\r\n*0";
+        for (const version of [1, 2]) {
+          const { password } = user.rotation.saved ? user.rotation.plain : {};
+          user.gate.fail({ command: /^ACL GETUSER/, does: { reply }, times: 99 });
+          assert.match(await user.rotate({ version }), /accepts it, but does not list it.*REKEY_VERIFICATION_FAILED/s);
+          assert.deepEqual([user.rotation.plain["password"], user.rotation.plain["outcome"]], [password, "unproven"]);
+          user.gate.meet = () => undefined;
+          assert.equal(await user.rotate({ version }), "");
+          assert.equal(await user.listed(), 2);
+          assert.equal(await user.verify(), "");
+          assert.deepEqual([(await user.valid()).at(-1), await user.listed()], [true, 1]);
+        }
+      },
+    );
+
+    testRow(
+      [119, "the admin has another address of the same server", "next up", "passes; it is the same user"],
+      at,
+      async (user) => {
+        assert.equal(await user.rotate({ version: 1 }), "");
+        const { password } = user.rotation.plain;
+        user.admin = { ...user.admin, host: "localhost", port: server.port };
+        assert.equal(await user.rotate({ version: 1 }), "");
+        assert.equal(user.rotation.plain["password"], password);
+        assert.equal(await user.verify(), "");
+        assert.deepEqual(await user.valid(), [false, true]);
+      },
+    );
+
+    testRow(
+      [119, "the admin is that of another server", "next up, next version", "fails; a new version rotates its user"],
+      at,
+      async (user) => {
+        assert.equal(await user.rotate({ version: 1 }), "");
+        const { saved } = user.rotation;
+        const other = await usersOf(closes(await startRedisServer()));
+        await other.makeUser(user.name);
+        user.deadlineSeconds = "5";
+        user.admin = { ...user.admin, port: other.port };
+        assert.match(
+          await user.rotate({ version: 1 }),
+          /server has another address.*a resource name of its own.*VERIFICATION_FAILED/s,
+        );
+        assert.deepEqual(user.rotation.saved, saved);
+        assert.equal(await user.rotate({ version: 2 }), "");
+        assert.deepEqual(await user.valid(), [true, true, false], "at the first server");
+        assert.equal(await user.verify(), "");
+        const accepts = (password: string) =>
+          databaseReply({ endpoint: "127.0.0.1", port: other.port }, ["AUTH", user.name, password]);
+        assert.equal(await accepts(String(user.rotation.plain["password"])), "+OK\r\n");
+        assert.match(await accepts(firstPassword), /WRONGPASS/);
       },
     );
 
@@ -329,6 +479,7 @@ describe("faults: users and their servers", () => {
           );
           assert.deepEqual(await user.valid(), [true, false]);
           assert.equal(user.setUsers, 0, "a refresh adds nothing");
+          user.deadlineSeconds = "5";
           assert.equal(await user.rotate({ version: 2 }), "");
           assert.deepEqual(await user.valid(), [true, false, true]);
           assert.equal(await user.verify(), "");

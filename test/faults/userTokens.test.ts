@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { Team } from "../support/age";
 import { type CommandFault } from "../support/redisGate";
 import { firstPassword, userRows, usersOfPlatform, type UserServer } from "./userOfServer";
 
@@ -46,7 +47,7 @@ describe("faults: tokens of a user of the local platform, as at the vendor", () 
       const password = await server.makeUser("ops");
       const admin = { ...user.admin, username: "ops", password };
       const failure = await user.rotate({ userName: "default", admin, version: 1 });
-      assert.match(failure, /user cannot be modified.*No password was added or removed.*use PasswordRotation/s);
+      assert.match(failure, /user cannot be modified.*It was not added.*use PasswordRotation/s);
       assert.deepEqual([user.setUsers, user.rotation.saved], [1, undefined]);
     },
   );
@@ -94,6 +95,21 @@ describe("faults: tokens of a user of the local platform, as at the vendor", () 
     });
   }
 
+  testRow(
+    [120, "the hash of an encrypted token is not certain", "update, next up", "passes: it is not taken for gone"],
+    at,
+    async (user) => {
+      const { recipient } = await Team.create();
+      const inputs = { saveCredentials: false, encryptFor: [recipient], overlap: "24h" };
+      assert.equal(await user.rotate({ ...inputs, version: 1 }), "");
+      user.gate.fail({ command: /^ACL GETUSER/, does: "close", nth: 2, times: 9 });
+      assert.equal(await user.rotate({ ...inputs, version: 2 }), "");
+      user.gate.meet = () => undefined;
+      assert.equal(await user.rotate({ ...inputs, version: 2 }), "");
+      assert.equal(await user.listed(), 3);
+    },
+  );
+
   const notPermitted = [120, "GENTOKEN is not permitted", "update", "fails, a hash is refused"] as const;
   testRow(notPermitted, at, async (user) => {
     assert.equal(await user.rotate({ initialRotation: false, version: 1 }), "");
@@ -102,7 +118,7 @@ describe("faults: tokens of a user of the local platform, as at the vendor", () 
       const found = Object.entries(replies).find(([command]) => sent.startsWith(command));
       return found && point === "arrived" ? { reply: found[1] } : undefined;
     };
-    assert.match(await user.rotate({ version: 2 }), /only tokens of ACL GENTOKEN.*No password was added or removed/s);
+    assert.match(await user.rotate({ version: 2 }), /only tokens of ACL GENTOKEN.*It was not added/s);
     assert.deepEqual([await user.valid(), await user.listed()], [[true], 1]);
   });
 
@@ -123,6 +139,7 @@ describe("faults: tokens of a user of the local platform, as at the vendor", () 
       assert.deepEqual(await user.valid(), [true, true]);
       user.gate.meet = () => undefined;
       assert.equal(await user.verify(), "");
+      assert.equal(await user.rotate({ version: 2 }), "");
       user.said.length = 0;
       assert.equal(await user.rotate({ version: 3 }), "");
       assert.match(user.said.join("\n"), warning);
