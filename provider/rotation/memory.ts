@@ -141,7 +141,7 @@ export interface KeyMemory {
 }
 
 /** What is remembered of Redis users only. */
-interface UserMemory {
+export interface UserMemory {
   readonly server?: Server | undefined;
   /** A mark of the administrator as the program gives it. */
   readonly admin?: string | undefined;
