@@ -146,7 +146,7 @@ export function isMoved(access: unknown, given: AdminInput | null | undefined, r
 }
 
 /** Whether two are the same server. Two databases are compared by their ids. */
-export function isSameServer(one: Server, other: Server): boolean {
+function isSameServer(one: Server, other: Server): boolean {
   if (one.id !== undefined && other.id !== undefined) return one.id === other.id;
   return one.address !== undefined && one.address === other.address;
 }

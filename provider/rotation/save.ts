@@ -23,7 +23,7 @@ interface Saved {
  * values leave a state, or are encrypted. A value leaves only if the age file has it, or if a read has shown it. If
  * nothing can be encrypted, the values stay, as secrets.
  */
-export async function save(state: State, { subject, run, reads }: Session): Promise<Saved> {
+async function save(state: State, { subject, run, reads }: Session): Promise<Saved> {
   const file = await nextFile(state, subject, run);
   if (file instanceof NotEncryptedError) {
     const memory = withCurrent(state.memory, { form: {}, file: undefined });

@@ -28,10 +28,10 @@ SecretOperations.prototype.reset = async function (id) {
 
 /** The steps behind the response to a reset, and what breaks each of them. */
 const steps = {
-  "the evidence": 'load("rotation/recordEvidence").recordEvidence.confirmed = broken;',
-  "the evidence of what the response proves": 'load("rotation/recordEvidence").recordEvidence.compare = broken;',
-  "what a response leaves to be said": 'load("rotation/schedule").isOlder = broken;',
-  saving: 'load("rotation/save").save = broken;',
+  "the comparison": 'load("rotation/compare").compare = broken;',
+  "the hand-over": 'load("rotation/handOver").handOver = broken;',
+  "what a hand-over leaves to be said": 'load("rotation/schedule").isOlder = broken;',
+  saving: 'load("rotation/save").saveLearned = broken;',
   "the output access": 'load("rotation/access").accessOf = broken;',
   "the URLs": 'load("rotation/access").urlsOf = broken;',
   "the notices": 'load("rotation/findings").messageOf = broken;',

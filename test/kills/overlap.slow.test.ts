@@ -14,6 +14,7 @@ import {
   type OverlapSubject,
   queueKills,
   queueSubject,
+  type Trigger,
   userKills,
   userSubject,
 } from "./overlapSubjects";
@@ -83,10 +84,10 @@ async function killAndRepeat(
   gate?: KillGate,
   onStart?: (stack: InterruptedStack) => void,
 ) {
-  let version = 1;
+  let trigger: Trigger = { version: 1 };
   const clients = await Clients.start((secret) => subject.accepts(secret));
   const program = (rekey: Rekey): void => {
-    const { secret, access } = subject.declare(rekey, version);
+    const { secret, access } = subject.declare(rekey, trigger);
     const deployment = new Deployment("deployment", clients.port, { secret });
     const [args, options] = kill.retires ? [{ retireFormerAfter: [deployment.urn] }] : [{}, { dependsOn: deployment }];
     new rekey.CredentialVerification("proof", { access: access as string, ...args }, options);
@@ -98,7 +99,7 @@ async function killAndRepeat(
   });
   onStart?.(stack);
   try {
-    await assertKill(stack, { ...subject, kill, clients }, (next) => (version = next));
+    await assertKill(stack, { ...subject, kill, clients }, (next) => (trigger = next));
   } finally {
     await clients.close();
     await stack.end();
@@ -107,7 +108,7 @@ async function killAndRepeat(
 
 type Given = Subject & { readonly kill: OverlapKill; readonly clients: Clients };
 
-async function assertKill(stack: InterruptedStack, given: Given, setVersion: (version: number) => void): Promise<void> {
+async function assertKill(stack: InterruptedStack, given: Given, setTrigger: (next: Trigger) => void): Promise<void> {
   const { kill, clients, accepts } = given;
   const secretIn = async (): Promise<string> => {
     const { outputs = {} } = (await stack.see()).resources["secret"] ?? {};
@@ -118,7 +119,7 @@ async function assertKill(stack: InterruptedStack, given: Given, setVersion: (ve
   const former = clients.has;
   assert.equal(former, await secretIn());
 
-  setVersion(2);
+  setTrigger(kill.retires ? { version: 2 } : { version: 1, rotatedSince: new Date().toISOString() });
   const { when, matching, point, isFormerValid, isSaved } = kill;
   const done = await stack.up({ victim: "engine", matching, at: 1, point });
   assert.ok(done.struck, `killed ${when}: ${done.printed}`);

@@ -12,7 +12,7 @@ export interface OverlapKill {
   readonly when: string;
   readonly matching: RegExp;
   readonly point: Point;
-  /** Whether a verification retires the former one. Otherwise the next rotation does it first. */
+  /** Whether a verification retires the former one. Otherwise the next rotation, for a date, does it first. */
   readonly retires: boolean;
   /** Whether the former one is valid after the kill. */
   readonly isFormerValid: boolean;
@@ -22,13 +22,19 @@ export interface OverlapKill {
   readonly isUnsaved?: true;
 }
 
+/** What asks for a rotation. */
+export interface Trigger {
+  readonly version: number;
+  readonly rotatedSince?: string;
+}
+
 /** A secret of which two may be valid, in a program that is killed. */
 export interface OverlapSubject {
   readonly title: string;
   readonly adapter: Adapter;
   readonly kills: readonly OverlapKill[];
   /** Declares its rotation, with the name `secret`. */
-  declare(rekey: Rekey, version: number): { readonly secret: unknown; readonly access: unknown };
+  declare(rekey: Rekey, trigger: Trigger): { readonly secret: unknown; readonly access: unknown };
   /** Whether the server accepts it. */
   accepts(secret: string): Promise<boolean>;
   /** How many are valid. */
@@ -95,8 +101,8 @@ export function queueSubject(platformOf: () => Platform): Omit<OverlapSubject, "
   return {
     title: "a queue token",
     adapter: "dynamic",
-    declare: ({ QueueTokenRotation }, version) => {
-      const { token, access } = new QueueTokenRotation("secret", { queueUserId, version });
+    declare: ({ QueueTokenRotation }, trigger) => {
+      const { token, access } = new QueueTokenRotation("secret", { queueUserId, ...trigger });
       return { secret: token, access };
     },
     accepts: async (token) => {
@@ -122,8 +128,8 @@ export async function userSubject(
     title: "a user",
     adapter: "plugin",
     gate: new RedisKillGate(gate),
-    declare: ({ AclUserRotation }, version) => {
-      const { password, access } = new AclUserRotation("secret", { admin, userName, version });
+    declare: ({ AclUserRotation }, trigger) => {
+      const { password, access } = new AclUserRotation("secret", { admin, userName, ...trigger });
       return { secret: password, access };
     },
     accepts: async (password) => {
