@@ -44,7 +44,7 @@ export function afterUserRead(
   return {
     state,
     findings: [
-      ...(isGone === undefined ? [] : [{ kind: "warning", why: isGone } as const]),
+      ...(isGone === undefined ? [] : [{ kind: "warning", why: `${isGone}.` } as const]),
       ...(again.length > 0 ? [{ kind: "back" } as const] : []),
       ...(isFirst ? passwordsOf(next).map(findingOf) : ofOthers(next, hashes, userName)),
     ],

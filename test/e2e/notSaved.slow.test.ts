@@ -130,7 +130,8 @@ onEngineByAdapter("Credentials that are not saved", (adapter) => {
         const admin = { host, port, tls: false, password };
         const app = new rekey.AclUserRotation("app", { admin, userName: "app", overlap: "24h", ...all });
         const queue = new rekey.QueueTokenRotation("queue", { queueUserId, ...all });
-        new rekey.CredentialVerification("proof", { access: queue.access });
+        // Otherwise the second version waits.
+        new rekey.CredentialVerification("proof", { access: queue.access, retireFormerAfter: [queue] });
         return { app: app.encryptedCredentials, queue: queue.encryptedCredentials };
       },
       {

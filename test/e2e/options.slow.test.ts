@@ -103,6 +103,8 @@ onEngine("Pulumi's options and commands", () => {
       const { formerRetiredAt } = await stack.outputsOf("proof");
       assert.ok(formerRetiredAt);
       assert.doesNotMatch(JSON.stringify(await stack.saved()), /canary/);
+      // It reads that the former one was retired.
+      await succeeds(stack.up());
       waitsFor = "canary-2";
       assert.deepEqual((await succeeds(stack.up())).changes, { same: 3 });
       ignoreChanges = ["*"];

@@ -26,36 +26,6 @@ const describeProgram = (adapter: Adapter): void => {
     return { printed, former };
   };
 
-  it("adopts without a change, and the first rotation keeps what was adopted until its time is over", async () => {
-    const { former: adopted } = await up({ initialRotation: false });
-    assert.deepEqual(scenario.deployed, adopted);
-    await up({ version: 2, overlap: "24h" });
-    await up({ version: 2, overlap: "24h" });
-    // It is over, whatever the clock of the machine. To say so sends nothing.
-    await up({ version: 2, overlap: "PT0.001S" });
-    assert.deepEqual(await scenario.accepted(adopted), accepted);
-    await up({ version: 2, overlap: "PT0.001S" });
-    assert.deepEqual(await scenario.accepted(adopted), refused);
-    for (const kind of kinds) {
-      const { formerRetiredAt, ...outputs } = await stack.outputsOf(kind);
-      assertFields(outputs, { rotationCount: 1, formerValidSince: undefined, formerValidUntil: undefined });
-      assert.ok(formerRetiredAt, kind);
-    }
-  });
-
-  it("retires the former secrets first for a second version, and for a date in the next `up`", async () => {
-    const { former: initial } = await up({ version: 1 });
-    const { former: first } = await up({ version: 2 });
-    assert.deepEqual(await scenario.accepted(initial), refused);
-    assert.deepEqual(await scenario.accepted(first), accepted);
-    const args = { version: 2, rotatedSince: new Date().toISOString() };
-    const { former: second } = await up(args);
-    assert.deepEqual(await scenario.accepted(first), refused);
-    assert.deepEqual(await scenario.accepted(second), accepted);
-    await up(args);
-    assert.deepEqual(await scenario.accepted(second), refused);
-  });
-
   it("says at a destroy that both stay valid, and leaves them, unless its verification has retired one", async () => {
     const { former } = await up({ version: 1 });
     const { printed } = await succeeds(stack.destroy());
