@@ -24,7 +24,7 @@ interface Saved {
  * nothing can be encrypted, the values stay, as secrets.
  */
 export async function save(state: State, { subject, run, reads }: Session): Promise<Saved> {
-  const file = await nextFile(state, subject, run);
+  const file = await nextFile(state, subject, run, reads);
   if (file instanceof NotEncryptedError) {
     const memory = withCurrent(state.memory, { form: {}, file: undefined });
     return {
@@ -55,6 +55,7 @@ async function nextFile(
   state: State,
   subject: Subject,
   run: Run,
+  reads: readonly Credentials[],
 ): Promise<NextFile | NotEncryptedError> {
   const { memory, encryptedCredentials } = state;
   const values = credentialsIn(state);
@@ -64,12 +65,16 @@ async function nextFile(
     encryptedCredentials: undefined,
     memory: withCurrent(memory, { file: undefined }),
   };
-  const current = Object.values(memory.current.marks);
-  const isOnlyInFile = current.some((mark) => isInFile(memory, mark) && !marks.includes(mark));
+  const onlyInFile = namesIn(memory.current.marks).filter((name) => {
+    const mark = memory.current.marks[name] ?? "";
+    return isInFile(memory, mark) && !marks.includes(mark);
+  });
   const recipients = memory.current.form?.encryptFor;
-  if (recipients === undefined) return none;
+  if (recipients === undefined) {
+    return onlyInFile.every((name) => isShown(memory, name, reads)) ? none : unchanged;
+  }
   // Another file would not have everything that is in this one.
-  if (isOnlyInFile || isSameContent(memory, marks)) return unchanged;
+  if (onlyInFile.length > 0 || isSameContent(memory, marks)) return unchanged;
   if (marks.length === 0) return none;
   return encryptedFile(state, contentOf(state, subject, values, run), recipients, subject);
 }
@@ -136,9 +141,11 @@ function withoutSaved(state: State, reads: readonly Credentials[]): State {
 
 /** What is still in the state, although the program does not want it there: it is nowhere else. */
 function keptIn(state: State): Finding[] {
-  if (state.memory.current.form?.saveCredentials !== false) return [];
+  const { form, file } = state.memory.current;
+  if (form?.saveCredentials !== false) return [];
   const names = Object.keys(credentialsIn(state));
-  return names.length > 0 ? [{ kind: "kept", names }] : [];
+  const isFileKept = file !== undefined && form.encryptFor === undefined;
+  return names.length > 0 || isFileKept ? [{ kind: "kept", names }] : [];
 }
 
 function withCurrent(memory: Memory, change: Partial<Current>): Memory {
