@@ -91,7 +91,7 @@ describe("rotation: one reset", () => {
     const { salt } = readMemory(memory);
     assert.deepEqual(JSON.parse(access), {
       id: "db",
-      of: "database",
+      of: "PasswordRotation",
       count: 1,
       salt,
       current: { name: "password", mark: saltedMark(salt, "p:1"), value: "p:1" },

@@ -16,7 +16,7 @@ const values = { host: "redis.example.com", port: 6379, password };
 const access = (more: object = {}, id = "db"): string =>
   JSON.stringify({
     id,
-    of: "database",
+    of: "PasswordRotation",
     count: 1,
     salt: "salt",
     record: { endpoint: "redis.example.com", port: 6379, tls: true },
@@ -62,7 +62,7 @@ describe("rotation: the inputs of a user", () => {
     "an admin that is a password": { inputs: { admin: password }, says: isWhat },
     "the access of a fleet": { inputs: { admin: `{"a":${access()}}` }, says: isWhat },
     "an access with a text as its password": { inputs: { admin: access({ current: password }) }, says: isWhat },
-    "the access of an index": { inputs: { admin: access({ of: "vector index" }) }, says: isWhat },
+    "the access of an index": { inputs: { admin: access({ of: "VectorTokenRotation" }) }, says: isWhat },
     "an access with a REST token only": {
       inputs: { admin: access({ current: { name: "restToken", mark: "mark" } }) },
       says: /^admin must have a password, which AUTH needs/,
