@@ -12,7 +12,7 @@ import { isFuture, pastTime } from "./schedule";
 import { isElsewhere } from "./signingKeys";
 import { type Sight } from "./source";
 import { isSame, progressOf, type State, withoutValues, withRecord } from "./state";
-import { afterUserRead } from "./userRead";
+import { afterUserRead, passwordFindings } from "./userRead";
 
 /** The state after a read, also while an attempt is open. What is masked or missing is not shown, not gone. */
 export function afterRead(saved: State, sight: Sight, context: Context, userName: string): Learned {
@@ -229,6 +229,7 @@ export function adopted(program: Program, sight: Sight | undefined, context: Con
     findings: [
       ...(identity ? tokenOnly(identity) : [{ kind: "adopted", why } as const]),
       ...prepared,
+      ...passwordFindings(state.memory),
     ],
   };
 }

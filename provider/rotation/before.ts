@@ -9,6 +9,7 @@ import { type Program } from "./program";
 import { type Session } from "./session";
 import { type Sight } from "./source";
 import { type State } from "./state";
+import { passwordFindings } from "./userRead";
 
 /** What is known before a rotation, and what to report about it. */
 export interface Before extends Omit<Learned, "state"> {
@@ -43,8 +44,9 @@ export async function readBefore(
     throw notRead(error, subject, program, plan.kind === "adopt" ? "adopted" : "rotated");
   }
   if (!saved) {
-    if (!program.isAdopted) return { state: undefined, sight, findings: [] };
-    return { ...adopted(program, sight, context), sight };
+    const first = adopted(program, sight, context);
+    if (program.isAdopted) return { ...first, sight };
+    return { state: undefined, sight, findings: passwordFindings(first.state.memory) };
   }
   const state = withAdmin(saved, program, run);
   return sight

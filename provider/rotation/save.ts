@@ -24,7 +24,7 @@ interface Saved {
  * nothing can be encrypted, the values stay, as secrets.
  */
 async function save(state: State, { subject, run, reads }: Session): Promise<Saved> {
-  const file = await nextFile(state, subject, run);
+  const file = await nextFile(state, subject, run, reads);
   if (file instanceof NotEncryptedError) {
     const memory = withCurrent(state.memory, { form: {}, file: undefined });
     return {
@@ -34,10 +34,7 @@ async function save(state: State, { subject, run, reads }: Session): Promise<Sav
     };
   }
   const next = withoutSaved({ ...state, ...file }, reads);
-  // What is still in the state although the program does not want it there is nowhere else.
-  const isUnwanted = next.memory.current.form?.saveCredentials === false;
-  const names = isUnwanted ? Object.keys(credentialsIn(next)) : [];
-  return { state: next, findings: names.length > 0 ? [{ kind: "kept", names }] : [] };
+  return { state: next, findings: keptIn(next) };
 }
 
 export async function saveLearned(
@@ -58,6 +55,7 @@ async function nextFile(
   state: State,
   subject: Subject,
   run: Run,
+  reads: readonly Credentials[],
 ): Promise<NextFile | NotEncryptedError> {
   const { memory, encryptedCredentials } = state;
   const values = credentialsIn(state);
@@ -67,16 +65,18 @@ async function nextFile(
     encryptedCredentials: undefined,
     memory: withCurrent(memory, { file: undefined }),
   };
-  const current = Object.values(memory.current.marks);
-  const isOnlyInFile = current.some((mark) => isInFile(memory, mark) && !marks.includes(mark));
+  const onlyInFile = namesIn(memory.current.marks).filter((name) => {
+    const mark = memory.current.marks[name] ?? "";
+    return isInFile(memory, mark) && !marks.includes(mark);
+  });
   const recipients = memory.current.form?.encryptFor;
-  if (recipients === undefined) return none;
+  if (recipients === undefined) {
+    return onlyInFile.every((name) => isShown(memory, name, reads)) ? none : unchanged;
+  }
   // Another file would not have everything that is in this one.
-  if (isOnlyInFile || isSameContent(memory, marks)) return unchanged;
+  if (onlyInFile.length > 0 || isSameContent(memory, marks)) return unchanged;
   if (marks.length === 0) return none;
-  const urls = urlsOf(subject, state, run);
-  const facts = { [subject.kind.idInput]: subject.id, rotatedAt: state.rotatedAt };
-  return encryptedFile(state, jsonText({ ...facts, ...values, ...urls }), recipients, subject);
+  return encryptedFile(state, contentOf(state, subject, values, run), recipients, subject);
 }
 
 async function encryptedFile(
@@ -102,6 +102,11 @@ function isSameContent({ current: { file } }: Memory, marks: readonly string[]):
     file.has.length === marks.length &&
     marks.every((mark) => file.has.includes(mark))
   );
+}
+
+function contentOf(state: State, { kind, id }: Subject, values: Credentials, run: Run): string {
+  const urls = urlsOf({ kind, id }, state, run);
+  return jsonText({ [kind.idInput]: id, rotatedAt: state.rotatedAt, ...values, ...urls });
 }
 
 /** Whether the age file has a credential, under any name: after a roll, it has the current key as the next one. */
@@ -132,6 +137,15 @@ function withoutSaved(state: State, reads: readonly Credentials[]): State {
   // What an unconfirmed reset has delivered is nowhere else.
   const otherFields = memory.attempt ? state.otherFields : undefined;
   return { ...withoutValues(state, leaving), otherFields };
+}
+
+/** What is still in the state, although the program does not want it there: it is nowhere else. */
+function keptIn(state: State): Finding[] {
+  const { form, file } = state.memory.current;
+  if (form?.saveCredentials !== false) return [];
+  const names = Object.keys(credentialsIn(state));
+  const isFileKept = file !== undefined && form.encryptFor === undefined;
+  return names.length > 0 || isFileKept ? [{ kind: "kept", names }] : [];
 }
 
 function withCurrent(memory: Memory, change: Partial<Current>): Memory {

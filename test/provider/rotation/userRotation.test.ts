@@ -16,7 +16,7 @@ const values = { host: "redis.example.com", port: 6379, password };
 const access = (more: object = {}, id = "db"): string =>
   JSON.stringify({
     id,
-    of: "database",
+    of: "PasswordRotation",
     count: 1,
     salt: "salt",
     record: { endpoint: "redis.example.com", port: 6379, tls: true },
@@ -62,7 +62,7 @@ describe("rotation: the inputs of a user", () => {
     "an admin that is a password": { inputs: { admin: password }, says: isWhat },
     "the access of a fleet": { inputs: { admin: `{"a":${access()}}` }, says: isWhat },
     "an access with a text as its password": { inputs: { admin: access({ current: password }) }, says: isWhat },
-    "the access of an index": { inputs: { admin: access({ of: "vector index" }) }, says: isWhat },
+    "the access of an index": { inputs: { admin: access({ of: "VectorTokenRotation" }) }, says: isWhat },
     "an access with a REST token only": {
       inputs: { admin: access({ current: { name: "restToken", mark: "mark" } }) },
       says: /^admin must have a password, which AUTH needs/,
@@ -187,7 +187,7 @@ describe("rotation: a user of a server", () => {
   beforeEach(async () => {
     admins.length = 0;
     users = new FakeAclUsers([]);
-    user = new RealResource("AclUserRotation");
+    user = new RealResource("AclUserRotation", { deadlineSeconds: "0.1" });
     assert.equal((await up()).failure, undefined);
   });
 
@@ -239,18 +239,34 @@ describe("rotation: a user of a server", () => {
     });
   }
 
-  const others: Readonly<Record<string, unknown>> = {
+  const moved: Readonly<Record<string, unknown>> = {
     "another database": access({}, "other"),
     "another port": { ...values, port: 6380 },
     "another host": { ...values, host: "other.example.com" },
   };
-  for (const [what, admin] of Object.entries(others)) {
-    it(`is another one with ${what}`, () => {
+  for (const [what, admin] of Object.entries(moved)) {
+    it(`that has moved is the same with ${what} if its list has the current password: it is read first`, async () => {
       const { changes, replaces, said } = preview({ admin });
-      assert.deepEqual([changes, replaces], [true, ["admin"]]);
-      assert.match(said, /because the resource is new/);
+      assert.deepEqual([changes, replaces], [true, []]);
+      assert.match(said, /is read first; nothing is reset/);
+      const { password: before } = user.outputs;
+      assert.deepEqual(await up({ admin }), { said: "", failure: undefined });
+      assert.equal(user.outputs["password"], before);
+      assert.equal(preview({ admin }).changes, false);
     });
   }
+
+  it("that has moved is refused if its list does not have the current password, unless a version rotates it there", async () => {
+    const [admin, before] = [{ ...values, port: 6380 }, user.saved];
+    users = new FakeAclUsers(["of another user"]);
+    const { failure = "" } = await up({ admin });
+    assert.match(failure, /another address than before.* resource name of its own.*REKEY_VERIFICATION_FAILED/);
+    assert.deepEqual(user.saved, before);
+    const scheduled = await up({ admin, rotateEvery: "1h" });
+    assert.match(scheduled.failure ?? "", /REKEY_VERIFICATION_FAILED/);
+    assert.equal((await up({ admin, version: 2 })).failure, undefined);
+    assert.deepEqual(users.hashes, ["of another user", String(user.outputs["password"])].map(hashOf));
+  });
 
   it("is previewed with another address while the password of its admin is not known", () => {
     const admin = { ...values, host: "REDIS.example.com", password: unknownValue };
@@ -282,7 +298,7 @@ describe("rotation: a user of a server", () => {
   });
 
   it("has an admin whose password is read when it is needed", async () => {
-    user.settings = { databasePath: "none" };
+    user.settings = { ...user.settings, databasePath: "none" };
     const admin = access({ current: { name: "password", mark: "mark" } });
     const { failure = "" } = await up({ version: 2, admin });
     assert.match(failure, /is not saved, and this platform cannot be read.*REKEY_NOT_READ/);

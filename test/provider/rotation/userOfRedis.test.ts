@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { mock } from "node:test";
-import { hashOf } from "../../../../provider/clients/aclReplies";
+import { hashOf } from "../../../provider/clients/aclReplies";
 
-import { Folder } from "../../../support/folder";
-import { type RedisServer, session, startRedisServer, withRedis } from "../../../support/redis";
-import { RealResource } from "../../../support/redisUser";
+import { Folder } from "../../support/folder";
+import { type RedisServer, session, startRedisServer, withRedis } from "../../support/redis";
+import { RealResource } from "../../support/redisUser";
 
 type Admin = Readonly<Record<string, unknown>>;
 const settings = { deadlineSeconds: "2" };
@@ -84,24 +84,6 @@ withRedis("the rotation of a user of a real Redis", () => {
     assert.ok(await accepts(app.outputs["password"]));
   });
 
-  it("retires the former one first for a second version", async () => {
-    const app = user();
-    await app.up(inputsOf({ version: 1 }));
-    const former = app.outputs["password"];
-    const { said, failure } = await app.up(inputsOf({ version: 2 }));
-    assert.equal(failure, undefined);
-    assert.match(said, /was retired/);
-    assert.deepEqual(await hashes(), [hashOf(String(former)), hashOf(String(app.outputs["password"]))]);
-  });
-
-  it("leaves one password without an overlap", async () => {
-    const app = user();
-    const { failure } = await app.up(inputsOf({ version: 1, overlap: "none" }));
-    assert.equal(failure, undefined);
-    assert.deepEqual(await hashes(), [hashOf(String(app.outputs["password"]))]);
-    assert.ok(app.outputs["formerRetiredAt"]);
-  });
-
   it("adopts a user, which changes nothing, and says how many passwords the first retirement removes", async () => {
     const app = user();
     const adopts = inputsOf({ initialRotation: false, version: 1 });
@@ -124,40 +106,6 @@ withRedis("the rotation of a user of a real Redis", () => {
     assert.equal((await hashes()).length, 2);
     assert.doesNotMatch(app.preview(next).said, /did not make/);
   });
-
-  it("says what others have added or removed, and changes nothing", async () => {
-    const app = user();
-    await app.up(inputsOf({ version: 1 }));
-    await redis.acl("SETUSER", "app", ">other");
-    assert.match((await app.refresh()).said, /has 1 password that Rekey does not know.*ACL SETUSER app !<hash>/);
-    await redis.acl("SETUSER", "app", "resetpass", ">other");
-    const { said } = await app.refresh();
-    assert.match(said, /does not have the current password any more.*Set a new version/);
-    assert.deepEqual(await hashes(), [hashOf("other")]);
-  });
-
-  const users: Readonly<Record<string, { rules: string[]; says: RegExp }>> = {
-    "does not exist": { rules: [], says: /does not exist.*ACL SETUSER app on/ },
-    "is off": { rules: ["off"], says: /is off.*ACL SETUSER app on/ },
-    "needs no password": {
-      rules: ["nopass"],
-      says: /needs no password \(nopass\)\. Once it has one, the server refuses every client/,
-    },
-  };
-  for (const [what, { rules, says }] of Object.entries(users)) {
-    for (const initialRotation of [true, false]) {
-      it(`refuses a user that ${what}${initialRotation ? "" : ", which it should adopt"}`, async () => {
-        if (rules.length > 0) await redis.acl("SETUSER", "app", ...rules);
-        else await redis.acl("DELUSER", "app");
-        const before = await redis.acl("LIST");
-        const app = user();
-        const { failure = "" } = await app.up(inputsOf({ initialRotation }));
-        assert.match(failure, says);
-        assert.deepEqual(await redis.acl("LIST"), before);
-        assert.equal(app.saved, undefined);
-      });
-    }
-  }
 
   it("refuses a replica, a node of a cluster and a Sentinel, and warns of replicas and of a server without an ACL file", async () => {
     const primary = await start();
@@ -222,12 +170,5 @@ withRedis("the rotation of a user of a real Redis", () => {
       /Permit the admin the command \(\+acl\|setuser\)/,
     );
     assert.deepEqual(await hashes(), before);
-  });
-
-  it("needs a valid password of its admin", async () => {
-    const admin = adminOf(redis, { password: "wrong" });
-    const { failure = "" } = await user().up(inputsOf({ admin }));
-    assert.match(failure, /refused the admin/);
-    assert.doesNotMatch(failure, /wrong/);
   });
 });
