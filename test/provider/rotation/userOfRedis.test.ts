@@ -84,29 +84,6 @@ withRedis("the rotation of a user of a real Redis", () => {
     assert.ok(await accepts(app.outputs["password"]));
   });
 
-  it("adopts a user, which changes nothing, and says how many passwords the first retirement removes", async () => {
-    const app = user();
-    const adopts = inputsOf({ initialRotation: false, version: 1 });
-    assert.match(app.preview(adopts).said, /is adopted, not reset.*The first retirement removes all passwords/);
-    const { said, failure } = await app.up(adopts);
-    assert.deepEqual([failure, app.outputs["outcome"], (await hashes()).length], [undefined, "adopted", 2]);
-    assert.match(said, /adopted/);
-    assert.match(said, removesAll);
-    const later = app.preview(adopts);
-    assert.match(later.said, removesAll);
-    assert.deepEqual([later.changes, later.notices.map(({ isWarning }) => isWarning)], [false, [true]]);
-    await redis.acl("SETUSER", "app", "<second");
-    const one = /the user has 1 password that Rekey did not make\. The first retirement removes it\./;
-    assert.match((await app.refresh()).said, one);
-    const next = inputsOf({ initialRotation: false, version: 2 });
-    const preview = app.preview(next);
-    assert.match(preview.said, one);
-    assert.deepEqual([preview.notices.filter(({ isWarning }) => isWarning)], [[]]);
-    assert.match((await app.up(next)).said, one);
-    assert.equal((await hashes()).length, 2);
-    assert.doesNotMatch(app.preview(next).said, /did not make/);
-  });
-
   it("refuses a replica, a node of a cluster and a Sentinel, and warns of replicas and of a server without an ACL file", async () => {
     const primary = await start();
     const replica = await start({ replicaOf: primary });
@@ -154,21 +131,5 @@ withRedis("the rotation of a user of a real Redis", () => {
     }
     assert.equal((await hashes()).length, 1);
     assert.ok(app.outputs["formerRetiredAt"]);
-  });
-
-  it("needs the admin's permissions, and warns of those that are not necessary", async () => {
-    await redis.acl("SETUSER", "ops", "reset", "on", ">ops", "+acl|getuser", "+acl|setuser");
-    const admin = adminOf(redis, { username: "ops", password: "ops" });
-    const { said, failure } = await user().up(inputsOf({ admin }));
-    assert.equal(failure, undefined);
-    assert.match(said, /the admin may not use INFO/);
-    assert.match(said, /the admin may not use ACL SAVE/);
-    await redis.acl("SETUSER", "ops", "-acl|setuser");
-    const before = await hashes();
-    assert.match(
-      (await user().up(inputsOf({ admin }))).failure ?? "",
-      /Permit the admin the command \(\+acl\|setuser\)/,
-    );
-    assert.deepEqual(await hashes(), before);
   });
 });
