@@ -82,11 +82,11 @@ function isFormerShown(memory: Memory, { token }: Marks): boolean {
 }
 
 /**
- * Two tokens are valid. If the platform has no next one, the pair that was handed out is lost: the token that is shown
- * is the current one again.
+ * Two tokens are valid. If the next one is not the one that was handed out, that is lost: the token that is shown is
+ * the current one again.
  */
 function twoValid(saved: State, sight: Sight, shown: Marks, context: Context): Learned {
-  if (sight.hasNext !== false) return { state: saved, findings: [] };
+  if (!sight.isLost) return { state: saved, findings: [] };
   const { memory } = saved;
   const [former] = validFormers(memory);
   const { state } = afterChange(

@@ -1,9 +1,10 @@
 import { hashOf } from "../clients/aclReplies";
+import { type ProbeResult } from "../clients/probe";
 import { RekeyError, RequestError } from "../domain/errors";
 import { ownerOf, secretOf } from "../domain/secretKind";
 import { type Credentials, isObject } from "../records/fields";
 import { type SecretResponse } from "../records/response";
-import { addsSecret } from "./formers";
+import { addsSecret, validFormers } from "./formers";
 import { keptFormer, valuesIn } from "./handOver";
 import { saltedMark } from "./marks";
 import { type Attempt, type Former, parsed } from "./memory";
@@ -21,9 +22,20 @@ import { type State } from "./state";
 export class QueueSource extends ResetSource {
   #user: Sight | undefined;
 
-  override async read(): Promise<Sight> {
+  override async read(saved: State | undefined): Promise<Sight> {
     this.of.run.options.settings.get("queueUserId");
-    return this.#readUser();
+    const user = await this.#readUser();
+    return saved && (await this.#isLost(saved, user)) ? { ...user, isLost: true } : user;
+  }
+
+  /** While two are valid, no read shows the one that was handed out: someone may have made another next pair. */
+  async #isLost({ memory, token }: State, { credentials, hasNext: has }: Sight): Promise<boolean> {
+    const shown = saltedMark(memory.salt, credentials.token ?? "");
+    const isFormer = validFormers(memory).some(({ credential }) => credential?.mark === shown);
+    if (!isFormer) return false;
+    if (has === false) return true;
+    if (token === undefined || !this.of.program) return false;
+    return (await proveUntilAccepted(this.of, () => this.#try(token))).kind === "refused";
   }
 
   requireSettings(): void {
@@ -88,15 +100,7 @@ export class QueueSource extends ResetSource {
     }
     const { token } = added.credentials;
     if (added.lost || token === undefined) return { failure: added.lost as RekeyError };
-    const proof = await proveUntilAccepted(this.of, () =>
-      run.platform.probe({
-        owner: ownerOf(subject),
-        endpoint: { ...queueProbe, baseUrl: this.#address() },
-        credential: { name: "token", value: token },
-        timeoutMs: probeMs,
-        unchanged: "The former token stays valid.",
-      }),
-    );
+    const proof = await proveUntilAccepted(this.of, () => this.#try(token));
     if (proof.kind !== "accepted") return { failure: notProven(subject, proof) };
     const { isOfUnknownAge, firstSentAt, reason } = attempt;
     const response = { record: {}, exactIntegers: {}, problems: [] };
@@ -108,6 +112,17 @@ export class QueueSource extends ResetSource {
       },
       findings: isOfUnknownAge ? [{ kind: "unknownAge" }] : [],
     };
+  }
+
+  #try(token: string): Promise<ProbeResult> {
+    const { run, subject } = this.of;
+    return run.platform.probe({
+      owner: ownerOf(subject),
+      endpoint: { ...queueProbe, baseUrl: this.#address() },
+      credential: { name: "token", value: token },
+      timeoutMs: probeMs,
+      unchanged: "The former token stays valid.",
+    });
   }
 
   async retire(formers: readonly Former[], { salt }: RetirableMemory): Promise<Retired> {

@@ -28,7 +28,7 @@ export async function retire(
     });
     if (result === "kept") return { state, findings };
     if (result === "lost") {
-      const sight = { ...(await source.read(state)), hasNext: false };
+      const sight = { ...(await source.read(state)), isLost: true };
       const lost = afterRead(state, sight, context, subject.id);
       return { state: lost.state, findings: [...findings, ...lost.findings] };
     }

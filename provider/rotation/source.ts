@@ -44,6 +44,8 @@ export interface Sight extends SecretResponse {
   readonly hashes?: readonly string[];
   /** Of a queue user: whether it has a next pair of tokens; undefined if that is not shown. */
   readonly hasNext?: boolean | undefined;
+  /** Of a queue user: whether the next token is not the one that was handed out any more. */
+  readonly isLost?: boolean | undefined;
   /** Whether the current one is not valid any more, and why. */
   readonly isGone?: string | undefined;
   /** Of a user: whether it is at another server than before, whose user of that name may be another one. */
