@@ -53,11 +53,13 @@ onEngineByAdapter("Credentials that are not saved", (adapter) => {
         ...[...ids].map(([kind, id]) => [kind.name, kind, id] as const),
         ...Object.entries(members).map(([name, id]) => [name, databasePassword, id] as const),
       ];
-      const shown = all.map(async ([name, kind, id]) => [name, await credentialsAt(platform, kind, id)]);
-      return Object.fromEntries((await Promise.all(shown)) as [string, Credentials][]);
+      const shown = all.map(async ([name, kind, id]) => [name, await credentialsAt(platform, kind, id)] as const);
+      return Object.fromEntries(await Promise.all(shown));
     };
     const note = async (): Promise<void> => {
-      for (const value of Object.values(await credentials()).flatMap((one) => Object.values(one))) {
+      for (const value of Object.values(await credentials()).flatMap((one) =>
+        Object.values(one as Record<string, string>),
+      )) {
         issued[value] = value;
       }
     };
