@@ -4,7 +4,7 @@ import { type VectorTokenRotation } from "pulumi-rekey";
 import { Team } from "../support/age";
 import { listable } from "../../provider/doctor/account";
 import { databasePassword, type SecretKind } from "../../provider/domain/secretKind";
-import { type Credentials, valuesOf } from "../../provider/records/fields";
+import { type Credentials } from "../../provider/records/fields";
 import { leaksOf } from "../support/canaries";
 import { EngineStack, onEngineByAdapter, type Rekey, type Result, succeeds, valuesOf } from "./engineStack";
 import { textsBelow } from "../support/files";
@@ -53,11 +53,13 @@ onEngineByAdapter("Credentials that are not saved", (adapter) => {
         ...[...ids].map(([kind, id]) => [kind.name, kind, id] as const),
         ...Object.entries(members).map(([name, id]) => [name, databasePassword, id] as const),
       ];
-      const shown = all.map(async ([name, kind, id]) => [name, await credentialsAt(platform, kind, id)]);
-      return Object.fromEntries((await Promise.all(shown)) as [string, Credentials][]);
+      const shown = all.map(async ([name, kind, id]) => [name, await credentialsAt(platform, kind, id)] as const);
+      return Object.fromEntries(await Promise.all(shown));
     };
     const note = async (): Promise<void> => {
-      for (const value of Object.values(await credentials()).flatMap((one) => valuesOf(one))) {
+      for (const value of Object.values(await credentials()).flatMap((one) =>
+        Object.values(one as Record<string, string>),
+      )) {
         issued[value] = value;
       }
     };
@@ -130,8 +132,7 @@ onEngineByAdapter("Credentials that are not saved", (adapter) => {
         const admin = { host, port, tls: false, password };
         const app = new rekey.AclUserRotation("app", { admin, userName: "app", overlap: "24h", ...all });
         const queue = new rekey.QueueTokenRotation("queue", { queueUserId, ...all });
-        // Otherwise the second version waits.
-        new rekey.CredentialVerification("proof", { access: queue.access, retireFormerAfter: [queue] });
+        new rekey.CredentialVerification("proof", { access: queue.access });
         return { app: app.encryptedCredentials, queue: queue.encryptedCredentials };
       },
       {

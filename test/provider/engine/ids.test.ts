@@ -5,6 +5,8 @@ import { Settings } from "../../../provider/settings/settings";
 import { settingsFor } from "../../support/resources";
 import { type ResourceType } from "../../../provider/engine/resources";
 import { dynamicCalls, pluginCalls } from "../../model/adapterCalls";
+import { listable } from "../../../provider/doctor/account";
+import { inputsOf } from "../../support/kinds";
 import { FakeRun, rejected } from "../../support/fakeRun";
 import { adapters } from "../../support/host";
 import { Stack } from "../../support/stack";
@@ -25,17 +27,11 @@ for (const adapter of adapters) {
       return new Stack(adapter === "dynamic" ? dynamicCalls(type, run) : pluginCalls(type, run, fake.said));
     };
 
-    for (const [type, idInput] of [
-      ["PasswordRotation", "databaseId"],
-      ["VectorTokenRotation", "indexId"],
-      ["SearchTokenRotation", "indexId"],
-      ["QueueTokenRotation", "queueUserId"],
-    ] as const) {
-      it(`is the same ${type}, which keeps the saved one`, async () => {
-        const stack = stackOf(type);
-        // The platform of these tests has no next tokens.
-        const replaced: Properties = type === "QueueTokenRotation" ? { overlap: "none" } : {};
-        const inputs = (id: string, more: Properties = {}) => ({ [idInput]: id, version: 1, ...replaced, ...more });
+    for (const kind of listable.filter(({ onlyId }) => onlyId === undefined)) {
+      const { name, idInput } = kind;
+      it(`is the same ${name}, which keeps the saved one`, async () => {
+        const stack = stackOf(name);
+        const inputs = (id: string, more: Properties = {}) => ({ ...inputsOf(kind, id), version: 1, ...more });
         await stack.up(inputs(upper));
         const { memory } = stack.plain;
         assert.deepEqual(

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { type Platform, startPlatform } from "../../../../local/platform/index";
+import { listable } from "../../../../provider/doctor/account";
 import { resources } from "../../../../provider/engine/resources";
 import { leaksOf } from "../../../support/canaries";
+import { idAt, inputsOf } from "../../../support/kinds";
 import { Plugin } from "../../../support/plugin";
 import { databasePath } from "../../../support/resources";
 import { until } from "../../../support/results";
@@ -133,15 +135,13 @@ describe("plugin service", () => {
     assert.equal(sent(), 0);
   });
 
-  const user = () => [...platform.queueUsers.keys()][0] ?? "";
-  const imported = () =>
-    [
-      ["PasswordRotation", id, { databaseId: id }],
-      ["VectorTokenRotation", "idx-vectors", { indexId: "idx-vectors" }],
-      ["SearchTokenRotation", "idx-search", { indexId: "idx-search" }],
-      ["QueueTokenRotation", user(), { queueUserId: user(), overlap: "none" }],
-      ["SigningKeyRotation", "signing-keys", {}],
-    ] as const;
+  const imported = async () => {
+    const all = listable.map(async (kind) => {
+      const own = await idAt(platform, kind);
+      return [kind.name, own, inputsOf(kind, own)] as const;
+    });
+    return Promise.all(all);
+  };
 
   it("imports each secret without its values, adopts the program's trigger, and resets none", async () => {
     const canaries = (): Record<string, string> => {
@@ -153,7 +153,7 @@ describe("plugin service", () => {
       const all = [password, restToken, readOnlyRestToken, current, next, ...owners.map(({ token }) => token)];
       return Object.fromEntries(all.map((one) => [one, one]));
     };
-    for (const [type, of, given] of imported()) {
+    for (const [type, of, given] of await imported()) {
       const importer = reader();
       const stack = stackOf(type, importer);
       const saved = await stack.import(of);
