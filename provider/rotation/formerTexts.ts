@@ -43,8 +43,11 @@ function olderNote(memory: Memory, program: Program, due: Rotation, context: Con
   if (valid.length === 0) return "";
   const retired = dueFormers(memory, program, context);
   const isAllRetired = retired?.formers.length === valid.length;
-  if (retired?.why === "date" || isAllRetired) {
-    const refused = retired.why === "date" ? ": clients that still use it are refused" : "";
+  // A token of unknown age is replaced for a date, whatever the age of the former one.
+  const isInTheWay = kind.shape === "adds" && due.reason === "rotatedSince";
+  const isForDate = retired?.why === "date" || isInTheWay;
+  if (isForDate || isAllRetired) {
+    const refused = isForDate ? ": clients that still use it are refused" : "";
     return ` If two ${kind.word}s are still valid, the older one is retired first${refused}.${ownTokenNote(memory, context)}`;
   }
   if (due.reason === "schedule" || kind.shape === "adds") {

@@ -195,7 +195,9 @@ export class OverlapRules {
       const former = this.#formerOf(value, taken);
       // A next token that is older than a date takes the place of the current one, and is replaced.
       const isForDate = !this.isUser && this.#isAttemptOlder(taken);
-      const why = isForDate ? "date" : former && this.#retirement(former, taken);
+      // A user of the queue has two tokens: without a retirement, a current one that is too old stays.
+      const isInTheWay = !this.isUser && due === "rotatedSince";
+      const why = isForDate || isInTheWay ? "date" : former && this.#retirement(former, taken);
       assert.ok(isForDate || value !== before?.value, "what is current is retired");
       assert.ok(why, `${value} is retired, although nothing asks for it`);
       // Only the read before shows what is valid again.
