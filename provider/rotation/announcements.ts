@@ -16,7 +16,7 @@ import { type Memory } from "./memory";
 import { type Context, isReadFirst, type Plan, type Rotation, type WaitingRotation } from "./plan";
 import { type Program } from "./program";
 import { dueAt, dueFrom, isDueSoon, isFuture } from "./schedule";
-import { contextOf } from "./session";
+import { contextOf } from "./context";
 import { isElsewhere, lastRollAt, whyElsewhere } from "./signingKeys";
 import { type State } from "./state";
 import { passwordsOf } from "./userRead";

@@ -6,8 +6,8 @@ import { type Finding, type Learned } from "./findings";
 import { addsSecret } from "./formers";
 import { type Plan } from "./plan";
 import { type Program } from "./program";
-import { type Session } from "./session";
-import { type Sight } from "./source";
+
+import { type Session, type Sight } from "./source";
 import { type State } from "./state";
 import { passwordFindings } from "./userRead";
 

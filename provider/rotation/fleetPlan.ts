@@ -17,7 +17,7 @@ import { announce, announcementsOf, tooMany } from "./announcements";
 import { notice } from "./messages";
 import { isReadFirst, type Plan } from "./plan";
 import { planRotation } from "./planRotation";
-import { contextOf } from "./session";
+import { contextOf } from "./context";
 import { settingsNotice } from "./rotation";
 import { changingOutputs } from "./rotationOutputs";
 import { type Trigger } from "./marks";

@@ -2,7 +2,7 @@ import { hashOf } from "../clients/aclReplies";
 import { type ProbeResult } from "../clients/probe";
 import { RekeyError, RequestError } from "../domain/errors";
 import { ownerOf, secretOf } from "../domain/secretKind";
-import { type Credentials, isObject } from "../records/fields";
+import { type Credentials, isObject, orUndefined } from "../records/fields";
 import { type SecretResponse } from "../records/response";
 import { addsSecret, validFormers } from "./formers";
 import { keptFormer, valuesIn } from "./handOver";
@@ -34,7 +34,8 @@ export class QueueSource extends ResetSource {
     const isFormer = validFormers(memory).some(({ credential }) => credential?.mark === shown);
     if (!isFormer) return false;
     if (has === false) return true;
-    if (token === undefined || !this.of.program) return false;
+    const canTry = orUndefined(() => this.#address()) !== undefined;
+    if (token === undefined || !this.of.program || !canTry) return false;
     return (await proveUntilAccepted(this.of, () => this.#try(token))).kind === "refused";
   }
 

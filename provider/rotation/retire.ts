@@ -4,7 +4,8 @@ import { afterRead } from "./afterRead";
 import { type Finding, type Learned, type Rotated } from "./findings";
 import { oldestFormer, validFormers, withoutRetired } from "./formers";
 import { type Former, maxPast } from "./memory";
-import { type Session } from "./session";
+
+import { type Session } from "./source";
 import { type State } from "./state";
 
 /** Retires former ones, if the current one is valid. After a failure, those that are left stay valid. */

@@ -41,7 +41,7 @@ import {
   plainResult,
   type RotationOutputs,
 } from "./rotationOutputs";
-import { contextOf } from "./session";
+import { contextOf } from "./context";
 
 /** What the subject of a resource is taken from. */
 export interface SubjectSource {

@@ -7,9 +7,9 @@ import { urlsOf } from "./access";
 import { encrypt } from "./ageFile";
 import { marksOf, namesIn, saltedMark } from "./marks";
 import { type Current, type Memory } from "./memory";
+import { type Session } from "./source";
 import { credentialsIn, type State, withoutValues } from "./state";
 import { type Finding, type Learned, type Rotated } from "./findings";
-import { type Session } from "./session";
 
 /** What was saved, and what could not be. */
 interface Saved {

@@ -1,19 +1,12 @@
-import { secretOf, type SecretKind, type Subject } from "../domain/secretKind";
+import { secretOf, type Subject } from "../domain/secretKind";
 import { type Credentials } from "../records/fields";
 import { type Run } from "../run/run";
-import { type Context } from "./plan";
+import { contextOf } from "./context";
 import { type Program } from "./program";
 import { QueueSource } from "./queueSource";
 import { ResetSource } from "./resetSource";
-import { type Place, type Source, type SourceContext } from "./source";
+import { type Place, type Session, type Source, type SourceContext } from "./source";
 import { UserSource } from "./userSource";
-
-/** What one call of the engine does about one secret. */
-export interface Session extends SourceContext {
-  readonly source: Source;
-  /** What the rotations of this run have replaced, as far as it was known. */
-  readonly replacedValues: Credentials[];
-}
 
 /** @param program undefined in a refresh and in a verification */
 export function openSession(subject: Subject, run: Run, place: Place, program?: Program): Session {
@@ -33,20 +26,6 @@ function sourceOf(of: SourceContext): Source {
     default:
       return new ResetSource(of);
   }
-}
-
-/** What plans and reads depend on in a run. */
-export function contextOf(kind: SecretKind, { options }: Run): Context {
-  const { settings } = options;
-  const mayBeOwn = kind.shape === "adds" && settings.find("queueUserId") === undefined;
-  return {
-    kind,
-    now: options.clock.now(),
-    canRead: kind.shape === "redis" || settings.canRead(kind),
-    isScheduleOn: settings.get("scheduledResets") === "on",
-    ownToken: mayBeOwn ? settings.find("queueToken")?.value : undefined,
-    account: kind.onlyId === undefined ? undefined : options.queueAccount(),
-  };
 }
 
 function listIn(lists: Map<string, Credentials[]>, secret: string): Credentials[] {

@@ -124,3 +124,10 @@ export interface Place {
   /** Of a queue user: the address of its queue. Default: `rekey:queueUrl`. */
   readonly queueUrl?: string | null | undefined;
 }
+
+/** What one call of the engine does about one secret. */
+export interface Session extends SourceContext {
+  readonly source: Source;
+  /** What the rotations of this run have replaced, as far as it was known. */
+  readonly replacedValues: Credentials[];
+}

@@ -47,7 +47,7 @@ describe("a random walk with two valid secrets, with both adapters", function ()
     QueueTokenRotation: ["reset: trigger", "waits: trigger", "handed back"],
     AclUserRotation: [
       ...["none", "not proven", "back", "again by a verification"].map((why) => `retired: ${why}`),
-      ...["gone", "moved", "moved, and the same"],
+      ...["gone", "moved, and the same"],
     ],
   };
   for (const kind of overlapKinds) {

@@ -7,7 +7,7 @@ import { type Memory, readMemory } from "../../provider/rotation/memory";
 import { credentialsIn, type State, stateIn } from "../../provider/rotation/state";
 import { type Context } from "../../provider/rotation/plan";
 import { rotationOf } from "../../provider/rotation/rotation";
-import { contextOf } from "../../provider/rotation/session";
+import { contextOf } from "../../provider/rotation/context";
 import { type Platform, type Run } from "../../provider/run/run";
 import { FakeRun, unconfirmed } from "./fakeRun";
 import { type Properties } from "./wire";

@@ -5,7 +5,7 @@ import { unknownValue } from "../../../provider/pulumi/values";
 import { type Context, isReadFirst, type Plan } from "../../../provider/rotation/plan";
 import { readProgram, type RotationInputs, savedProgram } from "../../../provider/rotation/program";
 import { planRotation } from "../../../provider/rotation/planRotation";
-import { contextOf } from "../../../provider/rotation/session";
+import { contextOf } from "../../../provider/rotation/context";
 import { FakeRun, rejected } from "../../support/fakeRun";
 import {
   afterUp,

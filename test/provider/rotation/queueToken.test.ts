@@ -326,7 +326,7 @@ describe("rotation: a token of which two are valid", () => {
     for (const overlap of ["12h", "verified"]) {
       token = new OverlappingToken();
       await token.up(24 * 365, { version: 1, overlap });
-      const isNamed = /later than this machine's clock.* overlap counts from that time; a new version retires/;
+      const isNamed = /later than this machine's clock.* overlap counts from that time; rotatedSince retires/;
       assert.equal(isNamed.test(token.preview(24, { version: 1, overlap })), overlap === "12h");
     }
   });

@@ -36,7 +36,7 @@ const cases: Readonly<Record<string, Case>> = {
     ...{ valid: [], retired: [...twelve.slice(2), "a", "b"] },
   },
   "that the current one is gone, and the former ones stay known": {
-    ...{ hashes: ["a"], isGone, valid: ["a"], retired: ["b"], says: /^it is gone$/ },
+    ...{ hashes: ["a"], isGone, valid: ["a"], retired: ["b"], says: /^it is gone\.$/ },
   },
   "that one that was retired is back, and is retired again": {
     ...{ hashes: ["a", "b", "now", "x"], ofSource: { hash: "now", retired: ["x", "y"] } },
@@ -48,7 +48,7 @@ const cases: Readonly<Record<string, Case>> = {
   },
   "that one is back that clients may need, while the current one is gone": {
     ...{ hashes: ["x"], ofSource: { hash: "now", retired: ["x"] }, isGone },
-    ...{ valid: ["x: verified"], retired: ["a", "b"], says: /^it is gone\nback$/ },
+    ...{ valid: ["x: verified"], retired: ["a", "b"], says: /^it is gone\.\nback$/ },
   },
   "how many are not known to Rekey": {
     ...{ hashes: ["a", "b", "now", "other"], says: /^the user has 1 password that Rekey does not know/ },
