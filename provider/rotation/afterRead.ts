@@ -194,7 +194,7 @@ function afterChange(saved: State, sight: Sight, shown: Marks, context: Context)
   return {
     state: withCreationTime(state, context),
     findings: [...found("drift", known ? names : []), ...noLongerKnown(current.marks, shown)],
-    isForeign: isRolled,
+    isForeign: isRolled && !isOneRoll,
   };
 }
 

@@ -15,7 +15,7 @@ export interface Finding {
 export interface Learned {
   readonly state: State;
   readonly findings: readonly Finding[];
-  /** Of signing keys: whether a read shows that someone else has rolled them. */
+  /** Of signing keys: whether a read shows another key than the next one, so that someone else has rolled them. */
   readonly isForeign?: boolean;
 }
 

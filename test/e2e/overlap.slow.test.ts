@@ -43,7 +43,7 @@ const describeProgram = (adapter: Adapter): void => {
     await scenario.replaceAll(stack.platform);
     const { printed } = await succeeds(stack.refresh());
     assert.match(printed, /does not have the current password any more.*Set a new version/);
-    assert.match(printed, /Token of .* was changed outside of Rekey/);
+    assert.match(printed, /The token of .* was changed outside of Rekey/);
     for (const kind of kinds) assertFields(await stack.outputsOf(kind), { formerValidSince: undefined });
     assert.deepEqual(await scenario.accepted(former), refused);
   });
