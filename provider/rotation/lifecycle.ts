@@ -46,7 +46,11 @@ export async function rotate(
   await tryRecipients(subject, program.form, run);
   const act = () => readAndAct(plan, saved, session);
   // A program may adopt a secret and rotate it in the same run, so an adoption does not count as its rotation.
-  return plan.kind === "adopt" && !plan.mayRotate ? act() : once(session, saved, act);
+  const isAdoption = plan.kind === "adopt" && !plan.mayRotate;
+  // What only reads, retires or saves may be repeated. A rotation that waits is made if the current one is gone.
+  const isUpkeep =
+    ["read", "retire", "save"].includes(plan.kind) && !("waits" in plan && plan.waits);
+  return isAdoption || isUpkeep ? act() : once(session, saved, act);
 }
 
 /** Reads a secret for a refresh, and prepares what is saved. It changes nothing and never fails. */
