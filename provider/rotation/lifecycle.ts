@@ -161,7 +161,7 @@ function isChangedBy({ memory }: State, saved: State | undefined): boolean {
 }
 
 /**
- * The lifecycle of one rotation: retires first what a date demands, reserves, adds, proves, and hands over. From `add`
+ * The lifecycle of one rotation: reserves, retires first what a date demands, adds, proves, and hands over. From `add`
  * on, whatever happens ends in what was delivered and a failure that says that the secret may have changed.
  *
  * @throws RekeyError if nothing was changed, also for the limit of the run
