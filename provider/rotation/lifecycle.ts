@@ -236,7 +236,7 @@ async function afterError(
   // It is not saved by `finish`, whose encryption may be what has failed.
   const facts = { secret: secretOf(subject), word: subject.kind.word };
   const isHandedOver = state.memory.attempt === undefined;
-  const delivered = adds || isHandedOver ? {} : added?.credentials;
+  const delivered = adds || isHandedOver ? {} : added?.response?.credentials;
   return { state: { ...state, ...delivered }, findings, failure: new InternalError(facts, error) };
 }
 

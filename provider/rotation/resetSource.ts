@@ -38,7 +38,7 @@ export class ResetSource implements Source {
     const newConnection = identityIn(kind, sight?.credentials ?? {}) === undefined;
     try {
       const response = await operations.reset(id, { newConnection });
-      return { response, credentials: response.credentials };
+      return { response };
     } catch (error) {
       const isKnown = error instanceof RekeyError;
       if (isKnown && (error.delivery === "not sent" || error.delivery === "rejected")) throw error;
@@ -46,13 +46,13 @@ export class ResetSource implements Source {
         error instanceof RequestError
           ? error
           : new InternalError({ secret: secretOf(subject), word: kind.word }, error);
-      return { credentials: {}, lost };
+      return { lost };
     }
   }
 
   /** A response is evidence of its own, which may be better than a read. */
   async prove(attempted: State, { response, lost }: Added): Promise<Proof> {
-    if (!response) return this.#afterLostResponse(attempted, lost as RekeyError);
+    if (!response) return this.#afterLostResponse(attempted, lost);
     if (response.isUnattributed) return this.#afterUnattributed(attempted, response);
     const { context } = this.of;
     const { memory } = attempted;

@@ -52,14 +52,14 @@ export interface Sight extends SecretResponse {
   readonly isElsewhere?: boolean | undefined;
 }
 
-/** What was sent, and what came back. */
-export interface Added {
-  /** What was delivered; empty if nothing came back. */
-  readonly credentials: Credentials;
-  /** Its response, if it has one that could be read. */
-  readonly response?: SecretResponse | undefined;
-  /** Why it is unknown whether it was made, until a proof shows it. */
-  readonly lost?: RekeyError | undefined;
+/** What was sent, and what came back: a response, the reason why it is unknown whether it was made, or both. */
+export type Added = AddedFacts &
+  (
+    | { readonly response: SecretResponse; readonly lost?: RekeyError | undefined }
+    | { readonly response?: undefined; readonly lost: RekeyError }
+  );
+
+interface AddedFacts {
   /** What is remembered until it is proven. */
   readonly attempt?: Partial<Attempt> | undefined;
   readonly findings?: readonly Finding[] | undefined;
