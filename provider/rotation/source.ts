@@ -99,10 +99,12 @@ export interface Retired {
    * current token is not valid, and the former one can only be replaced.
    */
   readonly result: "now" | "already" | "kept" | "lost";
-  /** Those that are still valid. Default: none, unless they were kept. */
+  /** Those that may still be valid. Default: none, unless they were kept. */
   readonly left?: readonly Former[] | undefined;
-  /** Why the run fails although some or all are not valid any more. */
+  /** Why some are left. */
   readonly failure?: RekeyError | undefined;
+  /** Why the server has not saved what was retired, which its restart would undo. */
+  readonly unsaved?: RekeyError | undefined;
 }
 
 /** What a source works with. */

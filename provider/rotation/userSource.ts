@@ -124,7 +124,7 @@ export class UserSource implements Source {
     };
   }
 
-  /** Those that stay valid: the first rotation takes all that the user has for former ones. */
+  /** Those that stay valid. The first rotation takes all that the user already has for former ones. */
   #formersAfter(attempted: State, program: Program): Former[] {
     const { context } = this.of;
     const { memory } = attempted;
@@ -147,24 +147,24 @@ export class UserSource implements Source {
     const { id } = this.of.subject;
     const users = await this.#connect();
     const user = await this.#readList();
-    // Its clients may use the former ones again: what was read says that the current one is gone.
+    // If the list does not have the current one any more, its clients may use a former one again.
     if (currentHash !== undefined && !user?.hashes.includes(currentHash)) return { result: "kept" };
     const valid = formers.filter(({ by = "" }) => user?.hashes.includes(by));
     const left = [...valid];
-    let failed: RekeyError | undefined;
-    for (const one of valid) {
-      try {
-        await users.remove(id, one.by ?? "");
+    let failure: RekeyError | undefined;
+    try {
+      for (const { by = "" } of valid) {
+        await users.remove(id, by);
         left.shift();
-      } catch (error) {
-        if (!(error instanceof RekeyError)) throw error;
-        failed = error;
-        break;
       }
+    } catch (error) {
+      if (!(error instanceof RekeyError)) throw error;
+      const isChanged = left.length < valid.length || error.delivery === "maybe applied";
+      if (!isChanged) throw error;
+      failure = error;
     }
-    if (failed && left.length === valid.length) throw failed;
-    const { failure } = await this.#save(users);
-    return { result: valid.length > 0 ? "now" : "already", left, failure: failed ?? failure };
+    const { failure: unsaved } = await this.#save(users);
+    return { result: valid.length > 0 ? "now" : "already", left, failure, unsaved };
   }
 
   #connect(): Promise<AclUsers> {
