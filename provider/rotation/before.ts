@@ -81,7 +81,7 @@ function notRead(
     intent === "adopted"
       ? ["to adopt it", "It was not adopted, and nothing was changed."]
       : addsSecret(kind, program)
-        ? ["before its rotation", "Nothing was changed."]
+        ? ["before it is changed", "Nothing was changed."]
         : ["before its reset", `No reset was sent, and the ${kind.word} was not changed.`];
   const purpose = `read ${ownerOf(subject)} ${when}`;
   const facts = { purpose, method, url, consequences: { unchanged } };

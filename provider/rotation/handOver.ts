@@ -18,7 +18,7 @@ export interface Made {
   >[];
   /** When it was generated, at the earliest (ISO 8601, UTC); undefined if that is not known. */
   readonly generatedAt: string | undefined;
-  /** Of what it has replaced: those that are still valid. */
+  /** What it has replaced. Those with `by` are still valid; of the others, a verification tries the last one. */
   readonly formers: readonly Former[];
   /** Whether a later read is to show what the responses do not. */
   readonly isUnread?: true | undefined;
@@ -27,10 +27,10 @@ export interface Made {
 }
 
 /**
- * The state before something is sent: it is saved if nothing comes back. It adds to what is saved:
+ * The state as if a request had been sent and nothing had come back. It is saved only at the end of the run. It adds:
  *
  * - `attempt`, which replaces one that was not confirmed, and counts it if it has the same trigger;
- * - `past`: what a read shows just before is replaced, whether or not it was known;
+ * - `past`: what a read shows just before is replaced, too, if it was not known;
  * - `current.identity`, if this read is the first that shows one.
  */
 export function attempted(
@@ -210,7 +210,7 @@ function madeCredentials(
   };
 }
 
-/** What a hand-over replaces. It is not valid any more, or only for as long as receivers of keys need it. */
+/** What was current until now. It is not valid any more, or, of keys, for as long as receivers need it. */
 export function replacedFormers(
   { memory }: State,
   since: string,

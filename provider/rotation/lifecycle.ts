@@ -286,7 +286,7 @@ function withAdded({ state, findings }: Learned, added: Added): Learned {
   };
 }
 
-/** The state after an attempt that is not proven, and why. What may be current is kept apart from what is saved. */
+/** The state after an attempt that is not proven, and why. What may be current is in `otherFields` only. */
 function withoutProof(
   { state, findings }: Learned,
   { failure, delivered = {}, attempt, changed }: Exclude<Proof, { made: Made }>,
@@ -318,7 +318,7 @@ function problemsOf(
 }
 
 /**
- * Saves what was done. Its own failure has precedence over that of the encryption.
+ * Saves what was done. A failure of the rotation takes precedence over a failure to encrypt.
  *
  * @param isAdded whether a secret was made valid in addition to the current one
  */
