@@ -166,7 +166,13 @@ export class HttpRequester implements Requester {
       return { delivery: deliveryOfFailure(status), status, body: data, retryAfterMs };
     } catch (error) {
       connection.close();
-      return transportFailureOf(error as AxiosError, connection);
+      const { message, code } = error as AxiosError;
+      const isTooLarge = message.startsWith("maxContentLength");
+      const { status = 200, isSent } = connection;
+      // Of an error, only what the page says is not known.
+      if (isTooLarge && !isSuccess(status)) return { delivery: deliveryOfFailure(status), status };
+      const delivery = isSent ? "maybe applied" : "not sent";
+      return { delivery, code: isTooLarge ? "too large" : code };
     } finally {
       loss.stop();
     }
@@ -230,36 +236,19 @@ function lossOf(
     const lose = (code: string) => reject(Object.assign(new Error("lost"), { code }));
     connection.onLost = () => lose("ECONNRESET");
     const end = async () => {
-      if (!(await isArriving(connection))) lose("deadline");
+      // A response may have arrived, and the process may have been too busy to read it.
+      for (let turn = 0; turn < turnsAfterDeadline && !connection.isComplete; turn++) {
+        await nextTurn();
+      }
+      if (!connection.isComplete) lose("deadline");
     };
     timer = setTimeout(() => void end(), endsAtMs - performance.now());
   });
   return { lost, stop: () => clearTimeout(timer) };
 }
 
-/** The failure of a request that has no complete response. */
-function transportFailureOf(
-  { message, code }: Pick<AxiosError, "message" | "code">,
-  connection: Connection,
-): Failure {
-  const isTooLarge = message.startsWith("maxContentLength");
-  const { status = 200, isSent } = connection;
-  // Of an error, only what the page says is not known.
-  if (isTooLarge && !isSuccess(status)) return { delivery: deliveryOfFailure(status), status };
-  return { delivery: isSent ? "maybe applied" : "not sent", code: isTooLarge ? "too large" : code };
-}
-
 function isSuccess(status: number): boolean {
   return status >= 200 && status < 300;
-}
-
-/** Whether a response has arrived at the deadline: the process may have been too busy to read it. */
-async function isArriving(connection: Connection): Promise<boolean> {
-  for (let turn = 0; turn < turnsAfterDeadline; turn++) {
-    if (connection.isComplete) return true;
-    await nextTurn();
-  }
-  return false;
 }
 
 /** Whether a request may be delivered twice without harm. */

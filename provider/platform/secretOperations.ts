@@ -47,7 +47,11 @@ export class SecretOperations {
       if (this.#idIn(read) !== undefined) this.withId.add(this.kind);
       return this.#isAttributed(response, read) ? read : { ...read, isUnattributed: true };
     }
-    if (confirming.includes(status) && this.#isConfirmation(tryReadJson(body))) {
+    const json = tryReadJson(body);
+    // A record of credentials alone is empty if it hides them.
+    const isHidden = table.id === undefined && isObject(json) && Object.keys(json).length === 0;
+    const isConfirmation = isHidden || (confirmation !== undefined && json === confirmation);
+    if (confirming.includes(status) && isConfirmation) {
       return { record: {}, credentials: {}, exactIntegers: {}, problems: [] };
     }
     throw unusable(response, read, "maybe applied");
@@ -76,13 +80,6 @@ export class SecretOperations {
     if (typeof read === "string") throw unusable(response, read);
     if (this.#isAttributed(response, read)) return read;
     throw unusable(response, "is a record without an id, perhaps that of another request");
-  }
-
-  /** Whether a response without a record confirms a reset. A record of credentials alone is empty if it hides them. */
-  #isConfirmation(json: unknown): boolean {
-    const { confirmation, table } = this.kind;
-    const isHidden = table.id === undefined && isObject(json) && Object.keys(json).length === 0;
-    return isHidden || (confirmation !== undefined && json === confirmation);
   }
 
   /** @param path the setting of the path, for a kind without paths */
