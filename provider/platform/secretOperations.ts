@@ -2,7 +2,7 @@ import { isObject, isSameId, valuesOf } from "../records/fields";
 import { readSecretResponse, type SecretResponse, tryReadJson } from "../records/response";
 import { unusable } from "./failures";
 import { type ApiResponse, fillPath, type Requester } from "./http";
-import { ownerOf, type SecretKind, secretOf, type SecretPaths } from "../domain/secretKind";
+import { ownerOf, type SecretKind, secretOf, toCheckOf } from "../domain/secretKind";
 
 /** Statuses that confirm a reset. 202 only means that it was accepted. */
 const confirming: readonly number[] = [200, 201];
@@ -13,7 +13,7 @@ export class SecretOperations {
   constructor(
     private readonly requester: Requester,
     private readonly kind: SecretKind,
-    private readonly paths: SecretPaths,
+    private readonly paths: Readonly<Record<"reset" | "read", string>>,
     private readonly withId: Set<SecretKind> = new Set(),
   ) {}
 
@@ -35,7 +35,7 @@ export class SecretOperations {
       // The response shows no id.
       newConnection: isAlone || table.id === undefined || confirmation !== undefined,
       purpose: `reset the ${secretOf({ kind: this.kind, id })}`,
-      toCheck: this.#toCheck("rekey:resetPasswordPath"),
+      toCheck: toCheckOf(this.kind, this.kind.paths?.reset),
       consequences: {
         unchanged: `The ${word} was not changed.`,
         unknown: `The ${word} may have been changed, and the new one is unknown.`,
@@ -74,19 +74,12 @@ export class SecretOperations {
       ...(hideCredentials && { query: { credentials: "hide" } }),
       newConnection,
       purpose: `read ${ownerOf({ kind: this.kind, id })}`,
-      toCheck: this.#toCheck("rekey:databasePath (`none` switches reads off)"),
+      toCheck: toCheckOf(this.kind, this.kind.paths?.read),
     });
     const read = this.#read(response, [200], id);
     if (typeof read === "string") throw unusable(response, read);
     if (this.#isAttributed(response, read)) return read;
     throw unusable(response, "is a record without an id, perhaps that of another request");
-  }
-
-  /** @param path the setting of the path, for a kind without paths */
-  #toCheck(path: string): string[] {
-    const { onlyId, paths } = this.kind;
-    const id = "the id (for Upstash, the UUID that the console shows, not the name)";
-    return [...(onlyId === undefined ? [id] : []), ...(paths ? [] : [path])];
   }
 
   /**
