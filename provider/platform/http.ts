@@ -146,9 +146,17 @@ export class HttpRequester implements Requester {
     endsAtMs: number,
   ): Promise<ApiResponse | Failure> {
     const { name: service } = this.service;
-    const connection = await this.#connect(request, facts, endsAtMs);
-    if (connection instanceof ConnectionError) {
-      return { delivery: "not sent", code: connection.code, proxy: connection.proxy };
+    const { beforeSend } = this.options;
+    let connection: Connection;
+    try {
+      connection = await this.connections.take(new URL(facts.url), {
+        endsAtMs,
+        isNew: request.newConnection === true,
+        beforeSend: changesSecret(request) ? async () => beforeSend?.(facts) : undefined,
+      });
+    } catch (error) {
+      if (!(error instanceof ConnectionError)) throw error;
+      return { delivery: "not sent", code: error.code, proxy: error.proxy };
     }
     const loss = lossOf(connection, endsAtMs);
     try {
@@ -175,22 +183,6 @@ export class HttpRequester implements Requester {
       return { delivery, code: isTooLarge ? "too large" : code };
     } finally {
       loss.stop();
-    }
-  }
-
-  async #connect(
-    request: ApiRequest,
-    facts: RequestFacts,
-    endsAtMs: number,
-  ): Promise<Connection | ConnectionError> {
-    const { beforeSend } = this.options;
-    const ask = changesSecret(request) ? async () => beforeSend?.(facts) : undefined;
-    const use = { endsAtMs, isNew: request.newConnection === true, beforeSend: ask };
-    try {
-      return await this.connections.take(new URL(facts.url), use);
-    } catch (error) {
-      if (error instanceof ConnectionError) return error;
-      throw error;
     }
   }
 
