@@ -67,7 +67,7 @@ export interface SecretKind {
 export type Path =
   string | { readonly setting: "resetPasswordPath" | "databasePath" | "databaseListPath" };
 
-export interface SecretPaths {
+interface SecretPaths {
   readonly reset: Path;
   /** In a setting, `none` if it cannot be read. */
   readonly read: Path;
