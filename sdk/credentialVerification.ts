@@ -78,24 +78,22 @@ export class CredentialVerification extends DynamicResource {
    */
   declare readonly memory: pulumi.Output<string>;
 
+  /** @throws RekeyError if `access` is a resource instead of its output */
   constructor(
     name: string,
     args: CredentialVerificationArgs,
     options?: pulumi.CustomResourceOptions,
   ) {
-    requireOutput(name, args.access);
+    // A whole resource, which JavaScript lets pass: the provider would refuse it after the reset.
+    if (pulumi.Resource.isInstance(args.access)) {
+      const of = resourceTitle("CredentialVerification", name);
+      const text = `${of}: access is a resource, and must be its output: write \`rotation.access\` instead of \`rotation\`. No request was made.`;
+      refuseProgram("REKEY_INPUT_INVALID", text);
+    }
     super("CredentialVerification", name, args, {
       ...options,
       // What it has retired, it tells its rotation, which is destroyed later.
       retainOnDelete: options?.retainOnDelete ?? args.retireFormerAfter === undefined,
     });
   }
-}
-
-/** @throws RekeyError for a whole resource, which JavaScript lets pass: the provider would refuse it after the reset */
-function requireOutput(name: string, access: unknown): void {
-  if (!pulumi.Resource.isInstance(access)) return;
-  const of = resourceTitle("CredentialVerification", name);
-  const text = `${of}: access is a resource, and must be its output: write \`rotation.access\` instead of \`rotation\`. No request was made.`;
-  refuseProgram("REKEY_INPUT_INVALID", text);
 }

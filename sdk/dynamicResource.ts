@@ -5,6 +5,7 @@ import { howToInstall, installedFrom, manifestIn } from "../provider/engine/inst
 import { isKnown } from "../provider/engine/pulumiInternals";
 import { resourceOf } from "../provider/engine/resources";
 import { type ErrorCode, resetsAreSaved, withCode } from "../provider/domain/errors";
+import { type Properties } from "../provider/pulumi/values";
 import { isSet } from "../provider/records/fields";
 import { secretOutputsOf } from "../provider/resource/resource";
 import { perRun, runError, settingsOfProgram, warnOfSettings } from "./program";
@@ -109,13 +110,11 @@ async function providerText(
   const { idInput, onlyId } = resource;
   const of = resourceTitle(type, name);
   const registry = registryOfRun();
-  const owned = await valueOf(
-    pulumi.output({
-      [idInput]: inputs[idInput],
-      databases: inputs["databases"],
-      admin: inputs["admin"],
-    }),
-  );
+  const { databases, admin, [idInput]: id } = inputs;
+  const given = pulumi.output({ [idInput]: id, databases, admin });
+  const owned =
+    (await isKnown(given)) &&
+    (await new Promise<Properties>((resolve) => void given.apply(resolve)));
   // The provider reports an id that is missing. One that is unknown in a preview is compared in the `up`.
   const isComparable = owned && (onlyId !== undefined || isSet(owned[idInput]));
   const claims = isComparable ? resource.claims?.(owned, settingsOfRun()) : [];
@@ -136,11 +135,6 @@ async function providerText(
   }
   // This text must never change: a changed text would be an update, and so possibly a reset.
   return `exports.handler=()=>require("pulumi-rekey/provider").${type.slice(0, 1).toLowerCase()}${type.slice(1)}`;
-}
-
-/** The value of an output; undefined if it is not known. */
-async function valueOf<T>(output: pulumi.Output<T>): Promise<T | undefined> {
-  return (await isKnown(output)) ? new Promise((resolve) => void output.apply(resolve)) : undefined;
 }
 
 /** A resource of a program, in messages: `PasswordRotation "sessions"` */

@@ -142,7 +142,13 @@ function byName(databases: pulumi.Input<FleetDatabases>, of: string): pulumi.Inp
     });
   }
   refuseNames(databases, of);
-  return Object.fromEntries(Object.entries(databases).map(([name, one]) => [name, shortened(one)]));
+  return Object.fromEntries(
+    Object.entries<unknown>(databases).map(([name, member]) => {
+      const { databaseId, ...others } = isObject(member) ? member : {};
+      const hasOnlyId = typeof databaseId === "string" && Object.keys(others).length === 0;
+      return [name, hasOnlyId ? databaseId : member];
+    }),
+  );
 }
 
 function refuseNames(databases: unknown, of: string): void {
@@ -150,9 +156,4 @@ function refuseNames(databases: unknown, of: string): void {
   const [problem] = names.flatMap((name) => nameProblem(name) ?? []);
   if (problem === undefined) return;
   throw ending(new InputError("databases", problem, { of, afterReset: true }));
-}
-
-function shortened(member: unknown): unknown {
-  const { databaseId, ...others } = isObject(member) ? member : {};
-  return typeof databaseId === "string" && Object.keys(others).length === 0 ? databaseId : member;
 }

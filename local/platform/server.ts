@@ -19,6 +19,7 @@ import { RequestLog } from "./requests";
 import { json, refusal, router } from "./responses";
 import { addSecretRoutes } from "./secretRoutes";
 import { newSecret } from "./secrets";
+import { SecretStore } from "./secretStore";
 import { type DatabaseServer, keysId, openStores, type Stores } from "./stores";
 
 /**
@@ -40,7 +41,7 @@ export async function startPlatform(given: PlatformOptions = {}): Promise<Platfo
     options.redis === undefined ? await RedisListener.open() : await RedisUsers.open(options.redis).catch(refuseRedis);
   const stores = openStores(options, databaseServer, () => url);
   const { databases, vectorIndexes, searchIndexes, queueUsers, signingKeys } = stores;
-  const all = [databases, vectorIndexes, searchIndexes, queueUsers, signingKeys];
+  const all = Object.values(stores).filter((one) => one instanceof SecretStore);
   const state: State = {
     requests: new RequestLog(),
     faults: new Faults(),

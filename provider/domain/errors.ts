@@ -236,11 +236,11 @@ export class InternalError extends RekeyError {
 
 /** What was thrown, ` (TypeError at send (http.js:1:2))`, without its text, which may contain credentials. */
 function whereThrown(thrown: unknown): string {
-  return thrown instanceof Error ? ` (${thrown.name}${firstFrame(thrown)})` : "";
-}
-
-/** The first frame of an error's stack, ` at send (http.js:1:2)`; empty if it cannot be told apart from the message. */
-function firstFrame({ message, stack = "" }: Error): string {
+  if (!(thrown instanceof Error)) return "";
+  const { name, message, stack = "" } = thrown;
+  // The first frame, if it can be told apart from the message.
   const start = stack.indexOf(`${message}\n`);
-  return start < 0 ? "" : (/^\n *( at .*)/.exec(stack.slice(start + message.length))?.[1] ?? "");
+  const [, frame = ""] =
+    (start < 0 ? null : /^\n *( at .*)/.exec(stack.slice(start + message.length))) ?? [];
+  return ` (${name}${frame})`;
 }

@@ -25,7 +25,7 @@ export interface SecretKind {
   readonly shape: "replaces" | "rolls" | "adds" | "redis";
   /** The service that has its operations; undefined if the server itself has them. */
   readonly service?: "management" | "queue";
-  /** The paths of its operations; undefined if they are settings, or if no service has them. */
+  /** The paths of its operations; undefined if no service has them. */
   readonly paths?: SecretPaths;
   readonly table: RecordTable;
   /** The credentials by which a record is compared: the first one that it has shown counts. */
@@ -63,13 +63,16 @@ export interface SecretKind {
   readonly probe?: { readonly service: "index" | "queue"; readonly path: string };
 }
 
-/** Paths with `{id}`. */
-export interface SecretPaths {
-  readonly reset: string;
-  /** `none` if it cannot be read. */
-  readonly read: string;
-  /** Path, without `{id}`, of the list of all that an account has; undefined if there is only one. */
-  readonly list?: string;
+/** A path, in which `{id}` is replaced by the id, or the setting that has it. */
+export type Path =
+  string | { readonly setting: "resetPasswordPath" | "databasePath" | "databaseListPath" };
+
+interface SecretPaths {
+  readonly reset: Path;
+  /** In a setting, `none` if it cannot be read. */
+  readonly read: Path;
+  /** That of the list of all that an account has; undefined if there is only one. */
+  readonly list?: Path;
   /** Of a kind that overlaps: makes a next one, which is valid like the current one. */
   readonly next?: string;
   /** Of a kind that overlaps: makes the next one the only one that is valid. */
@@ -106,11 +109,27 @@ export function secretOf(subject: Subject): string {
   return onlyId === undefined ? `${word} of ${ownerOf(subject)}` : word;
 }
 
-/** The password of a database. Its paths are settings. */
+/** What to check if the platform does not know what was requested, in messages: the setting of the path. */
+export function settingOf(path: Path | undefined): string[] {
+  return typeof path === "object" ? [`rekey:${path.setting}`] : [];
+}
+
+/** The same for a request about one secret: its id, too. */
+export function toCheckOf({ onlyId }: SecretKind, path?: Path): string[] {
+  const id = "the id (for Upstash, the UUID that the console shows, not the name)";
+  return [...(onlyId === undefined ? [id] : []), ...settingOf(path)];
+}
+
+/** The password of a database. */
 export const databasePassword: SecretKind = {
   name: "PasswordRotation",
   shape: "replaces",
   service: "management",
+  paths: {
+    reset: { setting: "resetPasswordPath" },
+    read: { setting: "databasePath" },
+    list: { setting: "databaseListPath" },
+  },
   table: databaseTable,
   identities: ["password", "restToken"],
   connects: true,

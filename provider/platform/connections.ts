@@ -53,7 +53,7 @@ export interface ConnectionSettings {
 /** The connections of requests to the platform, through the proxy if there is one. */
 export class Connections {
   readonly #origins = new Map<string, Origin>();
-  #trust: { readonly secureContext?: SecureContext } | undefined;
+  #secureContext: SecureContext | undefined;
 
   constructor(private readonly settings: ConnectionSettings = {}) {}
 
@@ -68,7 +68,11 @@ export class Connections {
     this.#origins.set(url.origin, origin);
     for (;;) {
       await allSeen(origin);
-      let connection = isNew ? undefined : takeUsable(origin.free);
+      let connection = isNew ? undefined : origin.free.shift();
+      if (connection && !connection.isUsable) {
+        connection.close();
+        continue;
+      }
       if (!connection) {
         // There is time for two more attempts.
         const timeoutMs = Math.min(maxConnectMs, (endsAtMs - performance.now()) / 3);
@@ -125,12 +129,19 @@ export class Connections {
   }
 
   #socketOptions(timeoutMs: number) {
+    const { extraCertificates } = this.settings;
     // Made once: it reads some hundred certificates.
-    this.#trust ??= trusting(this.settings.extraCertificates);
+    if (extraCertificates !== undefined && !this.#secureContext) {
+      // Node itself trusts these, too. If they cannot be read, it printed a warning when it started.
+      const file = process.env["NODE_EXTRA_CA_CERTS"] ?? "";
+      const ofNode = orUndefined(() => readFileSync(file, "utf8")) ?? [];
+      const ca = [...rootCertificates, ofNode, extraCertificates].flat();
+      this.#secureContext = createSecureContext({ ca });
+    }
     return {
       // NODE_TLS_REJECT_UNAUTHORIZED=0, which pipelines set for other tools, must not apply here.
       rejectUnauthorized: true,
-      ...this.#trust,
+      secureContext: this.#secureContext,
       // For each address but the last one. Node's default of 250 ms is too short for a distant host.
       autoSelectFamilyAttemptTimeout: Math.max(1, Math.floor(timeoutMs / 4)),
       // A request would wait until the last message of the handshake is acknowledged.
@@ -258,15 +269,6 @@ export class Connection {
   };
 }
 
-/** Takes the first connection that can be used, and closes those before it. */
-function takeUsable(free: Connection[]): Connection | undefined {
-  for (let next = free.shift(); next; next = free.shift()) {
-    if (next.isUsable) return next;
-    next.close();
-  }
-  return undefined;
-}
-
 /** Resolves when what had arrived before has been read, after the second turn: the first may have looked before. */
 async function allSeen(origin: Origin): Promise<void> {
   await nextTurn();
@@ -326,16 +328,4 @@ async function openTunnel(
   if (statusCode === 200) return socket;
   socket.destroy();
   throw new ConnectionError({ proxy: statusCode });
-}
-
-/**
- * TLS options that trust these certificates (PEM) in addition to the well-known ones and to those in
- * `NODE_EXTRA_CA_CERTS`, which Node itself trusts.
- */
-function trusting(certificates: string | undefined): { readonly secureContext?: SecureContext } {
-  if (certificates === undefined) return {};
-  // If they cannot be read, Node printed a warning when it started.
-  const ofNode = orUndefined(() => readFileSync(process.env["NODE_EXTRA_CA_CERTS"] ?? "", "utf8"));
-  const ca = [...rootCertificates, ...(ofNode === undefined ? [] : [ofNode]), certificates];
-  return { secureContext: createSecureContext({ ca }) };
 }

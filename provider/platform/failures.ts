@@ -37,7 +37,10 @@ function requestProblem(
   const { delivery, status, code, body = "" } = failure;
   if (delivery === "not sent") return whyNotSent(service, failure);
   const advice = adviceOn(failure, service, facts);
-  if (status === undefined) return { happened: whyLost(code), advice };
+  if (status === undefined) {
+    const other = `the response was incomplete or malformed (${code ?? "for an unknown reason"})`;
+    return { happened: losses[code ?? ""] ?? other, advice };
+  }
   // The body may show a credential that was not known.
   secrets.add(nestedCredentials(tryReadJson(body)));
   const json = tryReadObject(body);
@@ -117,14 +120,11 @@ export function ignoredProxy(environment = process.env): string[] {
     .map((name) => `${name} has no effect: if a proxy is needed, set rekey:proxy.`);
 }
 
-/** Why there is no response to a request that may have arrived. */
-function whyLost(code: string | undefined): string {
-  if (code === "deadline") {
-    return "no complete response arrived within the deadline (rekey:deadlineSeconds)";
-  }
-  if (code === "too large") return "the response was too large";
-  return `the response was incomplete or malformed (${code ?? "for an unknown reason"})`;
-}
+/** Why there is no response to a request that may have arrived, by the codes of our own. */
+const losses: Readonly<Record<string, string>> = {
+  deadline: "no complete response arrived within the deadline (rekey:deadlineSeconds)",
+  "too large": "the response was too large",
+};
 
 /** What to do about a request that reached the service. */
 function adviceOn(

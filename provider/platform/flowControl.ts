@@ -74,10 +74,13 @@ export class FlowControl {
       // A 404 from the platform means that the key has no state; one from a proxy or a wrong address does not.
       const isOfPlatform =
         error instanceof RequestError && error.status === 404 && error.words !== undefined;
-      if (isOfPlatform && (await this.#isRightQueue())) {
-        return flowControlKeyFrom(flowControlKey, undefined);
+      const { queue } = this;
+      // The queue of another region responds with 404 to everything.
+      if (isOfPlatform && !queue.hasResponded) {
+        await (queue.proof ??= this.globalParallelism()).catch(() => (queue.proof = undefined));
       }
-      throw error;
+      if (!isOfPlatform || !queue.hasResponded) throw error;
+      return flowControlKeyFrom(flowControlKey, undefined);
     }
     const record = keyIn(response, jsonIn(response));
     if (record.flowControlKey !== flowControlKey) {
@@ -149,15 +152,6 @@ export class FlowControl {
     const isOther = Object.keys(record).length === 0 && Object.keys(sent as object).length > 0;
     if (isOther) throw unusable(response, "contains neither counts nor a wait list");
     return { parallelismMax: 0, parallelismCount: 0, ...record };
-  }
-
-  /** The queue of another region responds with 404 to everything. */
-  async #isRightQueue(): Promise<boolean> {
-    const { queue } = this;
-    if (!queue.hasResponded) {
-      await (queue.proof ??= this.globalParallelism()).catch(() => (queue.proof = undefined));
-    }
-    return queue.hasResponded ?? false;
   }
 
   async #post(

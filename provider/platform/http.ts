@@ -146,9 +146,17 @@ export class HttpRequester implements Requester {
     endsAtMs: number,
   ): Promise<ApiResponse | Failure> {
     const { name: service } = this.service;
-    const connection = await this.#connect(request, facts, endsAtMs);
-    if (connection instanceof ConnectionError) {
-      return { delivery: "not sent", code: connection.code, proxy: connection.proxy };
+    const { beforeSend } = this.options;
+    let connection: Connection;
+    try {
+      connection = await this.connections.take(new URL(facts.url), {
+        endsAtMs,
+        isNew: request.newConnection === true,
+        beforeSend: changesSecret(request) ? async () => beforeSend?.(facts) : undefined,
+      });
+    } catch (error) {
+      if (!(error instanceof ConnectionError)) throw error;
+      return { delivery: "not sent", code: error.code, proxy: error.proxy };
     }
     const loss = lossOf(connection, endsAtMs);
     try {
@@ -166,25 +174,15 @@ export class HttpRequester implements Requester {
       return { delivery: deliveryOfFailure(status), status, body: data, retryAfterMs };
     } catch (error) {
       connection.close();
-      return transportFailureOf(error as AxiosError, connection);
+      const { message, code } = error as AxiosError;
+      const isTooLarge = message.startsWith("maxContentLength");
+      const { status = 200, isSent } = connection;
+      // Of an error, only what the page says is not known.
+      if (isTooLarge && !isSuccess(status)) return { delivery: deliveryOfFailure(status), status };
+      const delivery = isSent ? "maybe applied" : "not sent";
+      return { delivery, code: isTooLarge ? "too large" : code };
     } finally {
       loss.stop();
-    }
-  }
-
-  async #connect(
-    request: ApiRequest,
-    facts: RequestFacts,
-    endsAtMs: number,
-  ): Promise<Connection | ConnectionError> {
-    const { beforeSend } = this.options;
-    const ask = changesSecret(request) ? async () => beforeSend?.(facts) : undefined;
-    const use = { endsAtMs, isNew: request.newConnection === true, beforeSend: ask };
-    try {
-      return await this.connections.take(new URL(facts.url), use);
-    } catch (error) {
-      if (error instanceof ConnectionError) return error;
-      throw error;
     }
   }
 
@@ -230,36 +228,19 @@ function lossOf(
     const lose = (code: string) => reject(Object.assign(new Error("lost"), { code }));
     connection.onLost = () => lose("ECONNRESET");
     const end = async () => {
-      if (!(await isArriving(connection))) lose("deadline");
+      // A response may have arrived, and the process may have been too busy to read it.
+      for (let turn = 0; turn < turnsAfterDeadline && !connection.isComplete; turn++) {
+        await nextTurn();
+      }
+      if (!connection.isComplete) lose("deadline");
     };
     timer = setTimeout(() => void end(), endsAtMs - performance.now());
   });
   return { lost, stop: () => clearTimeout(timer) };
 }
 
-/** The failure of a request that has no complete response. */
-function transportFailureOf(
-  { message, code }: Pick<AxiosError, "message" | "code">,
-  connection: Connection,
-): Failure {
-  const isTooLarge = message.startsWith("maxContentLength");
-  const { status = 200, isSent } = connection;
-  // Of an error, only what the page says is not known.
-  if (isTooLarge && !isSuccess(status)) return { delivery: deliveryOfFailure(status), status };
-  return { delivery: isSent ? "maybe applied" : "not sent", code: isTooLarge ? "too large" : code };
-}
-
 function isSuccess(status: number): boolean {
   return status >= 200 && status < 300;
-}
-
-/** Whether a response has arrived at the deadline: the process may have been too busy to read it. */
-async function isArriving(connection: Connection): Promise<boolean> {
-  for (let turn = 0; turn < turnsAfterDeadline; turn++) {
-    if (connection.isComplete) return true;
-    await nextTurn();
-  }
-  return false;
 }
 
 /** Whether a request may be delivered twice without harm. */

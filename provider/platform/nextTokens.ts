@@ -1,4 +1,4 @@
-import { ownerOf, queueToken } from "../domain/secretKind";
+import { ownerOf, queueToken, toCheckOf } from "../domain/secretKind";
 import { type Credentials, valuesOf } from "../records/fields";
 import { nextTokenTable, queueUserTable } from "../records/otherSecrets";
 import { readSecretResponse } from "../records/response";
@@ -60,6 +60,6 @@ function requestFor(path = "", id: string) {
     idempotent: true,
     changesSecret: true,
     newConnection: true,
-    toCheck: ["the id (for Upstash, the UUID that the console shows, not the name)"],
+    toCheck: toCheckOf(queueToken),
   } as const;
 }

@@ -57,16 +57,14 @@ const transientStatuses = new Set([408, 429, 500, 502, 503, 504]);
 
 /** When to retry: exponential backoff with jitter, within the deadline. Undefined if the request is not repeated. */
 export function decideRetry(failure: FailedAttempt, random: number): Retry | undefined {
-  const { retryAfterMs, remainingMs, attempt, status } = failure;
-  if (attempt >= maxAttempts || !mayRepeat(failure)) return undefined;
+  const { idempotent, delivery, status, code = "", retryAfterMs, remainingMs, attempt } = failure;
+  const isHarmless = idempotent === true || delivery !== "maybe applied";
+  const isTransient =
+    status === undefined ? transientCodes.has(code) : transientStatuses.has(status);
+  if (attempt >= maxAttempts || !isHarmless || !isTransient) return undefined;
   const backoffMs = status === 429 ? (0.5 + random / 2) * firstLimitedMs : random * firstBackoffMs;
   const waitMs = retryAfterMs ?? backoffMs * 2 ** (attempt - 1);
   return waitMs < remainingMs ? { waitMs, appliesToAll: retryAfterMs !== undefined } : undefined;
-}
-
-function mayRepeat({ idempotent, delivery, status, code = "" }: FailedAttempt): boolean {
-  if (!idempotent && delivery === "maybe applied") return false;
-  return status === undefined ? transientCodes.has(code) : transientStatuses.has(status);
 }
 
 /**

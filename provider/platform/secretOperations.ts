@@ -7,7 +7,7 @@ import {
 } from "../records/response";
 import { unusable } from "./failures";
 import { type ApiResponse, fillPath, type Requester } from "./http";
-import { ownerOf, type SecretKind, secretOf, type SecretPaths } from "../domain/secretKind";
+import { ownerOf, type SecretKind, secretOf, toCheckOf } from "../domain/secretKind";
 
 /** Statuses that confirm a reset. 202 only means that it was accepted. */
 const confirming: readonly number[] = [200, 201];
@@ -18,7 +18,7 @@ export class SecretOperations {
   constructor(
     private readonly requester: Requester,
     private readonly kind: SecretKind,
-    private readonly paths: SecretPaths,
+    private readonly paths: Readonly<Record<"reset" | "read", string>>,
     private readonly withId: Set<SecretKind> = new Set(),
   ) {}
 
@@ -40,7 +40,7 @@ export class SecretOperations {
       // The response shows no id.
       newConnection: isAlone || table.id === undefined || confirmation !== undefined,
       purpose: `reset the ${secretOf({ kind: this.kind, id })}`,
-      toCheck: this.#toCheck("rekey:resetPasswordPath"),
+      toCheck: toCheckOf(this.kind, this.kind.paths?.reset),
       consequences: {
         unchanged: `The ${word} was not changed.`,
         unknown: `The ${word} may have been changed, and the new one is unknown.`,
@@ -52,7 +52,11 @@ export class SecretOperations {
       if (this.#idIn(read) !== undefined) this.withId.add(this.kind);
       return this.#isAttributed(response, read) ? read : { ...read, isUnattributed: true };
     }
-    if (confirming.includes(status) && this.#isConfirmation(tryReadJson(body))) {
+    const json = tryReadJson(body);
+    // A record of credentials alone is empty if it hides them.
+    const isHidden = table.id === undefined && isObject(json) && Object.keys(json).length === 0;
+    const isConfirmation = isHidden || (confirmation !== undefined && json === confirmation);
+    if (confirming.includes(status) && isConfirmation) {
       return onlyCredentials({});
     }
     throw unusable(response, read, "maybe applied");
@@ -75,26 +79,12 @@ export class SecretOperations {
       ...(hideCredentials && { query: { credentials: "hide" } }),
       newConnection,
       purpose: `read ${ownerOf({ kind: this.kind, id })}`,
-      toCheck: this.#toCheck("rekey:databasePath (`none` switches reads off)"),
+      toCheck: toCheckOf(this.kind, this.kind.paths?.read),
     });
     const read = this.#read(response, [200], id);
     if (typeof read === "string") throw unusable(response, read);
     if (this.#isAttributed(response, read)) return read;
     throw unusable(response, "is a record without an id, perhaps that of another request");
-  }
-
-  /** Whether a response without a record confirms a reset. A record of credentials alone is empty if it hides them. */
-  #isConfirmation(json: unknown): boolean {
-    const { confirmation, table } = this.kind;
-    const isHidden = table.id === undefined && isObject(json) && Object.keys(json).length === 0;
-    return isHidden || (confirmation !== undefined && json === confirmation);
-  }
-
-  /** @param path the setting of the path, for a kind without paths */
-  #toCheck(path: string): string[] {
-    const { onlyId, paths } = this.kind;
-    const id = "the id (for Upstash, the UUID that the console shows, not the name)";
-    return [...(onlyId === undefined ? [id] : []), ...(paths ? [] : [path])];
   }
 
   /**

@@ -89,31 +89,19 @@ function takeCredentials(table: RecordTable, fields: Readonly<Record<string, unk
       unclaimed.push([wireName, sent]);
       continue;
     }
-    const value = credentialText(sent);
-    if (value === "" || value === null) continue;
-    const problem = whyDropped(value);
-    if (problem !== undefined) {
-      credentialProblems.push(`${name}: ${problem}`);
-      continue;
-    }
-    credentials[name] = value as string;
+    // One of digits may be sent as a number.
+    const isNumber = sent instanceof LosslessNumber || typeof sent === "number";
+    const value = isNumber ? String(sent) : sent;
+    if (value === null || (isText(value) && wholeMask.test(value))) continue;
+    if (!isText(value)) credentialProblems.push(`${name}: expected a string`);
+    else if (partialMask.test(value)) {
+      credentialProblems.push(`${name}: masked by the platform, and left out`);
+    } else if (!isFaithful(value) || value.includes("\uFFFD")) {
+      // Decoding puts that character in the place of others.
+      credentialProblems.push(`${name}: ${cannotBeSaved}`);
+    } else credentials[name] = value;
   }
   return { credentials, credentialProblems, unclaimed: Object.fromEntries(unclaimed) };
-}
-
-/** A credential as text: one of digits may be sent as a number, and a mask is an empty one. */
-function credentialText(sent: unknown): unknown {
-  if (sent instanceof LosslessNumber) return sent.value;
-  if (typeof sent === "number") return String(sent);
-  return isText(sent) && wholeMask.test(sent) ? "" : sent;
-}
-
-/** Why a credential is not kept; undefined if it is. */
-function whyDropped(value: unknown): string | undefined {
-  if (!isText(value)) return "expected a string";
-  if (partialMask.test(value)) return "masked by the platform, and left out";
-  // Decoding puts that character in the place of others.
-  return isFaithful(value) && !value.includes("\uFFFD") ? undefined : cannotBeSaved;
 }
 
 const nameOfCredential = new RegExp(`^${wireNamesOfCredentials}$`, "i");
@@ -143,9 +131,14 @@ export function readRecord<F extends Fields>(fields: F, sent: Record<string, unk
   for (const [wireName, value] of Object.entries(sent)) {
     const name = camelCase(wireName);
     const field = Object.hasOwn(fields, name) ? fields[name] : undefined;
-    const problem = field && fieldProblem(field.kind, value);
-    if (field === undefined) others.push([wireName, value]);
-    else if (problem !== undefined) problems.push(`${name}: ${problem}`);
+    if (field === undefined) {
+      others.push([wireName, value]);
+      continue;
+    }
+    const [what, isOne] = fieldKinds[field.kind];
+    const isSaved = [value].flat().every((one) => !isText(one) || isFaithful(one));
+    if (!isOne(value)) problems.push(`${name}: expected ${what}`);
+    else if (!isSaved) problems.push(`${name}: ${cannotBeSaved}`);
     else if (value instanceof LosslessNumber) {
       record[name] = Number(value.value);
       exactIntegers.set(name, value.value);
@@ -185,12 +178,6 @@ function isJsonObject(value: unknown): value is Record<string, unknown> {
   return isObject(value) && !(value instanceof LosslessNumber);
 }
 
-function fieldProblem(kind: Kind, value: unknown): string | undefined {
-  const [what, isOne] = fieldKinds[kind];
-  if (!isOne(value)) return `expected ${what}`;
-  return [value].flat().every((one) => !isText(one) || isFaithful(one)) ? undefined : cannotBeSaved;
-}
-
 /**
  * The value of a JSON text, in which a number that JavaScript cannot hold is a `LosslessNumber`.
  *
@@ -202,16 +189,15 @@ export function tryReadJson(jsonText: string): unknown {
   // `JSON.parse`, which is several times as fast as the exact reader, loses nothing of most texts.
   const isExact = !/\d{16}/.test(jsonText) && orUndefined(() => JSON.stringify(value)) === jsonText;
   if (isExact) return value;
+  const parseNumber = (digits: string) => {
+    const number = Number(digits);
+    const isSafe = Number.isInteger(number) ? Number.isSafeInteger(number) : isSafeNumber(digits);
+    return isSafe ? number : new LosslessNumber(digits);
+  };
   // The last value of a name counts, as in `JSON.parse`.
   const onDuplicateKey = ({ newValue }: { readonly newValue: unknown }) => newValue;
   // At some thousand levels, the exact reader overflows the stack.
   return orUndefined(() => parse(jsonText, undefined, { parseNumber, onDuplicateKey })) ?? value;
-}
-
-function parseNumber(digits: string): number | LosslessNumber {
-  const number = Number(digits);
-  const isExact = Number.isInteger(number) ? Number.isSafeInteger(number) : isSafeNumber(digits);
-  return isExact ? number : new LosslessNumber(digits);
 }
 
 /** The object in a text; undefined if it has none. */

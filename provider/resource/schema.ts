@@ -21,19 +21,15 @@ export function checkTable(
   const wrong = Object.entries(inputs).flatMap(([property, value]) => {
     if (!isSet(value) || isUnknown(value)) return [];
     if (!Object.hasOwn(schemas, property)) {
-      return [{ property, problem: notAnArgument(property, schemas) }];
+      const known = Object.keys(schemas);
+      const hint = didYouMean(property, known) || `known: ${known.join(", ") || "none"}`;
+      return [{ property, problem: `is not an argument (${hint})` }];
     }
     const issue = schemas[property]?.safeParse(value).error?.issues[0];
     if (!issue) return [];
     return [{ property: [property, ...issue.path].join("."), problem: issue.message }];
   });
   return [...missing.map((property) => ({ property, problem: "is required" })), ...wrong];
-}
-
-function notAnArgument(property: string, schemas: InputTable["schemas"]): string {
-  const known = Object.keys(schemas);
-  const hint = didYouMean(property, known) || `known: ${known.join(", ") || "none"}`;
-  return `is not an argument (${hint})`;
 }
 
 /** The message for a value of another kind than the expected one. */

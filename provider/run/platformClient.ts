@@ -15,7 +15,7 @@ import { CredentialProbe, type ProbeRequest, type ProbeResult } from "../clients
 import { NextTokens } from "../platform/nextTokens";
 import { type QueueUser, ReadTokenRequester } from "../platform/readToken";
 import { KnownSecrets } from "../platform/redact";
-import { queueToken, type SecretKind } from "../domain/secretKind";
+import { type Path, queueToken, type SecretKind } from "../domain/secretKind";
 import { SecretOperations } from "../platform/secretOperations";
 import { isSameId } from "../records/fields";
 import { type Settings } from "../settings/settings";
@@ -65,15 +65,11 @@ export class PlatformClient {
   }
 
   operations(kind: SecretKind): SecretOperations {
-    const { settings } = this;
     const made = this.#operations.get(kind);
     if (made) return made;
-    if (kind.service === undefined) throw new Error("the platform has no operations for it");
-    const requester = kind.service === "management" ? this.#toManagement : this.#toQueue;
-    const paths = kind.paths ?? {
-      reset: settings.get("resetPasswordPath"),
-      read: settings.get("databasePath"),
-    };
+    const { reset, read } = kind.paths ?? {};
+    const paths = { reset: this.#path(reset), read: this.#path(read) };
+    const requester = kind.service === "queue" ? this.#toQueue : this.#toManagement;
     const operations = new SecretOperations(requester, kind, paths, this.shared.withId);
     this.#operations.set(kind, operations);
     return operations;
@@ -84,12 +80,12 @@ export class PlatformClient {
   }
 
   async list(kind: SecretKind): Promise<ListedRecord[]> {
-    return listAccount(this.#toManagement, kind, this.#listPathOf(kind));
+    return listAccount(this.#toManagement, kind, this.#path(kind.paths?.list));
   }
 
   /** Whether the API key seems to be read-only: the platform shows it no token of the queue's users. */
   isReadOnly(): Promise<boolean> {
-    return showsEmptyToken(this.#toManagement, queueToken, this.#listPathOf(queueToken));
+    return showsEmptyToken(this.#toManagement, queueToken, this.#path(queueToken.paths?.list));
   }
 
   get flowControl(): FlowControl {
@@ -104,8 +100,9 @@ export class PlatformClient {
     return new FlowControl(requester, shared.queue);
   }
 
-  #listPathOf({ paths }: SecretKind): string {
-    return paths?.list ?? this.settings.require("databaseListPath");
+  #path(path: Path | undefined): string {
+    if (path === undefined) throw new Error("the platform has no such operation");
+    return typeof path === "string" ? path : this.settings.require(path.setting);
   }
 
   get #toManagement(): HttpRequester {

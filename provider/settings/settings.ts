@@ -103,9 +103,9 @@ export class Settings {
   }
 
   /** Whether the platform has an operation that reads such a secret. @throws SettingsError for a wrong setting */
-  canRead({ paths, service }: Pick<SecretKind, "paths" | "service">): boolean {
-    if (service === undefined) return false;
-    return paths !== undefined || this.get("databasePath") !== "none";
+  canRead({ paths }: Pick<SecretKind, "paths">): boolean {
+    const { read = "none" } = paths ?? {};
+    return (typeof read === "string" ? read : this.get(read.setting)) !== "none";
   }
 
   /** Why requests to a service would fail before they are sent; undefined if its settings can be used. */

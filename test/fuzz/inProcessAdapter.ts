@@ -1,3 +1,4 @@
+import { type Path, type SecretKind } from "../../provider/domain/secretKind";
 import { createProviders } from "../../provider/engine/dynamic";
 import { FlowControl } from "../../provider/platform/flowControl";
 import { type ApiRequest } from "../../provider/platform/http";
@@ -5,7 +6,12 @@ import { SecretOperations } from "../../provider/platform/secretOperations";
 import { FakeRequester } from "../support/fakeRequester";
 import { FakeRun } from "../support/fakeRun";
 
-const databasePaths = { reset: "/v2/keyvalue/reset-password/{id}", read: "/v2/redis/database/{id}" };
+const settings = {
+  resetPasswordPath: "/v2/keyvalue/reset-password/{id}",
+  databasePath: "/v2/redis/database/{id}",
+  databaseListPath: "/v2/redis/databases",
+};
+const pathOf = (path: Path = "") => (typeof path === "string" ? path : settings[path.setting]);
 
 /** The provider as the host calls it, without sockets, which would take hours for many responses. */
 export class InProcessAdapter {
@@ -25,8 +31,10 @@ export class InProcessAdapter {
   #start() {
     const requester = this.#requester;
     const parts = {
-      operations: (kind: ConstructorParameters<typeof SecretOperations>[1]) =>
-        new SecretOperations(requester, kind, kind.paths ?? databasePaths),
+      operations: (kind: SecretKind) => {
+        const paths = { reset: pathOf(kind.paths?.reset), read: pathOf(kind.paths?.read) };
+        return new SecretOperations(requester, kind, paths);
+      },
       flowControl: new FlowControl(requester, { resetAction: "reset" }),
       secrets: requester.secrets,
     };

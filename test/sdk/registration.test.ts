@@ -4,6 +4,7 @@ import { createRequire } from "node:module";
 import { inspect } from "node:util";
 import * as pulumi from "@pulumi/pulumi";
 import * as rekey from "pulumi-rekey";
+import { kinds } from "../../provider/domain/secretKind";
 import { type ResourceType, resources } from "../../provider/engine/resources";
 import { type AnyResource } from "../../provider/resource/resource";
 import { secretOutputs } from "../support/secretOutputs";
@@ -31,7 +32,10 @@ const classes = Object.entries<AnyResource>(resources).map(([type, resource]) =>
   return { type, resource, Class: rekey[type as keyof typeof rekey] as unknown as Class };
 });
 /** Inputs that no check compares here: the registration is that of each resource. */
-const argsOf = (name: string) => ({ databaseId: name, indexId: name, queueUserId: name, flowControlKey: name });
+const argsOf = (name: string) => ({
+  ...Object.fromEntries(kinds.map(({ idInput }) => [idInput, name])),
+  flowControlKey: name,
+});
 
 /** Their removal unpins limits, or says that two secrets stay valid. Others can be removed after the package. */
 const needProviderForRemoval = ["AclUserRotation", "FlowControlLimits", "QueueTokenRotation"];

@@ -11,8 +11,8 @@ export const secretOutputs: Readonly<Record<ResourceType, readonly string[]>> = 
 };
 
 /** The credentials of its record, what contains one of them, and what Rekey remembers. */
-function secretsOf({ table, shape, connects }: SecretKind): string[] {
+function secretsOf({ table, shape, connects, probe }: SecretKind): string[] {
   const urls = connects === true || shape === "redis" ? ["connectionUrl", "restUrl"] : [];
-  const access = shape === "rolls" ? [] : ["access"];
+  const access = urls.length > 0 || probe ? ["access"] : [];
   return [...Object.values(table.credentials), ...urls, ...access, "memory", "otherFields"].sort();
 }

@@ -8,7 +8,6 @@ import { ResourceProviderService } from "@pulumi/pulumi/proto/provider_grpc_pb";
 import * as messages from "@pulumi/pulumi/proto/provider_pb";
 import { Status } from "@pulumi/pulumi/proto/status_pb";
 import { packageVersion } from "../../domain/ownPackage";
-import { withCode } from "../../domain/errors";
 import { type Properties } from "../../pulumi/values";
 import { InitError, reporting } from "../adapter";
 import { EngineWatch } from "../liveness";
@@ -55,7 +54,7 @@ export async function servePlugin(
   };
   const service = new PluginService({ requireEngine: (facts) => watch.requireEngine(facts), show });
   const server = new grpc.Server(unlimited);
-  server.addService({ ...ResourceProviderService, check: checkCall }, callsOf(service));
+  server.addService(ResourceProviderService, callsOf(service));
   const bind = promisify(server.bindAsync.bind(server));
   const port = await bind("127.0.0.1:0", grpc.ServerCredentials.createInsecure());
   const close = () => {
@@ -64,23 +63,6 @@ export async function servePlugin(
   };
   return { port, close };
 }
-
-/** Checks without a value that they were sent with. */
-const incomplete = new WeakSet<messages.CheckRequest>();
-
-/** google-protobuf loses a value of a map that has the name `__proto__`: only the bytes of the message have it. */
-const checkCall: typeof ResourceProviderService.check = {
-  ...ResourceProviderService.check,
-  requestDeserialize: (bytes) => {
-    const request = ResourceProviderService.check.requestDeserialize(bytes);
-    if (bytes.includes("\n\t__proto__")) incomplete.add(request);
-    return request;
-  },
-};
-const protoProblem = withCode(
-  "A map of the inputs has the name `__proto__`, which JavaScript does not keep. No request was made for it. Choose another name, then run again.",
-  "REKEY_INPUT_INVALID",
-);
 
 /** The calls of the protocol. The engine gets "unimplemented" for all others. */
 function callsOf(service: PluginService): UntypedServiceImplementation {
@@ -110,10 +92,7 @@ function callsOf(service: PluginService): UntypedServiceImplementation {
         properties(request.getNews()),
         properties(request.getOlds()),
       );
-      return checkResponse(
-        inputs,
-        incomplete.has(request) ? [protoProblem, ...problems] : problems,
-      );
+      return checkResponse(inputs, problems);
     }),
     diff: unary(async (request: messages.DiffRequest) => {
       const { DIFF_SOME, DIFF_NONE } = messages.DiffResponse.DiffChanges;

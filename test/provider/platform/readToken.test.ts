@@ -38,7 +38,8 @@ describe("requests to the queue with a token that is read", () => {
         used.push(sent);
         return accepted.includes(sent) ? { body: '{"parallelismCount":0}' } : rejected(refusal);
       });
-    const users = new SecretOperations(management, queueToken, queueToken.paths ?? { reset: "", read: "" });
+    const paths = { reset: "/v2/qstash/rotate-token/{id}", read: "/v2/qstash/user/{id}" };
+    const users = new SecretOperations(management, queueToken, paths);
     const sources = { userId: "u1", baseUrl: "https://queue.test", users, requesterWith };
     requester = new ReadTokenRequester(user, sources, management.secrets);
     queue = new FlowControl(requester, { resetAction: "reset" });

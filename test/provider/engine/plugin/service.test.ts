@@ -3,7 +3,7 @@ import { type Platform, startPlatform } from "../../../../local/platform/index";
 import { listable } from "../../../../provider/doctor/account";
 import { resources } from "../../../../provider/engine/resources";
 import { leaksOf } from "../../../support/canaries";
-import { idAt, inputsOf } from "../../../support/kinds";
+import { credentialsAt, idAt, inputsOf } from "../../../support/kinds";
 import { Plugin } from "../../../support/plugin";
 import { databasePath } from "../../../support/resources";
 import { until } from "../../../support/results";
@@ -138,26 +138,19 @@ describe("plugin service", () => {
   const imported = async () => {
     const all = listable.map(async (kind) => {
       const own = await idAt(platform, kind);
-      return [kind.name, own, inputsOf(kind, own)] as const;
+      return [kind, own, inputsOf(kind, own)] as const;
     });
     return Promise.all(all);
   };
 
   it("imports each secret without its values, adopts the program's trigger, and resets none", async () => {
-    const canaries = (): Record<string, string> => {
-      const { password = "", restToken = "", readOnlyRestToken = "" } = platform.database(id);
-      const { current, next } = platform.signingKeys;
-      const owners = [platform.queueUsers, platform.vectorIndexes, platform.searchIndexes].flatMap((all) => [
-        ...all.values(),
-      ]);
-      const all = [password, restToken, readOnlyRestToken, current, next, ...owners.map(({ token }) => token)];
-      return Object.fromEntries(all.map((one) => [one, one]));
-    };
-    for (const [type, of, given] of await imported()) {
+    for (const [kind, of, given] of await imported()) {
+      const type = kind.name;
+      const canaries: Record<string, string> = { ...(await credentialsAt(platform, kind, of)) };
       const importer = reader();
       const stack = stackOf(type, importer);
       const saved = await stack.import(of);
-      const leaks = () => leaksOf(JSON.stringify(stack.saved), canaries());
+      const leaks = () => leaksOf(JSON.stringify(stack.saved), canaries);
       assert.deepEqual(saved.inputs, { [resources[type].idInput]: of, initialRotation: false });
       await stack.refresh();
       assert.deepEqual(leaks(), []);
