@@ -174,11 +174,7 @@ const maxErrorChars = 1_000;
 function resultOf(done: readonly Done[], run: Run): Result<FleetOutputs> {
   const members = done.map((one) => savedMember(one, run));
   const messages = done.flatMap(({ name, findings }) =>
-    findings.map((finding) => ({
-      name,
-      reason: finding.kind,
-      message: messageOf(finding, databasePassword),
-    })),
+    findings.map((finding) => ({ name, message: messageOf(finding, databasePassword) })),
   );
   const outputs = writeFleet(members);
   return {

@@ -149,7 +149,7 @@ function combined(fleet: Trigger, own: Trigger): Trigger {
 /** What an `up` would do. */
 export function planFleet(saved: FleetOutputs | undefined, inputs: FleetInputs, run: Run): Planned {
   if (!isObject(inputs.databases)) {
-    const text = "The passwords of the databases may be reset: databases is not known yet.";
+    const text = "The passwords of the databases may be reset (not known yet: databases).";
     return { changes: true, notices: [{ text }, ...run.settingsWarning(databasePassword.service)] };
   }
   const members = plannedMembers(saved, inputs, run);
@@ -158,11 +158,11 @@ export function planFleet(saved: FleetOutputs | undefined, inputs: FleetInputs, 
   const isOverLimit = limited.count > limited.left;
   const messages = members.flatMap((member) =>
     announcementsOf({ ...member, isAdded: saved !== undefined }, run).map((one): MemberMessage => {
-      // Plans that differ only in their times have the same reason.
-      const reason = one.text.replace(/\d[\d:.TZ-]*/g, "");
       const isRefused = isOverLimit && member.isCertain && one.secrets !== undefined;
-      const message = isRefused ? refused(one, tooMany(limited)) : one;
-      return { name: member.name, reason, message };
+      if (!isRefused) return { name: member.name, message: one };
+      const text = `${one.text} ${tooMany(limited)}: none will be sent.`;
+      const message = { about: one.about, does: "would reset", text, isWarning: true };
+      return { name: member.name, message };
     }),
   );
   // A name has changed, a database was removed, or an error may end.
@@ -178,11 +178,6 @@ export function planFleet(saved: FleetOutputs | undefined, inputs: FleetInputs, 
       ...members.flatMap(({ subject, plan }) => settingsNotice(subject, plan, run)),
     ],
   };
-}
-
-/** An announcement of a reset that is one of too many, so that none is sent. */
-function refused({ text }: Message, why: string): Message {
-  return { does: "Would reset", text: `${text} ${why}: none will be sent.`, isWarning: true };
 }
 
 /** The outputs that the plans may change; undefined for all. */
@@ -204,32 +199,33 @@ function changingIn(members: readonly PlannedMember[]): string[] | undefined {
   return [...changed];
 }
 
-/** A message about one database. Of those with the same reason, one is shown. */
+/** A message about one database. */
 interface MemberMessage {
   readonly name: string;
-  readonly reason: string;
   readonly message: Message;
 }
 
-/** One line for each reason, with the resets counted. */
+/** One line for all messages about the same, with the resets counted. */
 export function fleetNotices(all: readonly MemberMessage[], run: Run): Notice[] {
-  const isFirst = ({ reason }: MemberMessage, index: number) =>
-    all.findIndex((one) => one.reason === reason) === index;
-  return all.filter(isFirst).flatMap(({ name, reason, message }) => {
-    const group = all.filter((one) => one.reason === reason);
+  const groups = new Map<string, MemberMessage[]>();
+  for (const one of all) {
+    const group = groups.get(one.message.about);
+    if (group) group.push(one);
+    else groups.set(one.message.about, [one]);
+  }
+  return [...groups.values()].flatMap((group) => {
+    const [first] = group as [MemberMessage];
+    const { message } = first;
     const isAlike = group.every((one) => one.message.text === message.text);
-    const details = isAlike ? "" : ` These details are for ${JSON.stringify(name)}.`;
+    const details = isAlike ? "" : ` These details are for ${JSON.stringify(first.name)}.`;
     const secrets = message.secrets && group.flatMap((one) => one.message.secrets ?? []);
-    const password = passwordOf(group.map((one) => one.name));
+    const names = listOf(group.map(({ name }) => JSON.stringify(name)));
+    const password =
+      group.length === 1
+        ? `password of database ${names}`
+        : `password of each of ${group.length} databases (${names})`;
     return announce({ ...message, text: message.text + details, secrets }, run).map((one) =>
       notice(password, one),
     );
   });
-}
-
-function passwordOf(names: readonly string[]): string {
-  const shown = listOf(names.map((name) => JSON.stringify(name)));
-  return names.length === 1
-    ? `password of database ${shown}`
-    : `password of each of ${names.length} databases (${shown})`;
 }

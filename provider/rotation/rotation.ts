@@ -21,7 +21,7 @@ import { type State, stateIn } from "./state";
 import { type Program, readProgram, type RotationInputs } from "./program";
 import { noticeAbout } from "./messages";
 import { addsSecret, hasOverlap } from "./formers";
-import { leftValid } from "./formerTexts";
+import { leftValid } from "./formerFindings";
 import { type Plan } from "./plan";
 import { planRotation } from "./planRotation";
 import { refresh, rotate } from "./lifecycle";
@@ -151,7 +151,8 @@ export class SecretRotation implements Resource<RotationInputs, RotationOutputs>
   async #leave(saved: RotationOutputs, { shared }: Run): Promise<Notice[]> {
     const state = orUndefined(() => stateIn(saved));
     const left = state ? leftValid(this.kind, state.memory, shared.retired) : [];
-    return left.map((one) => noticeAbout(this.subjectOf({ values: saved, state }), one));
+    const subject = this.subjectOf({ values: saved, state });
+    return left.map((one) => noticeAbout(subject, messageOf(one, this.kind)));
   }
 
   async import(id: string, run: Run): Promise<Imported<RotationInputs, RotationOutputs>> {
