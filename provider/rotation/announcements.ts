@@ -8,6 +8,7 @@ import { concernsOfFormers, notesOnFormers, plannedRetirement } from "./formerFi
 import { hasOverlap, isDuration, oldestFormer } from "./formers";
 import { type Memory } from "./memory";
 import { type Context, isReadFirst, type Plan, type Rotation, type WaitingRotation } from "./plan";
+import { planRotation } from "./planRotation";
 import { type Program, untilVerified } from "./program";
 import { dueFrom, isDueSoon, isFuture } from "./schedule";
 import { isElsewhere, lastRollAt, whyElsewhere } from "./signingKeys";
@@ -19,18 +20,35 @@ export function noteRefresh(subject: Subject, run: Run): void {
   run.shared.refreshed.add(secretOf(canonical(subject)));
 }
 
-/** A plan for one secret, and what it was made from. */
-export interface Announced {
+/** What the plan for one secret is made from. */
+export interface Wanted {
   readonly subject: Subject;
-  readonly plan: Plan;
   readonly state?: State | undefined;
   readonly program: Program;
-  /** Whether it is new in a fleet that has others. */
-  readonly isAdded?: boolean;
+  /** Whether it is one of a fleet that was saved before. */
+  readonly isInFleet?: boolean;
+}
+
+export interface PlannedSecret extends Wanted {
+  readonly plan: Plan;
+  /** Whether it is read first, which may change the plan. */
+  readonly isTentative: boolean;
+}
+
+/** Plans one secret, without requests. */
+export function planSecret(wanted: Wanted, run: Run): PlannedSecret {
+  const { subject, state, program, isInFleet } = wanted;
+  const { kind, id } = subject;
+  const context = contextOf(kind, run);
+  const plan: Plan =
+    (state || isInFleet) && isUnknown(id)
+      ? { kind: "maybe", names: [kind.idInput] }
+      : planRotation(state, program, context);
+  return { ...wanted, plan, isTentative: isReadFirst(state, plan, context) };
 }
 
 /** The announcement of a plan before it is carried out, and what may be wrong with the saved memory. */
-export function announcementsOf(announced: Announced, run: Run): Message[] {
+export function announcementsOf(announced: PlannedSecret, run: Run): Message[] {
   const { subject, plan, state, program } = announced;
   const { kind } = subject;
   const context = contextOf(kind, run);
@@ -46,7 +64,10 @@ export function announcementsOf(announced: Announced, run: Run): Message[] {
 }
 
 /** What a plan that is not a rotation will do. */
-function planned({ subject, plan, state }: Announced, context: Context): Finding[] {
+function planned(
+  { subject, plan, state, isTentative }: PlannedSecret,
+  context: Context,
+): Finding[] {
   switch (plan.kind) {
     case "retire":
       return state ? plannedRetirement(state.memory, plan, context) : [];
@@ -56,10 +77,8 @@ function planned({ subject, plan, state }: Announced, context: Context): Finding
       return [{ kind: plan.why === "former" ? "readsFormer" : "reads" }];
     case "maybe":
       return [{ kind: "maybe", names: plan.names }];
-    case "refuse": {
-      const kind = isReadFirst(state, plan, context) ? "refusedUntilRead" : "refused";
-      return [{ kind, why: plan.why }];
-    }
+    case "refuse":
+      return [{ kind: isTentative ? "refusedUntilRead" : "refused", why: plan.why }];
     case "adopt": {
       // A replacement looks like a new resource, so this also says to users of `--replace` that nothing is rotated.
       const adoption: Finding = { kind: plan.mayRotate ? "maybeOld" : "adopts" };
@@ -74,14 +93,13 @@ function planned({ subject, plan, state }: Announced, context: Context): Finding
   }
 }
 
-function postponed(due: WaitingRotation, announced: Announced): Finding[] {
+function postponed(due: WaitingRotation, announced: PlannedSecret): Finding[] {
   return [{ kind: "isDue" }, ...reasonsOf(due, announced), { kind: "postponed", why: due.why }];
 }
 
-function rotationMessage(announced: Announced, due: Rotation, context: Context): Message {
-  const { subject, state, program } = announced;
+function rotationMessage(announced: PlannedSecret, due: Rotation, context: Context): Message {
+  const { subject, state, program, isTentative } = announced;
   const { kind, id, server } = subject;
-  const isTentative = isReadFirst(state, due, context);
   const sentences: Finding[] = [
     { kind: "because" },
     ...reasonsOf(due, announced),
@@ -97,20 +115,20 @@ function rotationMessage(announced: Announced, due: Rotation, context: Context):
 
 function reasonsOf(
   { reason, isAgain, lastAt }: Rotation,
-  { subject, state, program, isAdded }: Announced,
+  { subject, state, program, isInFleet }: Wanted,
 ): Finding[] {
   if (isAgain) return [{ kind: "again", why: lastAt }];
   if (reason === "rotatedSince" && !lastAt) return [{ kind: "ofUnknownAge" }];
   if (reason !== "created") return [{ kind: reason, why: lastAt }];
   if (state) return [{ kind: "unproven" }];
   const toKeep: Finding = { kind: program.rotatedSince ? "toKeepOld" : "toKeep" };
-  if (isAdded) return [{ kind: "addedToFleet" }, toKeep];
+  if (isInFleet) return [{ kind: "addedToFleet" }, toKeep];
   const again: Finding[] = subject.kind.handOver ? [{ kind: "secondRoll" }] : [];
   return [{ kind: "created" }, ...again, toKeep, { kind: "toRename" }];
 }
 
 /** What may be wrong with a new resource. */
-function concernsOfNew({ subject, plan, program }: Announced, { shared }: Run): Finding[][] {
+function concernsOfNew({ subject, plan, program }: PlannedSecret, { shared }: Run): Finding[][] {
   const { kind } = subject;
   const isAdopted = plan.kind === "adopt" && hasOverlap(kind);
   const isRenamed = plan.kind === "rotate" && shared.refreshed.has(secretOf(canonical(subject)));
