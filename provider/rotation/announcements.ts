@@ -7,7 +7,7 @@ import { type Finding, type Message, messageOf } from "./findings";
 import { concernsOfFormers, notesOnFormers, plannedRetirement } from "./formerFindings";
 import { hasOverlap, isDuration, oldestFormer } from "./formers";
 import { type Memory } from "./memory";
-import { type Context, isReadFirst, type Plan, type Rotation, type WaitingRotation } from "./plan";
+import { type Context, isReadFirst, type Plan, type Rotation } from "./plan";
 import { planRotation } from "./planRotation";
 import { type Program, untilVerified } from "./program";
 import { dueFrom, isDueSoon, isFuture } from "./schedule";
@@ -52,9 +52,12 @@ export function announcementsOf(announced: PlannedSecret, run: Run): Message[] {
   const { subject, plan, state, program } = announced;
   const { kind } = subject;
   const context = contextOf(kind, run);
-  const findings = [
+  const waits = "waits" in plan ? plan.waits : undefined;
+  const findings: Finding[][] = [
     planned(announced, context),
-    "waits" in plan && plan.waits ? postponed(plan.waits, announced) : [],
+    waits
+      ? [{ kind: "isDue" }, ...reasonsOf(waits, announced), { kind: "postponed", why: waits.why }]
+      : [],
     ...(state ? concerns(state.memory, plan, program, context) : concernsOfNew(announced, run)),
   ];
   const messages = findings.filter(({ length }) => length > 0).map((one) => messageOf(one, kind));
@@ -91,10 +94,6 @@ function planned(
     default:
       return [];
   }
-}
-
-function postponed(due: WaitingRotation, announced: PlannedSecret): Finding[] {
-  return [{ kind: "isDue" }, ...reasonsOf(due, announced), { kind: "postponed", why: due.why }];
 }
 
 function rotationMessage(announced: PlannedSecret, due: Rotation, context: Context): Message {

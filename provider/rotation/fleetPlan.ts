@@ -161,8 +161,9 @@ export function planFleet(
   const isOverLimit = limited.count > limited.left;
   const messages = members.flatMap((member) =>
     announcementsOf(member, run).map((one): MemberMessage => {
-      if (!isOverLimit || !isCertain(member) || !one.secrets)
+      if (!isOverLimit || !isCertain(member) || !one.secrets) {
         return { name: member.name, message: one };
+      }
       const text = `${one.text} ${tooMany(limited)}: none will be sent.`;
       const message = { about: one.about, does: "would reset", text, isWarning: true };
       return { name: member.name, message };

@@ -9,7 +9,7 @@ import { hasOverlap, isOverlapChanged, oldestFormer, validUntil } from "./former
 import { writeMemory } from "./memory";
 import { progressOf, type State } from "./state";
 import { type Plan } from "./plan";
-import { isChanged } from "./planRotation";
+import { isInputChanged } from "./planRotation";
 import { type Program } from "./program";
 import { dueAt } from "./schedule";
 
@@ -139,13 +139,13 @@ export function changingOutputs(
   if (kind === "read" && !isOfFormer) {
     changing.push(...all.filter((name) => !outputsOfReset.includes(name)));
   }
-  if (isChanged("connection", program, memory)) {
+  if (isInputChanged("connection", program, memory)) {
     changing.push("connectionUrl", "connectionUrls", "restUrl", "access");
   }
-  if (isAdminChanged(program, memory) || isChanged("queueUrl", program, memory)) {
+  if (isAdminChanged(program, memory) || isInputChanged("queueUrl", program, memory)) {
     changing.push("access");
   }
   if (isOverlapChanged(memory, program)) changing.push("access", "formerValidUntil");
-  if (isChanged("rotateEvery", program, memory)) changing.push("nextRotationAt");
+  if (isInputChanged("rotateEvery", program, memory)) changing.push("nextRotationAt");
   return all.filter((name) => changing.includes(name));
 }
