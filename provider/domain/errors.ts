@@ -130,16 +130,8 @@ export class SettingsError extends RekeyError {
 export class RefusedError extends RekeyError {
   readonly why: string;
 
-  /** @param refused `overlaps`: whether a rotation of its kind only adds a secret */
-  constructor(
-    code: ErrorCode,
-    refused: Readonly<{ secret: string; why: string; overlaps?: true | undefined }>,
-  ) {
-    const { secret, why, overlaps } = refused;
-    const what = overlaps
-      ? "was not rotated, and nothing was changed"
-      : "was not reset, and no reset was sent";
-    super(code, `The ${secret} ${what}: ${why}.`, "not sent");
+  constructor(code: ErrorCode, { secret, why }: Readonly<Record<"secret" | "why", string>>) {
+    super(code, `The ${secret} was not rotated, and nothing was changed: ${why}.`, "not sent");
     this.why = why;
   }
 }

@@ -36,8 +36,12 @@ export interface SecretKind {
   readonly idInput: string;
   /** The id of the only one that an account has, if it has none of its own; `idInput` is then an output only. */
   readonly onlyId?: string;
-  /** What is reset, in messages: `password` */
+  /** What is rotated, in messages: `password` */
   readonly word: string;
+  /** What a rotation does, in messages: `rotate` */
+  readonly verb: string;
+  /** What a rotation has done, in messages: `rotated` */
+  readonly done: string;
   /** What has it, in messages: `database` */
   readonly noun: string;
   /** More than one of them, in messages. Default: with an s. */
@@ -103,10 +107,11 @@ export function pluralOf({ noun, plural = `${noun}s` }: SecretKind): string {
   return plural;
 }
 
-/** The secret in messages: `password of database "sessions"` */
-export function secretOf(subject: Subject): string {
-  const { word, onlyId } = subject.kind;
-  return onlyId === undefined ? `${word} of ${ownerOf(subject)}` : word;
+/** The secret in messages: `password of database "sessions"`, or without an id `password of the database` */
+export function secretOf({ id, ...subject }: Omit<Subject, "id"> & Partial<Subject>): string {
+  const { word, noun, onlyId } = subject.kind;
+  if (onlyId !== undefined) return word;
+  return `${word} of ${id === undefined ? `the ${noun}` : ownerOf({ ...subject, id })}`;
 }
 
 /** What to check if the platform does not know what was requested, in messages: the setting of the path. */
@@ -135,6 +140,8 @@ export const databasePassword: SecretKind = {
   connects: true,
   idInput: "databaseId",
   word: "password",
+  verb: "reset",
+  done: "reset",
   noun: "database",
 };
 
@@ -147,6 +154,8 @@ const indexToken = {
   confirmation: "OK",
   idInput: "indexId",
   word: "token",
+  verb: "reset",
+  done: "reset",
   restUrl: indexUrl,
   probe: { service: "index", path: "/info" },
 } as const;
@@ -186,6 +195,8 @@ export const queueToken: SecretKind = {
   identities: ["token"],
   idInput: "queueUserId",
   word: "token",
+  verb: "rotate",
+  done: "rotated",
   noun: "queue user",
   probe: { service: "queue", path: "/v2/globalParallelism" },
 };
@@ -201,6 +212,8 @@ export const signingKeys: SecretKind = {
   idInput: "subject",
   onlyId: "signing-keys",
   word: "pair of signing keys",
+  verb: "roll",
+  done: "rolled",
   noun: "pair of signing keys",
   plural: "signing keys",
   handOver: "1h",
@@ -214,6 +227,8 @@ export const aclUser: SecretKind = {
   identities: ["password"],
   idInput: "userName",
   word: "password",
+  verb: "rotate",
+  done: "rotated",
   noun: "user",
 };
 

@@ -14,7 +14,7 @@ import {
 } from "../resource/resource";
 import { isSet } from "../records/fields";
 import { isUnknown } from "../pulumi/values";
-import { savedKeyAdvice } from "../rotation/messages";
+import { savedAdvice } from "../rotation/messages";
 import { readInterval } from "../rotation/schedule";
 import { keyProblems, keyTitle } from "./flowControlReset";
 import {
@@ -233,7 +233,7 @@ async function refresh(
     return { outputs: { flowControlKey, ...shown, declared }, notices: [] };
   } catch (error) {
     if (!(error instanceof RekeyError)) throw error;
-    const text = `${error.text}${savedKeyAdvice("queue", error)} The saved state is unchanged.`;
+    const text = `${error.text}${savedAdvice("queue", error)} The saved state is unchanged.`;
     return { outputs: saved, notices: [{ text, isWarning: true }] };
   }
 }
@@ -260,7 +260,7 @@ async function remove(saved: FlowControlLimitsOutputs, run: Run): Promise<Notice
     if (!(error instanceof RekeyError)) throw error;
     throw new RekeyError(
       error.code,
-      error.text + savedKeyAdvice("queue", error, "destroy"),
+      error.text + savedAdvice("queue", error, "destroy"),
       error.delivery,
     );
   }

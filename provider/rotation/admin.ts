@@ -218,7 +218,7 @@ export async function redisAdminOf(
   const { current } = access;
   if (current === undefined) {
     const why = `the password of its admin, ${databaseNamed(access.id)}, is not known, because the last reset by its PasswordRotation is not confirmed, or no read has shown the password. Run \`up\` again without \`--target\` and \`--continue-on-error\`, so that the PasswordRotation settles it first. If no read shows the password, set a new version of the PasswordRotation, which resets it`;
-    throw new RefusedError("REKEY_UNCONFIRMED", { secret: secretOf(subject), why, overlaps: true });
+    throw new RefusedError("REKEY_UNCONFIRMED", { secret: secretOf(subject), why });
   }
   const password = current.value ?? (await readPassword(access, subject, run));
   return { ...endpoint, username: current.username, password };
@@ -234,7 +234,6 @@ async function readPassword(access: Access, subject: Subject, run: Run): Promise
     throw new RefusedError("REKEY_NOT_READ", {
       secret: secretOf(subject),
       why: whole,
-      overlaps: true,
     });
   };
   if (!run.options.settings.canRead(databasePassword)) {

@@ -1,175 +1,190 @@
 import { isDeepStrictEqual } from "node:util";
-import { canonical, secretOf, type SecretKind, type Subject } from "../domain/secretKind";
+import { canonical, secretOf, type Subject } from "../domain/secretKind";
 import { isUnknown } from "../pulumi/values";
 import { type Run } from "../run/run";
-import { resetOrRolled, type Message } from "./findings";
-import { addsSecret, hasOverlap, isDuration, oldestFormer } from "./formers";
-import {
-  adoptedNote,
-  firstNote,
-  leftByDestroy,
-  overlapNote,
-  plannedRetirement,
-  postponedRetirement,
-} from "./formerTexts";
-import { type Memory } from "./memory";
-import { type Context, isReadFirst, type Plan, type Rotation, type WaitingRotation } from "./plan";
-import { type Program } from "./program";
-import { dueAt, dueFrom, isDueSoon, isFuture } from "./schedule";
 import { contextOf } from "./context";
+import { type Finding, type Message, messageOf } from "./findings";
+import { concernsOfFormers, notesOnFormers, plannedRetirement } from "./formerFindings";
+import { hasOverlap, isDuration, oldestFormer } from "./formers";
+import { type Memory } from "./memory";
+import { type Context, isReadFirst, type Plan, type Rotation } from "./plan";
+import { planRotation } from "./planRotation";
+import { type Program, untilVerified } from "./program";
+import { dueFrom, isDueSoon, isFuture } from "./schedule";
 import { isElsewhere, lastRollAt, whyElsewhere } from "./signingKeys";
 import { type State } from "./state";
-import { passwordsOf } from "./userRead";
+import { passwordFindings } from "./userRead";
 
 /** The secrets that this run has refreshed are in the state: a new resource for one is probably a renamed one. */
 export function noteRefresh(subject: Subject, run: Run): void {
   run.shared.refreshed.add(secretOf(canonical(subject)));
 }
 
-/** A plan for one secret, and what it was made from. */
-export interface Announced {
+/** What the plan for one secret is made from. */
+export interface Wanted {
   readonly subject: Subject;
-  readonly plan: Plan;
   readonly state?: State | undefined;
   readonly program: Program;
-  /** Whether it is new in a fleet that has others. */
-  readonly isAdded?: boolean;
+  /** Whether it is one of a fleet that was saved before. */
+  readonly isInFleet?: boolean;
+}
+
+export interface PlannedSecret extends Wanted {
+  readonly plan: Plan;
+  /** Whether it is read first, which may change the plan. */
+  readonly isTentative: boolean;
+}
+
+/** Plans one secret, without requests. */
+export function planSecret(wanted: Wanted, run: Run): PlannedSecret {
+  const { subject, state, program, isInFleet } = wanted;
+  const { kind, id } = subject;
+  const context = contextOf(kind, run);
+  const plan: Plan =
+    (state || isInFleet) && isUnknown(id)
+      ? { kind: "maybe", names: [kind.idInput] }
+      : planRotation(state, program, context);
+  return { ...wanted, plan, isTentative: isReadFirst(state, plan, context) };
 }
 
 /** The announcement of a plan before it is carried out, and what may be wrong with the saved memory. */
-export function announcementsOf(announced: Announced, run: Run): Message[] {
+export function announcementsOf(announced: PlannedSecret, run: Run): Message[] {
   const { subject, plan, state, program } = announced;
-  const context = contextOf(subject.kind, run);
-  const isTentative = isReadFirst(state, plan, context);
+  const { kind } = subject;
+  const context = contextOf(kind, run);
   const waits = "waits" in plan ? plan.waits : undefined;
-  const announcement = [
-    announcementOf(announced, context, isTentative) ?? [],
-    waits ? postponed(announced, waits) : [],
+  const findings: Finding[][] = [
+    planned(announced, context),
+    waits
+      ? [{ kind: "isDue" }, ...reasonsOf(waits, announced), { kind: "postponed", why: waits.why }]
+      : [],
+    ...(state ? concerns(state.memory, plan, program, context) : concernsOfNew(announced, run)),
   ];
-  if (state) return [announcement, concerns(state.memory, plan, program, context)].flat(2);
-  const isRenamed =
-    plan.kind === "rotate" && run.shared.refreshed.has(secretOf(canonical(subject)));
-  const renamed: Message = {
-    text: "is already in the state. If you renamed the resource, use the option `aliases`.",
-    isWarning: true,
-  };
-  const note = plan.kind === "adopt" ? adoptedNote(subject.kind, program) : [];
-  return [announcement, note, isRenamed ? renamed : []].flat(2);
+  const messages = findings.filter(({ length }) => length > 0).map((one) => messageOf(one, kind));
+  return plan.kind === "rotate"
+    ? [rotationMessage(announced, plan, context), ...messages]
+    : messages;
 }
 
-/**
- * An `up` shows it before it acts and again afterwards, so the text must be true at both times.
- *
- * @param isTentative whether the read before the reset may change the plan
- */
-function announcementOf(
-  announced: Announced,
+/** What a plan that is not a rotation will do. */
+function planned(
+  { subject, plan, state, isTentative }: PlannedSecret,
   context: Context,
-  isTentative: boolean,
-): Message | undefined {
-  const { subject, plan, state } = announced;
-  const did = resetOrRolled(subject.kind);
+): Finding[] {
   switch (plan.kind) {
     case "retire":
-      return state && plannedRetirement(state.memory, plan, context);
+      return state ? plannedRetirement(state.memory, plan, context) : [];
     case "save":
-      return {
-        text: "the server has not saved the last change of its users: `up` sends ACL SAVE.",
-      };
+      return [{ kind: "saves" }];
     case "read":
-      return plan.why === "former"
-        ? {
-            text: `is read: the former ${subject.kind.word} may still be valid. Nothing that consumers use changes.`,
-          }
-        : { text: "is read first; nothing is reset." };
-    case "adopt":
-      return adoption(subject.kind, plan.mayRotate);
-    case "maybe": {
-      const are = plan.names.length > 1 ? "are" : "is";
-      return { text: `may be ${did}: ${plan.names.join(" and ")} ${are} not known yet.` };
-    }
+      return [{ kind: plan.why === "former" ? "readsFormer" : "reads" }];
+    case "maybe":
+      return [{ kind: "maybe", names: plan.names }];
     case "refuse":
-      return {
-        text: isTentative
-          ? `is read first, and may then be ${did}. If the read changes nothing, it is not ${did}: ${plan.why}.`
-          : `is not ${did}: ${plan.why}.`,
-      };
-    case "rotate":
-      return resetAnnouncement(announced, plan, context, isTentative);
+      return [{ kind: isTentative ? "refusedUntilRead" : "refused", why: plan.why }];
+    case "adopt": {
+      // A replacement looks like a new resource, so this also says to users of `--replace` that nothing is rotated.
+      const adoption: Finding = { kind: plan.mayRotate ? "maybeOld" : "adopts" };
+      const { shape } = subject.kind;
+      if (shape === "redis") {
+        return [adoption, { kind: "handsOutNone" }, { kind: "firstRetirement" }];
+      }
+      return shape === "adds" ? [adoption, { kind: "handsOutCurrent" }] : [adoption];
+    }
     default:
-      return undefined;
+      return [];
   }
 }
 
-function postponed(announced: Announced, waits: WaitingRotation): Message {
-  const reset = announced.subject.kind.shape === "rolls" ? "roll" : "reset";
-  const why = reasonOf(waits, announced);
-  return {
-    text: `is due for a ${reset}, because ${why} It is postponed: ${waits.why}.`,
-    isWarning: true,
-  };
-}
-
-/** A replacement looks like a new resource, so this also says to users of `--replace` that nothing is reset. */
-function adoption(kind: SecretKind, mayRotate: boolean): Message {
-  const did = resetOrRolled(kind);
-  const text = mayRotate
-    ? `may be ${did}: \`up\` first reads its age and compares it with rotatedSince.`
-    : `is adopted, not ${did}. To ${kind.shape === "rolls" ? "roll" : "reset"} it, set a new version.`;
-  if (!hasOverlap(kind)) return { text };
-  const handedOut = kind.shape === "redis" ? "no password" : `the current ${kind.word}`;
-  const until = ` Until its first rotation, ${handedOut} is handed out.`;
-  return { text: `${text}${until}${firstNote(kind)}`, isWarning: true };
-}
-
-function resetAnnouncement(
-  announced: Announced,
-  due: Rotation,
-  context: Context,
-  isTentative: boolean,
-): Message {
-  const { subject, state, program } = announced;
-  // What is not known yet counts as different: ten new databases are ten resets in a preview.
+function rotationMessage(announced: PlannedSecret, due: Rotation, context: Context): Message {
+  const { subject, state, program, isTentative } = announced;
   const { kind, id, server } = subject;
-  // Two users with one name may be those of different servers.
+  const sentences: Finding[] = [
+    { kind: "because" },
+    ...reasonsOf(due, announced),
+    ...(isTentative ? [{ kind: "readsFirst" } as const] : []),
+    ...notesOnFormers(state?.memory, program, due, context),
+  ];
+  // What is not known yet counts as different: ten new databases are ten resets in a preview. Two users with one name
+  // may be those of different servers.
   const isKnown = !isUnknown(id) && (kind.shape !== "redis" || server !== undefined);
-  const secret = isKnown ? secretOf(subject) : Symbol();
-  const first = isTentative
-    ? " It is read first: if the read shows that the last one was applied, its result is saved instead."
-    : "";
-  const note = overlapNote(state?.memory, program, due, context);
-  const text = `because ${reasonOf(due, announced)}${first}${note}`;
-  const resets = addsSecret(kind, program) ? "Rotates" : "Resets";
-  return { does: kind.shape === "rolls" ? "Rolls" : resets, text, secrets: [secret] };
+  const secrets = [isKnown ? secretOf(subject) : Symbol()];
+  return { ...messageOf(sentences, kind), does: `${kind.verb}s`, secrets };
 }
 
-function reasonOf({ reason, isAgain, lastAt }: Rotation, announced: Announced): string {
-  if (isAgain) {
-    return `the last reset (${lastAt}) was not confirmed, so the current credentials are not known.`;
-  }
-  switch (reason) {
-    case "created":
-      return reasonOfNew(announced);
-    case "trigger":
-      return "version or triggers have changed.";
-    case "schedule":
-      return `rotateEvery has elapsed: it was last reset or adopted at ${lastAt}.`;
-    case "rotatedSince":
-      return lastAt
-        ? `it is older than rotatedSince: it was generated at ${lastAt}.`
-        : "rotatedSince is set, and its age is not known.";
-  }
+function reasonsOf(
+  { reason, isAgain, lastAt }: Rotation,
+  { subject, state, program, isInFleet }: Wanted,
+): Finding[] {
+  if (isAgain) return [{ kind: "again", why: lastAt }];
+  if (reason === "rotatedSince" && !lastAt) return [{ kind: "ofUnknownAge" }];
+  if (reason !== "created") return [{ kind: reason, why: lastAt }];
+  if (state) return [{ kind: "unproven" }];
+  const toKeep: Finding = { kind: program.rotatedSince ? "toKeepOld" : "toKeep" };
+  if (isInFleet) return [{ kind: "addedToFleet" }, toKeep];
+  const again: Finding[] = subject.kind.handOver ? [{ kind: "secondRoll" }] : [];
+  return [{ kind: "created" }, ...again, toKeep, { kind: "toRename" }];
 }
 
-function reasonOfNew({ subject, state, program, isAdded }: Announced): string {
-  if (state) return "its first rotation is not finished: the new secret was not proven.";
-  const { handOver } = subject.kind;
-  const keep = ` To keep it, set \`initialRotation: false\`${program.rotatedSince ? ", and remove rotatedSince" : ""}.`;
-  if (isAdded) return `it is new in the fleet.${keep}`;
-  const unknownAge = handOver
-    ? ` It is not known when they were last rolled: a second roll within ${handOver} causes an outage, because receivers do not have the keys of the first one yet.`
-    : "";
-  return `the resource is new.${unknownAge}${keep} If it was only renamed, use the option \`aliases\`.`;
+/** What may be wrong with a new resource. */
+function concernsOfNew({ subject, plan, program }: PlannedSecret, { shared }: Run): Finding[][] {
+  const { kind } = subject;
+  const isAdopted = plan.kind === "adopt" && hasOverlap(kind);
+  const isRenamed = plan.kind === "rotate" && shared.refreshed.has(secretOf(canonical(subject)));
+  return [
+    // Each later rotation needs something that retires the former one.
+    isAdopted && program.overlap === untilVerified ? [{ kind: "keepsLater" }] : [],
+    isRenamed ? [{ kind: "renamed" }] : [],
+  ];
+}
+
+/** What may be wrong with the saved memory, or does not take effect yet. */
+function concerns(memory: Memory, plan: Plan, program: Program, context: Context): Finding[][] {
+  const { applied, current, scheduledFrom } = memory;
+  const { form, unknown, rotateEvery } = program;
+  const { now } = context;
+  const isImported = applied === undefined && (plan.kind === "read" || plan.kind === "keep");
+  const isOther = isElsewhere(memory, context) && plan.kind !== "refuse";
+  const isFormKept =
+    plan.kind !== "rotate" &&
+    !unknown.has("saveCredentials") &&
+    !unknown.has("encryptFor") &&
+    current.form !== undefined &&
+    !isDeepStrictEqual(form, current.form);
+  const isDueLater =
+    !["rotate", "maybe", "refuse"].includes(plan.kind) &&
+    rotateEvery !== undefined &&
+    isDueSoon(scheduledFrom, rotateEvery, now);
+  return [
+    isImported ? [{ kind: "imported" }] : [],
+    isOther ? [{ kind: "elsewhere", why: whyElsewhere(memory, context) }] : [],
+    isFormKept ? [{ kind: "formKept" }] : [],
+    passwordFindings(memory),
+    ...concernsOfFormers(memory, plan, program, context),
+    isDueLater
+      ? [{ kind: "nextRotation", why: dueFrom(scheduledFrom, rotateEvery).toISOString() }]
+      : [],
+    ...futureTimes(memory, program, context),
+  ];
+}
+
+/** The times of a clock that was ahead, and what such a time means for an input. */
+function futureTimes(
+  memory: Memory,
+  { rotateEvery }: Program,
+  { now, kind }: Context,
+): Finding[][] {
+  const oldest = oldestFormer(memory);
+  const compared = {
+    ignoresTime: kind.handOver && lastRollAt(memory),
+    schedulesFrom: rotateEvery && memory.scheduledFrom,
+    overlapsFrom: oldest && isDuration(oldest.lasts) ? oldest.since : undefined,
+  } satisfies Partial<Record<Finding["kind"], string | undefined>>;
+  return Object.entries(compared).map(([effect, time]) =>
+    time && isFuture(time, now)
+      ? [{ kind: "future", why: time }, { kind: effect as keyof typeof compared }]
+      : [],
+  );
 }
 
 /**
@@ -177,91 +192,23 @@ function reasonOfNew({ subject, state, program, isAdded }: Announced): string {
  * refused. Resets that were announced before are left out: a replacement is announced once, by its diff.
  */
 export function announce(message: Message, run: Run): Message[] {
-  const counts = message.secrets && run.announce(message.secrets);
-  if (!counts) return message.secrets ? [] : [message];
+  if (!message.secrets) return [message];
+  const counts = run.announce(message.secrets);
+  if (!counts) return [];
   const { count, limit = Infinity } = counts;
-  if (count <= limit) {
-    const ofLimit = limit === Infinity ? "" : ` of ${limit}`;
-    return [{ ...message, text: `${message.text} So far ${count}${ofLimit} in this run.` }];
-  }
-  const refused = `${planned(count)}, and rekey:maxResetsPerRun allows ${limit}: those above the limit are refused.`;
-  return [{ ...message, text: `${message.text} ${refused}`, isWarning: true }];
-}
-
-function planned(count: number): string {
-  return count === 1 ? "1 reset is planned" : `${count} resets are planned`;
+  const isTooMany = count > limit;
+  const ofLimit = limit === Infinity ? "" : ` of ${limit}`;
+  const note = isTooMany
+    ? `${resets(count)}, and rekey:maxResetsPerRun allows ${limit}: those above the limit are refused.`
+    : `So far ${count}${ofLimit} in this run.`;
+  return [{ ...message, text: `${message.text} ${note}`, isWarning: isTooMany }];
 }
 
 /** Resets of a fleet that are more than the run's limit leaves. */
 export function tooMany({ count, left }: Readonly<{ count: number; left: number }>): string {
-  return `${planned(count)}, but rekey:maxResetsPerRun allows only ${left} more`;
+  return `${resets(count)}, but rekey:maxResetsPerRun allows only ${left} more`;
 }
 
-/** What may be wrong with the saved memory, or does not take effect yet. */
-function concerns(memory: Memory, plan: Plan, program: Program, context: Context): Message[] {
-  const all: Message[] = [];
-  if (memory.applied === undefined && (plan.kind === "read" || plan.kind === "keep")) {
-    all.push({ text: "was imported. Its version and triggers are adopted, and nothing is reset." });
-  }
-  if (isElsewhere(memory, context) && plan.kind !== "refuse") {
-    all.push({
-      text: `may belong to another account, and is not compared: ${whyElsewhere(memory, context)}.`,
-      isWarning: true,
-    });
-  }
-  const { form, unknown } = program;
-  const isFormKnown = !unknown.has("saveCredentials") && !unknown.has("encryptFor");
-  const saved = memory.current.form;
-  const isFormChanged = isFormKnown && saved !== undefined && !isDeepStrictEqual(form, saved);
-  if (plan.kind !== "rotate" && isFormChanged) {
-    const text =
-      "is still saved as before: changes to saveCredentials and encryptFor take effect with the next reset. To remove what is saved now, set a new version.";
-    all.push({ text });
-  }
-  return [
-    ...all,
-    ...passwordsOf(memory),
-    ...postponedRetirement(context.kind, memory, program, context),
-    ...nextRotation(memory, plan, program, context),
-    ...futureTimes(memory, program, context),
-    ...leftByDestroy(context.kind, memory, plan),
-  ];
+function resets(count: number): string {
+  return count === 1 ? "1 reset is planned" : `${count} resets are planned`;
 }
-
-/** When the next rotation by a schedule is due, if this run leaves one that is due soon. */
-function nextRotation(
-  { scheduledFrom }: Memory,
-  plan: Plan,
-  { rotateEvery }: Program,
-  { now }: Context,
-): Message[] {
-  const isLeft = !["rotate", "maybe", "refuse"].includes(plan.kind);
-  if (!isLeft || !rotateEvery || !isDueSoon(scheduledFrom, rotateEvery, now)) return [];
-  const [at, from] = [dueAt, dueFrom].map((time) => time(scheduledFrom, rotateEvery).toISOString());
-  const text = `is due for its next rotation at ${at} (rotateEvery: ${rotateEvery}). The first \`up\` from ${from} on makes it.`;
-  return [{ text }];
-}
-
-/** The times of a clock that was ahead. */
-function futureTimes(memory: Memory, { rotateEvery }: Program, { now, kind }: Context): Message[] {
-  const { scheduledFrom } = memory;
-  const oldest = oldestFormer(memory);
-  const compared = {
-    minInterval: kind.shape === "rolls" ? lastRollAt(memory) : undefined,
-    rotateEvery: rotateEvery ? scheduledFrom : undefined,
-    overlap: oldest && isDuration(oldest.lasts) ? oldest.since : undefined,
-  };
-  return Object.entries(compared).flatMap(([input, time]) => {
-    if (time === undefined || !isFuture(time, now)) return [];
-    const effect = effects[input as keyof typeof compared];
-    const text = `was last changed at ${time} according to the saved state, which is later than this machine's clock. Check the clocks. ${input} ${effect}.`;
-    return [{ text, isWarning: true }];
-  });
-}
-
-/** What such a time means for an input. */
-const effects = {
-  minInterval: "ignores that time",
-  rotateEvery: "counts from that time; a new version resets it now",
-  overlap: "counts from that time; rotatedSince retires the former one now",
-} as const;

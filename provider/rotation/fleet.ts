@@ -1,10 +1,9 @@
 import { InternalError, RefusedError, RekeyError, withCode } from "../domain/errors";
-import { databasePassword, ownerOf, secretOf, type Subject } from "../domain/secretKind";
+import { databasePassword, ownerOf, secretOf } from "../domain/secretKind";
 import { isObject } from "../records/fields";
 import { engineMessage, isUnknown } from "../pulumi/values";
 import { type Resource, type Result } from "../resource/resource";
 import { type Run } from "../run/run";
-import { accessOf, urlsOf } from "./access";
 import { type Rotated, messageOf } from "./findings";
 import { noteRefresh, tooMany } from "./announcements";
 import {
@@ -13,23 +12,22 @@ import {
   type FleetOutputs,
   type Member,
   notAttempted,
-  notSentAtAll,
   readFleet,
   type SavedMember,
   writeFleet,
 } from "./fleetOutputs";
 import {
-  certainResets,
   databasesProblems,
   type FleetInputs,
   fleetNotices,
   idsIn,
+  isCertain,
   type PlannedMember,
   plannedMembers,
   planFleet,
 } from "./fleetPlan";
 import { refresh, rotate } from "./lifecycle";
-import { type State } from "./state";
+import { shownOf } from "./rotationOutputs";
 import { claimOf, connectionInput, rotationInputs, rotationProblems } from "./rotationInputs";
 
 /** Rotates the passwords of many databases, each by the same rules as a single one. */
@@ -65,7 +63,9 @@ export const passwordRotationFleet: Resource<FleetInputs, FleetOutputs> = {
     const ids = [...new Set(Object.values(idsIn(inputs)))];
     return ids.flatMap((id) => (isUnknown(id) ? [] : claimOf({ kind: databasePassword, id })));
   },
-  plan: planFleet,
+  plan(saved, inputs, run) {
+    return planFleet(saved, inputs, Object.keys(this.outputs), run);
+  },
   async apply(saved, inputs, run) {
     const members = plannedMembers(saved, inputs, run);
     return resultOf(await rotateAll(members, inputs, run), run);
@@ -73,7 +73,13 @@ export const passwordRotationFleet: Resource<FleetInputs, FleetOutputs> = {
   async refresh(saved, run) {
     try {
       const done = await Promise.all(
-        [...readFleet(saved).values()].map((member) => refreshOne(member, run)),
+        [...readFleet(saved).values()].map(async (member): Promise<Done> => {
+          const { subject, state } = member;
+          if (!state) return { ...member, findings: [] };
+          noteRefresh(subject, run);
+          // An error of the last `up` stays until the next one.
+          return { ...member, ...(await refresh(subject, state, run)) };
+        }),
       );
       const { outputs, notices } = resultOf(done, run);
       return { outputs, notices };
@@ -102,16 +108,15 @@ async function rotateAll(
   run: Run,
 ): Promise<Done[]> {
   if (!members.every(isIdle)) run.platform.operations(databasePassword);
-  const certain = certainResets(members);
+  const certain = members.filter(isCertain).map(({ subject }) => secretOf(subject));
   const refused = run.reserveResets(certain);
   if (!refused) {
     return rotateEach(members, inputs, run).finally(() => run.releaseResets(certain));
   }
-  const others = members.filter(({ isCertain }) => !isCertain);
-  const error = notSentAtAll(tooMany(refused));
-  const unsent = members
-    .filter(({ isCertain }) => isCertain)
-    .map((one) => ({ ...one, error, findings: [] }));
+  const others = members.filter((one) => !isCertain(one));
+  const text = `No reset was sent, and no password was changed: ${tooMany(refused)}. Check that so many are intended, then raise the limit.`;
+  const error = withCode(text, "REKEY_RESET_LIMIT");
+  const unsent = members.filter(isCertain).map((one) => ({ ...one, error, findings: [] }));
   return [...unsent, ...(await rotateEach(others, inputs, run))];
 }
 
@@ -160,25 +165,13 @@ async function rotateOne(one: PlannedMember, run: Run): Promise<Done> {
   }
 }
 
-/** An error of the last `up` stays until the next one. */
-async function refreshOne(member: Member, run: Run): Promise<Done> {
-  const { subject, state } = member;
-  if (!state) return { ...member, findings: [] };
-  noteRefresh(subject, run);
-  return { ...member, ...(await refresh(subject, state, run)) };
-}
-
 /** Characters of an error that is saved: a thousand of them are part of the state. */
 const maxErrorChars = 1_000;
 
 function resultOf(done: readonly Done[], run: Run): Result<FleetOutputs> {
   const members = done.map((one) => savedMember(one, run));
   const messages = done.flatMap(({ name, findings }) =>
-    findings.map((finding) => ({
-      name,
-      reason: finding.kind,
-      message: messageOf(finding, databasePassword),
-    })),
+    findings.map((finding) => ({ name, message: messageOf(finding, databasePassword) })),
   );
   const outputs = writeFleet(members);
   return {
@@ -189,22 +182,21 @@ function resultOf(done: readonly Done[], run: Run): Result<FleetOutputs> {
   };
 }
 
-/** What a state is made from again, by code that uses nothing that may have failed. */
-function plainAccess({ kind, id }: Subject, state: State | undefined) {
-  const { endpoint, port, tls } = state?.record ?? {};
-  const record = state?.record && { endpoint, port, tls };
-  return { id, of: kind.name, count: state?.rotationCount ?? 0, record };
-}
-
 /** What is saved of one database. An unexpected error of it loses neither the others nor what its reset delivered. */
 function savedMember({ failure, ...one }: Done, run: Run): SavedMember {
   const { subject, state } = one;
-  const access = plainAccess(subject, state);
+  const { endpoint, port, tls } = state?.record ?? {};
+  // What a state is made from again, by code that uses nothing that may have failed.
+  const access = {
+    id: subject.id,
+    of: subject.kind.name,
+    count: state?.rotationCount ?? 0,
+    record: state?.record && { endpoint, port, tls },
+  };
   const error = failure ? engineMessage(run.redacted(failure.message), maxErrorChars) : one.error;
   if (!state) return { ...one, error, access };
   try {
-    const { connectionUrl } = urlsOf(subject, state, run);
-    return { ...one, error, connectionUrl, access: accessOf(subject, state, run) ?? access };
+    return { ...one, error, ...shownOf(subject, state, run) };
   } catch {
     const text = `pulumi-rekey failed unexpectedly while making the outputs of ${ownerOf(subject)}. Its password may have been changed, and what is known of it is saved. This is a bug: please report it, then run again.`;
     return { ...one, error: error ?? withCode(text, "REKEY_INTERNAL"), access };

@@ -1,7 +1,7 @@
-import { outputsAreFormer, RekeyError, StateError, withCode } from "../domain/errors";
+import { outputsAreFormer, RekeyError, StateError } from "../domain/errors";
 import { type Subject, databasePassword } from "../domain/secretKind";
 import { isDeepStrictEqual } from "node:util";
-import { canonicalId, type Credentials, isObject } from "../records/fields";
+import { canonicalId, type Credentials, isObject, isSet } from "../records/fields";
 import { jsonText } from "../pulumi/values";
 import {
   credentialsIn,
@@ -13,7 +13,6 @@ import {
 } from "./state";
 import { parsed, sealed, unsealed } from "./memory";
 import { type Access } from "./access";
-import { dueAt } from "./schedule";
 
 /** What a fleet shows of one database. */
 export interface FleetDatabase extends Pick<State, "rotatedAt">, Pick<Progress, "adoptedAt"> {
@@ -105,8 +104,9 @@ export type FleetOutputs = ReturnType<typeof writeFleet>;
 /** A database with what programs use that follows from its state. */
 export interface SavedMember extends Member {
   readonly connectionUrl?: string | undefined;
+  readonly nextRotationAt?: string | undefined;
   /** An `Access`. */
-  readonly access: object;
+  readonly access?: object | undefined;
 }
 
 /** The outputs to save, by name, in the same order whatever the order in the program is. */
@@ -115,12 +115,7 @@ export function writeFleet(members: readonly SavedMember[]) {
   // What is undefined is not saved.
   const byName = <T>(valueOf: (member: SavedMember) => T | undefined) =>
     Object.fromEntries(sorted.map((one) => [one.name, valueOf(one)])) as Record<string, T>;
-  const states = sorted.flatMap(({ state }) => state ?? []);
-  const due = states.flatMap(({ memory: { scheduledFrom, program } }) =>
-    program.rotateEvery === undefined
-      ? []
-      : dueAt(scheduledFrom, program.rotateEvery).toISOString(),
-  );
+  const inOrder = (times: readonly (string | undefined)[]) => times.filter(isSet).toSorted();
   // By id: another name changes nothing.
   const memories = sorted.map(
     ({ subject, state }) => [subject.id, state && sealed(state.memory)] as const,
@@ -128,15 +123,16 @@ export function writeFleet(members: readonly SavedMember[]) {
   return {
     fleet: fleetId,
     states: byName(databaseOf),
-    credentials: byName(({ state }) => state && credentialsOf(state)),
+    credentials: byName(({ state }): FleetCredentials | undefined => {
+      const { otherFields } = state ?? {};
+      const values = { ...credentialsIn(state), ...(otherFields && { otherFields }) };
+      return Object.keys(values).length > 0 ? values : undefined;
+    }),
     connectionUrls: byName(({ connectionUrl }) => connectionUrl),
     encryptedCredentials: byName(({ state }) => state?.encryptedCredentials),
     failed: sorted.flatMap(({ name, error }) => (error === undefined ? [] : name)),
-    lastRotated: states
-      .flatMap(({ rotatedAt }) => rotatedAt ?? [])
-      .toSorted()
-      .at(-1),
-    nextRotationAt: due.toSorted()[0],
+    lastRotated: inOrder(sorted.map(({ state }) => state?.rotatedAt)).at(-1),
+    nextRotationAt: inOrder(sorted.map((one) => one.nextRotationAt))[0],
     access: jsonText(byName(({ access }) => access)),
     memory: JSON.stringify(Object.fromEntries(memories)),
   };
@@ -155,26 +151,9 @@ function databaseOf({ subject, state, error }: Member): FleetDatabase {
   };
 }
 
-function credentialsOf(state: State): FleetCredentials | undefined {
-  const values = {
-    ...credentialsIn(state),
-    ...(state.otherFields && { otherFields: state.otherFields }),
-  };
-  return Object.keys(values).length > 0 ? values : undefined;
-}
-
 /** What is saved of a database that was not attempted. */
 export const notAttempted =
   "Not attempted: the fleet stopped after too many failures (maxFailures). No reset was sent in this run.";
-
-/** What is saved of a database whose reset is one of too many. */
-export function notSentAtAll(why: string): string {
-  const advice = "Check that so many are intended, then raise the limit";
-  return withCode(
-    `No reset was sent, and no password was changed: ${why}. ${advice}.`,
-    "REKEY_RESET_LIMIT",
-  );
-}
 
 /** Names in a line; the others are counted. */
 const maxNamed = 5;

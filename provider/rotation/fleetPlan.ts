@@ -12,16 +12,20 @@ import {
 } from "../resource/resource";
 import { type Run } from "../run/run";
 import { type Message } from "./findings";
-import { type FleetOutputs, listOf, type Member, readFleet } from "./fleetOutputs";
-import { announce, announcementsOf, tooMany } from "./announcements";
+import { type FleetOutputs, listOf, readFleet } from "./fleetOutputs";
+import {
+  announce,
+  announcementsOf,
+  type PlannedSecret,
+  planSecret,
+  tooMany,
+} from "./announcements";
 import { notice } from "./messages";
-import { isReadFirst, type Plan } from "./plan";
-import { planRotation } from "./planRotation";
-import { contextOf } from "./context";
+import { isChange } from "./plan";
 import { settingsNotice } from "./rotation";
 import { changingOutputs } from "./rotationOutputs";
 import { type Trigger } from "./marks";
-import { type Program, readProgram, type RotationInputs } from "./program";
+import { readProgram, type RotationInputs } from "./program";
 
 /** A database of a program, with its own trigger. In a preview, any of it may be unknown. */
 type MemberInputs = { readonly databaseId: string } & Trigger;
@@ -85,11 +89,8 @@ export function databasesProblems(inputs: FleetInputs): InputProblem[] {
 }
 
 /** One database, with what was saved of it, what is desired, and what would be done. */
-export interface PlannedMember extends Member {
-  readonly program: Program;
-  readonly plan: Plan;
-  /** Whether it is reset whatever the read before shows. */
-  readonly isCertain: boolean;
+export interface PlannedMember extends PlannedSecret {
+  readonly name: string;
 }
 
 /**
@@ -109,22 +110,19 @@ export function plannedMembers(
       "is empty, but the fleet has some in its state. If the map comes from the platform, check it. To stop rotating them, remove the fleet";
     throw new InputError("databases", reason);
   }
-  const context = contextOf(databasePassword, run);
   return all.map(([name, { databaseId: id, ...own }]) => {
     const { state, subject = { kind: databasePassword, id } } = before?.get(canonicalId(id)) ?? {};
     const program = readProgram({ ...inputs, ...combined(inputs, own) });
-    const plan: Plan =
-      before && isUnknown(id)
-        ? { kind: "maybe", names: ["databaseId"] }
-        : planRotation(state, program, context);
-    const isCertain = plan.kind === "rotate" && !isReadFirst(state, plan, context);
-    return { name, subject, state, program, plan, isCertain };
+    return {
+      name,
+      ...planSecret({ subject, state, program, isInFleet: before !== undefined }, run),
+    };
   });
 }
 
-/** The secrets that are reset whatever a read shows. */
-export function certainResets(members: readonly PlannedMember[]): string[] {
-  return members.flatMap(({ subject, isCertain }) => (isCertain ? secretOf(subject) : []));
+/** Whether a database is reset whatever the read before shows. */
+export function isCertain({ plan, isTentative }: PlannedMember): boolean {
+  return plan.kind === "rotate" && !isTentative;
 }
 
 /** The trigger of one database: the fleet's and its own. The prefixes keep the two apart. */
@@ -146,23 +144,29 @@ function combined(fleet: Trigger, own: Trigger): Trigger {
   };
 }
 
-/** What an `up` would do. */
-export function planFleet(saved: FleetOutputs | undefined, inputs: FleetInputs, run: Run): Planned {
+/** What an `up` would do, which changes outputs of these names. */
+export function planFleet(
+  saved: FleetOutputs | undefined,
+  inputs: FleetInputs,
+  names: readonly string[],
+  run: Run,
+): Planned {
   if (!isObject(inputs.databases)) {
-    const text = "The passwords of the databases may be reset: databases is not known yet.";
+    const text = "The passwords of the databases may be reset (not known yet: databases).";
     return { changes: true, notices: [{ text }, ...run.settingsWarning(databasePassword.service)] };
   }
   const members = plannedMembers(saved, inputs, run);
-  const certain = certainResets(members);
+  const certain = members.filter(isCertain).map(({ subject }) => secretOf(subject));
   const limited = { count: certain.length, left: run.leftFor(certain) };
   const isOverLimit = limited.count > limited.left;
   const messages = members.flatMap((member) =>
-    announcementsOf({ ...member, isAdded: saved !== undefined }, run).map((one): MemberMessage => {
-      // Plans that differ only in their times have the same reason.
-      const reason = one.text.replace(/\d[\d:.TZ-]*/g, "");
-      const isRefused = isOverLimit && member.isCertain && one.secrets !== undefined;
-      const message = isRefused ? refused(one, tooMany(limited)) : one;
-      return { name: member.name, reason, message };
+    announcementsOf(member, run).map((one): MemberMessage => {
+      if (!isOverLimit || !isCertain(member) || !one.secrets) {
+        return { name: member.name, message: one };
+      }
+      const text = `${one.text} ${tooMany(limited)}: none will be sent.`;
+      const message = { about: one.about, does: "would reset", text, isWarning: true };
+      return { name: member.name, message };
     }),
   );
   // A name has changed, a database was removed, or an error may end.
@@ -170,9 +174,16 @@ export function planFleet(saved: FleetOutputs | undefined, inputs: FleetInputs, 
     !saved ||
     Object.values(saved.states).some(({ error }) => error !== undefined) ||
     !isDeepStrictEqual(idsIn({ databases: saved.states }), idsIn(inputs));
+  const changed = members.filter(({ plan }) => isChange(plan));
+  const changing = changed.map(
+    ({ plan, state, program }) => state && changingOutputs(names, plan, state, program),
+  );
   return {
-    changes: isRewritten || members.some(({ plan }) => plan.kind !== "keep" || plan.saves),
-    changing: isRewritten ? undefined : changingIn(members),
+    changes: isRewritten || changed.length > 0,
+    changing:
+      isRewritten || changing.includes(undefined)
+        ? undefined
+        : [...new Set(changing.flatMap((one) => one ?? []))],
     notices: [
       ...fleetNotices(messages, run),
       ...members.flatMap(({ subject, plan }) => settingsNotice(subject, plan, run)),
@@ -180,56 +191,33 @@ export function planFleet(saved: FleetOutputs | undefined, inputs: FleetInputs, 
   };
 }
 
-/** An announcement of a reset that is one of too many, so that none is sent. */
-function refused({ text }: Message, why: string): Message {
-  return { does: "Would reset", text: `${text} ${why}: none will be sent.`, isWarning: true };
-}
-
-/** The outputs that the plans may change; undefined for all. */
-function changingIn(members: readonly PlannedMember[]): string[] | undefined {
-  const all = [
-    "credentials",
-    "connectionUrls",
-    "encryptedCredentials",
-    "nextRotationAt",
-    "access",
-    "memory",
-  ];
-  const changed = new Set<string>();
-  for (const { plan, state, program } of members) {
-    if (plan.kind === "keep" && !plan.saves) continue;
-    if (plan.kind !== "keep" || !state) return undefined;
-    for (const name of changingOutputs(all, plan, state, program) ?? []) changed.add(name);
-  }
-  return [...changed];
-}
-
-/** A message about one database. Of those with the same reason, one is shown. */
+/** A message about one database. */
 interface MemberMessage {
   readonly name: string;
-  readonly reason: string;
   readonly message: Message;
 }
 
-/** One line for each reason, with the resets counted. */
+/** One line for all messages about the same, with the resets counted. */
 export function fleetNotices(all: readonly MemberMessage[], run: Run): Notice[] {
-  const isFirst = ({ reason }: MemberMessage, index: number) =>
-    all.findIndex((one) => one.reason === reason) === index;
-  return all.filter(isFirst).flatMap(({ name, reason, message }) => {
-    const group = all.filter((one) => one.reason === reason);
+  const groups = new Map<string, MemberMessage[]>();
+  for (const one of all) {
+    const group = groups.get(one.message.about);
+    if (group) group.push(one);
+    else groups.set(one.message.about, [one]);
+  }
+  return [...groups.values()].flatMap((group) => {
+    const [first] = group as [MemberMessage];
+    const { message } = first;
     const isAlike = group.every((one) => one.message.text === message.text);
-    const details = isAlike ? "" : ` These details are for ${JSON.stringify(name)}.`;
+    const details = isAlike ? "" : ` These details are for ${JSON.stringify(first.name)}.`;
     const secrets = message.secrets && group.flatMap((one) => one.message.secrets ?? []);
-    const password = passwordOf(group.map((one) => one.name));
+    const names = listOf(group.map(({ name }) => JSON.stringify(name)));
+    const password =
+      group.length === 1
+        ? `password of database ${names}`
+        : `password of each of ${group.length} databases (${names})`;
     return announce({ ...message, text: message.text + details, secrets }, run).map((one) =>
       notice(password, one),
     );
   });
-}
-
-function passwordOf(names: readonly string[]): string {
-  const shown = listOf(names.map((name) => JSON.stringify(name)));
-  return names.length === 1
-    ? `password of database ${shown}`
-    : `password of each of ${names.length} databases (${shown})`;
 }

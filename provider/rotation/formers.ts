@@ -66,19 +66,6 @@ export function lastsAfter(
   return isForDate && overlap !== noOverlap ? untilNextUp : overlap;
 }
 
-/** Whether a date asks for the retirement of a former one now, or has when it was replaced. */
-export function isDueByDate(former: Former, { rotatedSince }: Program, now: Date): boolean {
-  return former.lasts === untilNextUp || isOlder(former, rotatedSince, now);
-}
-
-/**
- * Whether the time of a former one is over. With `none`, it always is: its retirement has failed, or `overlap` was
- * changed since.
- */
-export function isOver({ since, lasts }: Former, now: Date): boolean {
-  return isDuration(lasts) ? dueAt(since, lasts) <= now : lasts === noOverlap;
-}
-
 /** The former ones that are due to be retired. */
 export interface DueFormers {
   readonly why: "time" | "date";
@@ -94,10 +81,15 @@ export function dueFormers(
   program: Program,
   { now, isScheduleOn }: Pick<Context, "now" | "isScheduleOn">,
 ): DueFormers | undefined {
-  const isChanged = isOverlapChanged(memory, program);
-  const isForDate = (one: Former) => isDueByDate(one, program, now);
-  const isForTime = (one: Former) =>
-    one.isBack ? program.overlap !== untilVerified : !isChanged && isOver(one, now);
+  const isKept = isOverlapChanged(memory, program);
+  const isForDate = (one: Former) =>
+    one.lasts === untilNextUp || isOlder(one, program.rotatedSince, now);
+  const isForTime = ({ isBack, since, lasts }: Former) => {
+    if (isBack) return program.overlap !== untilVerified;
+    // With `none`, its retirement has failed, or `overlap` was changed since.
+    const isOver = isDuration(lasts) ? dueAt(since, lasts) <= now : lasts === noOverlap;
+    return isOver && !isKept;
+  };
   const formers = validFormers(memory).filter(
     (one) => isForDate(one) || (isScheduleOn && isForTime(one)),
   );

@@ -12,7 +12,7 @@ import { addsSecret, dueFormers, hasOverlap, validFormers, withOverlapOf } from 
 import { attempted, handOver, type Made } from "./handOver";
 import { marksOf, triggerMark } from "./marks";
 import { type Former } from "./memory";
-import { refusalError, savedAdminAdvice, savedKeyAdvice } from "./messages";
+import { refusalError, savedAdvice } from "./messages";
 import { isReadFirst, type Plan, type Rotation } from "./plan";
 import { planRotation } from "./planRotation";
 import { noOverlap, type Program, savedProgram } from "./program";
@@ -66,8 +66,7 @@ export async function refresh(subject: Subject, saved: State, run: Run): Promise
       "was read, but could not be encrypted for encryptFor. Check the recipients and the installation of age-encryption.";
     return { state: saved, findings: [{ kind: "failed", why }] };
   } catch (error) {
-    const { service } = subject.kind;
-    const advice = service ? savedKeyAdvice(service, error) : savedAdminAdvice(error);
+    const advice = savedAdvice(subject.kind.service, error);
     return { state: saved, findings: [failedRead(error, advice)] };
   }
 }
@@ -221,7 +220,7 @@ function requireSettings({ subject, source }: UpSession): void {
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error;
     const why = `${error.problem}. ${error.advice.replace(/\.$/, "")}`;
-    throw new RefusedError(error.code, { secret: secretOf(subject), why, overlaps: true });
+    throw new RefusedError(error.code, { secret: secretOf(subject), why });
   }
 }
 
@@ -314,7 +313,8 @@ function problemsOf(
   if (hasOverlap(subject.kind) || !isOlder(memory.current, program.rotatedSince, context.now)) {
     return known;
   }
-  return [...known, { kind: "older", why: secondRollAt(memory, program, context) }];
+  const kind = subject.kind.handOver ? "olderKeys" : "older";
+  return [...known, { kind, why: secondRollAt(memory, program, context) }];
 }
 
 /**

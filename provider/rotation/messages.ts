@@ -11,12 +11,12 @@ import { type Notice } from "../resource/resource";
 import { type Message } from "./findings";
 import { type Refusal } from "./plan";
 
+type Text = Omit<Message, "about">;
+
 /** A notice about one secret. */
-export function noticeAbout(subject: Subject, message: Message): Notice {
-  const { noun, word, onlyId } = subject.kind;
-  const isOne = onlyId === undefined;
-  const secret = isUnknown(subject.id) && isOne ? `${word} of the ${noun}` : secretOf(subject);
-  return notice(secret, message);
+export function noticeAbout(subject: Subject, message: Text): Notice {
+  const { kind, id } = subject;
+  return notice(secretOf(isUnknown(id) ? { kind } : subject), message);
 }
 
 /** What a text begins with that is about the secret itself. */
@@ -26,10 +26,10 @@ const predicate = /^(is|was|may) /;
  * A notice: `Resets the password of database "a", because …`, `The password of database "a" was reset.`, or `Password
  * of user "app": the former password was retired.`
  */
-export function notice(secret: string, { does, text, isWarning }: Message): Notice {
-  if (does !== undefined) return { text: `${does} the ${secret}, ${text}`, isWarning };
-  if (predicate.test(text)) return { text: `The ${secret} ${text}`, isWarning };
-  return { text: `${secret.slice(0, 1).toUpperCase()}${secret.slice(1)}: ${text}`, isWarning };
+export function notice(secret: string, { does, text, isWarning }: Text): Notice {
+  const sentence = predicate.test(text) ? `the ${secret} ${text}` : `${secret}: ${text}`;
+  const line = does ? `${does} the ${secret}, ${text}` : sentence;
+  return { text: line.slice(0, 1).toUpperCase() + line.slice(1), isWarning };
 }
 
 /**
@@ -39,49 +39,48 @@ export function notice(secret: string, { does, text, isWarning }: Message): Noti
  * @param isLast whether no other one is sent without a new version
  */
 export function unknownFailure(
-  { kind }: Subject,
+  { kind: { word, verb, handOver } }: Subject,
   failed: RekeyError,
   canSettle: boolean,
   isLast = false,
 ): RekeyError {
-  const { noun, shape } = kind;
   const advice = failed instanceof RequestError ? failed.advice : "";
   const what = failed.text.endsWith(advice)
     ? failed.text.slice(0, failed.text.length - advice.length)
     : failed.text;
-  const when = shape === "rolls" ? "once minInterval has passed" : "right away";
+  const when = handOver ? "once minInterval has passed" : "right away";
+  const read = canSettle ? `it reads the ${word} first, and ` : "it ";
+  const again = canSettle
+    ? `${verb}s again only if the old credentials are still shown`
+    : `${verb}s again, which returns new credentials`;
+  const next = isLast
+    ? `does not ${verb} again without a new version.`
+    : `${again}. After three unconfirmed attempts in a row it stops and asks for a new version.`;
   const text = `${what.trim()}
-${outputsAreFormer} Run \`up\` again ${when}, with rekey:scheduledResets on: ${nextStep(noun, canSettle, isLast)}`;
+${outputsAreFormer} Run \`up\` again ${when}, with rekey:scheduledResets on: ${read}${next}`;
   return new RekeyError(failed.code, text, "maybe applied");
-}
-
-function nextStep(noun: string, canSettle: boolean, isLast: boolean): string {
-  const read = canSettle ? `it reads the ${noun} first, and ` : "it ";
-  if (isLast) return `${read}does not reset again without a new version.`;
-  const stop = "After three unconfirmed resets in a row it stops and asks for a new version.";
-  if (canSettle) return `${read}resets again only if the old credentials are still shown. ${stop}`;
-  return `${read}resets again, which returns new credentials. ${stop}`;
 }
 
 export function refusalError(subject: Subject, { code, why }: Refusal): RekeyError {
   return new RefusedError(code, { secret: secretOf(subject), why });
 }
 
-/** What a refresh or a destroy adds, after a space, to what a setting may have caused: the last `up` has saved it. */
-export function savedKeyAdvice(
+/**
+ * What a refresh or a destroy adds, after a space, to what a setting or an administrator may have caused: the last `up`
+ * has saved it.
+ */
+export function savedAdvice(
   service: SecretKind["service"],
   error: unknown,
   command: "refresh" | "destroy" = "refresh",
 ): string {
+  if (service === undefined) {
+    if (!(error instanceof RequestError)) return "";
+    return " A refresh uses the admin that the last `up` saved, also with `--run-program`: if the admin has changed since then, run `up`, which uses that of the program.";
+  }
   const isRejected = error instanceof RequestError && error.status === 401;
   if (!isRejected && !(error instanceof SettingsError)) return "";
   const key = service === "management" ? "rekey:password" : "rekey:queueToken";
   const setting = isRejected ? key : "a setting";
   return ` A ${command} uses the configuration that the last \`up\` saved: if ${setting} has changed since then, run \`pulumi ${command} --run-program\`, which uses the program's configuration.`;
-}
-
-/** The same of a user, whose administrator the last `up` has saved. A refresh that runs the program uses it, too. */
-export function savedAdminAdvice(error: unknown): string {
-  if (!(error instanceof RequestError)) return "";
-  return " A refresh uses the admin that the last `up` saved, also with `--run-program`: if the admin has changed since then, run `up`, which uses that of the program.";
 }

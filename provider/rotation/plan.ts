@@ -57,6 +57,11 @@ export type Plan =
   | { readonly kind: "maybe"; readonly names: readonly string[] }
   | Refusal;
 
+/** Whether a plan does anything, if only to save what the program says. */
+export function isChange(plan: Plan): boolean {
+  return plan.kind !== "keep" || plan.saves === true;
+}
+
 export interface Rotation {
   readonly kind: "rotate";
   readonly reason: RotationReason;

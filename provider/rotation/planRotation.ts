@@ -94,7 +94,7 @@ function isProgramChanged(memory: Memory, program: Program): boolean {
   const names = ["connection", "queueUrl", "rotateEvery"] as const;
   return (
     memory.applied === undefined ||
-    names.some((name) => isChanged(name, program, memory)) ||
+    names.some((name) => isInputChanged(name, program, memory)) ||
     isAdminChanged(program, memory) ||
     isOverlapChanged(memory, program)
   );
@@ -105,7 +105,7 @@ function mustRead(memory: Memory, program: Program, { kind }: Context): boolean 
     memory.applied === undefined ||
     memory.current.isUnread === true ||
     // Where clients of a database connect is in its record.
-    (kind.connects === true && isChanged("connection", program, memory)) ||
+    (kind.connects === true && isInputChanged("connection", program, memory)) ||
     isServerChanged(program, memory)
   );
 }
@@ -118,7 +118,7 @@ function isFormerOpen(memory: Memory, program: Program, context: Context): boole
 }
 
 /** Whether an input differs from what is saved, or is not known yet. */
-export function isChanged(
+export function isInputChanged(
   name: "connection" | "queueUrl" | "rotateEvery",
   program: Program,
   memory: Memory,

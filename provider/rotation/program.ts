@@ -64,6 +64,9 @@ export function readProgram(inputs: RotationInputs): Program {
   const known = <K extends keyof RotationInputs>(name: K) =>
     unknown.has(name) ? undefined : (inputs[name] ?? undefined);
   const isTriggerUnknown = unknown.has("version") || unknown.has("triggers");
+  const saveCredentials = known("saveCredentials");
+  const encryptFor = [...new Set(known("encryptFor"))].sort();
+  const connection = Object.entries(known("connection") ?? {}).filter(([, value]) => isSet(value));
   return {
     unknown,
     trigger: isTriggerUnknown ? "" : canonicalTrigger(inputs),
@@ -72,24 +75,14 @@ export function readProgram(inputs: RotationInputs): Program {
     isAdopted: inputs.initialRotation === false,
     minInterval: known("minInterval"),
     overlap: known("overlap") ?? untilVerified,
-    form: formOf(known("saveCredentials"), known("encryptFor")),
-    connection: connectionIn(known("connection")),
+    form: {
+      ...(saveCredentials === false && { saveCredentials }),
+      ...(encryptFor.length > 0 && { encryptFor }),
+    },
+    connection: connection.length > 0 ? Object.fromEntries(connection) : undefined,
     queueUrl: known("queueUrl"),
     admin: known("admin"),
   };
-}
-
-function formOf(saveCredentials?: boolean, encryptFor: readonly string[] = []): Form {
-  const recipients = [...new Set(encryptFor)].sort();
-  return {
-    ...(saveCredentials === false && { saveCredentials }),
-    ...(recipients.length > 0 && { encryptFor: recipients }),
-  };
-}
-
-function connectionIn(given: RotationInputs["connection"]): Connection | undefined {
-  const set = Object.entries(given ?? {}).filter(([, value]) => isSet(value));
-  return set.length > 0 ? Object.fromEntries(set) : undefined;
 }
 
 /** The inputs that are saved for a refresh. */

@@ -15,15 +15,14 @@ import {
 import { type Run } from "../run/run";
 import { type Settings } from "../settings/settings";
 import { withSavedAdmin } from "./admin";
-import { announce, noteRefresh, announcementsOf } from "./announcements";
+import { announce, announcementsOf, noteRefresh, planSecret } from "./announcements";
 import { type Rotated, messageOf } from "./findings";
 import { type State, stateIn } from "./state";
 import { type Program, readProgram, type RotationInputs } from "./program";
 import { noticeAbout } from "./messages";
 import { addsSecret, hasOverlap } from "./formers";
-import { leftValid } from "./formerTexts";
-import { type Plan } from "./plan";
-import { planRotation } from "./planRotation";
+import { leftValid } from "./formerFindings";
+import { isChange, type Plan } from "./plan";
 import { refresh, rotate } from "./lifecycle";
 import {
   claimOf,
@@ -41,7 +40,6 @@ import {
   plainResult,
   type RotationOutputs,
 } from "./rotationOutputs";
-import { contextOf } from "./context";
 
 /** What the subject of a resource is taken from. */
 export interface SubjectSource {
@@ -101,15 +99,11 @@ export class SecretRotation implements Resource<RotationInputs, RotationOutputs>
     const state = saved && stateIn(saved);
     const subject = this.subjectOf({ values: inputs, state, settings: run.options.settings });
     const program = readProgram(inputs);
-    const plan: Plan =
-      state && isUnknown(subject.id)
-        ? { kind: "maybe", names: [this.idInput] }
-        : planRotation(state, program, contextOf(this.kind, run));
-    const announced = announcementsOf({ subject, plan, state, program }, run).flatMap((one) =>
-      announce(one, run),
-    );
+    const planned = planSecret({ subject, state, program }, run);
+    const { plan } = planned;
+    const announced = announcementsOf(planned, run).flatMap((one) => announce(one, run));
     return {
-      changes: plan.kind !== "keep" || plan.saves === true,
+      changes: isChange(plan),
       changing: state && changingOutputs(Object.keys(this.outputs), plan, state, program),
       notices: [
         ...announced.map((one) => noticeAbout(subject, one)),
@@ -151,7 +145,8 @@ export class SecretRotation implements Resource<RotationInputs, RotationOutputs>
   async #leave(saved: RotationOutputs, { shared }: Run): Promise<Notice[]> {
     const state = orUndefined(() => stateIn(saved));
     const left = state ? leftValid(this.kind, state.memory, shared.retired) : [];
-    return left.map((one) => noticeAbout(this.subjectOf({ values: saved, state }), one));
+    const subject = this.subjectOf({ values: saved, state });
+    return left.map((one) => noticeAbout(subject, messageOf(one, this.kind)));
   }
 
   async import(id: string, run: Run): Promise<Imported<RotationInputs, RotationOutputs>> {

@@ -9,7 +9,7 @@ import { hasOverlap, isOverlapChanged, oldestFormer, validUntil } from "./former
 import { writeMemory } from "./memory";
 import { progressOf, type State } from "./state";
 import { type Plan } from "./plan";
-import { isChanged } from "./planRotation";
+import { isInputChanged } from "./planRotation";
 import { type Program } from "./program";
 import { dueAt } from "./schedule";
 
@@ -60,32 +60,38 @@ export function outputTable(kind: SecretKind): Resource<never, never>["outputs"]
   );
 }
 
-/** The outputs of a state: with the id, and with what programs use that follows from it. */
+/** What programs use that follows from a state. */
+export function shownOf(subject: Subject, state: State, run: Run) {
+  const { memory } = state;
+  const { rotateEvery } = memory.program;
+  const { generatedAt } = memory.current;
+  const former = oldestFormer(memory);
+  return {
+    ...progressOf(state),
+    ...urlsOf(subject, state, run),
+    nextRotationAt: rotateEvery && dueAt(memory.scheduledFrom, rotateEvery).toISOString(),
+    currentKeySince: generatedAt,
+    generatedAt,
+    formerValidSince: former?.since,
+    formerValidUntil: former && validUntil(former),
+    access: accessOf(subject, state, run),
+  };
+}
+
+/** The outputs of a state. */
 export function outputsOf(
   subject: Subject,
   state: State,
   names: readonly string[],
   run: Run,
 ): RotationOutputs {
-  const { memory } = state;
-  const { rotateEvery } = memory.program;
-  const { generatedAt } = memory.current;
-  const former = oldestFormer(memory);
-  const access = accessOf(subject, state, run);
+  const shown = shownOf(subject, state, run);
   const all: RotationOutputs = {
     ...state,
-    ...progressOf(state),
-    ...urlsOf(subject, state, run),
+    ...shown,
     [subject.kind.idInput]: subject.id,
-    nextRotationAt: rotateEvery
-      ? dueAt(memory.scheduledFrom, rotateEvery).toISOString()
-      : undefined,
-    currentKeySince: generatedAt,
-    generatedAt,
-    formerValidSince: former?.since,
-    formerValidUntil: former && validUntil(former),
-    access: access && jsonText(access),
-    memory: writeMemory(memory),
+    access: shown.access && jsonText(shown.access),
+    memory: writeMemory(state.memory),
   };
   return Object.fromEntries(
     names.flatMap((name) => (all[name] === undefined ? [] : [[name, all[name]]])),
@@ -133,13 +139,13 @@ export function changingOutputs(
   if (kind === "read" && !isOfFormer) {
     changing.push(...all.filter((name) => !outputsOfReset.includes(name)));
   }
-  if (isChanged("connection", program, memory)) {
+  if (isInputChanged("connection", program, memory)) {
     changing.push("connectionUrl", "connectionUrls", "restUrl", "access");
   }
-  if (isAdminChanged(program, memory) || isChanged("queueUrl", program, memory)) {
+  if (isAdminChanged(program, memory) || isInputChanged("queueUrl", program, memory)) {
     changing.push("access");
   }
   if (isOverlapChanged(memory, program)) changing.push("access", "formerValidUntil");
-  if (isChanged("rotateEvery", program, memory)) changing.push("nextRotationAt");
+  if (isInputChanged("rotateEvery", program, memory)) changing.push("nextRotationAt");
   return all.filter((name) => changing.includes(name));
 }

@@ -7,30 +7,6 @@ const calendar = (): typeof luxon => require("luxon") as typeof luxon;
 const short = /^(\d{1,9})([smhdw])$/;
 const units = { s: "seconds", m: "minutes", h: "hours", d: "days", w: "weeks" } as const;
 
-/**
- * Reads a time between rotations: an ISO 8601 duration (`P30D`, `PT12H`, `P1M`) or a number with `h`, `d` or `w`
- * (`30d`, `12h`). Months and years are the calendar's, in UTC.
- *
- * @throws Error that names the expected form if it is not a duration, without the text, which may be secret
- */
-export function readInterval(written: string, options: IntervalOptions = {}): luxon.Duration {
-  const duration = durationIn(written, options);
-  const mustBe = `must be ${options.orValues ? `${options.orValues} or ` : ""}a duration`;
-  if (!duration.isValid) {
-    const [, count, unit] = short.exec(written) ?? [];
-    const which = unit === "m" ? `. Write P${count}M for months, or PT${count}M for minutes` : "";
-    const units = options.orShort ? "s, m, h, d" : "h, d";
-    throw new Error(
-      `${mustBe}: a number with ${units} or w (12h, 30d, 4w), or ISO 8601 (PT12H, P30D)${which}`,
-    );
-  }
-  if (/[+-]/.test(written) || !isDurationInRange(duration, options)) {
-    const size = options.orZero ? "of zero or more" : "above zero";
-    throw new Error(`${mustBe} ${size} that ends before the year 10000`);
-  }
-  return duration;
-}
-
 /** What is a duration in addition to those above zero in hours, days, weeks and ISO 8601. */
 interface IntervalOptions {
   readonly orZero?: boolean;
@@ -40,21 +16,40 @@ interface IntervalOptions {
   readonly orValues?: string;
 }
 
-function durationIn(
-  written: string,
-  { orZero = false, orShort = false }: IntervalOptions,
-): luxon.Duration {
-  const { Duration } = calendar();
-  const [, count, unit] = short.exec(written) ?? [];
-  const isAllowed = orShort || (orZero && Number(count) === 0) || "hdw".includes(unit ?? "-");
-  if (unit === undefined || !isAllowed) return Duration.fromISO(written);
-  return Duration.fromObject({ [units[unit as keyof typeof units]]: Number(count) });
-}
-
-function isDurationInRange(duration: luxon.Duration, { orZero = false }: IntervalOptions): boolean {
+/**
+ * Reads a time between rotations: an ISO 8601 duration (`P30D`, `PT12H`, `P1M`) or a number with `h`, `d` or `w`
+ * (`30d`, `12h`). Months and years are the calendar's, in UTC.
+ *
+ * @throws Error that names the expected form if it is not a duration, without the text, which may be secret
+ */
+export function readInterval(written: string, options: IntervalOptions = {}): luxon.Duration {
+  const { orZero, orShort, orValues } = options;
+  const duration = durationIn(written, options);
+  const mustBe = `must be ${orValues ? `${orValues} or ` : ""}a duration`;
+  if (!duration.isValid) {
+    const [, count, unit] = short.exec(written) ?? [];
+    const which = unit === "m" ? `. Write P${count}M for months, or PT${count}M for minutes` : "";
+    const letters = orShort ? "s, m, h, d" : "h, d";
+    throw new Error(
+      `${mustBe}: a number with ${letters} or w (12h, 30d, 4w), or ISO 8601 (PT12H, P30D)${which}`,
+    );
+  }
   const start = calendar().DateTime.utc(2000);
   const end = start.plus(duration);
-  return end.isValid && (end > start || (orZero && +end === +start)) && end.year <= 9999;
+  const isLong = end > start || (orZero && +end === +start);
+  if (/[+-]/.test(written) || !end.isValid || !isLong || end.year > 9999) {
+    const size = orZero ? "of zero or more" : "above zero";
+    throw new Error(`${mustBe} ${size} that ends before the year 10000`);
+  }
+  return duration;
+}
+
+function durationIn(written: string, { orZero, orShort }: IntervalOptions): luxon.Duration {
+  const { Duration } = calendar();
+  const [, count, unit = ""] = short.exec(written) ?? [];
+  const isAllowed = /[hdw]/.test(unit) || orShort || (orZero && Number(count) === 0);
+  if (!unit || !isAllowed) return Duration.fromISO(written);
+  return Duration.fromObject({ [units[unit as keyof typeof units]]: Number(count) });
 }
 
 /** No zone of the world is further than 14 hours from UTC. */

@@ -232,7 +232,7 @@ export class UserSource implements Source {
 
   #refuse(why: string): never {
     const secret = secretOf(this.of.subject);
-    throw new RefusedError("REKEY_REJECTED", { secret, why, overlaps: true });
+    throw new RefusedError("REKEY_REJECTED", { secret, why });
   }
 
   /** Users are neither replicated nor shared by the nodes of a cluster. */

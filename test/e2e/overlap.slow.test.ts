@@ -29,8 +29,8 @@ const describeProgram = (adapter: Adapter): void => {
   it("says at a destroy that both stay valid, and leaves them, unless its verification has retired one", async () => {
     const { former } = await up({ version: 1 });
     const { printed } = await succeeds(stack.destroy());
-    assert.match(printed, /two passwords of the user may stay valid \(since 20.*ACL SETUSER/);
-    assert.match(printed, /two tokens of the queue user may stay valid \(since 20/);
+    assert.match(printed, /two passwords may stay valid \(since 20.*ACL SETUSER/);
+    assert.match(printed, /two tokens may stay valid \(since 20/);
     assert.deepEqual(await scenario.accepted(former), accepted);
     assert.deepEqual(await scenario.accepted(scenario.deployed), accepted);
     scenario.retires = "after";

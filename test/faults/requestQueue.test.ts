@@ -81,7 +81,7 @@ describe("faults: the request queue", () => {
     await fixture.start({ settings: () => ({ maxResetsPerRun: 2 }) });
     await succeeds(fixture, ["a", "b"]);
     const { message } = expectKind("failed", await reset(fixture, "c"));
-    assert.match(message, /no reset was sent.*rekey:maxResetsPerRun/);
+    assert.match(message, /nothing was changed.*rekey:maxResetsPerRun/);
     assert.equal(posts(fixture), 2);
   });
 

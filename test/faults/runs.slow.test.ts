@@ -91,7 +91,7 @@ describe("faults: what runs share and repeat", () => {
       assertSent(server, sent);
     }
     const { message } = expectKind("failed", await (await fixture.nextRun()).update(id, outs, version1));
-    assert.match(message, /no reset was sent.*new version/s);
+    assert.match(message, /nothing was changed.*new version/s);
     assertSent(server, 3);
     server.behave("POST", id, responding(200));
     const version2 = rotation(id, { version: "2" });

@@ -156,7 +156,7 @@ describe("faults: credentials that are not saved", () => {
         assert.deepEqual({ ...saved, ...credentials, outcome: "reset", rotationCount: version }, saved);
         const host = await database.fixture.nextRun();
         assert.equal(await database.up(version, "done", host), "same");
-        assert.match(host.said, /take effect with the next reset\. .*, set a new version/);
+        assert.match(host.said, /take effect with the next rotation\. .*, set a new version/);
         database.assertSent(version);
         await database.up(version + 1, "done", host);
         await database.assertEncrypted(team);
@@ -172,7 +172,7 @@ describe("faults: credentials that are not saved", () => {
     database.inputs = {};
     assert.equal(await database.up(1), "same");
     await database.assertEncrypted(team);
-    assert.match(database.fixture.host.said, /saveCredentials and encryptFor take effect with the next reset/);
+    assert.match(database.fixture.host.said, /saveCredentials and encryptFor take effect with the next rotation/);
     await database.up(2);
     const { encryptedCredentials, password, restToken } = database.saved;
     assert.deepEqual({ password, restToken }, database.credentials);

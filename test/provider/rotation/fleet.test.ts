@@ -499,7 +499,7 @@ describe("fleet: rekey:maxResetsPerRun", () => {
     );
     assert.match(
       warning,
-      /Resets .*\("a", "b", "c"\), because the last reset .* 3 resets are planned, and rekey:maxResetsPerRun allows 2/,
+      /Resets .*\("a", "b", "c"\), because the platform did not confirm .* 3 resets are planned, and rekey:maxResetsPerRun allows 2/,
     );
     const { sent, outputs } = await fleet.up(more);
     assert.deepEqual(
@@ -577,7 +577,7 @@ describe("fleet: what is said", () => {
     const [late = "", added = "", ...more] = notice.split("\n");
     assert.match(
       late,
-      /^Resets the password of each of 3 databases \("b", "a", "c"\), because rotateEvery has elapsed: it was last reset or adopted at 2026-11-02T12:00:00\.000Z\. These details are for "b"\. So far 3 in this run\.$/,
+      /^Resets the password of each of 3 databases \("b", "a", "c"\), because it is due by rotateEvery: it was last reset or adopted at 2026-11-02T12:00:00\.000Z\. These details are for "b"\. So far 3 in this run\.$/,
     );
     assert.match(added, /^Resets the password of database "d", because it is new in the fleet\. .* So far 4 in this/);
     assert.deepEqual(more, []);
@@ -585,18 +585,18 @@ describe("fleet: what is said", () => {
 
   const databases = { ...of("a"), later: unknownValue };
   const unknownRows: readonly (readonly [Inputs, says: RegExp])[] = [
-    [{ databases, version: 1 }, /^The password of database "later" may be reset: databaseId is not known yet\.$/],
+    [{ databases, version: 1 }, /^The password of database "later" may be reset \(not known yet: databaseId\)\.$/],
     [
       { databases: { ...of("b"), a: { databaseId: "a", version: unknownValue } }, version: 1 },
-      /^The password of database "a" may be reset: version is not known yet\.$/,
+      /^The password of database "a" may be reset \(not known yet: version\)\.$/,
     ],
     [
       { databases: of("a", "b"), triggers: unknownValue as never },
-      /^The password of each of 2 databases \("a", "b"\) may be reset: triggers is not known yet\.$/,
+      /^The password of each of 2 databases \("a", "b"\) may be reset \(not known yet: triggers\)\.$/,
     ],
     [
       { databases: unknownValue as never },
-      /^The passwords of the databases may be reset: databases is not known yet\.$/,
+      /^The passwords of the databases may be reset \(not known yet: databases\)\.$/,
     ],
   ];
   it("of unknown ids and versions: may", async () => {

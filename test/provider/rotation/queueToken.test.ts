@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { aclUser, queueToken } from "../../../provider/domain/secretKind";
 import { unknownValue } from "../../../provider/pulumi/values";
 import { type Credentials } from "../../../provider/records/fields";
-import { leftValid } from "../../../provider/rotation/formerTexts";
+import { messageOf } from "../../../provider/rotation/findings";
+import { leftValid } from "../../../provider/rotation/formerFindings";
 import { type RotationInputs } from "../../../provider/rotation/program";
 import { notProven } from "../../../provider/rotation/proof";
 import { OverlappingToken } from "../../support/overlappingToken";
@@ -76,7 +77,7 @@ const rows: Readonly<Record<string, Row>> = {
   },
   "a rotation for a date retires by the next up, also if the date is removed, with the schedule off": {
     ...{ first: { ...daily, rotatedSince: at(0), initialRotation: false }, hours: 24, inputs: daily, settings: isOff },
-    announces: /because rotatedSince has asked for it.*is due for a reset.*postponed: rekey:scheduledResets is off/s,
+    announces: /because rotatedSince has asked for it.*is due to be rotated.*postponed: rekey:scheduledResets is off/s,
     ...{ sends: ["roll"], isFormerValid: false },
   },
 };
@@ -269,7 +270,7 @@ describe("rotation: a token of which two are valid", () => {
     it("for a schedule is announced with its time, and made for a date with the schedule off", async () => {
       await token.up(0, { ...daily, initialRotation: false });
       await addUnproven(daily, 24);
-      assert.match(token.preview(24, daily), new RegExp(`last reset or adopted at ${at(0)}`));
+      assert.match(token.preview(24, daily), new RegExp(`last rotated or adopted at ${at(0)}`));
       token.secret.fake.settings = { ...token.secret.fake.settings, ...isOff };
       await token.up(25, { ...daily, rotatedSince: at(24.5) });
       assert.deepEqual([token.sent.at(-1), token.secret.memory.formers[0]?.lasts], ["next", "next up"]);
@@ -281,7 +282,10 @@ describe("rotation: a token of which two are valid", () => {
     const texts: readonly (readonly [inputs: RotationInputs, text: string])[] = [
       [{}, verified],
       [{ overlap: "24h" }, " The former token stays valid for 24h."],
-      [{ overlap: "none" }, " The former token is replaced at once: clients are refused until they have the new one."],
+      [
+        { overlap: "none" },
+        " What was valid before is replaced at once: clients are refused until they have the new one.",
+      ],
       [
         { rotatedSince: at(1) },
         " The former token stays valid until the next `up`, or until a verification retires it.",
@@ -305,9 +309,9 @@ describe("rotation: a token of which two are valid", () => {
     await token.up(0, { version: 1 });
     const { memory } = token.secret;
     const [left, ...others] = leftValid(queueToken, memory, new Set());
-    assert.deepEqual([left?.isWarning, others], [true, []]);
-    const says = /^two tokens of the queue user may stay valid \(since 2026-01-01T00.*\)\. To remove the former one/;
-    assert.match(left?.text ?? "", says);
+    const { text = "", isWarning } = left ? messageOf(left, queueToken) : {};
+    assert.deepEqual([isWarning, others], [true, []]);
+    assert.match(text, /^two tokens may stay valid \(since 2026-01-01T00.*\)\. To remove the former one/);
     assert.deepEqual(leftValid(queueToken, memory, new Set(Object.values(memory.current.marks))), []);
     token.roll();
     await token.up(1, { version: 1 });

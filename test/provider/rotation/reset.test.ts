@@ -169,9 +169,9 @@ const passwords: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
       ...stillFormer,
       responds: isLost,
       ...unconfirmed,
-      says: /it reads the database first, and resets again only if/,
+      says: /it reads the password first, and resets again only if/,
     },
-    "leaves it open if reads hide it": { ...hides, responds: isLost, ...unconfirmed, says: /reads the database first/ },
+    "leaves it open if reads hide it": { ...hides, responds: isLost, ...unconfirmed, says: /reads the password first/ },
     "leaves it open on a platform that cannot be read": {
       responds: isLost,
       ...unconfirmed,

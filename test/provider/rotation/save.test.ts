@@ -113,7 +113,7 @@ describe("save", () => {
       assert.equal(planRotation(secret.state, readProgram(desired), secret.context()).kind, "keep");
       assert.match(
         secret.preview(desired),
-        /take effect with the next reset\. To remove what is saved now, set a new v/,
+        /take effect with the next rotation\. To remove what is saved now, set a new v/,
       );
       await secret.up(desired, { shows: all(2) });
       assert.deepEqual(secret.outputs, before, `${from}, ${to}`);
@@ -266,7 +266,7 @@ describe("save", () => {
     const secret = new RotatedSecret();
     const { code, message = "", sent } = await secret.up({ ...hidden, encryptFor: ["age1damaged"] });
     assert.deepEqual([code, sent, secret.outputs], ["REKEY_NOT_ENCRYPTED", 0, undefined]);
-    assert.match(message, /password of database "db" was not reset.*nothing can be encrypted for one of encryptFor/s);
+    assert.match(message, /password of database "db" was not rotated.*nothing can be encrypted for one of encryptFor/s);
   });
 
   it("an import saves no value that a read can show, and the first `up` after it saves in the program's form", async () => {
