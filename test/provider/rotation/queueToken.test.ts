@@ -267,7 +267,9 @@ describe("rotation: a token of which two are valid", () => {
     });
 
     it("for a schedule is announced with its time, and made for a date with the schedule off", async () => {
-      await token.up(0, { ...daily, initialRotation: false });
+      const adopting = { ...daily, initialRotation: false };
+      assert.match(token.preview(0, adopting), /after a rotation, the former token stays valid until a Credential/);
+      await token.up(0, adopting);
       await addUnproven(daily, 24);
       assert.match(token.preview(24, daily), new RegExp(`last reset or adopted at ${at(0)}`));
       token.secret.fake.settings = { ...token.secret.fake.settings, ...isOff };
