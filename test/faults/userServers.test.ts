@@ -64,7 +64,9 @@ describe("faults: users and their servers", () => {
         closes(user.gate);
         await own.acl("SETUSER", "default", `>${firstPassword}`);
         assert.equal(await user.rotate({ version: 1 }), "");
-        assert.match(user.said.join("\n"), /The first retirement removes all passwords that the user had before/);
+        const announced =
+          /The passwords that were valid before stay valid until a Cred.*The first retirement removes all passwords that/;
+        assert.match(user.said.join("\n"), announced);
         assert.deepEqual(await user.valid(), [true, true]);
         assert.equal(await user.verify(), "");
         assert.deepEqual(await user.valid(), [false, true]);
