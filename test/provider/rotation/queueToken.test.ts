@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
-import { aclUser, queueToken } from "../../../provider/domain/secretKind";
+import { queueToken } from "../../../provider/domain/secretKind";
 import { unknownValue } from "../../../provider/pulumi/values";
 import { type Credentials } from "../../../provider/records/fields";
 import { leftValid } from "../../../provider/rotation/formerTexts";
 import { type RotationInputs } from "../../../provider/rotation/program";
-import { notProven } from "../../../provider/rotation/proof";
 import { OverlappingToken } from "../../support/overlappingToken";
 import { isLost, timeAt } from "../../support/rotatedSecret";
 
@@ -314,14 +313,6 @@ describe("rotation: a token of which two are valid", () => {
     token.roll();
     await token.up(1, { version: 1 });
     assert.deepEqual(leftValid(queueToken, token.secret.memory, new Set()), []);
-  });
-
-  it("says of what could not be proven why, and what to check", () => {
-    const { code, text, delivery } = notProven({ kind: queueToken, id: "u" }, { kind: "refused", words: "WRONG" });
-    assert.deepEqual([code, delivery], ["REKEY_VERIFICATION_FAILED", "responded"]);
-    assert.match(text, /was made valid, but not proven: it is refused: WRONG\..*Check queueUrl or rekey:queueUrl/);
-    const ofUser = notProven({ kind: aclUser, id: "app" }, { kind: "unknown", why: "no response" });
-    assert.match(ofUser.text, /it could not be tried: no response\..*Check admin,/);
   });
 
   it("names a clock that was ahead, if it keeps the former one valid", async () => {
