@@ -5,7 +5,7 @@ import { leaksOf } from "../support/canaries";
 import { assertFields } from "../support/results";
 import { fails, succeeds } from "./engineStack";
 import { closePlatforms, Consumer, TestStack } from "./memory";
-import { moveOn, resetTime } from "../support/time";
+import { moveOn, resetTime } from "./time";
 
 const queueUserId = "00000000-0000-4000-8000-000000000001";
 
