@@ -4,7 +4,7 @@ import { unknownValue } from "../../../provider/pulumi/values";
 import { type Credentials } from "../../../provider/records/fields";
 import { leftValid } from "../../../provider/rotation/formerTexts";
 import { type RotationInputs } from "../../../provider/rotation/program";
-import { OverlappingToken } from "../../support/overlappingToken";
+import { OverlappingToken } from "./overlappingToken";
 import { isLost, timeAt } from "../../support/rotatedSecret";
 
 const at = (hours: number) => timeAt(hours).toISOString();
