@@ -84,14 +84,6 @@ describe("verification: the probe of a database", () => {
     assert.deepEqual(leaksOf(proxy.heads.join(), { value }), []);
   });
 
-  it("sends nothing to a server without TLS, or one that does not finish the handshake", async () => {
-    const server = await startRedis();
-    assert.match(await probe(local(server.port, true)), /the TLS connection failed \(.*\)/);
-    assert.deepEqual(server.commands, []);
-    const silent = await startServer({ accept: () => undefined });
-    assert.match(await probe(local(silent.port, true), {}, { timeoutMs: 300 }), /does not seem to speak TLS/);
-  });
-
   const noPing = '{"error":"NOPERM this user has no permissions to run the \'ping\' command"}';
   const tokens: readonly (readonly [Credential["name"], "index" | "queue", number, string, says: RegExp])[] = [
     ["restToken", "index", 200, '{"result":"PONG"}', /^accepted$/],
