@@ -35,8 +35,8 @@ class Consumers {
     return this.lines.filter((line) => line.startsWith("uses")).length;
   }
 
-  async until(changes: number): Promise<void> {
-    while (this.changes < changes) {
+  async until(isDone: () => boolean): Promise<void> {
+    while (!isDone()) {
       for (const { exitCode } of this.#processes) assert.equal(exitCode, null, this.lines.join("\n"));
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
@@ -53,20 +53,29 @@ const queueUserId = "7b1ad1c2-0e7e-4e0c-9d3f-0c2c1c1f5a11";
 /** Rekey reads the token that it uses itself, so that it can be retired. */
 const ownToken = { "rekey:queueToken": undefined, "rekey:queueUserId": queueUserId };
 
+/** Sends ACL commands to the database. */
+function adminOf(platform: Platform) {
+  const { record, password } = platform.database("db-sessions");
+  return (...words: readonly string[]) => databaseReply(record, ["AUTH", password], ["ACL", ...words]);
+}
+
 /** Makes the Redis user, whose clients have a password already. @returns its address */
 async function addUser(platform: Platform): Promise<string> {
-  const { record, password } = platform.database("db-sessions");
-  const call = (...command: readonly string[]) => databaseReply(record, ["AUTH", password], command);
-  const token = (await call("ACL", "GENTOKEN", "app")).trim().split("\r\n").at(-1) ?? "";
-  await call("ACL", "SETUSER", "app", "on", `>${token}`, "~*", "+@all");
+  const { record } = platform.database("db-sessions");
+  const acl = adminOf(platform);
+  const token = (await acl("GENTOKEN", "app")).trim().split("\r\n").at(-1) ?? "";
+  await acl("SETUSER", "app", "on", `>${token}`, "~*", "+@all");
   return `redis://app:${token}@${String(record["endpoint"])}:${String(record["port"])}`;
 }
 
-/** An example, what its clients have before the first `up`, and whether the platform still accepts a secret. */
 interface Example {
   readonly name: string;
+  /** What its clients have before the first `up`. */
   readonly before: (platform: Platform) => Promise<string>;
+  /** Whether the platform still accepts a secret. */
   readonly accepts: (secret: string, platform: Platform) => Promise<boolean>;
+  /** Someone else makes all secrets invalid. */
+  readonly revoke: (platform: Platform) => unknown;
 }
 
 const queue: Example = {
@@ -76,6 +85,7 @@ const queue: Example = {
     const headers = { authorization: `Bearer ${token}` };
     return (await fetch(`${url}/v2/globalParallelism`, { headers })).ok;
   },
+  revoke: (platform) => platform.changeQueueUserTokens(queueUserId),
 };
 
 const redis: Example = {
@@ -85,6 +95,7 @@ const redis: Example = {
     const { hostname: endpoint, port, username, password } = new URL(url);
     return (await databaseReply({ endpoint, port }, ["AUTH", username, password])).startsWith("+OK");
   },
+  revoke: (platform) => adminOf(platform)("DELUSER", "app"),
 };
 
 /** A stack of an example, and the file that it writes. */
@@ -111,7 +122,7 @@ onEngineByAdapter("The consumers of the examples no-outage", (adapter) => {
       const read = () => readFileSync(file, "utf8");
       const consumers = new Consumers(example.name, 3, [file, platform.url]);
       try {
-        await consumers.until(3);
+        await consumers.until(() => consumers.changes >= 3);
         const first = read();
         await succeeds(stack.up());
         const second = read();
@@ -119,10 +130,13 @@ onEngineByAdapter("The consumers of the examples no-outage", (adapter) => {
         const { outputs, printed } = await succeeds(stack.up());
         const third = read();
         assert.ok(outputs["formerRetiredAt"]?.value, printed);
-        await consumers.until(new Set([first, second, third]).size * 3);
+        const { size } = new Set([first, second, third]);
+        await consumers.until(() => consumers.changes >= size * 3);
         assert.deepEqual(consumers.refused, []);
         const accepted = [second, third].map((one) => example.accepts(one, platform));
         assert.deepEqual(await Promise.all(accepted), [false, true]);
+        await example.revoke(platform);
+        await consumers.until(() => consumers.refused.length > 0);
       } finally {
         await consumers.end();
       }

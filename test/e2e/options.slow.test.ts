@@ -5,9 +5,9 @@ import * as ts from "typescript";
 import { readPage } from "../docs/page";
 import { adapters } from "../support/host";
 import { EngineStack, fails, onEngine, type Rekey, succeeds } from "./engineStack";
-import { queueUserId, stackOptions } from "./noOutage";
 
 const isReset = /reset-password/;
+const queueUserId = "00000000-0000-4000-8000-000000000001";
 
 /** Runs the only program in docs/guide.md with an error hook, with resets instead of adoptions. */
 function guideProgram(rekey: Rekey): void {
@@ -97,7 +97,11 @@ onEngine("Pulumi's options and commands", () => {
           const { access } = new QueueTokenRotation("queue", { queueUserId, version: 1 });
           new CredentialVerification("proof", { access, retireFormerAfter: [waitsFor] }, { ignoreChanges });
         },
-        { adapter, ...stackOptions },
+        {
+          adapter,
+          platform: { credentials: "read" },
+          config: { "rekey:queueUserId": queueUserId, "rekey:queueToken": undefined },
+        },
       );
       await succeeds(stack.up());
       const { formerRetiredAt } = await stack.outputsOf("proof");

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { startPlatform } from "../../local/platform/index";
 import { Folder } from "../support/folder";
 import { environmentOf } from "../support/project";
-import { hasRedis, startRedisServer } from "../support/redis";
-import { isAccepted, pingRedis, useQueue } from "./clients";
-import { queueUserId } from "./noOutage";
+import { databaseReply, hasRedis, startRedisServer } from "../support/redis";
 import { HomeWithPlugin, whyNoPrograms } from "./pluginArchive";
+
+const queueUserId = "00000000-0000-4000-8000-000000000001";
 
 const program = (redisPort: number): string => `
 name: two-valid
@@ -47,10 +47,13 @@ else {
     folder.write("Pulumi.yaml", program(redis.port));
     const { REKEY_QUEUE_TOKEN: _, ...account } = environmentOf(platform);
     const run = (commands: string) => home.run(folder.directory, commands, this, account);
-    const useToken = (token: string) => useQueue(platform.url, token);
     /** What is accepted of both. */
     const accepted = async ({ app, queue }: Readonly<Record<"app" | "queue", string>>) => {
-      return [await isAccepted(pingRedis, app), await isAccepted(useToken, queue)];
+      const { username, password } = new URL(app);
+      const at = { endpoint: "127.0.0.1", port: redis.port };
+      const headers = { authorization: `Bearer ${queue}` };
+      const { ok } = await fetch(`${platform.url}/v2/globalParallelism`, { headers });
+      return [(await databaseReply(at, ["AUTH", username, password])) === "+OK\r\n", ok];
     };
     const show = async (output: string) => (await run(`pulumi stack output ${output} --show-secrets`)).trim();
     let former = { app: `redis://app:first@127.0.0.1:${redis.port}`, queue: platform.queueToken };

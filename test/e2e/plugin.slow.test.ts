@@ -92,16 +92,6 @@ onEngine("The native plugin", () => {
     assert.notEqual(token, platform.queueToken, "the one that was imported stays valid");
   });
 
-  it("imports no user of a Redis, and says what adopts it", async () => {
-    const admin = { host: "127.0.0.1", port: 1, tls: false, password: "canary-admin" };
-    const stack = await EngineStack.start(
-      ({ AclUserRotation }) => void new AclUserRotation("app", { admin, userName: "app" }, { import: "app" }),
-      { adapter: "plugin" },
-    );
-    const { printed } = await fails(stack.up(), /set `initialRotation: false`.*REKEY_IMPORT_UNSUPPORTED/s);
-    assert.doesNotMatch(printed, /canary-admin/);
-  });
-
   it("says that limits of a moved resource are unpinned by another process, and retainOnDelete keeps them", async () => {
     const limits = { flowControlKey: "orders", rate: 7 };
     let declare: (plugin: Rekey) => unknown;

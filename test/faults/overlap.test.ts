@@ -1,17 +1,10 @@
 import assert from "node:assert/strict";
 import { type Fault } from "../../local/platform/index";
 import { Team } from "../support/age";
-import { type Adapter, adapters } from "../support/host";
 import { until } from "../support/results";
-import { itInPairs } from "../support/suite";
 import { type Properties } from "../support/wire";
-import { titled, type Titled } from "./describeFaults";
+import { testByAdapter } from "./overlappingSecret";
 import { closePlatforms, nextPath, probePath, Queue, rollPath, startedPlatform, userPath } from "./queueOfPlatform";
-
-/** Tests a row with each adapter, in this process. */
-function testRow(title: Titled, test: (adapter: Adapter) => Promise<void>): void {
-  itInPairs(adapters, (adapter) => titled(...title, adapter), test);
-}
 
 interface Row {
   readonly faults?: readonly Fault[];
@@ -66,7 +59,7 @@ const additions: Readonly<Record<string, Row>> = {
   },
   "next-token does not show the token once": { faults: [{ path: nextPath, body: {} }], valid: [true, true] },
   "next-token returns the current token": {
-    faults: [{ path: nextPath, body: { token: "t0ken" } }],
+    faults: [{ path: nextPath, body: { token: "canary-former-token-51fe" } }],
     fails: /returned the current token as the next one. Nothing valid was removed.*REKEY_UNCONFIRMED/s,
     valid: [true],
   },
@@ -173,9 +166,9 @@ describe("faults: two valid queue tokens", () => {
 
   for (const [fault, row] of Object.entries(additions)) {
     const result = row.fails ? "fails, nothing valid is removed; the next `up` completes it" : "passes, two are valid";
-    testRow([109, fault, "create, update, next up", result], async (adapter) => {
+    testByAdapter([109, fault, "create, update, next up", result], async (adapter) => {
       for (const isNew of [true, false]) {
-        const queue = await Queue.start(adapter, { queueToken: "t0ken" });
+        const queue = await Queue.start(adapter, { queueToken: "canary-former-token-51fe" });
         const inputs: Properties = { version: 1, ...(isNew ? {} : { initialRotation: false }) };
         if (!isNew) await queue.rotate(inputs);
         const next = isNew ? inputs : { ...inputs, version: 2 };
@@ -201,7 +194,7 @@ describe("faults: two valid queue tokens", () => {
       : fails.test("")
         ? "passes, the former one is retired"
         : "fails; the next `up` completes it";
-    testRow([110, fault, "verification, next up", result], async (adapter) => {
+    testByAdapter([110, fault, "verification, next up", result], async (adapter) => {
       const queue = await Queue.start(adapter);
       assert.equal(await queue.rotate({ version: 1 }), "");
       for (const one of faults) queue.platform.failNext(one);
@@ -216,7 +209,7 @@ describe("faults: two valid queue tokens", () => {
 
   for (const [fault, { faults = [], fails = /^$/, valid }] of Object.entries(retirementsFirst)) {
     const result = fails.test("") ? "passes, two are valid" : "fails, nothing is added; the next `up` completes it";
-    testRow([111, fault, "update for a date, next up", result], async (adapter) => {
+    testByAdapter([111, fault, "update for a date, next up", result], async (adapter) => {
       const queue = await Queue.start(adapter);
       assert.equal(await queue.rotate({ version: 1 }), "");
       for (const one of faults) queue.platform.failNext(one);
@@ -229,7 +222,7 @@ describe("faults: two valid queue tokens", () => {
     });
   }
 
-  testRow(
+  testByAdapter(
     [111, "a new version while two are valid", "update, verification, next up", "waits, and says so; then it is made"],
     async (adapter) => {
       const queue = await Queue.start(adapter);
@@ -246,21 +239,21 @@ describe("faults: two valid queue tokens", () => {
   );
 
   const handsBack = "hands out the token that is shown, with a warning; the next version rotates";
-  testRow([111, "the platform has lost the next pair", "next up, next version", handsBack], async (adapter) => {
-    const queue = await Queue.start(adapter, { queueToken: "t0ken" });
+  testByAdapter([111, "the platform has lost the next pair", "next up, next version", handsBack], async (adapter) => {
+    const queue = await Queue.start(adapter, { queueToken: "canary-former-token-51fe" });
     assert.equal(await queue.rotate({ version: 1 }), "");
     await queue.platform.reset();
     assert.equal(await queue.rotate({ version: 1 }), "");
     assert.match(queue.said.join("\n"), /does not have the token that was handed out any more, and shows the former/);
-    assert.deepEqual([queue.token, queue.rotation.plain["formerValidSince"]], ["t0ken", undefined]);
+    assert.deepEqual([queue.token, queue.rotation.plain["formerValidSince"]], ["canary-former-token-51fe", undefined]);
     assert.equal(await queue.rotate({ version: 2 }), "");
     assert.deepEqual(await queue.valid(), [true, false, true]);
   });
 
-  testRow(
+  testByAdapter(
     [111, "the platform loses the next pair before roll-token", "update for a date", "rotates with a warning"],
     async (adapter) => {
-      const queue = await Queue.start(adapter, { queueToken: "t0ken" });
+      const queue = await Queue.start(adapter, { queueToken: "canary-former-token-51fe" });
       assert.equal(await queue.rotate({ version: 1 }), "");
       queue.platform.failNext({ path: rollPath, delayMs: 60_000 });
       const rotated = queue.rotate({ version: 1, rotatedSince: new Date().toISOString() });
@@ -272,7 +265,7 @@ describe("faults: two valid queue tokens", () => {
     },
   );
 
-  testRow(
+  testByAdapter(
     [
       111,
       "the next token that an earlier run could not prove is older than the date",
@@ -295,7 +288,7 @@ describe("faults: two valid queue tokens", () => {
     },
   );
 
-  testRow(
+  testByAdapter(
     [111, "a run is killed between next-token and saving", "update, next up", "passes, the pair is of unknown age"],
     async (adapter) => {
       const queue = await Queue.start(adapter);
@@ -309,7 +302,7 @@ describe("faults: two valid queue tokens", () => {
     },
   );
 
-  testRow(
+  testByAdapter(
     [
       110,
       "someone else rolls the pair between the read and next-token, which therefore makes another pair",
@@ -340,7 +333,7 @@ describe("faults: two valid queue tokens", () => {
     },
   );
 
-  testRow(
+  testByAdapter(
     [
       111,
       "two runs rotate one token at once",

@@ -1,13 +1,9 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { type Platform, type PlatformOptions, startPlatform } from "../../local/platform/index";
-import { startRun } from "../../provider/run/run";
-import { Settings } from "../../provider/settings/settings";
-import { dynamicCalls, pluginCalls } from "../model/adapterCalls";
 import { type Adapter } from "../support/host";
 import { settingsFor } from "../support/resources";
-import { type EngineCalls, Stack } from "../support/stack";
-import { type Properties } from "../support/wire";
+import { OverlappingSecret } from "./overlappingSecret";
 
 const id = "00000000-0000-4000-8000-000000000001";
 export const userPath = `/v2/qstash/user/${id}`;
@@ -28,67 +24,34 @@ export async function startedPlatform(options: PlatformOptions = {}): Promise<Pl
   return platform;
 }
 
-/** A rotation of a queue token and its verification, in several runs. */
-export class Queue {
-  readonly #given: string[];
-  readonly rotation = new Stack(undefined as never);
-  readonly verification = new Stack(undefined as never);
-  readonly said: string[] = [];
-  settings: Properties = {};
+/** The token of a user of the queue. */
+export class Queue extends OverlappingSecret {
+  protected readonly inputs = { queueUserId: id };
 
   private constructor(
-    readonly adapter: Adapter,
+    adapter: Adapter,
     readonly platform: Platform,
   ) {
-    this.#given = [platform.queueToken];
+    const settings = settingsFor(platform, { queueUserId: id, queueToken: undefined, deadlineSeconds: 3 });
+    super(adapter, "QueueTokenRotation", settings, platform.queueToken);
   }
 
   static async start(adapter: Adapter, options: PlatformOptions = {}): Promise<Queue> {
-    const platform = await startedPlatform({ credentials: "read", queueUsers: [id], ...options });
-    const queue = new Queue(adapter, platform);
-    queue.settings = settingsFor(platform, { queueUserId: id, queueToken: undefined, deadlineSeconds: 3 });
-    queue.nextRun();
-    return queue;
+    return new Queue(adapter, await startedPlatform({ credentials: "read", queueUsers: [id], ...options }));
   }
 
   /** The same token in another stack. */
   inOtherStack(): Queue {
-    const other = new Queue(this.adapter, this.platform);
-    other.settings = this.settings;
-    return other;
+    return new Queue(this.adapter, this.platform);
   }
 
-  nextRun(): void {
-    const values = this.settings as Readonly<Record<string, string | number | undefined>>;
-    const settings = new Settings((name) => values[name]?.toString());
-    const run = startRun(settings, { log: (line) => void this.said.push(line) });
-    const callsOf = (type: "QueueTokenRotation" | "CredentialVerification"): EngineCalls =>
-      this.adapter === "dynamic" ? dynamicCalls(type, run) : pluginCalls(type, run, this.said);
-    this.rotation.calls = callsOf("QueueTokenRotation");
-    this.verification.calls = callsOf("CredentialVerification");
+  async accepts(token: string): Promise<boolean> {
+    const headers = { authorization: `Bearer ${token}` };
+    return (await fetch(`${this.platform.url}${probePath}`, { headers })).ok;
   }
 
-  /** Creates or updates the rotation in a new run. @returns its failure */
-  async rotate(inputs: Properties): Promise<string> {
-    this.nextRun();
-    const failure = await failureOf(this.rotation.up({ queueUserId: id, ...inputs }));
-    this.#remember();
-    return failure;
-  }
-
-  /** Creates or updates the verification in the same run. */
-  verify(inputs: Properties = { retireFormerAfter: ["deployment"] }): Promise<string> {
-    const { access } = this.rotation.plain;
-    return failureOf(this.verification.up({ access, withinSeconds: 1, ...inputs }));
-  }
-
-  /** How the tokens in the order in which they became current, for the program, are accepted now. */
-  async valid(): Promise<boolean[]> {
-    const statuses = this.#given.map(async (token) => {
-      const headers = { authorization: `Bearer ${token}` };
-      return (await fetch(`${this.platform.url}${probePath}`, { headers })).ok;
-    });
-    return Promise.all(statuses);
+  protected get canaries() {
+    return { "management password": this.platform.password };
   }
 
   /** The next token, as someone else asks for it, who makes it if there is none. */
@@ -121,16 +84,4 @@ export class Queue {
   sent(path: string): number {
     return this.platform.requests.filter((one) => one.path === path).length;
   }
-
-  #remember(): void {
-    const { token } = this;
-    if (typeof token === "string" && !this.#given.includes(token)) this.#given.push(token);
-  }
-}
-
-async function failureOf(change: Promise<unknown>): Promise<string> {
-  return change.then(
-    () => "",
-    ({ message }: Error) => message,
-  );
 }

@@ -1,16 +1,11 @@
 import assert from "node:assert/strict";
 import { type Platform, startPlatform } from "../../local/platform/index";
-import { startRun } from "../../provider/run/run";
-import { Settings } from "../../provider/settings/settings";
-import { dynamicCalls, pluginCalls } from "../model/adapterCalls";
-import { leaksOf } from "../support/canaries";
-import { type Adapter, adapters } from "../support/host";
+import { type Adapter } from "../support/host";
 import { databaseReply, type RedisServer } from "../support/redis";
 import { RedisGate } from "../support/redisGate";
-import { itInPairs } from "../support/suite";
-import { type EngineCalls, Stack } from "../support/stack";
 import { type Properties } from "../support/wire";
-import { titled, type Titled } from "./describeFaults";
+import { type Titled } from "./describeFaults";
+import { OverlappingSecret, testByAdapter } from "./overlappingSecret";
 
 /** What a user has at first. */
 export const firstPassword = "canary-first-4f1d";
@@ -55,66 +50,34 @@ export async function usersOfPlatform(): Promise<{ platform: Platform; server: U
 
 let count = 0;
 
-/** A user of a server behind a gate: its rotation and its verification, in several runs. */
-export class UserOfServer {
-  readonly rotation = new Stack(undefined as never);
-  readonly verification = new Stack(undefined as never);
-  readonly said: string[] = [];
-  deadlineSeconds = "30";
+/** A user of a server behind a gate. */
+export class UserOfServer extends OverlappingSecret {
   admin: Properties;
-  readonly #given: string[];
 
   private constructor(
-    readonly adapter: Adapter,
+    adapter: Adapter,
     readonly server: UserServer,
     readonly gate: RedisGate,
     readonly name: string,
     first: string,
   ) {
-    this.#given = [first];
+    super(adapter, "AclUserRotation", { deadlineSeconds: 30 }, first);
     this.admin = { host: "127.0.0.1", port: gate.port, tls: false, ...server.admin };
   }
 
   /** @param name of a user that another run rotates, too. Default: a new one */
   static async start(adapter: Adapter, server: UserServer, name?: string): Promise<UserOfServer> {
-    if (name === undefined) return UserOfServer.#startNew(adapter, server);
-    return new UserOfServer(adapter, server, await RedisGate.start(server.port), name, firstPassword);
+    const used = name ?? `app${++count}`;
+    const first = name === undefined ? await server.makeUser(used) : firstPassword;
+    return new UserOfServer(adapter, server, await RedisGate.start(server.port), used, first);
   }
 
-  static async #startNew(adapter: Adapter, server: UserServer): Promise<UserOfServer> {
-    const name = `app${++count}`;
-    const first = await server.makeUser(name);
-    return new UserOfServer(adapter, server, await RedisGate.start(server.port), name, first);
+  protected get inputs(): Properties {
+    return { userName: this.name, admin: this.admin };
   }
 
-  /** Creates or updates the rotation in a new run. @returns its failure */
-  async rotate(inputs: Properties): Promise<string> {
-    this.#nextRun();
-    this.gate.commands.length = 0;
-    const failure = await failureOf(this.rotation.up({ userName: this.name, admin: this.admin, ...inputs }));
-    const { password } = this.rotation.plain;
-    if (typeof password === "string" && !this.#given.includes(password)) this.#given.push(password);
-    this.#assertNoSecrets(failure);
-    return failure;
-  }
-
-  /** Creates or updates the verification in the same run. */
-  async verify(inputs: Properties = { retireFormerAfter: ["deployment"] }): Promise<string> {
-    const { access } = this.rotation.plain;
-    const failure = await failureOf(this.verification.up({ access, withinSeconds: 1, ...inputs }));
-    this.#assertNoSecrets(failure);
-    return failure;
-  }
-
-  async refresh(): Promise<Properties> {
-    this.#nextRun();
-    this.gate.commands.length = 0;
-    return this.rotation.refresh();
-  }
-
-  /** How AUTH accepts the passwords now, in the order in which the program had them. */
-  valid(): Promise<boolean[]> {
-    return Promise.all(this.#given.map((password) => this.accepts(password)));
+  protected get canaries() {
+    return { admin: this.server.admin.password };
   }
 
   async accepts(password: string): Promise<boolean> {
@@ -133,26 +96,10 @@ export class UserOfServer {
     return this.gate.sent(/^ACL SETUSER/).length;
   }
 
-  #nextRun(): void {
-    const values: Readonly<Record<string, string>> = { deadlineSeconds: this.deadlineSeconds };
-    const run = startRun(new Settings((name) => values[name]), { log: (line) => void this.said.push(line) });
-    const callsOf = (type: "AclUserRotation" | "CredentialVerification"): EngineCalls =>
-      this.adapter === "dynamic" ? dynamicCalls(type, run) : pluginCalls(type, run, this.said);
-    this.rotation.calls = callsOf("AclUserRotation");
-    this.verification.calls = callsOf("CredentialVerification");
+  protected override nextRun(): void {
+    super.nextRun();
+    this.gate.commands.length = 0;
   }
-
-  #assertNoSecrets(failure: string): void {
-    const passwords = Object.fromEntries(this.#given.map((password, nth) => [`password ${nth}`, password]));
-    assert.deepEqual(leaksOf(failure + this.said.join("\n"), { admin: this.server.admin.password, ...passwords }), []);
-  }
-}
-
-async function failureOf(change: Promise<unknown>): Promise<string> {
-  return change.then(
-    () => "",
-    ({ message }: Error) => message,
-  );
 }
 
 /** Tests of rows. Each has a user of a server, and runs with each adapter in this process. */
@@ -169,16 +116,14 @@ export function userRows() {
     title: Titled,
     server: () => UserServer | Promise<UserServer>,
     test: (user: UserOfServer) => Promise<void>,
-    on = adapters,
-  ): void =>
-    itInPairs(
-      on,
-      (adapter) => titled(...title, adapter),
-      async (adapter) => {
-        const user = await UserOfServer.start(adapter, await server());
-        closes(user.gate);
-        await test(user);
-      },
-    );
+    on?: readonly Adapter[],
+  ): void => {
+    const withUser = async (adapter: Adapter): Promise<void> => {
+      const user = await UserOfServer.start(adapter, await server());
+      closes(user.gate);
+      await test(user);
+    };
+    testByAdapter(title, withUser, on);
+  };
   return { closes, testRow };
 }

@@ -64,7 +64,9 @@ describe("faults: users and their servers", () => {
         closes(user.gate);
         await own.acl("SETUSER", "default", `>${firstPassword}`);
         assert.equal(await user.rotate({ version: 1 }), "");
-        assert.match(user.said.join("\n"), /The first retirement removes all passwords that the user had before/);
+        const announced =
+          /The passwords that were valid before stay valid until a Cred.*The first retirement removes all passwords that/;
+        assert.match(user.said.join("\n"), announced);
         assert.deepEqual(await user.valid(), [true, true]);
         assert.equal(await user.verify(), "");
         assert.deepEqual(await user.valid(), [false, true]);
@@ -164,12 +166,12 @@ describe("faults: users and their servers", () => {
 
     testRow([117, "the server has no TLS", "create, next up", "fails, names tls: false"], at, async (user) => {
       const { admin } = user;
-      user.deadlineSeconds = "2";
+      user.settings = { deadlineSeconds: 2 };
       user.admin = { ...admin, port: server.port, tls: true };
       const failure = await user.rotate({ version: 1 });
       assert.match(failure, /accepted the connection, but does not seem to speak TLS.*on this machine.*tls: false/);
       assert.deepEqual([await user.valid(), await user.listed()], [[true], 1]);
-      user.deadlineSeconds = "30";
+      user.settings = { deadlineSeconds: 30 };
       user.admin = admin;
       assert.equal(await user.rotate({ version: 1 }), "");
     });
@@ -308,7 +310,7 @@ describe("faults: users and their servers", () => {
         const { recipient } = await Team.create();
         const given = { version: 1, ...before, encryptFor: [recipient] };
         // A login is tried until it is accepted.
-        user.deadlineSeconds = "5";
+        user.settings = { deadlineSeconds: 5 };
         assert.equal(await user.rotate(given), "");
         await server.acl("SETUSER", user.name, "resetpass", `>${firstPassword}`);
         await wait(20);
@@ -345,7 +347,7 @@ describe("faults: users and their servers", () => {
         await server.acl("SETUSER", user.name, "resetpass", ">other");
         await user.refresh();
         assert.match(user.said.join("\n"), /does not have the current password any more/);
-        user.deadlineSeconds = "5";
+        user.settings = { deadlineSeconds: 5 };
         assert.match(await user.rotate({ version: 1 }), isGone);
         assert.equal(await user.rotate({ version: 2 }), "");
         assert.deepEqual(await user.valid(), [false, false, true]);
@@ -360,7 +362,7 @@ describe("faults: users and their servers", () => {
         const result = isCurrentGone ? "is retired only after the next one is handed over" : "is retired again";
         testRow([119, fault, "refresh, next up", result], at, async (user) => {
           const inputs = { version: 1, overlap };
-          user.deadlineSeconds = "5";
+          user.settings = { deadlineSeconds: 5 };
           const retire = async () => {
             await wait(20);
             assert.equal(await user.rotate(inputs), "");
@@ -428,7 +430,7 @@ describe("faults: users and their servers", () => {
         const { saved } = user.rotation;
         const other = await usersOf(closes(await startRedisServer()));
         await other.makeUser(user.name);
-        user.deadlineSeconds = "5";
+        user.settings = { deadlineSeconds: 5 };
         user.admin = { ...user.admin, port: other.port };
         assert.match(
           await user.rotate({ version: 1 }),
@@ -479,7 +481,7 @@ describe("faults: users and their servers", () => {
           );
           assert.deepEqual(await user.valid(), [true, false]);
           assert.equal(user.setUsers, 0, "a refresh adds nothing");
-          user.deadlineSeconds = "5";
+          user.settings = { deadlineSeconds: 5 };
           assert.equal(await user.rotate({ version: 2 }), "");
           assert.deepEqual(await user.valid(), [true, false, true]);
           assert.equal(await user.verify(), "");

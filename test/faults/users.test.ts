@@ -1,16 +1,9 @@
 import assert from "node:assert/strict";
-import { type Adapter, adapters } from "../support/host";
 import { type RedisServer, startRedisServer, withRedis } from "../support/redis";
 import { type CommandFault } from "../support/redisGate";
-import { itInPairs } from "../support/suite";
 import { type Properties } from "../support/wire";
-import { titled, type Titled } from "./describeFaults";
+import { testByAdapter } from "./overlappingSecret";
 import { firstPassword, UserOfServer, usersOf, type UserServer } from "./userOfServer";
-
-/** Tests a row with each adapter, in this process. */
-function testRow(title: Titled, test: (adapter: Adapter) => Promise<void>): void {
-  itInPairs(adapters, (adapter) => titled(...title, adapter), test);
-}
 
 /** The commands of a rotation in their order, and which login of the administrator is before each. */
 const commands = {
@@ -234,17 +227,17 @@ function testAddition(row: number, fault: string, { fault: given, ...expected }:
     : isSaved
       ? "fails once it is saved; two are valid"
       : "fails, nothing valid is removed; the next `up` completes it";
-  testRow([row, fault, isSlow ? "update, next up" : "create, update, next up", result], async (adapter) => {
+  testByAdapter([row, fault, isSlow ? "update, next up" : "create, update, next up", result], async (adapter) => {
     for (const isNew of isSlow ? [false] : [true, false]) {
       const user = await UserOfServer.start(adapter, server());
       try {
         const inputs: Properties = { version: 1, ...(isNew ? {} : { initialRotation: false }) };
         if (!isNew) assert.equal(await user.rotate(inputs), "");
         const next = isNew ? inputs : { ...inputs, version: 2 };
-        if (isSlow) user.deadlineSeconds = "2";
+        if (isSlow) user.settings = { deadlineSeconds: 2 };
         user.gate.fail(given);
         await assertFault(user, await user.rotate(next), expected);
-        user.deadlineSeconds = "30";
+        user.settings = { deadlineSeconds: 30 };
         user.gate.meet = () => undefined;
         await assertNextUps(user, next);
       } finally {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { saltedMark } from "../../provider/rotation/marks";
 import { freePort } from "../support/redis";
 import { providerTexts } from "../support/host";
-import { FakeRedis, type RedisReply } from "../support/fakeRedis";
+import { type Meet, RedisGate } from "../support/redisGate";
 import { leaksOf } from "../support/canaries";
 import { expectKind, until } from "../support/results";
 import { type Properties, revealed, secretNames, withoutSecrets } from "../support/wire";
@@ -30,25 +30,27 @@ function verification({ host = "127.0.0.1", port, tls = false }: Place, password
   return { access, withinSeconds: 0.3, __provider: providerTexts.credentialVerification };
 }
 
-const ok: RedisReply = () => "+OK";
-/** A database with these passwords, as a Redis responds. */
+const replying =
+  (reply: string): Meet =>
+  () => ({ reply });
+const ok = replying("+OK");
+/** A database with this password, as a Redis responds. */
 const accepting =
-  (...all: string[]): RedisReply =>
-  ([, password = ""]) =>
-    all.includes(password) ? "+OK" : "-WRONGPASS invalid username-password pair";
+  (password: string): Meet =>
+  (command) => ({ reply: command === `AUTH ${password}` ? "+OK" : "-WRONGPASS invalid username-password pair" });
 
 /** Where a verification finds a database. What a fixture starts ends with the test. */
 type At = (fixture: Fixture) => Promise<Place>;
 const served =
-  (reply: RedisReply, tls?: Parameters<typeof certificate>[0]): At =>
+  (meet: Meet, tls?: Parameters<typeof certificate>[0]): At =>
   async (fixture) => {
-    const { port } = fixture.closes(await FakeRedis.start(reply, tls && certificate(tls)));
+    const { port } = fixture.closes(await RedisGate.alone(meet, tls && certificate(tls)));
     return { port, tls: tls !== undefined };
   };
 const stuck: At = async (fixture) => ({ port: fixture.closes(await stuckListener()).port });
 
 const noRedis = /reply to AUTH is not that of a Redis/;
-const failures: Record<string, { row: number; reply?: RedisReply; at?: At; says: RegExp }> = {
+const failures: Record<string, { row: number; meet?: Meet; at?: At; says: RegExp }> = {
   "host not found": { row: 62, at: async () => ({ host: "db.invalid", port: 6379, tls: true }), says: /was not found/ },
   "connection refused": {
     row: 63,
@@ -72,19 +74,27 @@ const failures: Record<string, { row: number; reply?: RedisReply; at?: At; says:
     says: /TLS connection failed/,
   },
   "connect timeout": { row: 65, at: stuck, says: /timed out/ },
-  "no response": { row: 65, reply: () => undefined, says: /did not respond in time|timed out/ },
-  "the server is not a Redis": { row: 66, reply: () => "HTTP/1.1 400 Bad Request", says: /not that of a Redis/ },
-  "the reply to AUTH is that to PING": { row: 66, reply: () => "+PONG", says: noRedis },
-  "a reply of half a gigabyte": { row: 66, reply: () => "$536870000", says: noRedis },
-  "a line of 100 kB": { row: 66, reply: () => `+${"a".repeat(100_000)}`, says: noRedis },
-  "the server does not know AUTH": { row: 67, reply: () => "-ERR unknown command 'AUTH'", says: /ERR unknown command/ },
+  "no response": { row: 65, meet: () => "silence", says: /did not respond in time|timed out/ },
+  "the server is not a Redis": { row: 66, meet: replying("HTTP/1.1 400 Bad Request"), says: /not that of a Redis/ },
+  "the reply to AUTH is that to PING": { row: 66, meet: replying("+PONG"), says: noRedis },
+  "a reply of half a gigabyte": { row: 66, meet: replying("$536870000"), says: noRedis },
+  "a line of 100 kB": { row: 66, meet: replying(`+${"a".repeat(100_000)}`), says: noRedis },
+  "the server does not know AUTH": {
+    row: 67,
+    meet: replying("-ERR unknown command 'AUTH'"),
+    says: /ERR unknown command/,
+  },
   "suspended database": {
     row: 69,
-    reply: () => "-ERR database is suspended",
+    meet: replying("-ERR database is suspended"),
     says: /error: ERR database is suspended/,
   },
-  "new password refused": { row: 70, reply: accepting("other"), says: /new password is refused: WRONGPASS/ },
-  "the server repeats the password": { row: 71, reply: ([, word]) => `-ERR ${word}`, says: /message not shown/ },
+  "new password refused": { row: 70, meet: accepting("other"), says: /new password is refused: WRONGPASS/ },
+  "the server repeats the password": {
+    row: 71,
+    meet: (command) => ({ reply: `-ERR ${command}` }),
+    says: /message not shown/,
+  },
 };
 const expected = "fails, saves what was tried; 0 resets sent";
 const trusting: FixtureOptions = { settings: () => ({ caFile }) };
@@ -108,7 +118,7 @@ async function assertFails({ host, server }: Fixture, place: Place, says: RegExp
 }
 
 describe("faults: a verification", () => {
-  for (const [fault, { row, reply = ok, at = served(reply), says }] of Object.entries(failures)) {
+  for (const [fault, { row, meet = ok, at = served(meet), says }] of Object.entries(failures)) {
     testRow([row, fault, "verification", expected], async (fixture) => {
       await fixture.start(trusting);
       await assertFails(fixture, await at(fixture), says);
@@ -126,17 +136,17 @@ describe("faults: a verification", () => {
   testRow([68, special, "verification", "passes"], async (fixture) => {
     const { host } = await fixture.start();
     const former = canaries["former password"];
-    const server = fixture.closes(await FakeRedis.start(accepting(former)));
+    const server = fixture.closes(await RedisGate.alone(accepting(former)));
     const first = expectKind("done", await host.create(verification(server, former, 1)));
-    server.reply = accepting(odd);
+    server.meet = accepting(odd);
     server.commands.length = 0;
     const inputs = verification(server, odd, 2);
     const saved = { ...revealed(first.outs), __provider: inputs["__provider"] };
     const { outs } = expectKind("done", await host.update("verification", saved, inputs));
     assertOutputs(outs, { verified: true, formerRefused: true });
     const [current, wrong, second, ...more] = server.commands;
-    assert.deepEqual([current, second, more], [["AUTH", odd], ["AUTH", former], []]);
-    assert.match(String(wrong), /^AUTH,[\w-]{32}$/);
+    assert.deepEqual([current, second, more], [`AUTH ${odd}`, `AUTH ${former}`, []]);
+    assert.match(String(wrong), /^AUTH [\w-]{32}$/);
     assert.equal((await host.diff("verification", revealed(outs), inputs)).changes, false);
   });
 
@@ -149,7 +159,7 @@ describe("faults: a verification", () => {
 
   testRow([75, "the engine is gone", "verification", "fails; nothing is contacted"], async (fixture) => {
     const { host } = await fixture.start();
-    const server = fixture.closes(await FakeRedis.start(ok));
+    const server = fixture.closes(await RedisGate.alone(ok));
     await host.engine.close();
     const { message } = expectKind("failed", await host.create(verification(server, canaries["new password"], 2)));
     assert.match(message, /engine that requested it has ended.*rotation itself is saved/);
@@ -160,7 +170,7 @@ describe("faults: a verification", () => {
   testRow([77, "the engine is killed while it verifies", "verification, next up", again], async (fixture) => {
     const { host, server } = await fixture.start();
     const password = canaries["new password"];
-    const database = fixture.closes(await FakeRedis.start(() => undefined));
+    const database = fixture.closes(await RedisGate.alone(() => "silence"));
     const inputs = { ...verification(database, password, 2), withinSeconds: 120 };
     const verifying = host.create(inputs);
     await until(() => database.commands.length > 0);
@@ -171,7 +181,7 @@ describe("faults: a verification", () => {
     // The engine is gone, so that the result is not saved.
     assert.notEqual((await verifying).kind, "done");
     assert.equal(database.connections, connections);
-    database.reply = accepting(password);
+    database.meet = accepting(password);
     const next = await fixture.startHost({});
     assertOutputs(expectKind("done", await next.create(inputs)).outs, { verified: true, formerRefused: undefined });
     assert.equal(server.requests.length, 0);

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
+import { setTimeout as wait } from "node:timers/promises";
 import { type Platform } from "../../local/platform/index";
 import { type Rekey } from "../e2e/engineStack";
 import { type Adapter } from "../support/host";
 import { databaseReply, type RedisServer } from "../support/redis";
 import { RedisGate } from "../support/redisGate";
-import { type Point } from "./gate";
-import { RedisKillGate } from "./redisKillGate";
+import { type KillGate, type Point } from "./gate";
 
 /** A kill at a point of a command or request in an `up` with a new version. */
 export interface OverlapKill {
@@ -116,10 +116,27 @@ export function queueSubject(platformOf: () => Platform): Omit<OverlapSubject, "
 const userName = "app";
 export const userKills = killsOf(/^ACL SETUSER app #/, /^AUTH app /, /^ACL SETUSER app !/);
 
+/** Commands are matched with their arguments: `ACL GETUSER app`. */
+function killGateOf(gate: RedisGate): KillGate {
+  return {
+    begin: (strike) => {
+      let count = 0;
+      gate.meet = async (command, point) => {
+        if (!strike?.matching.test(command)) return undefined;
+        if (point === "arrived") count++;
+        const goesOn = count !== strike.at || point !== strike.point || (await strike.act());
+        return goesOn ? undefined : "close";
+      };
+    },
+    settled: async () => {
+      while (gate.underWay > 0 || gate.open > 0) await wait(5);
+    },
+    close: () => gate.close(),
+  };
+}
+
 /** A user of a real Redis with one password. */
-export async function userSubject(
-  redis: RedisServer,
-): Promise<Omit<OverlapSubject, "kills"> & { gate: RedisKillGate }> {
+export async function userSubject(redis: RedisServer): Promise<Omit<OverlapSubject, "kills"> & { gate: KillGate }> {
   await redis.acl("DELUSER", userName);
   await redis.acl("SETUSER", userName, "on", ">first", "+@all");
   const gate = await RedisGate.start(redis.port);
@@ -127,7 +144,7 @@ export async function userSubject(
   return {
     title: "a user",
     adapter: "plugin",
-    gate: new RedisKillGate(gate),
+    gate: killGateOf(gate),
     declare: ({ AclUserRotation }, trigger) => {
       const { password, access } = new AclUserRotation("secret", { admin, userName, ...trigger });
       return { secret: password, access };

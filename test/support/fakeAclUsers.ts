@@ -10,8 +10,6 @@ export class FakeAclUsers implements Pick<AclUsers, keyof AclUsers> {
   hashes: string[];
   /** Whether the server makes tokens. */
   makesTokens = false;
-  /** What happens after a command had its effect, by its name: it may throw. */
-  after: { readonly [K in keyof AclUsers]?: Reply<K> } = {};
   /** What happens in place of a command. */
   instead: { readonly [K in keyof AclUsers]?: Reply<K> } = {};
   /** How the server hashes a token. */
@@ -58,10 +56,6 @@ export class FakeAclUsers implements Pick<AclUsers, keyof AclUsers> {
   async #run<K extends keyof AclUsers>(name: K, act: Reply<K>): Promise<Awaited<ReturnType<AclUsers[K]>>> {
     this.commands.push(name);
     const { [name]: instead } = this.instead;
-    if (instead) return instead();
-    const result = act();
-    const { [name]: after } = this.after;
-    if (after) after();
-    return result;
+    return (instead ?? act)();
   }
 }

@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync, symlinkSync } from "node:fs";
+import { mkdirSync, symlinkSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { Folder } from "./folder";
 import { type Account, settingsFor } from "./resources";
@@ -15,10 +15,6 @@ export class Project extends Folder {
     this.write("package.json", `{ "name": "program", "private": true }`);
     this.write("Pulumi.yaml", `name: program\nmain: index.js\nruntime: ${runtime}\n`);
     this.write("index.js", "");
-  }
-
-  uninstall(name: string): void {
-    rmSync(this.path("node_modules", name));
   }
 }
 

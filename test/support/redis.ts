@@ -123,20 +123,3 @@ export async function databaseReply(
 export function redisCommand(...words: readonly string[]): string {
   return [`*${words.length}`, ...words.flatMap((word) => [`$${Buffer.byteLength(word)}`, word]), ""].join("\r\n");
 }
-
-/** A proxy between the platform and its Redis, which can close, open again at the same port, and lose responses. */
-export class RedisLine extends SocketServer {
-  loseResponses = false;
-
-  constructor(redisPort: number) {
-    super(
-      createServer((client) => {
-        const redis = this.keep(connect(redisPort, "127.0.0.1"));
-        client.pipe(redis);
-        redis.on("data", (data: Buffer) => (this.loseResponses ? this.cut() : client.write(data)));
-        client.on("close", () => redis.destroy());
-        redis.on("close", () => client.destroy());
-      }),
-    );
-  }
-}

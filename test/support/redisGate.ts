@@ -1,4 +1,5 @@
 import { createServer, connect, type Socket } from "node:net";
+import { createServer as createTlsServer, type TlsOptions } from "node:tls";
 import { firstCommand } from "../../local/platform/resp";
 import { SocketServer } from "./socketServer";
 
@@ -12,7 +13,7 @@ type CommandPoint = "arrived" | "applied" | "responded";
 type Instead = "close" | "silence" | "pieces" | { readonly reply: string };
 
 /** @param command with its arguments: `ACL GETUSER app`. @returns undefined if it goes on */
-type Meet = (command: string, point: CommandPoint) => Instead | undefined | Promise<Instead | undefined>;
+export type Meet = (command: string, point: CommandPoint) => Instead | undefined | Promise<Instead | undefined>;
 
 /** A fault of the commands that match. */
 export interface CommandFault {
@@ -26,19 +27,31 @@ export interface CommandFault {
   readonly times?: number;
 }
 
-/** A proxy before a Redis that records its commands, and does something else at exact points. */
+/**
+ * A proxy before a Redis that records its commands, and does something else at exact points. Without a Redis, all
+ * commands meet something.
+ */
 export class RedisGate extends SocketServer {
   /** What arrived, each with its arguments: `AUTH ops password`. */
   readonly commands: string[] = [];
   meet: Meet = () => undefined;
   #underWay = 0;
 
-  private constructor(redisPort: number) {
-    super(createServer((client) => this.#serve(client, redisPort)));
+  private constructor(redisPort: number | undefined, tls: TlsOptions | undefined) {
+    const serve = (client: Socket): void => this.#serve(client, redisPort);
+    super(tls ? createTlsServer(tls, serve) : createServer(serve));
   }
 
+  /** Starts it before the Redis at a port. */
   static start(redisPort: number): Promise<RedisGate> {
-    return new RedisGate(redisPort).listen();
+    return new RedisGate(redisPort, undefined).listen();
+  }
+
+  /** Starts it without a Redis. */
+  static async alone(meet: Meet, tls?: TlsOptions): Promise<RedisGate> {
+    const gate = await new RedisGate(undefined, tls).listen();
+    gate.meet = meet;
+    return gate;
   }
 
   /** How many commands are at the server, or meet something. */
@@ -61,31 +74,37 @@ export class RedisGate extends SocketServer {
     };
   }
 
-  #serve(client: Socket, redisPort: number): void {
-    const redis = this.keep(connect(redisPort, "127.0.0.1")).setNoDelay();
-    client.on("close", () => redis.destroy());
-    redis.on("close", () => client.destroy());
-    const replies = repliesOf(redis, (more) => client.write(more));
+  #serve(client: Socket, redisPort: number | undefined): void {
+    const send = redisPort === undefined ? sendNowhere : this.#connect(client, redisPort);
     let received = "";
     let last = Promise.resolve();
     client.on("data", (bytes: Buffer) => {
       received += bytes.toString("latin1");
-      for (let one = firstCommand(received); one && one !== "malformed"; one = firstCommand(received)) {
-        const raw = received.slice(0, one.length);
-        const words = one.words.join(" ");
+      for (let one = firstCommand(received); one; one = firstCommand(received)) {
+        // As Redis does with HTTP. A client that speaks TLS waits for a Redis in vain.
+        if (one === "malformed") return void client.end("-ERR Protocol error\r\n");
+        const raw = Buffer.from(received.slice(0, one.length), "latin1");
+        const words = Buffer.from(one.words.join(" "), "latin1").toString();
         received = received.slice(one.length);
         this.#underWay++;
         last = last
-          .then(() =>
-            this.#pass(words, client, () => {
-              redis.write(raw, "latin1");
-              return replies();
-            }),
-          )
+          .then(() => this.#pass(words, client, () => send(raw)))
           .catch(() => void client.destroy())
           .finally(() => this.#underWay--);
       }
     });
+  }
+
+  /** @returns sends a command to the Redis, and resolves to its reply */
+  #connect(client: Socket, redisPort: number): (command: Buffer) => Promise<Buffer> {
+    const redis = this.keep(connect(redisPort, "127.0.0.1")).setNoDelay();
+    client.on("close", () => redis.destroy());
+    redis.on("close", () => client.destroy());
+    const replies = repliesOf(redis, (more) => client.write(more));
+    return (command) => {
+      redis.write(command);
+      return replies();
+    };
   }
 
   async #pass(command: string, client: Socket, send: () => Promise<Buffer>): Promise<void> {
@@ -96,6 +115,10 @@ export class RedisGate extends SocketServer {
     await respond(client, before ?? (await this.meet(command, "applied")), reply);
     await this.meet(command, "responded");
   }
+}
+
+async function sendNowhere(): Promise<Buffer> {
+  throw new Error("there is no Redis behind this gate");
 }
 
 /** @param onMore called with what arrives of a reply after its first part. @returns resolves to the next reply */

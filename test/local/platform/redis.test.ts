@@ -1,29 +1,28 @@
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Platform, startPlatform } from "../../../local/platform/index";
-import { FakeRedis } from "../../support/fakeRedis";
-import { RedisLine, type RedisServer, session, startRedisServer, withRedis } from "../../support/redis";
+import { type RedisServer, session, startRedisServer, withRedis } from "../../support/redis";
+import { RedisGate } from "../../support/redisGate";
 import { resetPassword } from "./client";
 
 // That its passwords are replaced, late or never: secrets.test.ts.
 withRedis("Local platform: a real Redis, and its outages", () => {
   let redis: RedisServer;
-  let line: RedisLine;
+  let gate: RedisGate;
   let platform: Platform;
-  /** The URL of a database in the Redis itself, around the line. */
+  /** The URL of a database in the Redis itself, around the gate. */
   const urlOf = ({ password } = platform.database("db-quickstart")) =>
     Object.assign(new URL(redis.url), { username: "rekey-db-quickstart", password }).href;
   before(async () => (redis = await startRedisServer()));
   after(() => redis.close());
   beforeEach(async () => {
     const url = new URL(redis.url);
-    line = new RedisLine(Number(url.port));
-    await line.listen();
-    platform = await startPlatform({ redis: Object.assign(url, { port: line.port }).href });
+    gate = await RedisGate.start(redis.port);
+    platform = await startPlatform({ redis: Object.assign(url, { port: gate.port }).href });
   });
   afterEach(async () => {
     await platform.close();
-    await line.close();
+    await gate.close();
   });
 
   it("disconnects clients at a reset, and lets a database's user do nothing to the server", async () => {
@@ -37,7 +36,7 @@ withRedis("Local platform: a real Redis, and its outages", () => {
     assert.equal((await resetPassword(platform)).status, 200);
     await ended;
     const { endpoint, port } = platform.database("db-quickstart").record;
-    assert.deepEqual([endpoint, port], ["127.0.0.1", line.port]);
+    assert.deepEqual([endpoint, port], ["127.0.0.1", gate.port]);
   });
 
   it("keeps the former password while it is away, and if the confirmation of a reset was lost", async () => {
@@ -48,14 +47,14 @@ withRedis("Local platform: a real Redis, and its outages", () => {
       assert.match(error, /^redis: .+ "db-quickstart" is unchanged/);
       assert.deepEqual(platform.database("db-quickstart"), before);
     };
-    await line.close();
+    await gate.close();
     await refusesReset();
-    await line.listen();
+    await gate.listen();
     while ((await resetPassword(platform)).status !== 200) await sleep(20);
-    line.loseResponses = true;
+    gate.fail({ command: /^EXEC/i, does: "close", at: "applied", times: 99 });
     await refusesReset();
     await assert.rejects(session(urlOf()), /WRONGPASS/, "the test must have lost the response, not the request");
-    line.loseResponses = false;
+    gate.meet = () => undefined;
     let client: Awaited<ReturnType<typeof session>> | undefined;
     while (!(client = await session(urlOf()).catch(() => undefined))) await sleep(20);
     client.disconnect();
@@ -72,7 +71,7 @@ describe("Local platform: a Redis that cannot be used", () => {
     refuses("redis://:canary@127.0.0.1:1", /^connect ECONNREFUSED 127\.0\.0\.1:1\. /));
 
   it("is named with its version if it is too old", async () => {
-    const old = await FakeRedis.start(() => "$22\r\nredis_version:6.0.16\r\n");
+    const old = await RedisGate.alone(() => ({ reply: "$22\r\nredis_version:6.0.16\r\n" }));
     await refuses(`redis://:canary@127.0.0.1:${old.port}`, /Redis 6\.0.* 6\.2 or newer/);
     await old.close();
   });

@@ -1,9 +1,7 @@
 import assert from "node:assert/strict";
 import { type Platform, startPlatform } from "../../../local/platform/index";
-import { resources } from "../../../provider/engine/resources";
 import { adapters, type Adapter, Host } from "../../support/host";
 import { databaseReply } from "../../support/redis";
-import { RealResource } from "../../support/redisUser";
 import { databasePath, settingsFor } from "../../support/resources";
 import { secretOutputs } from "../../support/secretOutputs";
 import { hostCalls, Stack } from "../../support/stack";
@@ -91,16 +89,5 @@ describe("the user of a database of the local platform", () => {
     const { inputs, problems } = await hostCalls(host, "aclUserRotation").check({ userName: "app", admin }, {});
     await host.stop();
     assert.deepEqual([problems, isSecret(inputs["admin"])], [[], true]);
-  });
-
-  it("is not changed in a call that may change nothing", async () => {
-    const { record, password } = platform.database("db");
-    const admin = { host: String(record["endpoint"]), port: Number(record["port"]), tls: false, password };
-    const run = new RealResource("AclUserRotation").start();
-    for (const each of [run, run.during({ permission: "limits" })]) {
-      const apply = async () => resources.AclUserRotation.apply(undefined, { userName: "app", admin }, each);
-      await assert.rejects(apply, /a call of the engine that may not change it.*REKEY_INTERNAL/);
-    }
-    assert.deepEqual(await hashes(), []);
   });
 });

@@ -4,12 +4,9 @@ import { passwordRotationFleet } from "../../../provider/rotation/fleet";
 import { type FleetOutputs } from "../../../provider/rotation/fleetOutputs";
 import { type RotationInputs } from "../../../provider/rotation/program";
 import { type Properties, unknownValue } from "../../../provider/pulumi/values";
-import { Settings } from "../../../provider/settings/settings";
 import { Team } from "../../support/age";
 import { asShown, FakeRun, passwordRotation, rejected, type SavedRotation, unconfirmed } from "../../support/fakeRun";
 import { assertFields } from "../../support/results";
-
-const settings = new Settings(() => undefined);
 
 const { check, plan, apply, refresh } = asShown(passwordRotationFleet);
 type Inputs = Parameters<typeof passwordRotationFleet.plan>[1];
@@ -530,15 +527,9 @@ describe("fleet: an id in another spelling", () => {
     assert.deepEqual(Object.keys(JSON.parse(fleet.saved?.memory ?? "") as object), [upper]);
   });
 
-  it("is refused in addition to the first one, and if another resource has it", () => {
+  it("is refused in addition to the first one", () => {
     const [twice = ""] = check({ databases: { x: upper, y: lower } });
     assert.match(twice, /^databases has the database "96ad.*" twice, as "x" and as "y"/);
-    const claimed = [
-      passwordRotationFleet.claims?.({ databases: of(upper) }, settings),
-      passwordRotation.claims?.({ databaseId: lower }, settings),
-    ];
-    const [fleet, single] = claimed.map((claims) => claims?.map(({ subject }) => subject));
-    assert.deepEqual(fleet, single);
     // Others than UUIDs are compared exactly.
     assert.deepEqual(check({ databases: of("db", "DB") }), []);
   });
@@ -678,11 +669,5 @@ describe("fleet: what is refused", () => {
       assert.match(messages, says);
       assert.doesNotMatch(messages, new RegExp(canary));
     }
-  });
-
-  it("a database that another resource has", () => {
-    const claims = passwordRotationFleet.claims?.({ databases: { ...of("a"), b: unknownValue } }, settings);
-    const found = claims?.map(({ subject, code }) => [subject, code]);
-    assert.deepEqual(found, [['database "a"', "REKEY_DUPLICATE_SECRET"]]);
   });
 });

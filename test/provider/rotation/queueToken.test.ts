@@ -1,12 +1,11 @@
 import assert from "node:assert/strict";
-import { aclUser, queueToken } from "../../../provider/domain/secretKind";
+import { queueToken } from "../../../provider/domain/secretKind";
 import { unknownValue } from "../../../provider/pulumi/values";
 import { type Credentials } from "../../../provider/records/fields";
 import { messageOf } from "../../../provider/rotation/findings";
 import { leftValid } from "../../../provider/rotation/formerFindings";
 import { type RotationInputs } from "../../../provider/rotation/program";
-import { notProven } from "../../../provider/rotation/proof";
-import { OverlappingToken } from "../../support/overlappingToken";
+import { OverlappingToken } from "./overlappingToken";
 import { isLost, timeAt } from "../../support/rotatedSecret";
 
 const at = (hours: number) => timeAt(hours).toISOString();
@@ -268,7 +267,9 @@ describe("rotation: a token of which two are valid", () => {
     });
 
     it("for a schedule is announced with its time, and made for a date with the schedule off", async () => {
-      await token.up(0, { ...daily, initialRotation: false });
+      const adopting = { ...daily, initialRotation: false };
+      assert.match(token.preview(0, adopting), /after a rotation, the former token stays valid until a Credential/);
+      await token.up(0, adopting);
       await addUnproven(daily, 24);
       assert.match(token.preview(24, daily), new RegExp(`last rotated or adopted at ${at(0)}`));
       token.secret.fake.settings = { ...token.secret.fake.settings, ...isOff };
@@ -316,14 +317,6 @@ describe("rotation: a token of which two are valid", () => {
     token.roll();
     await token.up(1, { version: 1 });
     assert.deepEqual(leftValid(queueToken, token.secret.memory, new Set()), []);
-  });
-
-  it("says of what could not be proven why, and what to check", () => {
-    const { code, text, delivery } = notProven({ kind: queueToken, id: "u" }, { kind: "refused", words: "WRONG" });
-    assert.deepEqual([code, delivery], ["REKEY_VERIFICATION_FAILED", "responded"]);
-    assert.match(text, /was made valid, but not proven: it is refused: WRONG\..*Check queueUrl or rekey:queueUrl/);
-    const ofUser = notProven({ kind: aclUser, id: "app" }, { kind: "unknown", why: "no response" });
-    assert.match(ofUser.text, /it could not be tried: no response\..*Check admin,/);
   });
 
   it("names a clock that was ahead, if it keeps the former one valid", async () => {

@@ -338,19 +338,6 @@ describe("reset: what follows from one that was not confirmed", () => {
     assert.match(message, /reads still show the old one/);
   });
 
-  it("it is sent again until one is confirmed, or three in a row were not", async () => {
-    const secret = await resetSecret({ version: 1 }, one);
-    for (let nth = 1; nth <= 3; nth++) {
-      const { code } = await secret.up({ version: 2 }, { responds: one });
-      assert.equal(code, "REKEY_UNCONFIRMED");
-    }
-    const { sent, message = "" } = await secret.up({ version: 2 }, { responds: all(2) });
-    assert.equal(sent, 0);
-    assert.match(message, /has not confirmed its last resets.* set a new version to try again/);
-    await secret.up({ version: 3 }, { responds: all(2) });
-    assert.deepEqual(secret.saved, all(2));
-  });
-
   it("neither its date nor its schedule counts", async () => {
     const secret = await resetSecret({ version: 1 }, one);
     secret.hours = 48;
@@ -383,14 +370,6 @@ describe("reset: what follows from one that was not confirmed", () => {
       assert.equal((await secret.up(desired, { ...both, responds: isLost })).code, undefined);
       assert.deepEqual(secret.saved, all(2));
     }
-  });
-
-  it("a read that fails after others have shown the former one does not confirm it", async () => {
-    const secret = await resetSecret({ version: 1 }, one);
-    let nth = 0;
-    const showsAfter = () => (nth++ < 3 ? one : rejected());
-    const { code } = await secret.up({ version: 2 }, { shows: one, showsAfter, responds: {} });
-    assert.deepEqual([code, secret.saved], ["REKEY_UNCONFIRMED", one]);
   });
 
   it("the third in a row says that no other one is sent", async () => {

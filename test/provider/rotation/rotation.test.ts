@@ -117,22 +117,6 @@ describe("rotation: one reset", () => {
     assert.equal((await apply(reset.outputs, { ...desired, version: 3 }, fake.start())).notice, undefined);
   });
 
-  it("is sent once in a run, although the engine repeats the call", async () => {
-    const fake = new FakeRun();
-    const run = fake.start();
-    const results = await Promise.all([1, 2].map(() => apply(undefined, { ...id, version: 1 }, run)));
-    assert.equal(fake.resets.length, 1);
-    assert.deepEqual(results[0]?.outputs, results[1]?.outputs);
-  });
-
-  it("that is rejected may be tried again", async () => {
-    const fake = new FakeRun();
-    fake.answer = () => (fake.resets.length === 1 ? rejected() : shows({ password: "new" }));
-    const run = fake.start();
-    await assert.rejects(apply(undefined, { ...id, version: 1 }, run));
-    assert.equal((await apply(undefined, { ...id, version: 1 }, run)).outputs.password, "new");
-  });
-
   it("whose response is lost is saved as a read shows it, although the next one is rejected", async () => {
     const fake = new FakeRun();
     fake.canRead = true;
@@ -230,33 +214,6 @@ describe("rotation: what a preview says", () => {
 });
 
 describe("rotation: credentials that are not saved", () => {
-  const hidden = { ...id, version: 1, saveCredentials: false };
-
-  it("are refused, and nothing is sent, if the platform hides the best one", async () => {
-    for (const shown of [{}, { restToken: "r" }] as Credentials[]) {
-      const fake = new FakeRun();
-      fake.canRead = true;
-      const before = Object.keys(shown).length === 0 ? undefined : (await apply(undefined, id, fake.start())).outputs;
-      fake.resets.length = 0;
-      fake.readDatabase = () => shows(shown);
-      await assert.rejects(
-        apply(before, { ...hidden, version: 2 }, fake.start()),
-        /does not show it.*REKEY_NOT_ENCRYPTED/s,
-      );
-      assert.deepEqual(fake.resets, []);
-    }
-  });
-
-  it("after someone else's reset, a refresh saves no value: it has outputs only", async () => {
-    const fake = new FakeRun();
-    fake.canRead = true;
-    const { outputs } = await apply(undefined, hidden, fake.start());
-    fake.readDatabase = () => shows({ password: "of someone else" });
-    const { outputs: refreshed, notice } = await refresh(outputs, fake.start());
-    assert.match(notice ?? "", /was changed outside of Rekey/);
-    assert.doesNotMatch(JSON.stringify(refreshed), /of someone else/);
-  });
-
   it("a refresh that cannot encrypt what it has read says so, and keeps the state", async () => {
     const fake = new FakeRun();
     fake.canRead = true;
@@ -271,27 +228,6 @@ describe("rotation: credentials that are not saved", () => {
       warning ?? "",
       /was read, but could not be encrypted for encryptFor\..* The saved state is unchanged\./,
     );
-  });
-});
-
-describe("rotation: an import", () => {
-  it("adopts, resets nothing in its run, and the next run announces what is due", async () => {
-    const fake = new FakeRun();
-    fake.canRead = true;
-    const run = fake.start();
-    const imported = await passwordRotation.import?.("db", run);
-    const desired = { ...id, version: 7, rotatedSince: "2026-11-01", rotateEvery: "1h" };
-    const saved = imported?.outputs ?? assert.fail();
-    assert.equal(saved.password, undefined);
-    assert.match(plan(saved, desired, run).notice ?? "", /was imported\. .* nothing is reset\./);
-    const { outputs } = await apply(saved, desired, run);
-    assert.deepEqual(fake.resets, []);
-    assert.equal(outputs.password, "password-0");
-    assert.match(
-      plan(outputs, desired, fake.start()).notice ?? "",
-      /^Resets the password of database "\w+", because rotatedSince is set/,
-    );
-    assert.equal(plan(outputs, { ...id, version: 7 }, fake.start()).notice, undefined);
   });
 });
 
@@ -354,16 +290,5 @@ describe("rotation: signing keys", () => {
     const { outputs } = await up(first.outputs, { version: 2 });
     assert.equal(fake.resets.length, 2);
     assert.deepEqual(readMemory(outputs["memory"]).ofSource.account, fake.queueAccount?.account);
-  });
-
-  it("after a lost roll, wait for minInterval, with that as the only advice", async () => {
-    const { fake, state, up } = platform();
-    fake.settings.deadlineSeconds = "0.000001";
-    fake.answer = () => unconfirmed();
-    const lost = await up(undefined, { version: 1 });
-    assert.match(lost.message ?? "", /once minInterval has passed/);
-    assert.doesNotMatch(lost.message ?? "", /right away/);
-    await assert.rejects(up(lost.outputs, { version: 1 }), /REKEY_ROLLED_RECENTLY/);
-    assert.deepEqual([fake.resets.length, state.n], [1, 1]);
   });
 });

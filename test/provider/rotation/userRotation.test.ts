@@ -304,13 +304,6 @@ describe("rotation: a user of a server", () => {
     assert.match(failure, /is not saved, and this platform cannot be read.*REKEY_NOT_READ/);
   });
 
-  it("cannot be imported, and says how to adopt it", async () => {
-    await assert.rejects(
-      async () => resources.AclUserRotation.import?.("app", user.start()),
-      /initialRotation: false.*REKEY_IMPORT_UNSUPPORTED/,
-    );
-  });
-
   it("is saved without its admin in plain text, even if its outputs cannot be made", () => {
     const state = { ...stateIn(user.outputs), admin: { given: values } };
     const { outputs } = plainResult({ kind: aclUser, id: "app" }, state, new Error("bug"));
@@ -318,6 +311,4 @@ describe("rotation: a user of a server", () => {
     assert.deepEqual(JSON.parse(String(saved)), { admin: values });
     assert.ok(!JSON.stringify(plain).includes(password));
   });
-
-  it("has the hash of what it added", () => assert.ok(users.hashes.includes(hashOf(String(user.outputs["password"])))));
 });

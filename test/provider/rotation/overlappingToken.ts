@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { queueToken } from "../../provider/domain/secretKind";
-import { type NextTokens } from "../../provider/platform/nextTokens";
-import { type RotationInputs } from "../../provider/rotation/program";
-import { type Came, RotatedSecret } from "./rotatedSecret";
+import { queueToken } from "../../../provider/domain/secretKind";
+import { type NextTokens } from "../../../provider/platform/nextTokens";
+import { type RotationInputs } from "../../../provider/rotation/program";
+import { type Came, RotatedSecret } from "../../support/rotatedSecret";
 
 const hashOf = (text: string) => createHash("sha256").update(text).digest("hex");
 
