@@ -61,6 +61,8 @@ export interface SecretKind {
    * Default: it is that of a database, or cannot be tried.
    */
   readonly probe?: { readonly service: "index" | "queue"; readonly path: string };
+  /** What sets the address at which it is tried, in messages. Default: it cannot be tried. */
+  readonly addressFrom?: string;
 }
 
 /** Paths with `{id}`. */
@@ -114,6 +116,7 @@ export const databasePassword: SecretKind = {
   table: databaseTable,
   identities: ["password", "restToken"],
   connects: true,
+  addressFrom: "connection and rekey:databaseHost",
   idInput: "databaseId",
   word: "password",
   noun: "database",
@@ -130,6 +133,7 @@ const indexToken = {
   word: "token",
   restUrl: indexUrl,
   probe: { service: "index", path: "/info" },
+  addressFrom: "the endpoint in its record",
 } as const;
 
 export const vectorToken: SecretKind = {
@@ -169,6 +173,7 @@ export const queueToken: SecretKind = {
   word: "token",
   noun: "queue user",
   probe: { service: "queue", path: "/v2/globalParallelism" },
+  addressFrom: "queueUrl of its rotation or rekey:queueUrl (the address of its region)",
 };
 
 /** The keys that sign the queue's messages. A reset makes the next one the current one. */
@@ -193,6 +198,7 @@ export const aclUser: SecretKind = {
   shape: "redis",
   table: aclUserTable,
   identities: ["password"],
+  addressFrom: "admin of its rotation",
   idInput: "userName",
   word: "password",
   noun: "user",

@@ -87,7 +87,8 @@ function formOf(saveCredentials?: boolean, encryptFor: readonly string[] = []): 
   };
 }
 
-function connectionIn(given: RotationInputs["connection"]): Connection | undefined {
+/** What a program sets of a connection. */
+export function connectionIn(given: RotationInputs["connection"]): Connection | undefined {
   const set = Object.entries(given ?? {}).filter(([, value]) => isSet(value));
   return set.length > 0 ? Object.fromEntries(set) : undefined;
 }

@@ -143,7 +143,9 @@ export class PlatformClient {
   }
 
   probe(request: ProbeRequest): Promise<ProbeResult> {
-    return this.#probe.probe(request);
+    const { beforeSend, secrets } = this;
+    const options = { connections: this.#serverConnections, secrets, beforeSend };
+    return new CredentialProbe(options).probe(request);
   }
 
   aclUsers(admin: RedisAdmin): AclUsers {
@@ -151,13 +153,7 @@ export class PlatformClient {
       ...this.#requestOptions,
       connections: this.#serverConnections,
       queue: this.#requestQueue,
-      probe: this.#probe,
     });
-  }
-
-  get #probe(): CredentialProbe {
-    const { beforeSend, secrets } = this;
-    return new CredentialProbe({ connections: this.#serverConnections, secrets, beforeSend });
   }
 
   #requester(service: Service): HttpRequester {

@@ -4,7 +4,7 @@ import { unknownValue } from "../../../provider/pulumi/values";
 import { type Credentials } from "../../../provider/records/fields";
 import { leftValid } from "../../../provider/rotation/formerTexts";
 import { type RotationInputs } from "../../../provider/rotation/program";
-import { notProven } from "../../../provider/rotation/proof";
+import { notAccepted } from "../../../provider/rotation/proof";
 import { OverlappingToken } from "../../support/overlappingToken";
 import { isLost, timeAt } from "../../support/rotatedSecret";
 
@@ -315,11 +315,11 @@ describe("rotation: a token of which two are valid", () => {
   });
 
   it("says of what could not be proven why, and what to check", () => {
-    const { code, text, delivery } = notProven({ kind: queueToken, id: "u" }, { kind: "refused", words: "WRONG" });
+    const { code, text, delivery } = notAccepted({ kind: queueToken, id: "u" }, { kind: "refused", words: "WRONG" });
     assert.deepEqual([code, delivery], ["REKEY_VERIFICATION_FAILED", "responded"]);
-    assert.match(text, /was made valid, but not proven: it is refused: WRONG\..*Check queueUrl or rekey:queueUrl/);
-    const ofUser = notProven({ kind: aclUser, id: "app" }, { kind: "unknown", why: "no response" });
-    assert.match(ofUser.text, /it could not be tried: no response\..*Check admin,/);
+    assert.match(text, /was made valid, but not proven: it is refused: WRONG\..*Check queueUrl of its rotation or rekey:queueUrl/);
+    const ofUser = notAccepted({ kind: aclUser, id: "app" }, { kind: "unknown", why: "no response" });
+    assert.match(ofUser.text, /it could not be tried: no response\..*Check admin of its rotation,/);
   });
 
   it("names a clock that was ahead, if it keeps the former one valid", async () => {

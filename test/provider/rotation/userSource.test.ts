@@ -24,7 +24,7 @@ describe("rotation: the passwords of a user", () => {
     users = new FakeAclUsers(["first"]);
     user = new RealResource("AclUserRotation", { deadlineSeconds: "0.1" });
   });
-  const start = () => user.start({ aclUsers: () => users as unknown as AclUsers });
+  const start = () => user.start(users.parts);
   const inputs = {
     userName: "app",
     admin: { host: "redis.example.com", port: 6379, password: "admin" },
