@@ -102,6 +102,11 @@ export function pluralOf({ noun, plural = `${noun}s` }: SecretKind): string {
   return plural;
 }
 
+/** A kind in a list of secrets: `database`, or `signing keys` for what an account has only once. */
+export function kindInList(kind: SecretKind): string {
+  return kind.onlyId === undefined ? kind.noun : pluralOf(kind);
+}
+
 /** The secret in messages: `password of database "sessions"` */
 export function secretOf(subject: Subject): string {
   const { word, onlyId } = subject.kind;

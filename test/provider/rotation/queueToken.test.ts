@@ -317,7 +317,10 @@ describe("rotation: a token of which two are valid", () => {
   it("says of what could not be proven why, and what to check", () => {
     const { code, text, delivery } = notAccepted({ kind: queueToken, id: "u" }, { kind: "refused", words: "WRONG" });
     assert.deepEqual([code, delivery], ["REKEY_VERIFICATION_FAILED", "responded"]);
-    assert.match(text, /was made valid, but not proven: it is refused: WRONG\..*Check queueUrl of its rotation or rekey:queueUrl/);
+    assert.match(
+      text,
+      /was made valid, but not proven: it is refused: WRONG\..*Check queueUrl of its rotation or rekey:queueUrl/,
+    );
     const ofUser = notAccepted({ kind: aclUser, id: "app" }, { kind: "unknown", why: "no response" });
     assert.match(ofUser.text, /it could not be tried: no response\..*Check admin of its rotation,/);
   });
