@@ -21,7 +21,7 @@ export interface Unlisted {
 }
 
 /** A kind of secret that was not looked at: no setting names an account that has some, and no stack rotates one. */
-export interface NotLookedAt {
+interface NotLookedAt {
   readonly kind: SecretKind;
   /** `rekey:queueToken is not set` */
   readonly unset: string;
