@@ -12,7 +12,7 @@ import { addressOf, type ClientEndpoint } from "../domain/endpoint";
 import { RequestError, type RequestFacts } from "../domain/errors";
 import { whyNotSent } from "../platform/failures";
 import { notPermitted, type RequesterOptions, type RequestQueue } from "../platform/http";
-import { authenticate, type CredentialProbe, type ProbeResult } from "./probe";
+import { authenticate } from "./probe";
 import { quote } from "../platform/quote";
 import {
   connectToRedis,
@@ -41,7 +41,6 @@ export interface MadePassword {
 export interface AclUsersOptions extends Omit<RequesterOptions, "resetHeaders"> {
   readonly connections: ServerConnections;
   readonly queue: RequestQueue;
-  readonly probe: CredentialProbe;
 }
 
 interface Command {
@@ -70,7 +69,6 @@ interface Command {
  * ```ts
  * const made = await users.make("app");
  * await users.add("app", made);
- * const { kind } = await users.prove("app", made.value);
  * ```
  */
 export class AclUsers {
@@ -176,18 +174,6 @@ export class AclUsers {
     });
     if (!(reply instanceof ErrorReply)) return "saved";
     return reply.text.startsWith("NOPERM") ? "not permitted" : "no file";
-  }
-
-  /** Tries a password of a user, on a new connection. */
-  prove(userName: string, value: string): Promise<ProbeResult> {
-    const { probe, deadlineMs } = this.options;
-    return probe.probe({
-      owner: this.#nameOf(userName),
-      endpoint: this.admin,
-      credential: { name: "password", username: userName, value },
-      timeoutMs: deadlineMs,
-      unchanged: "It was not handed out.",
-    });
   }
 
   async #change(command: Command): Promise<Reply> {

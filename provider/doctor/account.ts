@@ -1,13 +1,13 @@
 import { RequestError, SettingsError } from "../domain/errors";
-import { kinds, queueToken, type SecretKind, type Subject } from "../domain/secretKind";
+import { kinds, type SecretKind, type Subject } from "../domain/secretKind";
 import { type PlatformClient } from "../run/platformClient";
 import { type Settings } from "../settings/settings";
-import { namesAccount } from "./services";
+import { namesAccount, type Service } from "./services";
 import { type StackState } from "./stackState";
 
 /** A secret that the account has. */
 export interface ListedSecret extends Subject {
-  /** Its name, or the region of a queue user, which has none. */
+  /** Its name or, if it has none, its region. */
   readonly name?: string | undefined;
   /** When what has the secret was created, in milliseconds; undefined if the platform does not show it. */
   readonly createdAt?: number | undefined;
@@ -21,7 +21,7 @@ export interface Unlisted {
 }
 
 /** A kind of secret that was not looked at: no setting names an account that has some, and no stack rotates one. */
-export interface NotLookedAt {
+interface NotLookedAt {
   readonly kind: SecretKind;
   /** `rekey:queueToken is not set` */
   readonly unset: string;
@@ -30,60 +30,47 @@ export interface NotLookedAt {
 export type InAccount = ListedSecret | Unlisted | NotLookedAt;
 
 /** What an account can list: Redis users are in no list. */
-export const listable = kinds.filter(({ shape }) => shape !== "redis");
+export const listable = kinds.filter(({ service }) => service !== undefined);
 
-/** Lists what an account has. Only reads are sent. */
-export async function listAccount(
+/**
+ * Lists what an account has. Only reads are sent. Without its settings, a service is not looked at, unless a stack
+ * rotates one of its secrets.
+ */
+export async function listSecrets(
   client: PlatformClient,
   settings: Settings,
   states: readonly StackState[],
 ): Promise<InAccount[]> {
-  const listed = listable.map(async (kind) => {
-    return notLookedAt(kind, settings, states) ?? (await listKind(client, kind));
+  const rotated = states.flatMap(({ rotated: all }) => (typeof all === "string" ? [] : all));
+  const listed = listable.map(async (kind): Promise<InAccount[]> => {
+    const service = kind.service as Service;
+    const isNamed = namesAccount(settings, service) || rotated.some((one) => one.kind === kind);
+    const error = isNamed ? undefined : settings.errorFor(service);
+    return error ? [{ kind, unset: error.problem }] : listKind(client, kind);
   });
   return (await Promise.all(listed)).flat();
 }
 
-/** Without its settings, an account is of no use to Rekey, unless a stack rotates one of its secrets. */
-function notLookedAt(
-  kind: SecretKind,
-  settings: Settings,
-  states: readonly StackState[],
-): NotLookedAt | undefined {
-  const isRotated = states.some(
-    ({ rotated }) => typeof rotated !== "string" && rotated.some((one) => one.kind === kind),
-  );
-  if (kind.service === undefined || isRotated || namesAccount(settings, kind.service)) {
-    return undefined;
-  }
-  const error = settings.errorFor(kind.service);
-  return error && { kind, unset: error.problem };
-}
-
-async function listKind(
-  client: PlatformClient,
-  kind: SecretKind,
-): Promise<ListedSecret[] | Unlisted> {
+async function listKind(client: PlatformClient, kind: SecretKind): Promise<InAccount[]> {
+  const { onlyId, table } = kind;
   try {
-    if (kind.onlyId === undefined) {
-      return (await client.list(kind)).map((record) => secretIn(kind, record));
+    if (onlyId !== undefined) {
+      await client.operations(kind).read(onlyId);
+      return [{ kind, id: onlyId }];
     }
-    await client.operations(kind).read(kind.onlyId);
-    return [{ kind, id: kind.onlyId }];
+    const records = await client.list(kind);
+    return records.map((record) => {
+      const { databaseName, name = databaseName, region, creationTime } = record;
+      return {
+        kind,
+        id: String(record[table.id ?? ""]),
+        name: [name, region].find((shown) => typeof shown === "string"),
+        createdAt: typeof creationTime === "number" ? creationTime * 1000 : undefined,
+      };
+    });
   } catch (error) {
-    if (error instanceof SettingsError) return { kind, why: `${error.problem}. ${error.advice}` };
+    if (error instanceof SettingsError) return [{ kind, why: `${error.problem}. ${error.advice}` }];
     if (!(error instanceof RequestError)) throw error;
-    return { kind, why: `${error.happened}. ${error.advice}` };
+    return [{ kind, why: `${error.happened}. ${error.advice}` }];
   }
-}
-
-function secretIn(kind: SecretKind, record: Readonly<Record<string, unknown>>): ListedSecret {
-  const { databaseName, name = databaseName, region, creationTime } = record;
-  const shown = kind === queueToken ? region : name;
-  return {
-    kind,
-    id: record[kind.table.id ?? ""] as string,
-    name: typeof shown === "string" ? shown : undefined,
-    createdAt: typeof creationTime === "number" ? creationTime * 1000 : undefined,
-  };
 }

@@ -14,7 +14,6 @@ import { PlatformClient } from "../run/platformClient";
 import { databasePassword } from "../domain/secretKind";
 import { type Settings } from "../settings/settings";
 import {
-  type FoundSetting,
   isCredential,
   settingKey,
   type SettingName,
@@ -72,12 +71,18 @@ export async function checkAll(
 
 /** The packages that the program needs, and where they are found. */
 export function checkInstallation({ program, runtime, usesPlugin }: Project): Check[] {
-  const inPlugin =
-    "The plugin was not checked: `pulumi plugin ls` lists it if it is installed, unless Pulumi.yaml names its folder.";
-  return [
-    ...(runtime === "nodejs" ? [checkSdk(program)] : []),
-    usesPlugin ? unchecked(inPlugin) : checkPackage(program),
-  ];
+  const sdk = runtime === "nodejs" ? [checkSdk(program)] : [];
+  if (usesPlugin) {
+    const message =
+      "The plugin was not checked: `pulumi plugin ls` lists it if it is installed, unless Pulumi.yaml names its folder.";
+    return [...sdk, unchecked(message)];
+  }
+  const found = installedFrom(program);
+  if (found !== undefined) {
+    return [...sdk, ok(`pulumi-rekey is ${manifestIn(found).version}, in ${found}.`)];
+  }
+  const message = `Pulumi's provider host cannot find pulumi-rekey from ${program}.`;
+  return [...sdk, wrong(message, howToInstall())];
 }
 
 function checkSdk(program: string): Check {
@@ -102,47 +107,26 @@ function checkSdk(program: string): Check {
   return wrong(`${name} ${version} needs Node >=${oldestNode}, but this Node is ${node}.`, orOlder);
 }
 
-function checkPackage(program: string): Check {
-  const found = installedFrom(program);
-  if (found !== undefined) return ok(`pulumi-rekey is ${manifestIn(found).version}, in ${found}.`);
-  return wrong(`Pulumi's provider host cannot find pulumi-rekey from ${program}.`, howToInstall());
-}
-
-/** Where a setting comes from, and whether it can be used. */
-function checkSetting(name: SettingName, stack: Stack): Check[] {
-  const found = stack.settings.find(name);
-  const { default: value } = settingOf(name);
-  if (found) return [checkValue(name, found, stack) ?? checkSecrecy(name, found, stack)];
-  return value === undefined ? [] : [ok(`${settingKey(name)} is ${value} (default).`)];
-}
-
-/** What is wrong with a setting, if its value cannot be used. */
-function checkValue(
-  name: SettingName,
-  found: FoundSetting,
-  { settings }: Stack,
-): Check | undefined {
+/** Where a setting comes from, and whether it can be used. A credential must be stored as a secret. */
+function checkSetting(name: SettingName, { settings, stored }: Stack): Check[] {
+  const key = settingKey(name);
+  const found = settings.find(name);
+  if (!found) {
+    const { default: value } = settingOf(name);
+    return value === undefined ? [] : [ok(`${key} is ${value} (default).`)];
+  }
+  const isStored = found.source === "configuration";
+  const from = isStored ? "the stack's configuration" : (found.variable ?? "the preset");
   try {
     settings.get(name);
-    return undefined;
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error;
-    return wrong(`${error.problem} (from ${sourceOf(found)}).`, error.advice);
+    return [wrong(`${error.problem} (from ${from}).`, error.advice)];
   }
-}
-
-function sourceOf({ source, variable = "the preset" }: FoundSetting): string {
-  return source === "configuration" ? "the stack's configuration" : variable;
-}
-
-/** Whether a setting is stored as a secret if it is one; otherwise its value. */
-function checkSecrecy(name: SettingName, found: FoundSetting, { stored }: Stack): Check {
-  const key = settingKey(name);
-  const isStored = found.source === "configuration";
   const isEncrypted = isStored && stored.get(key)?.secret === true;
   const hides = isCredential(name, found.value);
-  if (hides && isStored && !isEncrypted) return wrong(...plainText(name));
-  return ok(`${key} is ${hides || isEncrypted ? "set" : found.value} (from ${sourceOf(found)}).`);
+  if (hides && isStored && !isEncrypted) return [wrong(...plainText(name))];
+  return [ok(`${key} is ${hides || isEncrypted ? "set" : found.value} (from ${from}).`)];
 }
 
 /**
@@ -183,48 +167,36 @@ async function checkServices(settings: Settings, databaseId: string | undefined)
   ];
 }
 
+/** Reads a database or their list, which tries the credentials; without the path of either, only connects. */
 async function checkManagement(
   settings: Settings,
   client: PlatformClient,
   databaseId: string | undefined,
 ): Promise<Check[]> {
-  const read = managementRead(settings, client, databaseId);
-  if (read === undefined) {
+  const path = settings.find(databaseId === undefined ? "databaseListPath" : "databasePath");
+  if (["none", undefined].includes(path?.value)) {
+    const connect = async () => {
+      const address = settings.require("baseUrl");
+      const proxy = settings.proxyFor(address);
+      const connections = new Connections({ proxy, extraCertificates: settings.get("caFile") });
+      (await connections.open(new URL(address), { timeoutMs: 10_000 })).destroy();
+      return `A connection to ${address} was opened.`;
+    };
     const untried =
       "rekey:username and rekey:password were not tried: that needs rekey:databaseListPath, or rekey:databasePath and --database <id>.";
-    return [
-      await checkRequest("A connection to rekey:baseUrl", () => connect(settings)),
-      unchecked(untried),
-    ];
+    return [await checkRequest("A connection to rekey:baseUrl", connect), unchecked(untried)];
   }
-  const tried = await checkRequest(`A read of ${read.what}`, async () => {
-    return `The platform accepted rekey:username and rekey:password, and ${await read.send()}.`;
+  const database = databaseId && `database ${JSON.stringify(databaseId)}`;
+  const tried = await checkRequest(`A read of ${database ?? "the list of databases"}`, async () => {
+    const accepted = "The platform accepted rekey:username and rekey:password, and";
+    if (databaseId !== undefined) {
+      await client.operations(databasePassword).read(databaseId, { hideCredentials: true });
+      return `${accepted} has ${database}.`;
+    }
+    const { length } = await client.list(databasePassword);
+    return `${accepted} lists ${length} ${length === 1 ? "database" : "databases"}.`;
   });
   return tried.state === "ok" ? [tried, ...(await checkReadOnly(client))] : [tried];
-}
-
-/** The read that tries the management credentials; undefined if no setting has the path of one. */
-function managementRead(
-  settings: Settings,
-  client: PlatformClient,
-  databaseId: string | undefined,
-) {
-  const isSet = (name: "databasePath" | "databaseListPath") =>
-    !["none", undefined].includes(settings.find(name)?.value);
-  if (databaseId !== undefined && isSet("databasePath")) {
-    const database = `database ${JSON.stringify(databaseId)}`;
-    const send = async () => {
-      await client.operations(databasePassword).read(databaseId, { hideCredentials: true });
-      return `has ${database}`;
-    };
-    return { what: database, send };
-  }
-  if (databaseId !== undefined || !isSet("databaseListPath")) return undefined;
-  const send = async () => {
-    const { length } = await client.list(databasePassword);
-    return `lists ${length} ${length === 1 ? "database" : "databases"}`;
-  };
-  return { what: "the list of databases", send };
 }
 
 /** Whether the API key can only read, as far as a read shows it. */
@@ -242,14 +214,6 @@ async function checkReadOnly(client: PlatformClient): Promise<Check[]> {
   return [
     wrong(seen, "The platform refuses resets with it (403): use an API key that is not read-only."),
   ];
-}
-
-async function connect(settings: Settings): Promise<string> {
-  const address = settings.require("baseUrl");
-  const proxy = settings.proxyFor(address);
-  const connections = new Connections({ proxy, extraCertificates: settings.get("caFile") });
-  (await connections.open(new URL(address), { timeoutMs: 10_000 })).destroy();
-  return `A connection to ${address} was opened.`;
 }
 
 async function checkRequest(what: string, act: () => Promise<string>): Promise<Check> {

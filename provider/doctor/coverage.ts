@@ -1,18 +1,11 @@
-import { ownerOf, pluralOf, type Subject } from "../domain/secretKind";
+import { kindInList, ownerOf, pluralOf, type Subject } from "../domain/secretKind";
 import { PlatformClient } from "../run/platformClient";
 import { isSameId, orUndefined } from "../records/fields";
 import { clockToleranceMs, readDate } from "../rotation/schedule";
 import { type Settings } from "../settings/settings";
 import { type SettingName } from "../settings/table";
-import {
-  type InAccount,
-  listable,
-  listAccount,
-  type ListedSecret,
-  type NotLookedAt,
-  type Unlisted,
-} from "./account";
-import { twoValidNote, isValidTooLong, type ValidFormer } from "./overlaps";
+import { type InAccount, listable, type ListedSecret, listSecrets } from "./account";
+import { isValidTooLong, twoValidNote, unprovenNote } from "./overlaps";
 import { type RotatedSecret, type SavedValue, type StackState } from "./stackState";
 
 /** A resource that rotates a secret. */
@@ -41,6 +34,8 @@ interface CoveredSecret {
   readonly formerValidSince?: string | undefined;
   /** Without a date: whether that is longer than `overlap` allows. */
   readonly isFormerValidTooLong?: true | undefined;
+  /** Whether another one was added and is not proven, so that it is valid, but was not handed out. */
+  readonly isUnproven?: true | undefined;
 }
 
 /** The secrets of an account, and what the states know of them. */
@@ -65,7 +60,7 @@ export async function cover(
   since?: string,
 ): Promise<Coverage> {
   const client = new PlatformClient(settings);
-  const account = await listAccount(client, settings, states);
+  const account = await listSecrets(client, settings, states);
   // Names come from elsewhere.
   const shown = (_: string, value: unknown) =>
     typeof value === "string" ? client.secrets.redactName(value) : value;
@@ -92,13 +87,21 @@ export function coverageOf(
   const [here, elsewhere, unknown] = [ownedBy("listed"), ownedBy("other"), ownedBy("unknown")];
   const unlisted = account.filter((one) => "why" in one);
   const notLooked = account.filter((one) => "unset" in one);
-  const subjects = [...unseen(here, unlisted), ...account.filter((one) => "id" in one)];
+  const unseen = here.filter(({ kind }) => unlisted.some((one) => one.kind === kind));
+  const subjects: ListedSecret[] = [
+    ...unseen
+      .filter((one, nth) => unseen.findIndex((other) => isSameSecret(one, other)) === nth)
+      .map(({ kind, id }) => ({ kind, id })),
+    ...account.filter((one) => "id" in one),
+  ];
   const from = since === undefined ? undefined : readDate(since);
-  const of = (secret: ListedSecret) => here.filter((one) => isSameSecret(one, secret));
   // A state does not show to which server a user belongs, so each one counts as a different user.
-  const users = here.filter(({ kind }) => kind.shape === "redis");
+  const users = here.filter(({ kind }) => !listable.includes(kind));
   const secrets = [
-    ...subjects.map((secret) => covered(secret, of(secret), from)),
+    ...subjects.map((secret) => {
+      const rotated = here.filter((one) => isSameSecret(one, secret));
+      return covered(secret, rotated, from);
+    }),
     ...users.map((one) => covered({ kind: one.kind, id: one.id }, [one], from)),
   ];
   const missing = here.filter(
@@ -107,49 +110,37 @@ export function coverageOf(
   // With no settings at all, they may be missing by mistake.
   const isBlind = notLooked.length === listable.length && secrets.length === 0;
   const isComplete = unlisted.length === 0 && !isBlind;
-  const named = (one: Rotated) => `${labelOf(one, read.length)} (${ownerOf(one)})`;
+  const label = (one: Rotated) => labelOf(one, read.length);
+  const named = (one: Rotated) => `${label(one)} (${ownerOf(one)})`;
   return {
     since,
     states: read.map(({ name }) => name),
-    covered: isComplete && secrets.every(isCovered),
+    covered:
+      isComplete &&
+      secrets.every(({ age = "newer", isFormerValidTooLong, isUnproven }) => {
+        return age === "newer" && !isFormerValidTooLong && !isUnproven;
+      }),
     isComplete,
     secrets,
     notes: [
       ...states.map(({ name, rotated }) =>
         typeof rotated === "string" ? rotated : `Compared with the state of ${name}.`,
       ),
-      ...here.flatMap((one) =>
-        one.former ? twoValidNote(labelOf(one, read.length), one.former) : [],
-      ),
+      ...here.flatMap((one) => [
+        ...(one.former ? [twoValidNote(label(one), one.former)] : []),
+        ...(one.isUnproven ? [unprovenNote(label(one))] : []),
+      ]),
       ...missing.map((one) => `Not in the account: ${named(one)}.`),
       ...elsewhere.map((one) => `In another account, and not compared: ${named(one)}.`),
       ...unknown.map((one) => `Not compared: ${named(one)}, because ${whyUnknown}`),
       ...unlisted.map(({ kind, why }) => `Not listed: ${pluralOf(kind)}, because ${why}`),
-      ...notLookedNotes(notLooked),
+      ...[...new Set(notLooked.map(({ unset }) => unset))].map((unset) => {
+        const names = notLooked.flatMap((one) => (one.unset === unset ? pluralOf(one.kind) : []));
+        return `Not looked at: ${new Intl.ListFormat("en").format(names)}, because ${unset}.`;
+      }),
       "Not seen: other stacks, signing keys of other regions, Redis users that no stack rotates, management keys, and databases of a hosting platform's integration.",
     ],
   };
-}
-
-/** One line for each reason. */
-function notLookedNotes(all: readonly NotLookedAt[]): string[] {
-  return [...new Set(all.map(({ unset }) => unset))].map((unset) => {
-    const names = all.flatMap((one) => (one.unset === unset ? pluralOf(one.kind) : []));
-    return `Not looked at: ${new Intl.ListFormat("en").format(names)}, because ${unset}.`;
-  });
-}
-
-function isCovered({ age = "newer", isFormerValidTooLong }: CoveredSecret): boolean {
-  return age === "newer" && !isFormerValidTooLong;
-}
-
-/** What states know of kinds that could not be listed, each once. */
-function unseen(rotated: readonly Rotated[], unlisted: readonly Unlisted[]): ListedSecret[] {
-  const those = rotated.filter(({ kind }) => unlisted.some((one) => one.kind === kind));
-  const firsts = those.filter(
-    (one, index) => those.findIndex((other) => isSameSecret(one, other)) === index,
-  );
-  return firsts.map(({ kind, id }) => ({ kind, id }));
 }
 
 function isSameSecret(a: Subject, b: Subject): boolean {
@@ -170,27 +161,20 @@ function covered(
   const resets = rotated.map(({ rotatedAt }) => rotatedAt);
   const at = newest(...resets, createdAt);
   const [former] = rotated.flatMap((one) => one.former ?? []);
+  // What was valid before the date must be retired.
+  const isOlder = since && at && (former || at < since.getTime());
   return {
-    kind: kind.onlyId === undefined ? kind.noun : pluralOf(kind),
+    kind: kindInList(kind),
     id,
     name,
     rotatedBy: rotated.map(({ resource, state, value }) => ({ resource, state, value })),
     rotatedAt: shown(newest(...resets)),
     createdAt: shown(newest(createdAt)),
-    age: since && ageOf(at, former, since),
+    age: since && (at === undefined ? "unknown" : isOlder ? "older" : "newer"),
     formerValidSince: former?.since,
     isFormerValidTooLong: (former && !since && isValidTooLong(former, new Date())) || undefined,
+    isUnproven: rotated.some((one) => one.isUnproven) || undefined,
   };
-}
-
-/** What was valid before the date must be retired. */
-function ageOf(
-  at: number | undefined,
-  former: ValidFormer | undefined,
-  since: Date,
-): CoveredSecret["age"] {
-  if (at === undefined) return "unknown";
-  return former || at < since.getTime() ? "older" : "newer";
 }
 
 /** Whose secret a resource rotates: that of the account that is listed, or of another one. */
@@ -200,34 +184,23 @@ const whyUnknown =
   "its state does not show that it belongs to the listed account. Set rekey:queueUserId, or name its stack first.";
 
 function accountOf({ kind, settings: saved }: RotatedSecret, settings: Settings): Owner {
-  if (kind.shape === "redis") return "listed";
-  if (kind.onlyId !== undefined) return queueOf(saved, settings);
-  return isSameSetting("baseUrl", saved, settings) === false ||
-    isSameSetting("username", saved, settings) === false
-    ? "other"
-    : "listed";
-}
-
-/** As `accountOf`, of what every account has under the same id: its queue shows which one it is. */
-function queueOf(saved: Settings, settings: Settings): Owner {
-  const [isUser, isAddress, isToken] = (["queueUserId", "queueUrl", "queueToken"] as const).map(
-    (name) => isSameSetting(name, saved, settings),
-  );
+  // Undefined if it is not known.
+  const isSame = (name: SettingName) => {
+    const [one, other] = [saved, settings].map((from) => orUndefined(() => from.get(name)));
+    if (one === undefined || other === undefined) return undefined;
+    return isSameId(String(one), String(other));
+  };
+  const { service } = kind;
+  if (service === undefined) return "listed";
+  if (service === "management") {
+    return [isSame("baseUrl"), isSame("username")].includes(false) ? "other" : "listed";
+  }
+  // Every account has signing keys under the same id: its queue shows which one it is.
+  const isUser = isSame("queueUserId");
   if (isUser !== undefined) return isUser ? "listed" : "other";
-  if (isAddress === false) return "other";
+  if (isSame("queueUrl") === false) return "other";
   // Another token may be a former one.
-  return isAddress && isToken ? "listed" : "unknown";
-}
-
-/** Whether a setting is the same; undefined if it is not known. */
-function isSameSetting(
-  name: SettingName,
-  ...settings: readonly [Settings, Settings]
-): boolean | undefined {
-  const [one, other] = settings.map((from) => orUndefined(() => from.get(name)));
-  return one === undefined || other === undefined
-    ? undefined
-    : isSameId(String(one), String(other));
+  return isSame("queueUrl") && isSame("queueToken") ? "listed" : "unknown";
 }
 
 /** The coverage as a table, with the notes below it. */

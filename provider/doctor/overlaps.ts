@@ -29,18 +29,16 @@ export function validFormerOf(
 ): ValidFormer | undefined {
   const since = objectIn(rotation["outputs"])["formerValidSince"];
   if (!hasOverlap(kind) || !isTime(since)) return undefined;
-  const retiredAt = resources.flatMap((one) =>
-    isVerificationOf(one, rotation["urn"]) ? objectIn(one["outputs"])["formerRetiredAt"] : [],
-  );
-  if (retiredAt.some((time) => isTime(time) && time >= since)) return undefined;
+  const isRetired = resources.some(({ type, propertyDependencies, outputs }) => {
+    const { access } = objectIn(propertyDependencies);
+    const { formerRetiredAt } = objectIn(outputs);
+    const isOfRotation = Array.isArray(access) && access.includes(rotation["urn"]);
+    const isVerification = isOfRotation && /:CredentialVerification$/.test(String(type));
+    return isVerification && isTime(formerRetiredAt) && formerRetiredAt >= since;
+  });
+  if (isRetired) return undefined;
   const { overlap } = objectIn(rotation["inputs"]);
   return { since, lasts: typeof overlap === "string" ? overlap : untilVerified };
-}
-
-/** Whether a resource has the output `access` of a rotation as its input. */
-function isVerificationOf({ type, propertyDependencies }: Values, urn: unknown): boolean {
-  const of = objectIn(propertyDependencies)["access"];
-  return /:CredentialVerification$/.test(String(type)) && Array.isArray(of) && of.includes(urn);
 }
 
 /** Whether a former secret has been valid for longer than `overlap` allows. */
@@ -54,6 +52,11 @@ export function twoValidNote(resource: string, { since, lasts }: ValidFormer): s
     ? `overlap: ${lasts}`
     : "no verification with retireFormerAfter has retired it";
   return `Two are valid: ${resource}, since ${since}, because the former one was not retired (${why}).`;
+}
+
+/** @param resource `QueueTokenRotation "queue"` */
+export function unprovenNote(resource: string): string {
+  return `Also valid: ${resource} has added one that is not proven, and so not handed out. The next \`up\` proves or replaces it.`;
 }
 
 function isTime(time: unknown): time is string {

@@ -1,9 +1,8 @@
 import { readFileSync } from "node:fs";
 import { isDefaultProvider } from "../engine/plugin/config";
 import { type SecretKind, type Subject, databasePassword, kindNamed } from "../domain/secretKind";
-import { isObject, orUndefined } from "../records/fields";
+import { isObject, isSet, orUndefined } from "../records/fields";
 import { isSecret } from "../pulumi/values";
-import { hasOverlap } from "../rotation/formers";
 import { environmentOfProvider, type Lookup, Settings } from "../settings/settings";
 import { settingKey } from "../settings/table";
 import { type ValidFormer, validFormerOf } from "./overlaps";
@@ -23,6 +22,8 @@ export interface RotatedSecret extends Subject {
   readonly rotatedAt: number | undefined;
   /** The former one, if it is still valid. */
   readonly former?: ValidFormer | undefined;
+  /** Whether its last rotation has added one that is not proven: that one is valid, too. */
+  readonly isUnproven: boolean;
   readonly value: SavedValue;
   /** The settings of its provider, as far as they are known. */
   readonly settings: Settings;
@@ -36,21 +37,26 @@ export interface StackState {
   readonly rotated: readonly RotatedSecret[] | string;
 }
 
+/** A state as `pulumi stack export` prints it, or why it has no text. */
+interface ExportedState {
+  readonly name: string;
+  readonly text?: string;
+  readonly why?: string;
+}
+
+function exportStack(directory: string, name: string): ExportedState {
+  const printed = runPulumi(directory, "stack", "export", "--stack", name);
+  return "text" in printed ? { name, text: printed.text } : { name, why: printed.error };
+}
+
 /**
  * Reads the state of a stack with `pulumi stack export`.
  *
  * @param own the stack itself if its settings were read, too: its default providers have them
  */
 export function readStackState(directory: string, name: string, own?: Stack): StackState {
-  const printed = runPulumi(directory, "stack", "export", "--stack", name);
-  if ("error" in printed) {
-    return { name, rotated: `The state of ${name} was not read: ${printed.error}.` };
-  }
-  const rotated = rotatedIn(printed.text, own);
-  return {
-    name,
-    rotated: rotated ?? `The state of ${name} was not read: the pulumi CLI printed no state.`,
-  };
+  const { text, why = "the pulumi CLI printed no state" } = exportStack(directory, name);
+  return { name, rotated: rotatedIn(text, own) ?? `The state of ${name} was not read: ${why}.` };
 }
 
 /** Reads a file that `pulumi stack export` has written. @throws Error if it is none, without showing a part of it */
@@ -75,30 +81,20 @@ export function readStateFile(file: string): StackState {
  * their own. Undefined if the state was not read, or has no resource of Rekey.
  */
 export function neededServices(directory: string, name: string): ReadonlySet<Service> | undefined {
-  const printed = runPulumi(directory, "stack", "export", "--stack", name);
-  const saved =
-    "text" in printed
-      ? resourcesIn(orUndefined(() => JSON.parse(printed.text) as unknown))
-      : undefined;
-  const own = (saved ?? []).filter(({ type }) => typeName.test(String(type)));
+  const saved = resourcesIn(exportStack(directory, name).text) ?? [];
+  const own = saved.filter((one) => typeOf(one) !== undefined);
   if (own.length === 0) return undefined;
-  const explicit = (saved ?? []).filter(isExplicitProvider).map(referenceOf);
-  const needing = own.filter(({ provider }) => !explicit.includes(String(provider)));
-  return new Set(needing.flatMap(({ type }) => serviceOf(String(type)) ?? []));
-}
-
-function serviceOf(type: string): Service | undefined {
-  const [, name = ""] = typeName.exec(type) ?? [];
-  if (name.startsWith("FlowControl")) return "queue";
-  if (name === "PasswordRotationFleet") return databasePassword.service;
-  return kindNamed(name)?.service;
-}
-
-function isExplicitProvider({ type, urn, inputs }: Values): boolean {
-  return (
-    type === "pulumi:providers:rekey" &&
-    !isDefaultProvider(String(urn), objectOf(inputs)["version"])
+  const explicit = saved.filter(
+    ({ type, urn, inputs }) =>
+      type === "pulumi:providers:rekey" &&
+      !isDefaultProvider(String(urn), objectOf(inputs)["version"]),
   );
+  const references = explicit.map(referenceOf);
+  const needing = own.filter(({ provider }) => !references.includes(String(provider)));
+  const services = needing.map((one) =>
+    typeOf(one)?.startsWith("FlowControl") ? "queue" : kindOf(one)?.service,
+  );
+  return new Set(services.filter(isSet));
 }
 
 /** By which a resource refers to its provider. */
@@ -106,15 +102,26 @@ function referenceOf({ urn, id }: Values): string {
   return `${String(urn)}::${String(id)}`;
 }
 
-const typeName = /^(?:pulumi-nodejs:dynamic\/rekey|rekey:index):(\w+)$/;
+/** The name of a class of Rekey; undefined for a resource of another package. */
+function typeOf({ type }: Values): string | undefined {
+  return /^(?:pulumi-nodejs:dynamic\/rekey|rekey:index):(\w+)$/.exec(String(type))?.[1];
+}
+
+const fleet = "PasswordRotationFleet";
+
+/** The kind of secret that a resource rotates; undefined if it rotates none. */
+function kindOf(saved: Values): SecretKind | undefined {
+  const type = typeOf(saved);
+  return type === fleet ? databasePassword : kindNamed(type);
+}
 
 /**
  * The secrets that the resources of an exported state rotate; undefined if the text is not an exported state.
  *
  * @param own the stack, if its settings were read, too
  */
-export function rotatedIn(text: string, own?: Stack): RotatedSecret[] | undefined {
-  const saved = resourcesIn(orUndefined(() => JSON.parse(text) as unknown));
+export function rotatedIn(text: string | undefined, own?: Stack): RotatedSecret[] | undefined {
+  const saved = resourcesIn(text);
   if (saved === undefined) return undefined;
   const providers = new Map(
     saved
@@ -128,13 +135,22 @@ export function rotatedIn(text: string, own?: Stack): RotatedSecret[] | undefine
     .flatMap((one) => secretsOf(one, providers.get(String(one["provider"])) ?? unknown, saved));
 }
 
-/** The resources of an exported state; undefined if the value is none. A stack without resources has no list. */
-function resourcesIn(exported: unknown): Values[] | undefined {
+/** The resources of an exported state; undefined if the text is none. A stack without resources has no list. */
+function resourcesIn(text: string | undefined): Values[] | undefined {
+  const exported = orUndefined(() => JSON.parse(text ?? "") as unknown);
   if (!isObject(exported) || !("deployment" in exported)) return undefined;
   const deployment = exported["deployment"] ?? {};
   const listed = isObject(deployment) ? (deployment["resources"] ?? []) : undefined;
   return Array.isArray(listed) ? listed.map(objectOf) : undefined;
 }
+
+/** The output with the age of a secret. Of two keys, the next one is younger; a next token may be older. */
+const ageOutputs: Readonly<Record<SecretKind["shape"], string>> = {
+  replaces: "rotatedAt",
+  rolls: "currentKeySince",
+  adds: "generatedAt",
+  redis: "generatedAt",
+};
 
 /** The secrets that one resource rotates. */
 function secretsOf(
@@ -142,50 +158,33 @@ function secretsOf(
   settings: Settings,
   resources: readonly Values[],
 ): RotatedSecret[] {
-  const [, type = ""] = typeName.exec(String(saved["type"])) ?? [];
+  const kind = kindOf(saved);
+  if (kind === undefined) return [];
   const name = String(saved["urn"]).split("::").slice(3).join("::");
-  const outputs = objectOf(saved["outputs"]);
-  const secretOf = (
-    kind: SecretKind,
-    id: unknown,
-    state: Values,
-    value: SavedValue,
-  ): RotatedSecret => ({
+  const secretIn = (values: Values, id: unknown, value: SavedValue): RotatedSecret => ({
     kind,
     id: String(id),
-    resource: `${type} ${JSON.stringify(name)}`,
-    rotatedAt: millisecondsIn(state[ageOutputOf(kind)]),
+    resource: `${typeOf(saved)} ${JSON.stringify(name)}`,
+    rotatedAt: millisecondsIn(values[ageOutputs[kind.shape]]),
     former: validFormerOf(saved, kind, resources),
+    isUnproven: values["outcome"] === "unproven",
     value,
     settings,
   });
-  if (type === "PasswordRotationFleet") {
-    const files = objectOf(outputs["encryptedCredentials"]);
+  const outputs = objectOf(saved["outputs"]);
+  const { encryptedCredentials } = outputs;
+  if (typeOf(saved) === fleet) {
+    const files = objectOf(encryptedCredentials);
     const isSaved = objectOf(saved["inputs"])["saveCredentials"] !== false;
     return Object.entries(objectOf(outputs["states"])).map(([database, state]) => {
-      const { databaseId, ...values } = objectOf(state);
-      return secretOf(
-        databasePassword,
-        databaseId,
-        values,
-        `${savedValue(isSaved, files[database])} (declared)`,
-      );
+      const values = objectOf(state);
+      const value = savedValue(isSaved, files[database]);
+      return secretIn(values, values["databaseId"], `${value} (declared)`);
     });
   }
-  const kind = kindNamed(type);
-  if (kind === undefined) return [];
-  const isSaved = Object.values(kind.table.credentials).some(
-    (credential) => (outputs[credential] ?? null) !== null,
-  );
-  return [
-    secretOf(kind, saved["id"], outputs, savedValue(isSaved, outputs["encryptedCredentials"])),
-  ];
-}
-
-/** Of two keys, the next one is younger. A next token may have existed before the rotation. */
-function ageOutputOf(kind: SecretKind): string {
-  if (kind.shape === "rolls") return "currentKeySince";
-  return hasOverlap(kind) ? "generatedAt" : "rotatedAt";
+  const credentials = Object.values(kind.table.credentials);
+  const isSaved = credentials.some((credential) => isSet(outputs[credential]));
+  return [secretIn(outputs, saved["id"], savedValue(isSaved, encryptedCredentials))];
 }
 
 function savedValue(isSaved: boolean, file: unknown) {
@@ -197,7 +196,10 @@ function savedValue(isSaved: boolean, file: unknown) {
 function settingsIn({ urn, type, inputs }: Values, own: Stack | undefined): Settings {
   const args = objectOf(inputs);
   const saved = (name: string) => args[`rekey:${name}`] ?? args[name];
-  const plain: Lookup = (name) => stringIn(saved(name));
+  const plain: Lookup = (name) => {
+    const value = saved(name);
+    return typeof value === "string" ? value : undefined;
+  };
   if (own === undefined) return new Settings(plain);
   if (
     type === "pulumi:providers:pulumi-nodejs" ||
@@ -212,10 +214,6 @@ function settingsIn({ urn, type, inputs }: Values, own: Stack | undefined): Sett
   // A secret one is set, too.
   const written: Lookup = (name) => plain(name) ?? (saved(name) === undefined ? undefined : "");
   return new Settings(plain, environmentOfProvider(written, process.env));
-}
-
-function stringIn(value: unknown): string | undefined {
-  return typeof value === "string" ? value : undefined;
 }
 
 /** A saved time; undefined if it is damaged: of a part of it, an earlier one could be read. */

@@ -65,6 +65,8 @@ export interface SecretKind {
    * Default: it is that of a database, or cannot be tried.
    */
   readonly probe?: { readonly service: "index" | "queue"; readonly path: string };
+  /** What sets the address at which it is tried, in messages. Default: it cannot be tried. */
+  readonly addressFrom?: string;
 }
 
 /** A path, in which `{id}` is replaced by the id, or the setting that has it. */
@@ -114,6 +116,11 @@ export function secretOf({ id, ...subject }: Omit<Subject, "id"> & Partial<Subje
   return `${word} of ${id === undefined ? `the ${noun}` : ownerOf({ ...subject, id })}`;
 }
 
+/** A kind in a list of secrets: `database`, or `signing keys` for what an account has only once. */
+export function kindInList(kind: SecretKind): string {
+  return kind.onlyId === undefined ? kind.noun : pluralOf(kind);
+}
+
 /** What to check if the platform does not know what was requested, in messages: the setting of the path. */
 export function settingOf(path: Path | undefined): string[] {
   return typeof path === "object" ? [`rekey:${path.setting}`] : [];
@@ -138,6 +145,7 @@ export const databasePassword: SecretKind = {
   table: databaseTable,
   identities: ["password", "restToken"],
   connects: true,
+  addressFrom: "connection and rekey:databaseHost",
   idInput: "databaseId",
   word: "password",
   verb: "reset",
@@ -158,6 +166,7 @@ const indexToken = {
   done: "reset",
   restUrl: indexUrl,
   probe: { service: "index", path: "/info" },
+  addressFrom: "the endpoint in its record",
 } as const;
 
 export const vectorToken: SecretKind = {
@@ -199,6 +208,7 @@ export const queueToken: SecretKind = {
   done: "rotated",
   noun: "queue user",
   probe: { service: "queue", path: "/v2/globalParallelism" },
+  addressFrom: "queueUrl of its rotation or rekey:queueUrl (the address of its region)",
 };
 
 /** The keys that sign the queue's messages. A reset makes the next one the current one. */
@@ -225,6 +235,7 @@ export const aclUser: SecretKind = {
   shape: "redis",
   table: aclUserTable,
   identities: ["password"],
+  addressFrom: "admin of its rotation",
   idInput: "userName",
   word: "password",
   verb: "rotate",

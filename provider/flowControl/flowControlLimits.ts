@@ -100,14 +100,6 @@ function limitProblems(inputs: FlowControlLimitsInputs, run: Run): InputProblem[
   return [...problems, { property: "flowControlKey", problem }];
 }
 
-/**
- * What the program declares, by key: of each resource that this run compares, creates or updates. A check alone does
- * not count, because a destroy that runs the program checks what it then removes.
- */
-function declaredLimits(run: Run): Map<string, Limits> {
-  return run.shared.declaredLimits;
-}
-
 function plan(
   saved: FlowControlLimitsOutputs | undefined,
   inputs: FlowControlLimitsInputs,
@@ -115,7 +107,7 @@ function plan(
 ): Planned {
   if (isUnknown(inputs)) return { changes: true, notices: [] };
   const declared = declaredIn(inputs);
-  declaredLimits(run).set(inputs.flowControlKey, declared);
+  run.shared.declaredLimits.set(inputs.flowControlKey, declared);
   if (saved === undefined) return { changes: true, notices: run.settingsWarning("queue") };
   const { flowControlKey, declared: former } = saved;
   const operations = operationsFor([saved], former, declared);
@@ -148,7 +140,7 @@ async function apply(
 ): Promise<Result<FlowControlLimitsOutputs>> {
   const { flowControlKey } = inputs;
   const declared = declaredIn(inputs);
-  declaredLimits(run).set(flowControlKey, declared);
+  run.shared.declaredLimits.set(flowControlKey, declared);
   const before = shownBy(await run.platform.flowControl.get(flowControlKey));
   const former = saved?.declared ?? {};
   const missingIn = (shown: Shown) =>
@@ -253,37 +245,30 @@ async function importLimits(
   };
 }
 
-async function remove(saved: FlowControlLimitsOutputs, run: Run): Promise<Notice[]> {
-  try {
-    return await unpin(saved, run);
-  } catch (error) {
-    if (!(error instanceof RekeyError)) throw error;
-    throw new RekeyError(
-      error.code,
-      error.text + savedAdvice("queue", error, "destroy"),
-      error.delivery,
-    );
-  }
-}
-
 /** Unpins what is declared. A paused key stays paused: a destroy during an outage must not open it. */
-async function unpin(saved: FlowControlLimitsOutputs, run: Run): Promise<Notice[]> {
+async function remove(saved: FlowControlLimitsOutputs, run: Run): Promise<Notice[]> {
   const { flowControlKey, declared } = saved;
   const { flowControl } = run.platform;
   const name = keyTitle(flowControlKey);
   // After a rename or a replacement, the engine removes the former resource last: what the program declares stays.
-  const kept = declaredLimits(run).get(flowControlKey);
-  const shown = shownBy(await flowControl.get(flowControlKey));
-  const operation = operationsFor([shown], declared, kept ?? {}).find(
-    ({ action }) => action === "unpin",
-  );
-  if (operation) await flowControl.change(flowControlKey, operation, consequencesOf([]));
-  if (kept) return [{ text: `${name} keeps its limits: the program still declares them.` }];
-  const unpinned = Object.keys(operation?.query ?? {}).join(" and ");
-  // Another provider is another process, and another stack another run: neither of them knows what this one removes.
-  const ofOthers = `If another stack, or a resource with another provider, declares the limits of this key, run \`pulumi up --refresh\` there to pin them again.`;
-  const notices = operation ? [{ text: `${name}: unpinned ${unpinned}. ${ofOthers}` }] : [];
-  if (!shown.paused) return notices;
-  const text = `${name} stays paused: removing its limits does not resume it. To resume it, use the platform's console, or \`POST /v2/flowControl/${encodeURIComponent(flowControlKey)}/resume\` at rekey:queueUrl.`;
-  return [...notices, { text }];
+  const kept = run.shared.declaredLimits.get(flowControlKey);
+  try {
+    const shown = shownBy(await flowControl.get(flowControlKey));
+    const operations = operationsFor([shown], declared, kept ?? {});
+    const unpin = operations.find(({ action }) => action === "unpin");
+    if (unpin) await flowControl.change(flowControlKey, unpin, consequencesOf([]));
+    if (kept) return [{ text: `${name} keeps its limits: the program still declares them.` }];
+    const unpinned = Object.keys(unpin?.query ?? {}).join(" and ");
+    // Another provider is another process, and another stack another run: neither of them knows what this one removes.
+    const ofOthers = `If another stack, or a resource with another provider, declares the limits of this key, run \`pulumi up --refresh\` there to pin them again.`;
+    const staysPaused = `${name} stays paused: removing its limits does not resume it. To resume it, use the platform's console, or \`POST /v2/flowControl/${encodeURIComponent(flowControlKey)}/resume\` at rekey:queueUrl.`;
+    return [
+      ...(unpin ? [{ text: `${name}: unpinned ${unpinned}. ${ofOthers}` }] : []),
+      ...(shown.paused ? [{ text: staysPaused }] : []),
+    ];
+  } catch (error) {
+    if (!(error instanceof RekeyError)) throw error;
+    const { code, text, delivery } = error;
+    throw new RekeyError(code, text + savedAdvice("queue", error, "destroy"), delivery);
+  }
 }

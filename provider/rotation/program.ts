@@ -66,7 +66,6 @@ export function readProgram(inputs: RotationInputs): Program {
   const isTriggerUnknown = unknown.has("version") || unknown.has("triggers");
   const saveCredentials = known("saveCredentials");
   const encryptFor = [...new Set(known("encryptFor"))].sort();
-  const connection = Object.entries(known("connection") ?? {}).filter(([, value]) => isSet(value));
   return {
     unknown,
     trigger: isTriggerUnknown ? "" : canonicalTrigger(inputs),
@@ -79,10 +78,16 @@ export function readProgram(inputs: RotationInputs): Program {
       ...(saveCredentials === false && { saveCredentials }),
       ...(encryptFor.length > 0 && { encryptFor }),
     },
-    connection: connection.length > 0 ? Object.fromEntries(connection) : undefined,
+    connection: connectionIn(known("connection")),
     queueUrl: known("queueUrl"),
     admin: known("admin"),
   };
+}
+
+/** What a program sets of a connection. */
+export function connectionIn(given: RotationInputs["connection"]): Connection | undefined {
+  const set = Object.entries(given ?? {}).filter(([, value]) => isSet(value));
+  return set.length > 0 ? Object.fromEntries(set) : undefined;
 }
 
 /** The inputs that are saved for a refresh. */

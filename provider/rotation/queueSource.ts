@@ -1,14 +1,15 @@
 import { hashOf } from "../clients/aclReplies";
 import { type ProbeResult } from "../clients/probe";
+import { type ProbeEndpoint } from "../domain/endpoint";
 import { RekeyError, RequestError } from "../domain/errors";
-import { ownerOf, secretOf } from "../domain/secretKind";
+import { secretOf } from "../domain/secretKind";
 import { type Credentials, isObject, orUndefined } from "../records/fields";
 import { onlyCredentials, type SecretResponse } from "../records/response";
 import { addsSecret, validFormers } from "./formers";
 import { keptFormer, valuesIn } from "./handOver";
 import { saltedMark } from "./marks";
 import { type Attempt, type Former, parsed } from "./memory";
-import { notProven, proveUntilAccepted } from "./proof";
+import { endpointFor, notAccepted, proveAccepted } from "./proof";
 import { ResetSource } from "./resetSource";
 import { isOlder } from "./schedule";
 import { type Added, type Proof, type RetirableMemory, type Retired, type Sight } from "./source";
@@ -34,20 +35,20 @@ export class QueueSource extends ResetSource {
     const isFormer = validFormers(memory).some(({ credential }) => credential?.mark === shown);
     if (!isFormer) return false;
     if (has === false) return true;
-    const canTry = orUndefined(() => this.#address()) !== undefined;
+    const canTry = orUndefined(() => this.#endpoint()) !== undefined;
     if (token === undefined || !this.of.program || !canTry) return false;
-    return (await proveUntilAccepted(this.of, () => this.#try(token))).kind === "refused";
+    return (await this.#proveAccepted(token)).kind === "refused";
   }
 
   requireSettings(): void {
     const { program, subject } = this.of;
-    if (program && addsSecret(subject.kind, program)) this.#address();
+    if (program && addsSecret(subject.kind, program)) this.#endpoint();
   }
 
-  /** Where a token is tried. @throws SettingsError if it is missing */
-  #address(): string {
-    const { run, place } = this.of;
-    return run.options.settings.queueAddress(place.queueUrl);
+  /** Where a token is tried. @throws SettingsError if that is not set */
+  #endpoint(): ProbeEndpoint {
+    const { run, place, subject } = this.of;
+    return endpointFor(subject, place, run.options.settings);
   }
 
   override async add(attempted: State, sight: Sight | undefined): Promise<Added> {
@@ -105,8 +106,8 @@ export class QueueSource extends ResetSource {
     const { response, lost } = added;
     if (!response) return { failure: lost };
     const { token = "" } = response.credentials;
-    const proof = await proveUntilAccepted(this.of, () => this.#try(token));
-    if (proof.kind !== "accepted") return { failure: notProven(subject, proof) };
+    const proof = await this.#proveAccepted(token);
+    if (proof.kind !== "accepted") return { failure: notAccepted(subject, proof) };
     const { isOfUnknownAge, firstSentAt, reason } = attempt;
     return {
       made: {
@@ -118,15 +119,9 @@ export class QueueSource extends ResetSource {
     };
   }
 
-  #try(token: string): Promise<ProbeResult> {
-    const { run, subject } = this.of;
-    return run.platform.probe({
-      owner: ownerOf(subject),
-      endpoint: { ...queueProbe, baseUrl: this.#address() },
-      credential: { name: "token", value: token },
-      timeoutMs: probeMs,
-      unchanged: "The former token stays valid.",
-    });
+  #proveAccepted(token: string): Promise<ProbeResult> {
+    const credential = { name: "token", value: token } as const;
+    return proveAccepted(this.of, this.#endpoint(), credential);
   }
 
   async retire(formers: readonly Former[], { salt }: RetirableMemory): Promise<Retired> {
@@ -233,11 +228,6 @@ export class QueueSource extends ResetSource {
     return new RekeyError("REKEY_UNCONFIRMED", text, isPrepared ? "rejected" : "maybe applied");
   }
 }
-
-/** Milliseconds of one attempt to use the new token. */
-const probeMs = 5_000;
-
-const queueProbe = { service: "queue", path: "/v2/globalParallelism" } as const;
 
 /** Whether a token with a hash is the platform's current one. */
 function isToken({ credentials: { token } }: SecretResponse, hash: string): boolean {

@@ -1,5 +1,6 @@
 import { type AclUser, hashOf, nameInCommand, type ServerFacts } from "../clients/aclReplies";
-import { type AclUsers, type MadePassword } from "../clients/aclUsers";
+import { type AclUsers, type MadePassword, type RedisAdmin } from "../clients/aclUsers";
+import { type ProbeResult } from "../clients/probe";
 import { RefusedError, RekeyError } from "../domain/errors";
 import { ownerOf, secretOf } from "../domain/secretKind";
 import { onlyCredentials } from "../records/response";
@@ -9,7 +10,7 @@ import { validFormers } from "./formers";
 import { keptFormer, replacedFormers } from "./handOver";
 import { type Former } from "./memory";
 import { type Program } from "./program";
-import { notProven, proveUntilAccepted, unproven } from "./proof";
+import { notAccepted, proveAccepted, unproven } from "./proof";
 import {
   type Added,
   type Proof,
@@ -24,6 +25,7 @@ import { hashInList, unknownHash } from "./userRead";
 
 /** A user of a Redis: it has a list of passwords, each of which the server accepts, and shows as its hash. */
 export class UserSource implements Source {
+  #admin: Promise<RedisAdmin> | undefined;
   #users: Promise<AclUsers> | undefined;
   #hashes: readonly string[] = [];
 
@@ -57,9 +59,7 @@ export class UserSource implements Source {
     const isUnknown = memory.current.marks.password === undefined;
     if (isUnknown || (hash !== undefined && hashes.includes(hash))) return true;
     if (password !== undefined) {
-      const attempt = () => this.#try(password);
-      const proof = this.of.program ? proveUntilAccepted(this.of, attempt) : attempt();
-      const { kind } = await proof;
+      const { kind } = await this.#proveAccepted(password);
       return isElsewhere ? kind === "accepted" : kind !== "refused";
     }
     if (isElsewhere) return false;
@@ -100,9 +100,9 @@ export class UserSource implements Source {
   async prove(attempted: State, { response = onlyCredentials({}), lost }: Added): Promise<Proof> {
     const { subject, context, program } = this.of;
     const { password = "" } = response.credentials;
-    const proof = await proveUntilAccepted(this.of, () => this.#try(password));
+    const proof = await this.#proveAccepted(password);
     if (proof.kind !== "accepted") {
-      return { failure: lost ?? notProven(subject, proof) };
+      return { failure: lost ?? notAccepted(subject, proof) };
     }
     const list = await this.#listAgain();
     if (list?.every((one) => this.#hashes.includes(one))) {
@@ -167,15 +167,20 @@ export class UserSource implements Source {
     return { result: valid.length > 0 ? "now" : "already", left, failure, unsaved };
   }
 
-  #connect(): Promise<AclUsers> {
+  #readAdmin(): Promise<RedisAdmin> {
     const { place, subject, run } = this.of;
-    return (this.#users ??= redisAdminOf(place.admin, subject, run).then((one) =>
-      run.platform.aclUsers(one),
-    ));
+    return (this.#admin ??= redisAdminOf(place.admin, subject, run));
   }
 
-  async #try(password: string) {
-    return (await this.#connect()).prove(this.of.subject.id, password);
+  #connect(): Promise<AclUsers> {
+    const { platform } = this.of.run;
+    return (this.#users ??= this.#readAdmin().then((admin) => platform.aclUsers(admin)));
+  }
+
+  async #proveAccepted(password: string): Promise<ProbeResult> {
+    const { host, port, tls } = await this.#readAdmin();
+    const credential = { name: "password", username: this.of.subject.id, value: password } as const;
+    return proveAccepted(this.of, { host, port, tls }, credential);
   }
 
   /** The hashes of the user's passwords; undefined if they cannot be read twice. */

@@ -140,7 +140,9 @@ export class PlatformClient {
   }
 
   probe(request: ProbeRequest): Promise<ProbeResult> {
-    return this.#probe.probe(request);
+    const { beforeSend, secrets } = this;
+    const options = { connections: this.#serverConnections, secrets, beforeSend };
+    return new CredentialProbe(options).probe(request);
   }
 
   aclUsers(admin: RedisAdmin): AclUsers {
@@ -148,13 +150,7 @@ export class PlatformClient {
       ...this.#requestOptions,
       connections: this.#serverConnections,
       queue: this.#requestQueue,
-      probe: this.#probe,
     });
-  }
-
-  get #probe(): CredentialProbe {
-    const { beforeSend, secrets } = this;
-    return new CredentialProbe({ connections: this.#serverConnections, secrets, beforeSend });
   }
 
   #requester(service: Service): HttpRequester {

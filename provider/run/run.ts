@@ -55,7 +55,10 @@ class SharedInRun {
   readonly owners = new Map<string, string>();
   /** The users for which this run has added a password, by the hash of that and their name: `passwordKey`. */
   readonly addedPasswords = new Map<string, string>();
-  /** The limits that this run has declared, by their keys. */
+  /**
+   * The limits that this run has declared, by their keys: of each resource that it compares, creates or updates. A
+   * check alone does not count, because a destroy that runs the program checks what it then removes.
+   */
   readonly declaredLimits = new Map<string, object>();
   /** The services of whose settings a warning was given. */
   readonly warnedServices = new Set<string>();

@@ -1,7 +1,7 @@
 import { credentialNoun } from "../domain/endpoint";
 import { InputError, outputsAreFormer, RekeyError } from "../domain/errors";
-import { ownerOf } from "../domain/secretKind";
-import { isObject, isSet } from "../records/fields";
+import { databasePassword, ownerOf } from "../domain/secretKind";
+import { isObject, isSet, orUndefined } from "../records/fields";
 import { isUnknown } from "../pulumi/values";
 import {
   type InputProblem,
@@ -12,13 +12,13 @@ import {
 } from "../resource/resource";
 import { plainTextProblem } from "../rotation/access";
 import { parsed } from "../rotation/memory";
-import { type RotationInputs } from "../rotation/program";
+import { connectionIn, type RotationInputs } from "../rotation/program";
 import { connectionInput } from "../rotation/rotationInputs";
 import { noticeAbout } from "../rotation/messages";
 import { type Run } from "../run/run";
-import { endpointFor, type Failure } from "./attempts";
-import { announcedRetirement, unknownRetirement } from "./retirement";
-import { connectionIn, connectionsIn, type Target, targetsIn } from "./targets";
+import { placeOf } from "./attempts";
+import { announcedRetirement } from "./retirement";
+import { targetsIn } from "./targets";
 import {
   type Entry,
   isDue,
@@ -69,6 +69,11 @@ export const credentialVerification: Resource<
   },
   inputs: (schemas) => {
     const { z } = schemas;
+    // It is a secret, so nothing of it is shown.
+    const accessProblem = (given: unknown) =>
+      orUndefined(() => targetsIn(given as string))
+        ? undefined
+        : "must be the output `access` of a rotation or a fleet";
     const access = z.unknown().superRefine(schemas.refuseIf(accessProblem));
     const seconds = "must be a number of seconds above 0";
     const withinSeconds = z.number(seconds).positive(seconds);
@@ -94,12 +99,15 @@ export const credentialVerification: Resource<
 function check({ access, connection }: CredentialVerificationInputs, run: Run): InputProblem[] {
   const own = connectionIn(connection);
   // While the access is unknown, the host may be that of the rotation.
-  if (isUnknown(connection) || (isUnknown(access) && own.host === undefined)) return [];
-  const connections = isUnknown(access) ? [own] : connectionsIn(targetsIn(access, own));
-  const problems = connections.map((one) =>
-    plainTextProblem(one, run.options.settings.databaseHost),
-  );
-  const problem = problems.find(isSet);
+  if (isUnknown(connection) || (isUnknown(access) && own?.host === undefined)) return [];
+  const connections = isUnknown(access)
+    ? [own]
+    : targetsIn(access, own).map(({ subject, connection: used }) =>
+        subject.kind === databasePassword ? used : undefined,
+      );
+  const problem = connections
+    .map((one = {}) => plainTextProblem(one, run.options.settings.databaseHost))
+    .find(isSet);
   return problem === undefined
     ? []
     : [{ property: "connection", problem: `is invalid: its tls ${problem}` }];
@@ -125,16 +133,6 @@ function decide(
   return inputs;
 }
 
-/** What is wrong with an input `access`. It is a secret, so nothing of it is shown. */
-function accessProblem(given: unknown): string | undefined {
-  try {
-    targetsIn(given as string);
-    return undefined;
-  } catch {
-    return "must be the output `access` of a rotation or a fleet";
-  }
-}
-
 function plan(
   saved: CredentialVerificationOutputs | undefined,
   { access, connection, retireFormerAfter }: CredentialVerificationInputs,
@@ -143,7 +141,7 @@ function plan(
   const isCertain = retireFormerAfter === true;
   const retires = isCertain || isUnknown(retireFormerAfter);
   if (isUnknown(access)) {
-    return { changes: true, notices: retires ? [unknownRetirement(isCertain)] : [] };
+    return { changes: true, notices: retires ? [announcedRetirement(undefined, isCertain)] : [] };
   }
   const before = entriesIn(saved);
   const isPlaceKnown = !isUnknown(connection);
@@ -152,21 +150,16 @@ function plan(
     isDue(target, before.get(ownerOf(target.subject)), retires),
   );
   const retired = retires ? due.filter(({ retire }) => retire !== undefined) : [];
+  const unplaced = due.flatMap((target) => {
+    const place = isPlaceKnown && target.current && placeOf(target, run);
+    if (!place || !("reason" in place)) return [];
+    const text = `\`up\` will fail: ${place.reason}. ${place.advice}`;
+    return noticeAbout(target.subject, { text, isWarning: true });
+  });
   return {
     changes: !saved || targets.length !== before.size || due.length > 0,
-    notices: [
-      ...retired.map((target) => announcedRetirement(target, isCertain)),
-      ...(isPlaceKnown ? due.flatMap((target) => missingEndpoint(target, run)) : []),
-    ],
+    notices: [...retired.map((target) => announcedRetirement(target, isCertain)), ...unplaced],
   };
-}
-
-/** Says in a preview that an `up` will fail because it is not known where a credential is tried. */
-function missingEndpoint(target: Target, run: Run): Notice[] {
-  const endpoint = target.current && endpointFor(target, run);
-  if (!endpoint || !("reason" in endpoint)) return [];
-  const text = `\`up\` will fail: ${endpoint.reason}. ${endpoint.advice}`;
-  return [noticeAbout(target.subject, { text, isWarning: true })];
 }
 
 async function apply(
@@ -196,13 +189,20 @@ async function apply(
     verified,
     verifiedAt,
     formerRefused: verified ? areFormersRefused(results) : undefined,
-    formerRetiredAt: lastRetirement(results),
+    formerRetiredAt: results
+      .flatMap(({ entry }) => entry.retiredAt ?? [])
+      .toSorted()
+      .at(-1),
     memory: JSON.stringify(
       Object.fromEntries(results.map(({ target, entry }) => [ownerOf(target.subject), entry])),
     ),
   };
   const notices = results.flatMap((one) => one.notices ?? []);
-  if (open.length > 0) notices.push(notVerified(open));
+  if (open.length > 0) {
+    // For example after a reset that was not confirmed.
+    const text = `Not verified, because no current credential is known: ${named(open).join(", ")}.`;
+    notices.push({ text, isWarning: true });
+  }
   return { outputs, failure, notices };
 }
 
@@ -212,20 +212,6 @@ async function remove(saved: CredentialVerificationOutputs, { shared }: Run): Pr
     if (mark !== undefined && retiredAt && !kept && !failure) shared.retired.add(mark);
   }
   return [];
-}
-
-/** When the last of the former secrets was retired (ISO 8601, UTC); undefined if none was. */
-function lastRetirement(results: readonly Verified[]): string | undefined {
-  return results
-    .flatMap(({ entry }) => entry.retiredAt ?? [])
-    .toSorted()
-    .at(-1);
-}
-
-/** For example after a reset that was not confirmed. */
-function notVerified(names: readonly string[]): Notice {
-  const text = `Not verified, because no current credential is known: ${named(names).join(", ")}.`;
-  return { text, isWarning: true };
 }
 
 /** Whether all credentials that resets have replaced were refused; undefined if one was not, or none was replaced. */
@@ -251,25 +237,17 @@ function failureOf(results: readonly Verified[]): RekeyError | undefined {
   );
   if (failures.length === 0) return undefined;
   const lines = named(failures.map(({ target, failure }) => `${target.name}: ${failure.reason}`));
-  const advice = [...new Set(failures.map(adviceFor))].join(" ");
+  const advice = failures.map(({ target, failure }) => {
+    const { subject, current } = target;
+    if (!current || !isLasting(failure, target)) return failure.advice;
+    return `${failure.advice} The old ${credentialNoun(current)} is not saved, so no later run can try it, and every \`up\` fails until the next reset. Set a new version, which resets the ${subject.kind.word}.`;
+  });
   const isAll = failures.every(({ target, failure }) => isLasting(failure, target));
   const next = isAll ? "fails again" : "verifies again";
-  const text = `Not verified:\n  ${lines.join("\n  ")}\nThe rotation itself is saved. ${outputsAreFormer} The next \`up\` ${next} and resets nothing. ${advice}`;
+  const text = `Not verified:\n  ${lines.join("\n  ")}\nThe rotation itself is saved. ${outputsAreFormer} The next \`up\` ${next} and resets nothing. ${[...new Set(advice)].join(" ")}`;
   const codes = new Set(failures.map(({ failure }) => failure.code));
   const code = codes.size === 1 ? failures[0]?.failure.code : undefined;
   return new RekeyError(code ?? "REKEY_VERIFICATION_FAILED", text, "not sent");
-}
-
-function adviceFor({
-  target,
-  failure,
-}: {
-  readonly target: Target;
-  readonly failure: Failure;
-}): string {
-  const { subject, current } = target;
-  if (!current || !isLasting(failure, target)) return failure.advice;
-  return `${failure.advice} The old ${credentialNoun(current)} is not saved, so no later run can try it, and every \`up\` fails until the next reset. Set a new version, which resets the ${subject.kind.word}.`;
 }
 
 /** Secrets that are named in one message. */

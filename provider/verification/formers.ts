@@ -4,41 +4,28 @@ import { type AccessCredential } from "../rotation/access";
 import { saltedMark } from "../rotation/marks";
 import { type Run } from "../run/run";
 import { withValue } from "./attempts";
-import { type Target } from "./targets";
-
-/** A target whose current credential is known. */
-export type KnownTarget = Target & { readonly current: AccessCredential };
+import { type KnownTarget, type Target } from "./targets";
 
 /** What the last successful verification has accepted; undefined if none was successful. */
 interface Before {
   readonly accepted?: AccessCredential | undefined;
 }
 
-/** The credentials that must be refused by now, as far as their values are known. */
+/**
+ * The credentials that must be refused by now, as far as their values are known: what was accepted before, and what was
+ * replaced. What is not saved can be tried only in the run that has replaced it.
+ */
 export function formersOf(target: KnownTarget, { accepted }: Before, run: Run): Credential[] {
-  const known = [acceptedBefore(target, accepted), replacedInRun(target, run)];
-  const all = known.flatMap((one) => (one?.name === target.current.name ? [one] : []));
-  return all.filter(({ value }, nth) => all.findIndex((one) => one.value === value) === nth);
-}
-
-function acceptedBefore(
-  { salt, current }: KnownTarget,
-  accepted: Before["accepted"],
-): Credential | undefined {
-  if (!accepted || markOf(accepted, salt) === current.mark) return undefined;
-  return withValue(accepted, accepted.value);
-}
-
-/** What is not saved can be tried only in the run that has replaced it. */
-function replacedInRun(
-  { subject, salt, current, former, retire }: KnownTarget,
-  run: Run,
-): Credential | undefined {
-  if (!former || (current.value !== undefined && !retire)) return undefined;
-  const replaced = run.shared.replacedValues.get(secretOf(subject)) ?? [];
-  const values = replaced.flatMap(({ [former.name]: value }) => value ?? []);
-  const isFormer = (value: string) => saltedMark(salt, value) === former.mark;
-  return withValue(former, values.find(isFormer));
+  const { subject, salt, current, former, retire } = target;
+  const isReplaced = accepted !== undefined && markOf(accepted, salt) !== current.mark;
+  const isOfRun = former !== undefined && (current.value === undefined || retire !== undefined);
+  const ofRun = run.shared.replacedValues.get(secretOf(subject)) ?? [];
+  const isFormer = (value = "") => saltedMark(salt, value) === former?.mark;
+  const known = [
+    isReplaced && withValue(accepted, accepted.value),
+    isOfRun && withValue(former, ofRun.map(({ [former.name]: value }) => value).find(isFormer)),
+  ].flatMap((one) => (one && one.name === current.name ? one : []));
+  return known.filter(({ value }, nth) => known.findIndex((one) => one.value === value) === nth);
 }
 
 /**
@@ -51,10 +38,10 @@ export function isFormerRefused(
   { former, salt }: Target,
   before: Before | undefined,
   tried: readonly Credential[],
-): boolean {
+): true | undefined {
   const isTried = tried.some(({ value }) => saltedMark(salt, value) === former?.mark);
-  if (!isTried || before === undefined) return isTried;
-  return before.accepted !== undefined && markOf(before.accepted, salt) === former?.mark;
+  const isAccepted = before?.accepted && markOf(before.accepted, salt) === former?.mark;
+  return (isTried && (!before || isAccepted)) || undefined;
 }
 
 /** The mark of a credential with the salt of its rotation, which may be another one than it had. */

@@ -1,97 +1,75 @@
-import { type ErrorCode, RekeyError, RequestError } from "../domain/errors";
-import { credentialNoun } from "../domain/endpoint";
+import { RekeyError, RequestError } from "../domain/errors";
 import { type Notice } from "../resource/resource";
 import { type AccessRetirement } from "../rotation/access";
 import { messageOf } from "../rotation/findings";
 import { noticeAbout } from "../rotation/messages";
 import { openSession } from "../rotation/session";
 import { type Run } from "../run/run";
-import { type KnownTarget } from "./formers";
-import { type Target } from "./targets";
+import { type Failure } from "./attempts";
+import { type KnownTarget, type Target } from "./targets";
 
 /** A target of which two secrets are valid. */
 export type OverlappingTarget = KnownTarget & { readonly retire: AccessRetirement };
 
-/** Why the former secret was not retired, or may be valid again. */
-interface NotRetired {
-  readonly reason: string;
-  readonly advice: string;
-  readonly code: ErrorCode | undefined;
-}
-
-/** The result of a retirement: undefined if it is done, otherwise why it failed or waits. */
-export type RetirementResult = NotRetired | { readonly waits: string } | undefined;
-
-/** Makes the former secret of a target invalid. Only called once the current one was accepted. */
+/**
+ * Makes the former secret of a target invalid. Only called once the current one was accepted.
+ *
+ * @returns why it failed, or waits; undefined if it is done
+ */
 export async function retireFormerOf(
   target: OverlappingTarget,
   run: Run,
-): Promise<RetirementResult> {
+): Promise<Failure | { readonly waits: string } | undefined> {
   const { subject, salt, retire } = target;
+  const { word } = subject.kind;
   const { source } = openSession(subject, run, target);
-  if (!source.retire) throw new Error(`nothing retires a ${subject.kind.word}`);
+  if (!source.retire) throw new Error(`nothing retires a ${word}`);
   try {
     const retired = await source.retire(retire.formers, { salt });
     const { result, left = [], failure = retired.unsaved } = retired;
     if (result === "lost") {
-      const why = "the platform does not have the new one any more, and the former one is valid";
-      return {
-        reason: `the new ${subject.kind.word} is lost: ${why}`,
-        advice: "",
-        code: undefined,
-      };
+      const reason = `the new ${word} is lost: the platform does not have the new one any more, and the former one is valid`;
+      return { reason, advice: "" };
     }
     const what =
       left.length > 0
         ? "accepted, but not all former ones were retired"
         : "accepted and the former one was retired, but the server did not save that";
-    return failure && notRetired(failure, target, what);
+    return failure && failureAfter(failure, `the new ${word} is ${what}`);
   } catch (error) {
     if (!(error instanceof RekeyError)) throw error;
-    const isWaiting = error.code === "REKEY_QUEUE_TOKEN_IN_USE" && !mustNotWait(retire, run);
-    return isWaiting
-      ? { waits: error.text }
-      : notRetired(error, target, "accepted, but the former one was not retired");
+    const isOver = retire.until !== undefined && new Date(retire.until) <= run.options.clock.now();
+    const mayWait = !retire.isUrgent && !isOver;
+    if (error.code === "REKEY_QUEUE_TOKEN_IN_USE" && mayWait) return { waits: error.text };
+    return failureAfter(error, `the new ${word} is accepted, but the former one was not retired`);
   }
 }
 
-/** Whether the retirement must not wait: a date has asked for it, or its time is over. */
-function mustNotWait({ isUrgent, until }: AccessRetirement, { options }: Run): boolean {
-  return isUrgent === true || (until !== undefined && new Date(until) <= options.clock.now());
-}
-
-/** @param what has happened to the new one and the former one */
-function notRetired(error: RekeyError, { current }: OverlappingTarget, what: string): NotRetired {
-  const name = credentialNoun(current);
+/** @param what was done before */
+function failureAfter(error: RekeyError, what: string): Failure {
   const [why, advice] =
     error instanceof RequestError ? [error.happened, error.advice] : [error.text, ""];
   const code = error.code === "REKEY_QUEUE_TOKEN_IN_USE" ? error.code : undefined;
-  return {
-    reason: `the new ${name} is ${what}: ${why}`,
-    advice,
-    code,
-  };
+  return { reason: `${what}: ${why}`, advice, code };
 }
 
 /**
  * What a preview says of a verification that retires.
  *
+ * @param target undefined while `access` is not known
  * @param isCertain whether `retireFormerAfter` is known
  */
-export function announcedRetirement({ subject }: Target, isCertain: boolean): Notice {
-  const { word } = subject.kind;
-  const text = `the former ${word} ${isOrMayBeRetired(isCertain)} once the new one is accepted.`;
+export function announcedRetirement(target: Target | undefined, isCertain: boolean): Notice {
+  const isRetired = isCertain
+    ? "is retired"
+    : "may be retired (retireFormerAfter is not known yet)";
+  if (!target) {
+    const text = `If a rotation leaves the former secret valid, it ${isRetired} after the new one is accepted.`;
+    return { text };
+  }
+  const { subject } = target;
+  const text = `the former ${subject.kind.word} ${isRetired} once the new one is accepted.`;
   return noticeAbout(subject, { text });
-}
-
-/** Like `announcedRetirement`, while `access` is not known. */
-export function unknownRetirement(isCertain: boolean): Notice {
-  const text = `If a rotation leaves the former secret valid, it ${isOrMayBeRetired(isCertain)} after the new one is accepted.`;
-  return { text };
-}
-
-function isOrMayBeRetired(isCertain: boolean): string {
-  return isCertain ? "is retired" : "may be retired (retireFormerAfter is not known yet)";
 }
 
 export function retiredNotice({ subject, retire }: OverlappingTarget): Notice {
@@ -100,8 +78,7 @@ export function retiredNotice({ subject, retire }: OverlappingTarget): Notice {
 
 /** A former secret is not tried while it is valid. */
 export function keptNotice({ subject, retire }: OverlappingTarget): Notice {
-  const { word } = subject.kind;
   const until = retire.until ?? "it is retired (retireFormerAfter of a CredentialVerification)";
-  const text = `the former ${word} was not tried. Both have been valid since ${retire.since}, and it stays valid until ${until}.`;
+  const text = `the former ${subject.kind.word} was not tried. Both have been valid since ${retire.since}, and it stays valid until ${until}.`;
   return noticeAbout(subject, { text });
 }

@@ -1,5 +1,5 @@
 import { databasePassword, kindNamed, ownerOf, type Subject } from "../domain/secretKind";
-import { isObject, isSet } from "../records/fields";
+import { isObject } from "../records/fields";
 import {
   type Access,
   type AccessCredential,
@@ -8,7 +8,6 @@ import {
   usernameFor,
 } from "../rotation/access";
 import { type Connection } from "../rotation/memory";
-import { type RotationInputs } from "../rotation/program";
 
 /** One secret to verify. */
 export interface Target extends Access {
@@ -16,6 +15,9 @@ export interface Target extends Access {
   /** Its name in messages: that of the program, if it belongs to a fleet. */
   readonly name: string;
 }
+
+/** A target whose current credential is known. */
+export type KnownTarget = Target & { readonly current: AccessCredential };
 
 /**
  * The secrets of the output `access` of a rotation or a fleet.
@@ -39,42 +41,22 @@ function targetOf(given: unknown, ofVerification: Connection): Target {
   if (!access || !kind || typeof access.count !== "number") {
     throw new Error("it is not about a secret");
   }
-  const { id, server, current, former } = access;
+  const { id, server, connection = {}, current, former } = access;
   const subject = { kind, id, server };
   // A user is tried on its server, by its name.
   const own = kind === databasePassword ? ofVerification : {};
+  const ofRotation = current?.name === "restToken" ? restConnection(connection) : connection;
+  const username = own.username === undefined ? undefined : usernameFor({ databaseId: id }, own);
+  const asUser = (credential: AccessCredential | undefined) =>
+    credential?.name === "password" && username !== undefined
+      ? { ...credential, username }
+      : credential;
   return {
     ...access,
     subject,
     name: ownerOf(subject),
-    connection: connectionFor(access, own),
-    current: current && withUser(current, id, own),
-    former: former && withUser(former, id, own),
+    connection: { ...ofRotation, ...own },
+    current: asUser(current),
+    former: asUser(former),
   };
-}
-
-function connectionFor({ connection = {}, current }: Partial<Access>, own: Connection): Connection {
-  return { ...(current?.name === "restToken" ? restConnection(connection) : connection), ...own };
-}
-
-/** A password has the user that the verification sets, if it sets one. */
-function withUser(
-  credential: AccessCredential,
-  databaseId: string,
-  own: Connection,
-): AccessCredential {
-  if (credential.name !== "password" || own.username === undefined) return credential;
-  return { ...credential, username: usernameFor({ databaseId }, own) };
-}
-
-/** What the program sets of a connection. */
-export function connectionIn(given: RotationInputs["connection"]): Connection {
-  return Object.fromEntries(Object.entries(given ?? {}).filter(([, value]) => isSet(value)));
-}
-
-/** Only the connection of a database is used. */
-export function connectionsIn(targets: readonly Target[]): Connection[] {
-  return targets.flatMap(({ subject, connection }) =>
-    subject.kind === databasePassword && connection ? [connection] : [],
-  );
 }

@@ -1,11 +1,10 @@
-import { type Credential } from "../domain/endpoint";
 import { type Notice } from "../resource/resource";
 import { type AccessCredential } from "../rotation/access";
 import { saltedMark } from "../rotation/marks";
 import { type Failure, type Tools, verify } from "./attempts";
-import { formersOf, isFormerRefused, type KnownTarget } from "./formers";
-import { keptNotice, type OverlappingTarget, retiredNotice, retireFormerOf } from "./retirement";
-import { type Target } from "./targets";
+import { formersOf, isFormerRefused } from "./formers";
+import { keptNotice, retiredNotice, retireFormerOf } from "./retirement";
+import { type KnownTarget, type Target } from "./targets";
 
 /** What is saved of one secret: what was verified last, and the result. */
 export interface Entry {
@@ -67,91 +66,62 @@ export async function verifyTarget(
   tools: Verification,
 ): Promise<Verified> {
   if (entry && !isDue(target, entry, tools.retires)) return { target, entry };
-  const { current } = target;
-  const ofCurrent = entry && isAbout(entry, target) ? entry : undefined;
-  const next: Entry = {
-    count: target.count,
-    mark: current?.mark,
-    accepted: withoutUnsaved(entry?.accepted, target),
-  };
+  const { count, current } = target;
+  const { kept, retiredAt, failure } = entry && isAbout(entry, target) ? entry : ({} as Entry);
+  const accepted = withoutUnsaved(entry?.accepted, target);
+  const next: Entry = { count, mark: current?.mark, accepted, kept, retiredAt };
   if (!current) return { target, entry: next };
-  if (ofCurrent?.failure && isLasting(ofCurrent.failure, target)) {
-    const { failure, kept, retiredAt } = ofCurrent;
-    return { target, entry: { ...next, kept, retiredAt, failure } };
-  }
-  return verifyKnown({ ...target, current }, { next, ofCurrent, saved: entry }, tools);
+  if (failure && isLasting(failure, target)) return { target, entry: { ...next, failure } };
+  // A former one that was kept was not tried yet. Without one, the former one is what was accepted before.
+  const before = kept ? { accepted: kept.former } : entry;
+  const verified = await verifyKnown({ ...target, current }, next, before, tools);
+  const { failure: found } = verified.entry;
+  const redacted = found && { ...found, reason: tools.run.redacted(found.reason) };
+  return { ...verified, target, entry: { ...verified.entry, failure: redacted } };
 }
 
-interface Entries {
-  /** What to save if nothing more is learned. */
-  readonly next: Entry;
-  readonly saved: Entry | undefined;
-  /** The saved one, if it is about the credential that is current now. */
-  readonly ofCurrent: Entry | undefined;
-}
-
+/**
+ * Verifies a secret whose current one is known. A former one that is valid is kept or, if the program asks for it, is
+ * retired once the current one is accepted.
+ *
+ * @param next what to save if nothing more is learned
+ * @param before what was accepted before
+ */
 async function verifyKnown(
   target: KnownTarget,
-  { next, saved, ofCurrent }: Entries,
-  tools: Verification,
-): Promise<Verified> {
-  const { current, retire } = target;
-  // A former one that was kept was not tried yet. Without one, the former one is what was accepted before.
-  const before = ofCurrent?.kept ? { accepted: ofCurrent.kept.former } : saved;
-  const formers = formersOf(target, before ?? {}, tools.run);
-  if (retire) {
-    const kept = ofCurrent?.kept ?? { former: formerToKeep(target, formers) };
-    return verifyOverlap({ ...target, retire }, { ...next, kept }, formers, tools);
-  }
-  const failure = await verifyRedacted(target, formers, tools);
-  if (failure) return { target, entry: { ...next, kept: ofCurrent?.kept, failure } };
-  const formerRefused = isFormerRefused(target, before, formers) || undefined;
-  const entry = { ...next, accepted: current, formerRefused, retiredAt: ofCurrent?.retiredAt };
-  return { target, entry };
-}
-
-/** Verifies a secret whose former one is valid, and then retires that one, if the program asks for it. */
-async function verifyOverlap(
-  target: OverlappingTarget,
   next: Entry,
-  formers: readonly Credential[],
+  before: Pick<Entry, "accepted"> | undefined,
   tools: Verification,
-): Promise<Verified> {
-  const notAccepted = await verifyRedacted(target, [], tools);
-  if (notAccepted) return { target, entry: { ...next, failure: notAccepted } };
-  const proven: Entry = { ...next, accepted: target.current };
-  if (!tools.retires) return { target, entry: proven, notices: [keptNotice(target)] };
-  const result = await retireFormerOf(target, tools.run);
-  if (result && "waits" in result) {
-    return { target, entry: proven, notices: [{ text: result.waits, isWarning: true }] };
+): Promise<Omit<Verified, "target">> {
+  const { current, former, retire, salt } = target;
+  const formers = formersOf(target, before ?? {}, tools.run);
+  if (!retire) {
+    const failure = await verify(target, formers, tools);
+    if (failure) return { entry: { ...next, failure } };
+    const formerRefused = isFormerRefused(target, before, formers);
+    return { entry: { ...next, accepted: current, kept: undefined, formerRefused } };
   }
-  if (result) return { target, entry: { ...proven, failure: result } };
-  const retiredAt = tools.run.options.clock.now().toISOString();
-  const notices = [retiredNotice(target)];
-  const failure = await verifyRedacted({ ...target, retire: undefined }, formers, tools);
-  if (failure) return { target, entry: { ...proven, retiredAt, failure }, notices };
-  const before = { accepted: next.kept?.former };
-  const formerRefused = isFormerRefused(target, before, formers) || undefined;
-  return { target, entry: { ...proven, kept: undefined, formerRefused, retiredAt }, notices };
-}
-
-/** Like `verify`, with a reason that contains no secrets. */
-async function verifyRedacted(
-  target: KnownTarget,
-  formers: readonly Credential[],
-  tools: Tools,
-): Promise<Failure | undefined> {
-  const failure = await verify(target, target.current, formers, tools);
-  return failure && { ...failure, reason: tools.run.redacted(failure.reason) };
-}
-
-/** What is saved of the former one: with its value, if the rotation saves values. */
-function formerToKeep(
-  { former, current, salt }: KnownTarget,
-  formers: readonly Credential[],
-): AccessCredential | undefined {
-  const known = formers.find(({ value }) => saltedMark(salt, value) === former?.mark);
-  return former && { ...former, value: current.value === undefined ? undefined : known?.value };
+  const { value } = formers.find((one) => saltedMark(salt, one.value) === former?.mark) ?? {};
+  // With its value, if the rotation saves values.
+  const saved = former && { ...former, value: current.value === undefined ? undefined : value };
+  // It was not retired, or is valid again.
+  const open: Entry = { ...next, kept: next.kept ?? { former: saved }, retiredAt: undefined };
+  const notAccepted = await verify(target, [], tools);
+  if (notAccepted) return { entry: { ...open, failure: notAccepted } };
+  const proven: Entry = { ...open, accepted: current };
+  const both = { ...target, retire };
+  if (!tools.retires) return { entry: proven, notices: [keptNotice(both)] };
+  const result = await retireFormerOf(both, tools.run);
+  if (result && "waits" in result) {
+    return { entry: proven, notices: [{ text: result.waits, isWarning: true }] };
+  }
+  if (result) return { entry: { ...proven, failure: result } };
+  const retired = { ...proven, retiredAt: tools.run.options.clock.now().toISOString() };
+  const notices = [retiredNotice(both)];
+  const failure = await verify({ ...target, retire: undefined }, formers, tools);
+  if (failure) return { entry: { ...retired, failure }, notices };
+  const formerRefused = isFormerRefused(target, { accepted: open.kept?.former }, formers);
+  return { entry: { ...retired, kept: undefined, formerRefused }, notices };
 }
 
 /** Whether a failure lasts until the next reset: no later run can try an old credential that is not saved. */

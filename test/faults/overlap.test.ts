@@ -96,7 +96,7 @@ const additions: Readonly<Record<string, Row>> = {
   },
   "the new token cannot be tried": {
     queueUrl: "of another path",
-    fails: /made valid, but not proven: it could not be tried.*queueUrl or rekey:queueUrl/s,
+    fails: /made valid, but not proven: it could not be tried.*queueUrl of its rotation or rekey:queueUrl/s,
     valid: [true],
   },
 };

@@ -243,7 +243,6 @@ export class UserAccount extends OverlapAccount {
         add: async (name, made) => this.request("add", () => user.add(name, made)),
         remove: async (name, hash) => this.request("retire", () => user.remove(name, hash)),
         save: async () => this.request("save", () => user.save()),
-        prove: (_name, value) => this.prove(value, host),
       };
     };
     return { aclUsers: ({ host }) => usersAt(host) as AclUsers };

@@ -1,17 +1,28 @@
 import { type AclUser, hashOf, type ServerFacts } from "../../provider/clients/aclReplies";
 import { type AclUsers, type MadePassword } from "../../provider/clients/aclUsers";
-import { type ProbeResult } from "../../provider/clients/probe";
+import { type ProbeRequest, type ProbeResult } from "../../provider/clients/probe";
+import { type Platform } from "../../provider/run/run";
 
-type Reply<K extends keyof AclUsers> = () => Awaited<ReturnType<AclUsers[K]>>;
+interface Commands extends Pick<AclUsers, keyof AclUsers> {
+  /** Logs in as a user. */
+  prove(request: ProbeRequest): Promise<ProbeResult>;
+}
+
+type Reply<K extends keyof Commands> = () => Awaited<ReturnType<Commands[K]>>;
 
 /** A user of a server in memory, which records the commands, and does in place of them what a test wants. */
-export class FakeAclUsers implements Pick<AclUsers, keyof AclUsers> {
+export class FakeAclUsers implements Commands {
+  /** The parts of a platform that reach it. */
+  readonly parts: Partial<Platform> = {
+    aclUsers: () => this as unknown as AclUsers,
+    probe: (request) => this.prove(request),
+  };
   readonly commands: string[] = [];
   hashes: string[];
   /** Whether the server makes tokens. */
   makesTokens = false;
   /** What happens in place of a command. */
-  instead: { readonly [K in keyof AclUsers]?: Reply<K> } = {};
+  instead: { readonly [K in keyof Commands]?: Reply<K> } = {};
   /** How the server hashes a token. */
   hashOfToken = hashOf;
   #made = 0;
@@ -46,14 +57,14 @@ export class FakeAclUsers implements Pick<AclUsers, keyof AclUsers> {
     return this.#run("save", () => "saved");
   }
 
-  prove(_userName: string, value: string): Promise<ProbeResult> {
+  prove({ credential: { value } }: ProbeRequest): Promise<ProbeResult> {
     return this.#run("prove", () => {
       const isValid = [hashOf(value), this.hashOfToken(value)].some((hash) => this.hashes.includes(hash));
       return isValid ? { kind: "accepted" } : { kind: "refused", words: "WRONGPASS no" };
     });
   }
 
-  async #run<K extends keyof AclUsers>(name: K, act: Reply<K>): Promise<Awaited<ReturnType<AclUsers[K]>>> {
+  async #run<K extends keyof Commands>(name: K, act: Reply<K>): Promise<Awaited<ReturnType<Commands[K]>>> {
     this.commands.push(name);
     const { [name]: instead } = this.instead;
     return (instead ?? act)();

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type Platform } from "../../local/platform/index";
-import { listAccount } from "../../provider/doctor/account";
+import { listSecrets } from "../../provider/doctor/account";
 import { type SecretKind } from "../../provider/domain/secretKind";
 import { type Credentials } from "../../provider/records/fields";
 import { PlatformClient } from "../../provider/run/platformClient";
@@ -11,7 +11,7 @@ import { type Properties } from "./wire";
 /** The id of the first secret of a kind that the account of a local platform lists. */
 export async function idAt(platform: Platform, kind: SecretKind): Promise<string> {
   const settings = settingsOf(platform);
-  const account = await listAccount(new PlatformClient(settings), settings, []);
+  const account = await listSecrets(new PlatformClient(settings), settings, []);
   const [first] = account.flatMap((one) => ("id" in one && one.kind === kind ? one.id : []));
   return first ?? assert.fail(`the local platform has no ${kind.noun}`);
 }

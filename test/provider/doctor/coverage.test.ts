@@ -368,4 +368,13 @@ describe("pulumi-rekey doctor --coverage: two valid tokens", () => {
       assert.equal(isNoted, undated.secrets[0]?.formerValidSince !== undefined);
     });
   }
+
+  it("one was added and not proven: it is a gap, with a date and without one", () => {
+    const resources = [queue({ rotatedAt: hoursAgo(1), generatedAt: hoursAgo(1), outcome: "unproven" })];
+    for (const date of [since, undefined]) {
+      const { covered, notes } = cover([user], resources, date);
+      assert.equal(covered, false);
+      assert.ok(notes.some((note) => /^Also valid: QueueTokenRotation "queue" has added one that is not/.test(note)));
+    }
+  });
 });

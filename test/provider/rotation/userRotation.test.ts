@@ -178,10 +178,13 @@ describe("rotation: a user of a server", () => {
   const admins: RedisAdmin[] = [];
   let users: FakeAclUsers;
   let user: RealResource;
-  const platform = { aclUsers: (admin: RedisAdmin) => (admins.push(admin), users as unknown as AclUsers) };
+  const platform = () => ({
+    ...users.parts,
+    aclUsers: (admin: RedisAdmin) => (admins.push(admin), users as unknown as AclUsers),
+  });
   const up = (more: object = {}) => {
     const inputs = { userName: "app", admin: access(), version: 1, ...more };
-    return user.up(inputs, user.start(platform));
+    return user.up(inputs, user.start(platform()));
   };
   const preview = (more: object = {}) => user.preview({ userName: "app", admin: access(), version: 1, ...more });
   beforeEach(async () => {
@@ -204,7 +207,7 @@ describe("rotation: a user of a server", () => {
 
   it("is verified by its own name, in which {id} means nothing", async () => {
     const app = new RealResource("AclUserRotation");
-    const run = app.start(platform);
+    const run = app.start(platform());
     assert.equal((await app.up({ userName: "app-{id}", admin: access(), version: 1 }, run)).failure, undefined);
     const { current } = JSON.parse(String(app.outputs["access"])) as { current: { username: string } };
     assert.equal(current.username, "app-{id}");

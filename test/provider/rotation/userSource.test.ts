@@ -24,7 +24,7 @@ describe("rotation: the passwords of a user", () => {
     users = new FakeAclUsers(["first"]);
     user = new RealResource("AclUserRotation", { deadlineSeconds: "0.1" });
   });
-  const start = () => user.start({ aclUsers: () => users as unknown as AclUsers });
+  const start = () => user.start(users.parts);
   const inputs = {
     userName: "app",
     admin: { host: "redis.example.com", port: 6379, password: "admin" },
@@ -158,7 +158,7 @@ describe("rotation: the passwords of a user", () => {
       const over = { version: 2, overlap: "none" };
       await up(over);
       let call = 0;
-      users.after = { remove: () => (++call === nth ? lost() : undefined) };
+      users.instead = { remove: () => (++call === nth ? lost() : void users.hashes.shift()) };
       users.commands.length = 0;
       const came = await up(over);
       assert.match(came.said, said);
