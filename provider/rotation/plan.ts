@@ -78,7 +78,7 @@ export interface DueRetirement {
 }
 
 /** A rotation that is due, and why it is not made yet. */
-export interface WaitingRotation extends Rotation {
+interface WaitingRotation extends Rotation {
   readonly why: string;
 }
 
