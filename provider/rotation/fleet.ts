@@ -4,7 +4,7 @@ import { isObject } from "../records/fields";
 import { engineMessage, isUnknown } from "../pulumi/values";
 import { type Resource, type Result } from "../resource/resource";
 import { type Run } from "../run/run";
-import { accessOf, urlsOf } from "./access";
+import { accessOf, urlsOf } from "./clientOutputs";
 import { type Rotated, messageOf } from "./findings";
 import { noteRefresh, tooMany } from "./announcements";
 import {
@@ -29,6 +29,7 @@ import {
   planFleet,
 } from "./fleetPlan";
 import { refresh, rotate } from "./lifecycle";
+import { readProgram } from "./program";
 import { type State } from "./state";
 import { claimOf, connectionInput, rotationInputs, rotationProblems } from "./rotationInputs";
 
@@ -59,7 +60,7 @@ export const passwordRotationFleet: Resource<FleetInputs, FleetOutputs> = {
   },
   check: (inputs, run) => [
     ...databasesProblems(inputs),
-    ...rotationProblems(inputs, databasePassword, run),
+    ...rotationProblems(readProgram(inputs), databasePassword, run),
   ],
   claims: (inputs) => {
     const ids = [...new Set(Object.values(idsIn(inputs)))];

@@ -3,7 +3,7 @@ import { secretOf, type Subject } from "../domain/secretKind";
 import { type CredentialName, type Credentials } from "../records/fields";
 import { jsonText } from "../pulumi/values";
 import { type Run } from "../run/run";
-import { urlsOf } from "./access";
+import { urlsOf } from "./clientOutputs";
 import { encrypt } from "./ageFile";
 import { marksOf, namesIn, saltedMark } from "./marks";
 import { type Current, type Memory } from "./memory";

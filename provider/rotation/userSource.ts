@@ -34,7 +34,7 @@ export class UserSource implements Source {
     this.#hashes = hashes;
     const sight = { record: {}, credentials: {}, exactIntegers: {}, problems: [], hashes };
     if (!saved) return sight;
-    const isElsewhere = program !== undefined && isServerChanged(program, saved.memory);
+    const isElsewhere = isServerChanged(program?.admin, saved.memory);
     if (await this.#isCurrentValid(saved, hashes, isElsewhere)) return sight;
     const isGone = isElsewhere
       ? "the server has another address than before, and its user does not have the current password. Give the user of another server a resource name of its own. To rotate the user of this server in its place, set a new version"

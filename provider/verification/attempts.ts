@@ -9,7 +9,8 @@ import { type ErrorCode, InputError, RequestError, SettingsError } from "../doma
 import { type RequestQueue } from "../platform/http";
 import { type ProbeRequest, type ProbeResult } from "../clients/probe";
 import { ownerOf, type Subject } from "../domain/secretKind";
-import { type AccessCredential, endpointOf } from "../rotation/access";
+import { type AccessCredential } from "../rotation/access";
+import { endpointOf } from "../rotation/databaseEndpoint";
 import { saltedMark } from "../rotation/marks";
 import { hasNext } from "../rotation/queueSource";
 import { poll } from "../run/poll";

@@ -2,6 +2,7 @@ import { type ErrorCode, RekeyError, RequestError } from "../domain/errors";
 import { credentialNoun } from "../domain/endpoint";
 import { type Notice } from "../resource/resource";
 import { type AccessRetirement } from "../rotation/access";
+import { readAdmin } from "../rotation/admin";
 import { messageOf } from "../rotation/findings";
 import { noticeAbout } from "../rotation/messages";
 import { openSession } from "../rotation/session";
@@ -28,7 +29,8 @@ export async function retireFormerOf(
   run: Run,
 ): Promise<RetirementResult> {
   const { subject, salt, retire } = target;
-  const { source } = openSession(subject, run, target);
+  const admin = readAdmin(target.admin, run.options.settings.find("databaseHost"));
+  const { source } = openSession(subject, run, { ...target, admin });
   if (!source.retire) throw new Error(`nothing retires a ${subject.kind.word}`);
   try {
     const { failure, result, left = [] } = await source.retire(retire.formers, { salt });
