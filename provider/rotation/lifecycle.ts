@@ -16,7 +16,7 @@ import { isReadFirst, type Plan, type Rotation } from "./plan";
 import { planRotation } from "./planRotation";
 import { noOverlap, type Program, savedProgram } from "./program";
 import { incomplete, retire, withUnsaved } from "./retire";
-import { saveLearned } from "./save";
+import { save } from "./save";
 import { isOlder } from "./schedule";
 import { openSession } from "./session";
 import { secondRollAt } from "./signingKeys";
@@ -59,7 +59,7 @@ export async function refresh(subject: Subject, saved: State, run: Run): Promise
   if (!context.canRead) return { state: saved, findings: [] };
   try {
     const learned = afterRead(saved, await source.read(saved), context, subject.id);
-    const { failure, ...next } = await saveLearned(learned, session);
+    const { failure, ...next } = await save(learned, session);
     if (!failure) return next;
     const why =
       "was read, but could not be encrypted for encryptFor. Check the recipients and the installation of age-encryption.";
@@ -325,7 +325,7 @@ function problemsOf(
  */
 async function finish(rotated: Rotated, session: UpSession, isAdded = false): Promise<Rotated> {
   const { failure, ...learned } = withProgram(rotated, session);
-  const saved = await saveLearned(learned, session);
+  const saved = await save(learned, session);
   const own = failure && incomplete(session.subject, learned, isAdded, failure);
   return { ...saved, failure: own ?? saved.failure };
 }
