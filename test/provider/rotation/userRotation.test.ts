@@ -52,6 +52,9 @@ describe("rotation: the inputs of a user", () => {
     assert.equal(check({ userName: unknownValue, admin: { ...values, username: unknownValue } }), "");
   });
 
+  it("may save no password if encryptFor is not known yet", () =>
+    assert.equal(check({ saveCredentials: false, overlap: "none", encryptFor: unknownValue }), ""));
+
   const isWhat = /^admin must be the output `access` of a PasswordRotation, or an object with host, port and password/;
   const wrong: Readonly<Record<string, { inputs: object; says: RegExp }>> = {
     "an empty name": { inputs: { userName: "" }, says: /^userName must not be empty/ },
