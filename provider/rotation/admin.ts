@@ -129,13 +129,9 @@ export function adminProblem({ id }: Subject, admin: Admin): InputProblem | unde
 /** The known names of a server in messages, the best first: its database, and its address as it is compared. */
 export function serverNames({ id, endpoint }: Server = {}): string[] {
   return [
-    ...(id === undefined ? [] : [databaseNamed(id)]),
+    ...(id === undefined ? [] : [ownerOf({ kind: databasePassword, id })]),
     ...(endpoint ? [`${comparedHost(endpoint.host)}:${endpoint.port}`] : []),
   ];
-}
-
-function databaseNamed(id: string): string {
-  return ownerOf({ kind: databasePassword, id });
 }
 
 /** Whether the program names another server than before, as far as both are known. */

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { canonical, secretOf, type SecretKind, type Subject } from "../domain/secretKind";
 import { isUnknown } from "../pulumi/values";
 import { type Run } from "../run/run";
-import { resetOrRolled, type Message } from "./findings";
+import { messageOf, resetOrRolled, type Message } from "./findings";
 import { addsSecret, hasOverlap, isDuration, oldestFormer } from "./formers";
 import {
   adoptedNote,
@@ -19,7 +19,7 @@ import { dueAt, dueFrom, isDueSoon, isFuture } from "./schedule";
 import { contextOf } from "./context";
 import { isElsewhere, lastRollAt, whyElsewhere } from "./signingKeys";
 import { type State } from "./state";
-import { passwordsOf } from "./userRead";
+import { passwordFindings } from "./userRead";
 
 /** The secrets that this run has refreshed are in the state: a new resource for one is probably a renamed one. */
 export function noteRefresh(subject: Subject, run: Run): void {
@@ -220,7 +220,7 @@ function concerns(memory: Memory, plan: Plan, program: Program, context: Context
   }
   return [
     ...all,
-    ...passwordsOf(memory),
+    ...passwordFindings(memory).map((one) => messageOf(one, context.kind)),
     ...postponedRetirement(context.kind, memory, program, context),
     ...nextRotation(memory, plan, program, context),
     ...futureTimes(memory, program, context),

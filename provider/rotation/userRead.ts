@@ -1,6 +1,6 @@
 import { validFormers, withoutRetired } from "./formers";
 import { nameInCommand } from "../clients/aclReplies";
-import { type Finding, type Learned, type Message } from "./findings";
+import { type Finding, type Learned } from "./findings";
 import { type Former, maxPast, type Memory } from "./memory";
 import { type Context } from "./plan";
 import { untilVerified } from "./program";
@@ -55,25 +55,17 @@ function split<T>(all: readonly T[], isIn: (one: T) => boolean): [T[], T[]] {
   return [all.filter(isIn), all.filter((one) => !isIn(one))];
 }
 
-/** What is found of them until then. */
-export function passwordFindings(memory: Memory): Finding[] {
-  return passwordsOf(memory).map(({ text, isWarning }) => {
-    return { kind: isWarning ? "warning" : "note", why: text };
-  });
-}
-
 /** What is said of a user's passwords until its first rotation: an application may use more than one of them. */
-export function passwordsOf({ ofSource }: Memory): Message[] {
+export function passwordFindings({ ofSource }: Memory): Finding[] {
   const count = ofSource.passwordCount;
   if (count === undefined) return [];
-  if (count === 0) return [{ text: "the user has no password." }];
+  if (count === 0) return [{ kind: "note", why: "the user has no password." }];
   if (count === 1) {
-    const text =
-      "the user has 1 password that Rekey did not make. The first retirement removes it.";
-    return [{ text }];
+    const why = "the user has 1 password that Rekey did not make. The first retirement removes it.";
+    return [{ kind: "note", why }];
   }
-  const text = `the user has ${count} passwords that Rekey did not make. The first retirement removes all of them: find out first which clients use them.`;
-  return [{ text, isWarning: true }];
+  const why = `the user has ${count} passwords that Rekey did not make. The first retirement removes all of them: find out first which clients use them.`;
+  return [{ kind: "warning", why }];
 }
 
 function ofOthers(memory: Memory, hashes: readonly string[], userName: string): Finding[] {
