@@ -152,9 +152,9 @@ export class AclUsers {
       () => this.#unreadable(command, "but does not show that the password is gone"),
       (error: unknown) => error,
     );
-    if (!wasSent(failure)) throw failure;
+    if (!(failure instanceof RequestError) || failure.delivery === "not sent") throw failure;
     const user = await this.read(userName).catch(() => {
-      if (isMissing(failure)) return undefined;
+      if (/does not exist/i.test(failure.words ?? "")) return undefined;
       throw failure;
     });
     if (user?.hashes.includes(removed)) throw failure;
@@ -190,7 +190,12 @@ export class AclUsers {
     return queue.run(async () => {
       const connection = await this.#logIn(facts, deadlineMs);
       try {
-        if (command.isChange) await this.#requireLiveness(connection, facts);
+        if (command.isChange) await this.options.beforeSend?.(facts);
+        // It may have been lost while that was checked.
+        if (command.isChange && !connection.isOpen) {
+          const problem = { happened: "the connection was lost", advice: checkServer };
+          throw new RequestError("not sent", facts, problem);
+        }
         const reply = await connection.send(command.name, ...(command.args ?? []));
         if (reply instanceof ErrorReply && !command.expected?.test(reply.text)) {
           throw this.#rejected(reply, command);
@@ -198,7 +203,11 @@ export class AclUsers {
         return reply;
       } catch (error) {
         if (!(error instanceof NoReplyError)) throw error;
-        throw lostReply(command, facts, error);
+        const problem = { happened: error.message, advice: checkServer };
+        // What changes no user has failed, as a read does.
+        throw command.consequences?.unknown === undefined
+          ? new RequestError("not sent", facts, { ...problem, code: "REKEY_NOT_READ" })
+          : new RequestError("maybe applied", facts, problem);
       } finally {
         connection.close();
       }
@@ -228,16 +237,6 @@ export class AclUsers {
             advice: result.advice ?? checkServer,
           };
     throw new RequestError("not sent", facts, problem);
-  }
-
-  /** A change is not sent if the engine has ended, or if the connection was lost while that was checked. */
-  async #requireLiveness(connection: RedisConnection, facts: RequestFacts): Promise<void> {
-    await this.options.beforeSend?.(facts);
-    if (connection.isOpen) return;
-    throw new RequestError("not sent", facts, {
-      happened: "the connection was lost",
-      advice: checkServer,
-    });
   }
 
   #rejected({ text }: ErrorReply, command: Command): RequestError {
@@ -278,25 +277,3 @@ const noTokens = /^(ERR unknown subcommand|NOPERM)\b/i;
 
 /** A token, as a string in a reply to `ACL GENTOKEN`. What replies anything else does not know the command. */
 const tokenForm = /^[\x21-\x7e]{20,1024}$/;
-
-/** A command that changes no user has failed, as a read does; any other one may have been applied. */
-function lostReply(
-  { consequences }: Command,
-  facts: RequestFacts,
-  { message: happened }: NoReplyError,
-): RequestError {
-  const problem = { happened, advice: checkServer };
-  return consequences?.unknown === undefined
-    ? new RequestError("not sent", facts, { ...problem, code: "REKEY_NOT_READ" })
-    : new RequestError("maybe applied", facts, problem);
-}
-
-/** Whether the password may be gone, although its removal failed. */
-function wasSent(error: unknown): boolean {
-  return error instanceof RequestError && error.delivery !== "not sent";
-}
-
-/** Whether the server has replied that there is no such password. */
-function isMissing(error: unknown): boolean {
-  return error instanceof RequestError && /does not exist/i.test(error.words ?? "");
-}

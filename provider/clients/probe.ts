@@ -73,14 +73,11 @@ export class CredentialProbe {
     };
     await this.options.beforeSend?.(facts);
     this.options.secrets.add([credential.value]);
-    if ("path" in endpoint) return this.#get(endpoint, credential, facts, timeoutMs);
-    if (credential.name === "password") return this.#authenticate(endpoint, credential, timeoutMs);
-    return this.#get(
-      { service: "database", baseUrl: facts.url, path: "/PING" },
-      credential,
-      facts,
-      timeoutMs,
-    );
+    if (!("path" in endpoint) && credential.name === "password") {
+      return this.#authenticate(endpoint, credential, timeoutMs);
+    }
+    const ping: HttpProbe = { service: "database", baseUrl: facts.url, path: "/PING" };
+    return this.#get("path" in endpoint ? endpoint : ping, credential, facts, timeoutMs);
   }
 
   async #authenticate(

@@ -114,7 +114,9 @@ export class RedisConnection {
   async #readReply(): Promise<Reply> {
     const type = await this.#take(1);
     if (!"+-:$*".includes(type)) throw this.#notRedis();
-    const line = await this.#takeLine();
+    while (!this.#received.includes("\r\n")) await this.#receive();
+    const line = await this.#take(this.#received.indexOf("\r\n"));
+    await this.#take(2);
     if (type === "+") return new StatusReply(textOf(line));
     if (type === "-") return new ErrorReply(textOf(line));
     if (!/^-?\d{1,19}$/.test(line)) throw this.#notRedis();
@@ -122,30 +124,17 @@ export class RedisConnection {
     if (type === ":") return number;
     if (number < 0) return undefined;
     if (number > maxReplyBytes) throw this.#notRedis();
-    return type === "$" ? this.#readString(number) : this.#readArray(number);
-  }
-
-  async #readString(bytes: number): Promise<string> {
-    const text = textOf(await this.#take(bytes));
-    if ((await this.#take(2)) !== "\r\n") throw this.#notRedis();
-    return text;
-  }
-
-  async #readArray(length: number): Promise<Item[]> {
+    if (type === "$") {
+      const text = textOf(await this.#take(number));
+      if ((await this.#take(2)) !== "\r\n") throw this.#notRedis();
+      return text;
+    }
     const items: Item[] = [];
-    while (items.length < length) {
+    while (items.length < number) {
       const item = await this.#readReply();
       items.push(item instanceof StatusReply ? item.text : item);
     }
     return items;
-  }
-
-  async #takeLine(): Promise<string> {
-    for (;;) {
-      const end = this.#received.indexOf("\r\n");
-      if (end >= 0) return (await this.#take(end + 2)).slice(0, end);
-      await this.#receive();
-    }
   }
 
   async #take(bytes: number): Promise<string> {

@@ -1,24 +1,8 @@
-import {
-  addressOf,
-  type ClientEndpoint,
-  type Credential,
-  hostInUrl,
-  hostProblem,
-  hostWithoutBrackets,
-  isLoopback,
-  portProblem,
-} from "../domain/endpoint";
-import { InputError } from "../domain/errors";
-import { type RotationType, type Subject } from "../domain/secretKind";
-import { type DatabaseRecord } from "../records/database";
-import { isObject, isSet, orUndefined } from "../records/fields";
-import { type Run } from "../run/run";
-import { type FoundSetting } from "../settings/table";
-import { knownCredential } from "./compare";
-import { isDuration, oldestFormer, validFormers, validUntil } from "./formers";
-import { type Connection, type Former, type KnownCredential } from "./memory";
-import { type AdminInput, untilVerified } from "./program";
-import { type State } from "./state";
+import { type Credential } from "../domain/endpoint";
+import { type RotationType } from "../domain/secretKind";
+import { isObject, isSet } from "../records/fields";
+import { type LocatedDatabase } from "./databaseEndpoint";
+import { type Connection, type Former } from "./memory";
 
 /**
  * How one secret is verified: the output `access` of its rotation, as JSON text, and the input of a verification.
@@ -50,16 +34,17 @@ export interface Access {
   readonly admin?: AdminInput | undefined;
 }
 
-const parts: readonly string[] = ["current", "former", "retire", "record", "connection"];
+/** An administrator as a program gives it: the output `access` of the rotation of its password, or its values. */
+export type AdminInput = string | AdminValues;
 
-/** A value as an `access`, in which null counts as not set; undefined if it is something else. */
-export function accessIn(given: unknown): Access | undefined {
-  if (!isObject(given) || typeof given["id"] !== "string" || typeof given["of"] !== "string") {
-    return undefined;
-  }
-  const known = Object.entries(given).filter(([, value]) => isSet(value));
-  const isWrong = known.some(([name, value]) => parts.includes(name) && !isObject(value));
-  return isWrong ? undefined : (Object.fromEntries(known) as unknown as Access);
+export interface AdminValues {
+  readonly host: string;
+  readonly port: number;
+  /** Default: true. */
+  readonly tls?: boolean | null | undefined;
+  /** Default: the user `default`. */
+  readonly username?: string | null | undefined;
+  readonly password: string;
 }
 
 /** What a verification needs to retire the former secret, and to report about it. */
@@ -80,214 +65,14 @@ export interface AccessCredential extends Omit<Credential, "value"> {
   readonly value?: string | undefined;
 }
 
-export interface LocatedDatabase {
-  readonly databaseId: string;
-  readonly record?: Pick<DatabaseRecord, "endpoint" | "port" | "tls"> | undefined;
-}
+const parts: readonly string[] = ["current", "former", "retire", "record", "connection"];
 
-/** The output `access`; undefined for signing keys, which cannot be tried: a read proves them. */
-export function accessOf(subject: Subject, state: State, run: Run): Access | undefined {
-  const { kind, id } = subject;
-  if (kind.shape === "rolls") return undefined;
-  const { memory, rotationCount } = state;
-  const access: Access = {
-    id,
-    server: subject.server,
-    of: kind.name,
-    count: rotationCount,
-    salt: memory.salt,
-    ...placeOf(subject, state, run),
-    queueUrl: memory.program.queueUrl,
-    admin: state.admin?.given,
-  };
-  // After an unconfirmed reset, the saved credentials are the old ones, which may be invalid.
-  if (memory.attempt && !memory.attempt.adds) return access;
-  const current = knownCredential(kind, memory.current.marks, memory.program);
-  const former = memory.formers.at(-1)?.credential;
-  return {
-    ...access,
-    current: current && { ...accessCredential(current, subject), value: state[current.name] },
-    former: former && accessCredential(former, subject),
-    retire: accessRetirement(validFormers(memory)),
-  };
-}
-
-function accessRetirement(formers: readonly Former[]): AccessRetirement | undefined {
-  const oldest = oldestFormer({ formers });
-  if (oldest === undefined) return undefined;
-  const isUrgent = formers.some(({ lasts }) => lasts !== untilVerified && !isDuration(lasts));
-  return {
-    formers,
-    since: oldest.since,
-    until: validUntil(oldest),
-    isUrgent: isUrgent || undefined,
-  };
-}
-
-/** Where the credentials of a secret are tried. */
-function placeOf(
-  subject: Subject,
-  state: State,
-  run: Run,
-): Pick<Access, "record" | "connection" | "restUrl"> {
-  if (subject.kind.shape === "redis") return { connection: state.admin?.endpoint };
-  if (!subject.kind.connects) return { restUrl: urlsOf(subject, state, run).restUrl };
-  const { memory, record } = state;
-  const { endpoint, port, tls } = record ?? {};
-  const { connection } = memory.program;
-  const { username: _ofCredential, ...place } = connection ?? {};
-  return {
-    record: record && ({ endpoint, port, tls } as DatabaseRecord),
-    connection: connection && place,
-  };
-}
-
-function accessCredential(known: KnownCredential, subject: Subject): AccessCredential {
-  const { name, mark } = known;
-  const { kind, id } = subject;
-  // That of a Redis user, or of the user that the program sets for a database, if it sets one.
-  const ofDatabase = known.username && usernameFor({ databaseId: id }, known);
-  const ofPassword = kind.shape === "redis" ? id : ofDatabase;
-  const username = name === "password" ? ofPassword : undefined;
-  return {
-    // The identities of all kinds that can be tried are such names.
-    name: name as Credential["name"],
-    mark,
-    ...(username !== undefined && { username }),
-  };
-}
-
-/**
- * The URLs with which the credentials of a state are used, as far as they are known. Those of a database are secret:
- * the one for clients of Redis, and that of the REST interface, which has the port of HTTPS.
- */
-export function urlsOf({ kind, id }: Subject, state: State, { options }: Run) {
-  const { settings } = options;
-  const { record = {}, memory, password, restToken } = state;
-  if (kind.shape === "redis") return urlsOfUser(id, state);
-  if (!kind.connects) {
-    return {
-      connectionUrl: undefined,
-      restUrl: kind.restUrl?.(record, settings.preset?.indexHost),
-    };
+/** A value as an `access`, in which null counts as not set; undefined if it is something else. */
+export function accessIn(given: unknown): Access | undefined {
+  if (!isObject(given) || typeof given["id"] !== "string" || typeof given["of"] !== "string") {
+    return undefined;
   }
-  const { connection = {} } = memory.program;
-  const at = (given: Connection) =>
-    orUndefined(() => endpointOf({ databaseId: id, record }, given, settings.databaseHost));
-  const endpoint = password === undefined ? undefined : at(connection);
-  const rest = restToken === undefined ? undefined : at(restConnection(connection));
-  return {
-    connectionUrl:
-      endpoint &&
-      connectionUrl(endpoint, usernameFor({ databaseId: id }, connection), password ?? ""),
-    restUrl: rest && `https://${hostInUrl(rest.host)}`,
-  };
-}
-
-/** Where clients of a Redis user connect: where its administrator does, unless the program sets another address. */
-function urlsOfUser(userName: string, { admin, memory, password, restToken }: State) {
-  if (!admin?.endpoint) return {};
-  const { host, port, tls } = admin.endpoint;
-  const server = { databaseId: "", record: { endpoint: host, port, tls } };
-  const at = orUndefined(() => endpointOf(server, memory.program.connection ?? {}, undefined));
-  return {
-    connectionUrl: at && password && connectionUrl(at, userName, password),
-    restUrl: at && restToken && `https://${hostInUrl(at.host)}`,
-  };
-}
-
-/** The REST interface of a database has the port of HTTPS: a port that a program sets is that of Redis. */
-export function restConnection({ host }: Connection): Connection {
-  return { host, port: 443, tls: true };
-}
-
-/** The URL with which a client of Redis connects and authenticates. */
-export function connectionUrl(
-  endpoint: ClientEndpoint,
-  username: string,
-  password: string,
-): string {
-  const credentials = [username, password].map(encodeURIComponent).join(":");
-  return addressOf(endpoint).replace("://", () => `://${credentials}@`);
-}
-
-/** The name of the user at a database. Default: the user that the platform creates. */
-export function usernameFor({ databaseId }: LocatedDatabase, { username }: Connection): string {
-  return username?.replaceAll("{id}", () => databaseId) ?? "default";
-}
-
-/**
- * The endpoint of a database: what the program sets, else the setting `rekey:databaseHost` and the database's record.
- * Only a loopback host is ever used without TLS.
- *
- * @throws InputError if it is unknown or cannot be used
- */
-export function endpointOf(
-  database: LocatedDatabase,
-  given: Connection,
-  setting: FoundSetting | undefined,
-): ClientEndpoint {
-  const { record } = database;
-  const host = hostOf(database, given.host, setting);
-  refuse("host", hostProblem(host));
-  const port = given.port ?? record?.port;
-  if (port === undefined) throw new InputError("port", `${unknownFor(database)} Set port`);
-  refuse("port", portProblem(port));
-  refuse("tls", tlsProblem(host, given.tls));
-  const tls = given.tls ?? (isLoopback(host) ? (record?.tls ?? false) : true);
-  return { host: hostWithoutBrackets(host), port, tls };
-}
-
-function hostOf(
-  database: LocatedDatabase,
-  given: string | undefined,
-  setting: FoundSetting | undefined,
-): string {
-  const { databaseId, record } = database;
-  const endpoint = record?.endpoint;
-  const template = given ?? setting?.value ?? "{endpoint}";
-  if (!endpoint) {
-    const needsEndpoint = template.includes("{endpoint}");
-    if (needsEndpoint) {
-      refuse("host", `${unknownFor(database)} Set host or rekey:databaseHost without {endpoint}`);
-    }
-    return template.replaceAll("{id}", () => databaseId);
-  }
-  // A preset completes a short slug. Other templates are used as they are written.
-  const isFromPreset = given === undefined && setting?.source === "preset";
-  if (isFromPreset && endpoint.includes(".")) return endpoint;
-  return template.replaceAll("{id}", () => databaseId).replaceAll("{endpoint}", () => endpoint);
-}
-
-function unknownFor({ databaseId, record }: LocatedDatabase): string {
-  const why = `${record ? "the platform's record has none" : "the platform has not shown its record"}.`;
-  return `is unknown for database ${JSON.stringify(databaseId)}: ${why}`;
-}
-
-function refuse(property: string, problem: string | undefined): void {
-  if (problem !== undefined) throw new InputError(property, problem);
-}
-
-function tlsProblem(host: string, tls: unknown): string | undefined {
-  if (tls !== false || isLoopback(host)) return undefined;
-  return "must not be false unless host is this machine: the password would be sent in plain text";
-}
-
-/** Why a connection would be without TLS, as far as that is known without the database. */
-export function plainTextProblem(
-  { host, tls }: { readonly [K in keyof Connection]: unknown },
-  setting: FoundSetting | undefined,
-): string | undefined {
-  // A preset completes a short slug only: the host of the record may be this machine.
-  const template = host ?? (setting?.source === "preset" ? undefined : setting?.value);
-  return typeof template === "string" && !canBeLoopback(template)
-    ? tlsProblem(template, tls)
-    : undefined;
-}
-
-/** Whether a host with `{endpoint}` or `{id}` in it can be this machine. */
-function canBeLoopback(template: string): boolean {
-  return ["localhost", "1"].some((value) =>
-    isLoopback(template.replace(/\{(endpoint|id)\}/g, value)),
-  );
+  const known = Object.entries(given).filter(([, value]) => isSet(value));
+  const isWrong = known.some(([name, value]) => parts.includes(name) && !isObject(value));
+  return isWrong ? undefined : (Object.fromEntries(known) as unknown as Access);
 }

@@ -1,202 +1,154 @@
+import { isDeepStrictEqual } from "node:util";
 import { defaultUser } from "../clients/aclReplies";
 import { type RedisAdmin } from "../clients/aclUsers";
-import { type ClientEndpoint, comparedHost, hostProblem } from "../domain/endpoint";
+import { type ClientEndpoint, comparedHost } from "../domain/endpoint";
 import { InputError, RefusedError, RequestError } from "../domain/errors";
 import { databasePassword, ownerOf, secretOf, type Subject } from "../domain/secretKind";
-import { canonicalId, isObject, orUndefined } from "../records/fields";
-import { isUnknown, jsonText } from "../pulumi/values";
-import { type InputProblem, type Schemas } from "../resource/resource";
+import { canonicalId, isObject, isSet } from "../records/fields";
+import { isUnknown } from "../pulumi/values";
+import { type InputProblem } from "../resource/resource";
 import { type Run } from "../run/run";
 import { type FoundSetting } from "../settings/table";
-import { type Access, accessIn, endpointOf, plainTextProblem } from "./access";
+import { type Access, accessIn, type AdminInput, type AdminValues } from "./access";
+import { endpointOf, type LocatedDatabase } from "./databaseEndpoint";
 import { saltedMark } from "./marks";
-import { type Memory, parsed, type Server } from "./memory";
-import { type AdminInput, type AdminValues, type Program, type RotationInputs } from "./program";
-import { isSame, type State } from "./state";
-import { addressSchemas } from "./rotationInputs";
+import { type Connection, type Memory, parsed, type Server } from "./memory";
 
-/** The schema of the input `admin`. It is a secret, so messages about it show none of its values. */
-export function adminInput(of: Schemas) {
-  const { z, refuseIf, refuseWrong, expected } = of;
-  const text = z.string(expected("a string"));
-  const filled = text.superRefine(
-    refuseIf((value: string) => (value === "" ? "must not be empty" : undefined)),
-  );
-  const schemas = {
-    ...addressSchemas(of, hostProblem),
-    username: text,
-    password: filled,
-  } satisfies Record<keyof AdminValues, unknown>;
-  const ofValues = refuseWrong({ required: ["host", "port", "password"], schemas });
-  const ofAccess = refuseIf(adminAccessProblem);
-  return z
-    .unknown()
-    .superRefine((given, context) =>
-      isObject(given) ? ofValues(given, context) : ofAccess(given, context),
-    );
+/** The administrator of a user, whichever of its two forms the program gives. In a preview, any part may be unknown. */
+export interface Admin {
+  /** As the program gives it, and as it is saved. */
+  readonly given: AdminInput;
+  /** What is known of the server. */
+  readonly server: Server;
+  /** Why it cannot be used, if that is known. */
+  readonly problem?: InputProblem | undefined;
+  /** Who logs in; undefined while the last reset of the password is not confirmed. */
+  readonly login?:
+    | {
+        readonly username?: string | undefined;
+        /** Undefined if the PasswordRotation does not save it: it is read. */
+        readonly password?: string | undefined;
+      }
+    | undefined;
+  /** The output `access` of the PasswordRotation that has its password. */
+  readonly database?: Access | undefined;
 }
 
-const whatAdminIs =
-  "the output `access` of a PasswordRotation, or an object with host, port and password";
+const notAnAdmin: InputProblem = {
+  property: "admin",
+  problem:
+    "must be the output `access` of a PasswordRotation, or an object with host, port and password",
+};
 
-function adminAccessProblem(given: unknown): string | undefined {
-  const access = accessOfDatabase(given);
-  if (access === undefined) return `must be ${whatAdminIs}`;
-  return access.current === undefined || access.current.name === "password"
-    ? undefined
-    : "must have a password, which AUTH needs: the platform shows only a REST token of this database";
+/**
+ * Reads an administrator once: nothing else asks in which form it is.
+ *
+ * @param given undefined or unknown as a whole, without a result
+ * @param databaseHost the setting, with which the host of a database is completed
+ */
+export function readAdmin(
+  given: AdminInput | null | undefined,
+  databaseHost: FoundSetting | undefined,
+): Admin | undefined {
+  if (!isSet(given)) return undefined;
+  if (isValues(given)) return adminOfValues(given);
+  return isUnknown(given) ? undefined : adminOfDatabase(given, databaseHost);
 }
 
-/** The access of a database's password; undefined if something else is given. */
-function accessOfDatabase(given: unknown): Access | undefined {
-  const access = typeof given === "string" ? accessIn(parsed(given)) : undefined;
-  return access?.of === databasePassword.name ? access : undefined;
+/** As `readAdmin`, of the saved output `access` of a user. */
+export function savedAdmin(
+  access: unknown,
+  databaseHost: FoundSetting | undefined,
+): Admin | undefined {
+  const saved = parsed(access);
+  return isObject(saved) ? readAdmin(saved["admin"] as AdminInput, databaseHost) : undefined;
 }
 
-function isAdminValues(given: AdminInput | null | undefined): given is AdminValues {
+function isValues(given: AdminInput): given is AdminValues {
   return isObject(given);
 }
 
-/** Whether the administrator's password would be sent in plain text over the network, as far as that is known. */
-export function plainAdminProblems(given: unknown, { options }: Run): InputProblem[] {
-  const access = accessOfDatabase(given);
-  const values = isObject(given) ? given : {};
-  const { host, tls } = access?.connection ?? values;
-  if (isUnknown([host, tls])) return [];
-  const problem = plainTextProblem({ host, tls }, access && options.settings.databaseHost);
-  return problem === undefined ? [] : [{ property: "admin.tls", problem }];
+function adminOfValues(given: AdminValues): Admin {
+  const { host, port, tls, username, password } = given;
+  const { endpoint, problem } = locate({ databaseId: "" }, { host, port, tls: tls ?? true });
+  return {
+    given,
+    server: { ...(endpoint && { endpoint }) },
+    problem,
+    login: { username: username ?? undefined, password },
+  };
 }
 
-/** Whether a user is the administrator of its own rotation, as far as that is known. */
-export function ownAdminProblems(
-  { id }: Subject,
-  given: AdminInput | null | undefined,
-): InputProblem[] {
-  const login = accessOfDatabase(given)?.current ?? (isAdminValues(given) ? given : undefined);
-  // A PasswordRotation without a confirmed reset does not show who logs in.
-  if (!login || isUnknown([id, login.username]) || (login.username || defaultUser) !== id) {
-    return [];
+function adminOfDatabase(given: string, databaseHost: FoundSetting | undefined): Admin {
+  const database = typeof given === "string" ? accessIn(parsed(given)) : undefined;
+  if (database?.of !== databasePassword.name) return { given, server: {}, problem: notAnAdmin };
+  const { id, record, connection = {}, current } = database;
+  const { endpoint, problem } = locate({ databaseId: id, record }, connection, databaseHost);
+  const onlyToken: InputProblem = {
+    property: "admin",
+    problem:
+      "must have a password, which AUTH needs: the platform shows only a REST token of this database",
+  };
+  return {
+    given,
+    server: { id: canonicalId(id), ...(endpoint && { endpoint }) },
+    problem: current && current.name !== "password" ? onlyToken : problem,
+    login: current && { username: current.username, password: current.value },
+    database,
+  };
+}
+
+/** Where the server is, or why that cannot be used; nothing if it is not known yet. */
+function locate(
+  database: LocatedDatabase,
+  connection: Connection,
+  setting?: FoundSetting,
+): { readonly endpoint?: ClientEndpoint; readonly problem?: InputProblem } {
+  // Pulumi's marker would pass as a host.
+  if (isUnknown(connection)) return {};
+  try {
+    return { endpoint: endpointOf(database, connection, setting) };
+  } catch (error) {
+    if (!(error instanceof InputError)) throw error;
+    return { problem: { property: `admin.${error.property}`, problem: error.reason } };
   }
+}
+
+/** Why an administrator cannot rotate a user, as far as that is known. */
+export function adminProblem({ id }: Subject, admin: Admin): InputProblem | undefined {
+  const { problem, login } = admin;
+  // A PasswordRotation without a confirmed reset does not show who logs in.
+  const isOther =
+    !login || isUnknown([id, login.username]) || (login.username || defaultUser) !== id;
+  if (problem || isOther) return problem;
   const why = "must not be the user itself: its former password, with which it logs in, is retired";
   const other = ". To reset that user of a database, use PasswordRotation";
-  return [{ property: "admin", problem: id === defaultUser ? why + other : why }];
+  return { property: "admin", problem: id === defaultUser ? why + other : why };
 }
 
-/** A mark by which two administrators are compared. */
-function adminMark(salt: string, given: AdminInput): string {
-  return saltedMark(salt, jsonText(given));
-}
-
-/** Where the server of an administrator is; undefined if that is not known. */
-function adminEndpoint(
-  given: AdminInput | null | undefined,
-  setting: FoundSetting | undefined,
-): ClientEndpoint | undefined {
-  // Pulumi's marker would pass as a host.
-  if (isAdminValues(given) && isUnknown([given.host, given.port, given.tls])) return undefined;
-  return orUndefined(() => requireEndpoint(given, setting));
-}
-
-function requireEndpoint(
-  given: AdminInput | null | undefined,
-  setting: FoundSetting | undefined,
-): ClientEndpoint {
-  if (isAdminValues(given)) {
-    const { host, port, tls } = given;
-    // Unlike that of a connection, this host is not a template.
-    return endpointOf({ databaseId: "" }, { host, port, tls: tls ?? true }, undefined);
-  }
-  const access = accessOfDatabase(given);
-  if (access === undefined) throw new InputError("admin", `must be ${whatAdminIs}`);
-  const database = { databaseId: access.id, record: access.record };
-  return endpointOf(database, access.connection ?? {}, setting);
-}
-
-/** Why clients would send the password in plain text over the network, as far as that is known. */
-export function plainClientsProblem({ connection, admin }: RotationInputs, { options }: Run) {
-  if (!connection || isUnknown([connection, admin])) return undefined;
-  const { host, tls } = connection;
-  const endpoint = adminEndpoint(admin, options.settings.databaseHost);
-  return plainTextProblem({ host: host ?? endpoint?.host, tls }, undefined);
-}
-
-/** What is known of the server of an administrator. */
-export function adminServer(
-  given: AdminInput | null | undefined,
-  setting: FoundSetting | undefined,
-): Server {
-  const endpoint = adminEndpoint(given, setting);
-  const access = accessOfDatabase(given);
-  return {
-    ...(access && { id: canonicalId(access.id) }),
-    ...(endpoint && { address: `${comparedHost(endpoint.host)}:${endpoint.port}` }),
-  };
-}
-
-/**
- * Whether the server of an administrator has another address than the saved one, as far as both are known.
- *
- * @param access the saved output, which has the address
- */
-export function isMoved(access: unknown, given: AdminInput | null | undefined, run: Run): boolean {
-  const saved = parsed(access);
-  const before = isObject(saved) ? saved["connection"] : undefined;
-  const now = adminEndpoint(given, run.options.settings.databaseHost);
-  return before !== undefined && now !== undefined && !isSame(before, now);
-}
-
-/** Whether two are the same server. Two databases are compared by their ids. */
-function isSameServer(one: Server, other: Server): boolean {
-  if (one.id !== undefined && other.id !== undefined) return one.id === other.id;
-  return one.address !== undefined && one.address === other.address;
-}
-
-/** A server in messages; undefined if nothing is known of it. */
-export function shownServer({ id, address }: Server): string | undefined {
-  return id === undefined ? address : databaseNamed(id);
-}
-
-/** A state with the administrator that the program gives, of a kind that has one. */
-export function withAdmin(state: State, { admin }: Program, { options }: Run): State {
-  if (admin === undefined) return state;
-  const { memory } = state;
-  const setting = options.settings.databaseHost;
-  // What was known of the server stays known, because the next program may name it in the other way.
-  const server = { ...memory.ofSource.server, ...adminServer(admin, setting) };
-  const ofSource = { ...memory.ofSource, server, admin: adminMark(memory.salt, admin) };
-  return {
-    ...state,
-    admin: { given: admin, endpoint: adminEndpoint(admin, setting) },
-    memory: { ...memory, ofSource },
-  };
-}
-
-/** A saved state with its administrator, which the output `access` contains. */
-export function withSavedAdmin(state: State, access: unknown, { options }: Run): State {
-  const saved = parsed(access);
-  const given = isObject(saved) ? (saved["admin"] as AdminInput | undefined) : undefined;
-  if (given === undefined) return state;
-  return {
-    ...state,
-    admin: { given, endpoint: adminEndpoint(given, options.settings.databaseHost) },
-  };
-}
-
-/** Whether the program gives another administrator than before, gives it in another form, or does not know it yet. */
-export function isAdminChanged({ admin, unknown }: Program, { ofSource, salt }: Memory): boolean {
-  if (unknown.has("admin")) return true;
-  return admin !== undefined && adminMark(salt, admin) !== ofSource.admin;
+/** The known names of a server in messages, the best first: its database, and its address as it is compared. */
+export function serverNames({ id, endpoint }: Server = {}): string[] {
+  return [
+    ...(id === undefined ? [] : [ownerOf({ kind: databasePassword, id })]),
+    ...(endpoint ? [`${comparedHost(endpoint.host)}:${endpoint.port}`] : []),
+  ];
 }
 
 /** Whether the program names another server than before, as far as both are known. */
-export function isServerChanged({ admin }: Program, { ofSource }: Memory): boolean {
-  const server = adminServer(admin, undefined);
-  const before = ofSource.server;
-  return before !== undefined && isKnown(server) && !isSameServer(before, server);
+export function isServerChanged(admin: Admin | undefined, { ofSource }: Memory): boolean {
+  const { server: before } = ofSource;
+  if (!admin || !before) return false;
+  const { server } = admin;
+  if (server.id !== undefined && before.id !== undefined) return server.id !== before.id;
+  const known = serverNames(before);
+  const names = serverNames(server);
+  return names.length > 0 && !names.some((name) => known.includes(name));
 }
 
-function isKnown({ id, address }: Server): boolean {
-  return id !== undefined || address !== undefined;
+/** Whether the program names another address than before, which the URLs contain. */
+export function isMoved(admin: Admin | undefined, { ofSource }: Memory): boolean {
+  const { endpoint } = admin?.server ?? {};
+  return endpoint !== undefined && !isDeepStrictEqual(endpoint, ofSource.server?.endpoint);
 }
 
 /**
@@ -205,53 +157,53 @@ function isKnown({ id, address }: Server): boolean {
  * @throws RekeyError if it is not known
  */
 export async function redisAdminOf(
-  given: AdminInput | null | undefined,
+  admin: Admin | undefined,
   subject: Subject,
   run: Run,
 ): Promise<RedisAdmin> {
-  const endpoint = requireEndpoint(given, run.options.settings.databaseHost);
-  if (isAdminValues(given)) {
-    const { username, password } = given;
-    return { ...endpoint, username: username ?? undefined, password };
-  }
-  const access = accessOfDatabase(given) as Access;
-  const { current } = access;
-  if (current === undefined) {
-    const why = `the password of its admin, ${databaseNamed(access.id)}, is not known, because the last reset by its PasswordRotation is not confirmed, or no read has shown the password. Run \`up\` again without \`--target\` and \`--continue-on-error\`, so that the PasswordRotation settles it first. If no read shows the password, set a new version of the PasswordRotation, which resets it`;
-    throw new RefusedError("REKEY_UNCONFIRMED", { secret: secretOf(subject), why });
-  }
-  const password = current.value ?? (await readPassword(access, subject, run));
-  return { ...endpoint, username: current.username, password };
-}
-
-function databaseNamed(id: string): string {
-  return ownerOf({ kind: databasePassword, id });
-}
-
-async function readPassword(access: Access, subject: Subject, run: Run): Promise<string> {
-  const refuse = (why: string): never => {
-    const whole = `the password of its admin, ${databaseNamed(access.id)}, is not saved, and ${why}`;
-    throw new RefusedError("REKEY_NOT_READ", {
-      secret: secretOf(subject),
-      why: whole,
-    });
+  const { server, problem = notAnAdmin, login, database } = admin ?? {};
+  if (!server?.endpoint) throw new InputError(problem.property, problem.problem);
+  const refuse: Refuse = (code, isNot) => {
+    const why = `the password of its admin, ${serverNames(server)[0]}, is not ${isNot}`;
+    throw new RefusedError(code, { secret: secretOf(subject), why });
   };
-  if (!run.options.settings.canRead(databasePassword)) {
+  if (!login) {
     return refuse(
+      "REKEY_UNCONFIRMED",
+      "known, because the last reset by its PasswordRotation is not confirmed, or no read has shown the password. Run `up` again without `--target` and `--continue-on-error`, so that the PasswordRotation settles it first. If no read shows the password, set a new version of the PasswordRotation, which resets it",
+    );
+  }
+  const { username, password } = login;
+  return {
+    ...server.endpoint,
+    username,
+    password: password ?? (await readPassword(database as Access, run, refuse)),
+  };
+}
+
+/** @param isNot what the password is not, and what to do */
+type Refuse = (code: "REKEY_UNCONFIRMED" | "REKEY_NOT_READ", isNot: string) => never;
+
+async function readPassword(
+  { id, salt, current }: Access,
+  { options, platform }: Run,
+  refuse: Refuse,
+): Promise<string> {
+  const notRead = (why: string) => refuse("REKEY_NOT_READ", `saved, and ${why}`);
+  if (!options.settings.canRead(databasePassword)) {
+    return notRead(
       "this platform cannot be read. Set rekey:databasePath, or remove saveCredentials",
     );
   }
   try {
-    const { credentials } = await run.platform.operations(databasePassword).read(access.id);
+    const { credentials } = await platform.operations(databasePassword).read(id);
     const { password } = credentials;
-    const isCurrent = password && saltedMark(access.salt, password) === access.current?.mark;
-    return isCurrent
-      ? password
-      : refuse(
-          "the platform does not show it. Run `pulumi refresh`, then `up`. If that does not help, remove saveCredentials and set a new version of the PasswordRotation, which resets it",
-        );
+    if (password && saltedMark(salt, password) === current?.mark) return password;
   } catch (error) {
     if (!(error instanceof RequestError)) throw error;
-    return refuse(`could not be read: ${error.happened}. ${error.advice.replace(/\.$/, "")}`);
+    return notRead(`could not be read: ${error.happened}. ${error.advice.replace(/\.$/, "")}`);
   }
+  return notRead(
+    "the platform does not show it. Run `pulumi refresh`, then `up`. If that does not help, remove saveCredentials and set a new version of the PasswordRotation, which resets it",
+  );
 }

@@ -193,7 +193,7 @@ export function adopted(program: Program, sight: Sight | undefined, context: Con
       ...memory,
       applied: triggerMark(memory, program.trigger),
       current: { marks, identity, form: program.form },
-      program: savedProgram(program),
+      program: savedProgram(program, memory),
       ofSource: {
         ...context.account,
         ...(sight?.hashes && { passwordCount: sight.hashes.length }),

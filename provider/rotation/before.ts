@@ -1,6 +1,5 @@
 import { RekeyError, RequestError } from "../domain/errors";
 import { ownerOf, type Subject } from "../domain/secretKind";
-import { withAdmin } from "./admin";
 import { adopted, afterRead } from "./afterRead";
 import { type Finding, type Learned } from "./findings";
 import { addsSecret } from "./formers";
@@ -8,7 +7,7 @@ import { type Plan } from "./plan";
 import { type Program } from "./program";
 
 import { type Session, type Sight } from "./source";
-import { type State } from "./state";
+import { type State, withAdmin } from "./state";
 import { passwordFindings } from "./userRead";
 
 /** What is known before a rotation, and what to report about it. */
@@ -46,7 +45,7 @@ export async function readBefore(
     if (program.isAdopted) return { ...first, sight };
     return { state: undefined, sight, findings: passwordFindings(first.state.memory) };
   }
-  const state = withAdmin(saved, program, run);
+  const state = withAdmin(saved, program.admin);
   return sight
     ? { ...afterRead(state, sight, context, subject.id), sight }
     : { state, sight, findings: [] };

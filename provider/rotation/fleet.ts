@@ -28,6 +28,7 @@ import {
 } from "./fleetPlan";
 import { refresh, rotate } from "./lifecycle";
 import { shownOf } from "./rotationOutputs";
+import { readProgram } from "./program";
 import { claimOf, connectionInput, rotationInputs, rotationProblems } from "./rotationInputs";
 
 /** Rotates the passwords of many databases, each by the same rules as a single one. */
@@ -57,7 +58,7 @@ export const passwordRotationFleet: Resource<FleetInputs, FleetOutputs> = {
   },
   check: (inputs, run) => [
     ...databasesProblems(inputs),
-    ...rotationProblems(inputs, databasePassword, run),
+    ...rotationProblems(readProgram(inputs), databasePassword, run),
   ],
   claims: (inputs) => {
     const ids = [...new Set(Object.values(idsIn(inputs)))];

@@ -3,7 +3,6 @@ import { InternalError, RefusedError, RekeyError, SettingsError } from "../domai
 import { secretOf, type Subject } from "../domain/secretKind";
 import { jsonText } from "../pulumi/values";
 import { type Run } from "../run/run";
-import { withAdmin } from "./admin";
 import { adopted, afterRead, tokenOnly } from "./afterRead";
 import { tryRecipients } from "./ageFile";
 import { type Before, failedRead, readBefore, type UpSession } from "./before";
@@ -17,12 +16,12 @@ import { isReadFirst, type Plan, type Rotation } from "./plan";
 import { planRotation } from "./planRotation";
 import { noOverlap, type Program, savedProgram } from "./program";
 import { incomplete, retire, withUnsaved } from "./retire";
-import { saveLearned } from "./save";
+import { save } from "./save";
 import { isOlder } from "./schedule";
 import { openSession } from "./session";
 import { secondRollAt } from "./signingKeys";
 import { type Added, type Proof, type Sight } from "./source";
-import { credentialsIn, type State, withoutValues } from "./state";
+import { credentialsIn, type State, withAdmin, withoutValues } from "./state";
 
 /**
  * Makes one secret what the program asks for: plans, reads, plans again, rotates, and saves.
@@ -55,12 +54,12 @@ export async function rotate(
 
 /** Reads a secret for a refresh, and prepares what is saved. It changes nothing and never fails. */
 export async function refresh(subject: Subject, saved: State, run: Run): Promise<Rotated> {
-  const session = openSession(subject, run, { admin: saved.admin?.given });
+  const session = openSession(subject, run, { admin: saved.admin });
   const { context, source } = session;
   if (!context.canRead) return { state: saved, findings: [] };
   try {
     const learned = afterRead(saved, await source.read(saved), context, subject.id);
-    const { failure, ...next } = await saveLearned(learned, session);
+    const { failure, ...next } = await save(learned, session);
     if (!failure) return next;
     const why =
       "was read, but could not be encrypted for encryptFor. Check the recipients and the installation of age-encryption.";
@@ -245,22 +244,19 @@ async function afterError(
 }
 
 /** The state before a rotation. */
-function firstState(
-  { state, sight }: Before,
-  { context, program, run, subject }: UpSession,
-): State {
+function firstState({ state, sight }: Before, { context, program, subject }: UpSession): State {
   if (state === undefined) {
     const { state: read } = adopted(program, sight, context);
     // It has no value yet, unless that stays valid, and has applied no trigger.
     const first = addsSecret(subject.kind, program) ? read : withoutValues(read);
-    return withAdmin({ ...first, memory: { ...first.memory, applied: "" } }, program, run);
+    return withAdmin({ ...first, memory: { ...first.memory, applied: "" } }, program.admin);
   }
   if (!sight?.isElsewhere) return state;
   // The user of another server: its passwords are those that the rotation replaces.
   const { memory } = state;
-  const { server, admin } = memory.ofSource;
+  const { server } = memory.ofSource;
   const current = { ...memory.current, marks: {}, generatedAt: undefined };
-  const others = { attempt: undefined, formers: [], ofSource: { server, admin } };
+  const others = { attempt: undefined, formers: [], ofSource: { server } };
   return { ...state, memory: { ...memory, current, ...others } };
 }
 
@@ -324,21 +320,21 @@ function problemsOf(
  */
 async function finish(rotated: Rotated, session: UpSession, isAdded = false): Promise<Rotated> {
   const { failure, ...learned } = withProgram(rotated, session);
-  const saved = await saveLearned(learned, session);
+  const saved = await save(learned, session);
   const own = failure && incomplete(session.subject, learned, isAdded, failure);
   return { ...saved, failure: own ?? saved.failure };
 }
 
 /** The state with what the program says. The first `up` after an import adopts its trigger and form. */
-function withProgram<T extends Learned>(rotated: T, { program, run }: UpSession): T {
-  const state = withAdmin(rotated.state, program, run);
+function withProgram<T extends Learned>(rotated: T, { program }: UpSession): T {
+  const state = withAdmin(rotated.state, program.admin);
   const memory = withOverlapOf(state.memory, program);
   const { applied = triggerMark(memory, program.trigger), current } = memory;
   const { form = program.form } = current;
   const next = {
     ...memory,
     applied,
-    program: savedProgram(program),
+    program: savedProgram(program, memory),
     current: { ...current, form },
   };
   return { ...rotated, state: { ...state, memory: next } };

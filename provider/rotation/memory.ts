@@ -1,3 +1,4 @@
+import { type ClientEndpoint } from "../domain/endpoint";
 import { StateError } from "../domain/errors";
 import { type CredentialName, isObject } from "../records/fields";
 import { type Marks, newSalt, saltedMark } from "./marks";
@@ -107,12 +108,14 @@ export interface Form {
   readonly encryptFor?: readonly string[];
 }
 
-/** The inputs that are saved for a refresh. */
+/** The inputs that are saved: for a refresh, which has none, and to see their change. */
 export interface SavedProgram {
   readonly connection?: Connection | undefined;
   /** Of a queue user: the address of the queue of its region. */
   readonly queueUrl?: string | undefined;
   readonly rotateEvery?: string | undefined;
+  /** Of a user: a mark of its administrator as the program gives it. */
+  readonly admin?: string | undefined;
 }
 
 /** Where, and as which user, clients connect to a database, as a program sets it. */
@@ -143,8 +146,6 @@ export interface KeyMemory {
 /** What is remembered of Redis users only. */
 export interface UserMemory {
   readonly server?: Server | undefined;
-  /** A mark of the administrator as the program gives it. */
-  readonly admin?: string | undefined;
   /** By which the server lists the current password; undefined until one was added, or if that is not certain. */
   readonly hash?: string | undefined;
   /** The hashes that were retired last, the newest last: one that is listed again is retired again. */
@@ -159,8 +160,8 @@ export interface UserMemory {
 export interface Server {
   /** Its id, if it is a database of the platform. */
   readonly id?: string | undefined;
-  /** Its host, as it is compared, and its port: `redis.example.com:6379` */
-  readonly address?: string | undefined;
+  /** Where its administrator connects. */
+  readonly endpoint?: ClientEndpoint | undefined;
 }
 
 /** Old credentials of one secret that are remembered. */
@@ -192,7 +193,7 @@ export function sealed(memory: Memory): object {
 
 /** A version that remembers something else has another text here, so that an older version refuses the memory. */
 function sealOf(memory: Memory): string {
-  return saltedMark(memory.salt, `memory 4 ${JSON.stringify(memory)}`);
+  return saltedMark(memory.salt, `memory 5 ${JSON.stringify(memory)}`);
 }
 
 /** @throws StateError if it is damaged, or was written by another version: nothing is decided from a part of it */

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
-import { isAdminChanged, isServerChanged } from "./admin";
+import { isServerChanged } from "./admin";
 import { dueFormers, isOverlapChanged, validFormers } from "./formers";
 import { refusalOf } from "./gates";
 import { triggerMark } from "./marks";
-import { type Attempt, type Memory, type RotationReason } from "./memory";
+import { type Attempt, type Memory, type RotationReason, type SavedProgram } from "./memory";
 import { type Context, type Plan, type Rotation } from "./plan";
 import { type Program, savedProgram } from "./program";
 import { dueFrom, isOlder } from "./schedule";
@@ -12,6 +12,9 @@ import { type State } from "./state";
 
 /** Inputs whose change can cause a rotation. */
 const decidingInputs = ["version", "triggers", "rotateEvery", "rotatedSince", "minInterval"];
+
+/** Inputs whose change is saved without a request. */
+export const savedInputs = ["connection", "queueUrl", "rotateEvery", "admin"] as const;
 
 /** Unconfirmed attempts in a row after which no further one is made. */
 export const unconfirmedLimit = 3;
@@ -91,11 +94,9 @@ function upkeepOf(memory: Memory, program: Program, context: Context): Plan {
 
 /** Whether the program says something else than is saved, which needs no request. */
 function isProgramChanged(memory: Memory, program: Program): boolean {
-  const names = ["connection", "queueUrl", "rotateEvery"] as const;
   return (
     memory.applied === undefined ||
-    names.some((name) => isInputChanged(name, program, memory)) ||
-    isAdminChanged(program, memory) ||
+    savedInputs.some((name) => isInputChanged(name, program, memory)) ||
     isOverlapChanged(memory, program)
   );
 }
@@ -106,7 +107,7 @@ function mustRead(memory: Memory, program: Program, { kind }: Context): boolean 
     memory.current.isUnread === true ||
     // Where clients of a database connect is in its record.
     (kind.connects === true && isInputChanged("connection", program, memory)) ||
-    isServerChanged(program, memory)
+    isServerChanged(program.admin, memory)
   );
 }
 
@@ -119,12 +120,12 @@ function isFormerOpen(memory: Memory, program: Program, context: Context): boole
 
 /** Whether an input differs from what is saved, or is not known yet. */
 export function isInputChanged(
-  name: "connection" | "queueUrl" | "rotateEvery",
+  name: keyof SavedProgram,
   program: Program,
   memory: Memory,
 ): boolean {
   return (
     program.unknown.has(name) ||
-    !isDeepStrictEqual(savedProgram(program)[name], memory.program[name])
+    !isDeepStrictEqual(savedProgram(program, memory)[name], memory.program[name])
   );
 }

@@ -1,7 +1,10 @@
 import { isSet } from "../records/fields";
-import { isUnknown } from "../pulumi/values";
-import { canonicalTrigger, type Trigger } from "./marks";
-import { type Connection, type Form, type SavedProgram } from "./memory";
+import { isUnknown, jsonText } from "../pulumi/values";
+import { type FoundSetting } from "../settings/table";
+import { type AdminInput } from "./access";
+import { type Admin, readAdmin } from "./admin";
+import { canonicalTrigger, saltedMark, type Trigger } from "./marks";
+import { type Connection, type Form, type Memory, type SavedProgram } from "./memory";
 
 /** The inputs of a rotation, in addition to the id. In a preview, any may be unknown. */
 export interface RotationInputs extends Trigger {
@@ -35,7 +38,7 @@ export interface Program {
   readonly form: Form;
   readonly connection?: Connection | undefined;
   readonly queueUrl?: string | undefined;
-  readonly admin?: AdminInput | undefined;
+  readonly admin?: Admin | undefined;
 }
 
 const names = [
@@ -58,8 +61,12 @@ export const untilVerified = "verified";
 /** The former one is replaced at once. */
 export const noOverlap = "none";
 
-/** Reads the inputs once: nothing else asks whether one is null or unknown. */
-export function readProgram(inputs: RotationInputs): Program {
+/**
+ * Reads the inputs once: nothing else asks whether one is null or unknown.
+ *
+ * @param databaseHost the setting, with which the address of an administrator's database is completed
+ */
+export function readProgram(inputs: RotationInputs, databaseHost?: FoundSetting): Program {
   const unknown = new Set<string>(names.filter((name) => isUnknown(inputs[name])));
   const known = <K extends keyof RotationInputs>(name: K) =>
     unknown.has(name) ? undefined : (inputs[name] ?? undefined);
@@ -80,7 +87,7 @@ export function readProgram(inputs: RotationInputs): Program {
     },
     connection: connectionIn(known("connection")),
     queueUrl: known("queueUrl"),
-    admin: known("admin"),
+    admin: readAdmin(inputs.admin, databaseHost),
   };
 }
 
@@ -90,25 +97,16 @@ export function connectionIn(given: RotationInputs["connection"]): Connection | 
   return set.length > 0 ? Object.fromEntries(set) : undefined;
 }
 
-/** The inputs that are saved for a refresh. */
-export function savedProgram({ connection, queueUrl, rotateEvery }: Program): SavedProgram {
-  return { connection, queueUrl, rotateEvery };
+/** What is saved of the inputs. */
+export function savedProgram(
+  { connection, queueUrl, rotateEvery, admin }: Program,
+  { salt }: Pick<Memory, "salt">,
+): SavedProgram {
+  const mark = admin && saltedMark(salt, jsonText(admin.given));
+  return { connection, queueUrl, rotateEvery, admin: mark };
 }
 
 /** Whether no credentials are to be saved, not even encrypted. */
 export function savesNone({ saveCredentials, encryptFor }: Form): boolean {
   return saveCredentials === false && encryptFor === undefined;
-}
-
-/** An administrator as a program gives it: the output `access` of the rotation of its password, or its values. */
-export type AdminInput = string | AdminValues;
-
-export interface AdminValues {
-  readonly host: string;
-  readonly port: number;
-  /** Default: true. */
-  readonly tls?: boolean | null | undefined;
-  /** Default: the user `default`. */
-  readonly username?: string | null | undefined;
-  readonly password: string;
 }

@@ -6,7 +6,8 @@ import { type RequestQueue } from "../platform/http";
 import { poll } from "../run/poll";
 import { type Run } from "../run/run";
 import { type Settings } from "../settings/settings";
-import { type Access, endpointOf } from "./access";
+import { type Access } from "./access";
+import { endpointOf } from "./databaseEndpoint";
 import { type Place, type SourceContext } from "./source";
 
 /** Milliseconds of one attempt, and of one at the end of the time. */

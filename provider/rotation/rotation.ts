@@ -14,10 +14,10 @@ import {
 } from "../resource/resource";
 import { type Run } from "../run/run";
 import { type Settings } from "../settings/settings";
-import { withSavedAdmin } from "./admin";
+import { type Admin, savedAdmin, serverNames } from "./admin";
 import { announce, announcementsOf, noteRefresh, planSecret } from "./announcements";
 import { type Rotated, messageOf } from "./findings";
-import { type State, stateIn } from "./state";
+import { type State, stateIn, withAdmin } from "./state";
 import { type Program, readProgram, type RotationInputs } from "./program";
 import { noticeAbout } from "./messages";
 import { addsSecret, hasOverlap } from "./formers";
@@ -40,14 +40,6 @@ import {
   plainResult,
   type RotationOutputs,
 } from "./rotationOutputs";
-
-/** What the subject of a resource is taken from. */
-export interface SubjectSource {
-  /** Inputs, or saved outputs. */
-  readonly values: object;
-  readonly state?: State | undefined;
-  readonly settings?: Settings | undefined;
-}
 
 /** The resource that rotates the secrets of one kind. */
 export function rotationOf(kind: SecretKind): Resource<RotationInputs, RotationOutputs> {
@@ -87,18 +79,18 @@ export class SecretRotation implements Resource<RotationInputs, RotationOutputs>
   };
 
   check(inputs: RotationInputs, run: Run): InputProblem[] {
-    return rotationProblems(inputs, this.kind, run);
+    return rotationProblems(readProgram(inputs), this.kind, run);
   }
 
-  claims(inputs: RotationInputs, settings: Settings): Claim[] {
-    const subject = this.subjectOf({ values: inputs, settings });
+  readonly claims: (inputs: RotationInputs, settings: Settings) => Claim[] = (inputs) => {
+    const subject = this.subjectOf(inputs);
     return isUnknown(subject.id) ? [] : [claimOf(subject)];
-  }
+  };
 
   plan(saved: RotationOutputs | undefined, inputs: RotationInputs, run: Run): Planned {
     const state = saved && stateIn(saved);
-    const subject = this.subjectOf({ values: inputs, state, settings: run.options.settings });
-    const program = readProgram(inputs);
+    const program = readProgram(inputs, run.options.settings.find("databaseHost"));
+    const subject = this.subjectOf(inputs, state, program.admin);
     const planned = planSecret({ subject, state, program }, run);
     const { plan } = planned;
     const announced = announcementsOf(planned, run).flatMap((one) => announce(one, run));
@@ -119,8 +111,9 @@ export class SecretRotation implements Resource<RotationInputs, RotationOutputs>
     run: Run,
   ): Promise<Result<RotationOutputs>> {
     const state = saved && stateIn(saved);
-    const subject = this.subjectOf({ values: inputs, state, settings: run.options.settings });
-    const rotated = await rotate(subject, state, readProgram(inputs), run);
+    const program = readProgram(inputs, run.options.settings.find("databaseHost"));
+    const subject = this.subjectOf(inputs, state, program.admin);
+    const rotated = await rotate(subject, state, program, run);
     try {
       return this.#resultOf(subject, rotated, run);
     } catch (error) {
@@ -130,10 +123,11 @@ export class SecretRotation implements Resource<RotationInputs, RotationOutputs>
 
   async refresh(saved: RotationOutputs, run: Run): Promise<Result<RotationOutputs>> {
     const known = orUndefined(() => stateIn(saved));
-    const subject = this.subjectOf({ values: saved, state: known, settings: run.options.settings });
+    const subject = this.subjectOf(saved, known);
     noteRefresh(subject, run);
     try {
-      const state = withSavedAdmin(stateIn(saved), saved["access"], run);
+      const admin = savedAdmin(saved["access"], run.options.settings.find("databaseHost"));
+      const state = withAdmin(stateIn(saved), admin);
       return this.#resultOf(subject, await refresh(subject, state, run), run);
     } catch (error) {
       if (!(error instanceof RekeyError)) throw error;
@@ -145,7 +139,7 @@ export class SecretRotation implements Resource<RotationInputs, RotationOutputs>
   async #leave(saved: RotationOutputs, { shared }: Run): Promise<Notice[]> {
     const state = orUndefined(() => stateIn(saved));
     const left = state ? leftValid(this.kind, state.memory, shared.retired) : [];
-    const subject = this.subjectOf({ values: saved, state });
+    const subject = this.subjectOf(saved, state);
     return left.map((one) => noticeAbout(subject, messageOf(one, this.kind)));
   }
 
@@ -174,9 +168,11 @@ export class SecretRotation implements Resource<RotationInputs, RotationOutputs>
     return { inputs, outputs, notices: notices.filter(({ isWarning }) => isWarning) };
   }
 
-  protected subjectOf({ values }: SubjectSource): Subject {
+  /** @param values inputs, or saved outputs */
+  protected subjectOf(values: object, state?: State, admin?: Admin): Subject {
     const { [this.idInput]: id = "" } = values as Readonly<Record<string, string>>;
-    return { kind: this.kind, id: this.onlyId ?? id };
+    const [server = serverNames(state?.memory.ofSource.server)[0]] = serverNames(admin?.server);
+    return { kind: this.kind, id: this.onlyId ?? id, server };
   }
 
   #resultOf(

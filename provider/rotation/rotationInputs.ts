@@ -1,16 +1,17 @@
 import { hostProblem, hostTemplateProblem, portProblem } from "../domain/endpoint";
 import { canonical, ownerOf, type SecretKind, type Subject } from "../domain/secretKind";
 import { isObject } from "../records/fields";
-import { isUnknown } from "../pulumi/values";
 import { type Claim, type InputProblem, type Schemas } from "../resource/resource";
 import { type InputTable } from "../resource/schema";
 import { type Run } from "../run/run";
-import { addressProblem } from "../settings/table";
-import { plainTextProblem } from "./access";
+import { addressProblem, type FoundSetting } from "../settings/table";
+import { type AdminValues } from "./access";
 import { recipientsProblem } from "./ageFile";
+import { contextOf } from "./context";
+import { plainTextProblem } from "./databaseEndpoint";
 import { addsSecret, hasOverlap, isDuration, readOverlap } from "./formers";
 import { type Connection } from "./memory";
-import { noOverlap, readProgram, type RotationInputs, savesNone, untilVerified } from "./program";
+import { noOverlap, type Program, savesNone, untilVerified } from "./program";
 import { dueAt, isFuture, readDate, readInterval } from "./schedule";
 
 export function rotationInputs(schemas: Schemas) {
@@ -41,7 +42,7 @@ export function addressInput(schemas: Schemas) {
 }
 
 /** The schemas of an address. */
-export function addressSchemas(
+function addressSchemas(
   { z, refuseIf, expected, flag }: Schemas,
   problemOfHost: (host: string) => string | undefined,
 ) {
@@ -63,6 +64,25 @@ function connectionOf(
   };
 }
 
+/** The input `admin`. It is a secret, so messages about it show none of its values. */
+export function adminInput(of: Schemas) {
+  const { z, refuseIf, refuseWrong, expected } = of;
+  const text = z.string(expected("a string"));
+  const filled = text.superRefine(
+    refuseIf((value: string) => (value === "" ? "must not be empty" : undefined)),
+  );
+  const schemas = {
+    ...addressSchemas(of, hostProblem),
+    username: text,
+    password: filled,
+  } satisfies Record<keyof AdminValues, unknown>;
+  const ofValues = refuseWrong({ required: ["host", "port", "password"], schemas });
+  // What is not an object is checked when it is read.
+  return z.unknown().superRefine((given, context) => {
+    if (isObject(given)) ofValues(given, context);
+  });
+}
+
 export function intervalOf({ z, attempt, expected }: Schemas, orZero: boolean) {
   const written = z.string(expected("a duration written as a string"));
   return written.superRefine(attempt((interval: string) => readInterval(interval, { orZero })));
@@ -77,34 +97,21 @@ export function queueUrlInput({ z, refuseIf, expected }: Schemas) {
   return z.string(expected("a string")).superRefine(refuseIf(addressProblem));
 }
 
-/** What is wrong with the inputs of a rotation that the schema accepts. */
-export function rotationProblems(
-  inputs: RotationInputs,
-  kind: SecretKind,
-  run: Run,
-): InputProblem[] {
-  const { rotatedSince, saveCredentials, encryptFor, connection } = inputs;
-  const problems: InputProblem[] = overlapProblems(inputs, kind, run);
+/** What is wrong with the inputs of a rotation that the schema accepts, as far as they are known. */
+export function rotationProblems(program: Program, kind: SecretKind, run: Run): InputProblem[] {
+  const { rotatedSince, form, connection, unknown } = program;
+  const { now, canRead } = contextOf(kind, run);
+  const problems = overlapProblems(program, kind, now);
   if (kind.connects) {
     // A wrong setting is reported before anything is sent.
-    const setting = run.options.settings.databaseHost;
-    const problem = isUnknown(connection) ? undefined : plainTextProblem(connection ?? {}, setting);
-    if (problem !== undefined) {
-      problems.push({ property: "connection", problem: `is invalid: its tls ${problem}` });
-    }
+    const { databaseHost } = run.options.settings;
+    problems.push(...connectionProblems(connection, databaseHost));
   }
-  const now = run.options.clock.now();
-  if (
-    rotatedSince &&
-    !isUnknown(rotatedSince) &&
-    isFuture(readDate(rotatedSince).toISOString(), now)
-  ) {
+  if (rotatedSince !== undefined && isFuture(readDate(rotatedSince).toISOString(), now)) {
     const problem = `must not be more than five minutes in the future: by this machine's clock, it is ${now.toISOString()}`;
     problems.push({ property: "rotatedSince", problem });
   }
-  // Users of a server are not of a platform.
-  const canRead = kind.shape === "redis" || run.options.settings.canRead(kind);
-  if (saveCredentials === false && !encryptFor && !canRead) {
+  if (savesNone(form) && !unknown.has("encryptFor") && !canRead) {
     const problem =
       "must not be false without encryptFor, because this platform cannot be read (rekey:databasePath) and new credentials would be lost";
     problems.push({ property: "saveCredentials", problem });
@@ -113,19 +120,20 @@ export function rotationProblems(
 }
 
 /** What is wrong with the inputs of a secret that overlaps. */
-function overlapProblems(inputs: RotationInputs, kind: SecretKind, run: Run): InputProblem[] {
-  if (!hasOverlap(kind) || isUnknown(inputs.overlap)) return [];
+function overlapProblems(program: Program, kind: SecretKind, now: Date): InputProblem[] {
+  const { overlap, rotateEvery, form, unknown } = program;
+  if (!hasOverlap(kind) || unknown.has("overlap")) return [];
   const problems: InputProblem[] = [];
-  if (isTooLong(inputs, run.options.clock.now())) {
+  // The next rotation must not come before the former one is retired.
+  const endOf = (interval: string) => dueAt(now.toISOString(), interval);
+  if (rotateEvery && isDuration(overlap) && endOf(overlap) >= endOf(rotateEvery)) {
     problems.push({ property: "overlap", problem: "must be shorter than rotateEvery" });
   }
-  const program = readProgram(inputs);
-  const isNotSaved = program.form.saveCredentials === false;
-  if (kind.shape === "redis" && isNotSaved && program.overlap === untilVerified) {
+  if (kind.shape === "redis" && form.saveCredentials === false && overlap === untilVerified) {
     const problem = `must not be false with overlap: "${untilVerified}", because no verification can try a password that is not saved: the server shows only its hash. Set overlap to a duration or "${noOverlap}"`;
     problems.push({ property: "saveCredentials", problem });
   }
-  if (savesNone(program.form) && addsSecret(kind, program)) {
+  if (savesNone(form) && !unknown.has("encryptFor") && addsSecret(kind, program)) {
     const until = kind.paths ? " until it is the only one" : "";
     const advice = kind.paths ? '. Set encryptFor, or `overlap: "none"`' : "";
     const problem = `must not be false without encryptFor, because nothing shows the new ${kind.word}${until}: it would be lost${advice}`;
@@ -134,11 +142,14 @@ function overlapProblems(inputs: RotationInputs, kind: SecretKind, run: Run): In
   return problems;
 }
 
-/** Whether the next rotation would come before the former one is retired. */
-function isTooLong({ overlap, rotateEvery }: RotationInputs, now: Date): boolean {
-  if (!overlap || !isDuration(overlap) || !rotateEvery || isUnknown(rotateEvery)) return false;
-  const from = now.toISOString();
-  return dueAt(from, overlap) >= dueAt(from, rotateEvery);
+/** Whether clients would connect without TLS over the network, as far as that is known. */
+export function connectionProblems(
+  connection: Connection = {},
+  databaseHost?: FoundSetting,
+): InputProblem[] {
+  const problem = plainTextProblem(connection, databaseHost);
+  if (problem === undefined) return [];
+  return [{ property: "connection", problem: `is invalid: its tls ${problem}` }];
 }
 
 /** The claim of a resource for a secret. */

@@ -3,13 +3,13 @@ import { type SecretKind, secretOf, type Subject } from "../domain/secretKind";
 import { jsonText } from "../pulumi/values";
 import { type Resource, type Result } from "../resource/resource";
 import { type Run } from "../run/run";
-import { accessOf, urlsOf } from "./access";
-import { isAdminChanged } from "./admin";
+import { isMoved } from "./admin";
+import { accessOf, urlsOf } from "./clientOutputs";
 import { hasOverlap, isOverlapChanged, oldestFormer, validUntil } from "./formers";
-import { writeMemory } from "./memory";
+import { type SavedProgram, writeMemory } from "./memory";
 import { progressOf, type State } from "./state";
 import { type Plan } from "./plan";
-import { isInputChanged } from "./planRotation";
+import { isInputChanged, savedInputs } from "./planRotation";
 import { type Program } from "./program";
 import { dueAt } from "./schedule";
 
@@ -123,6 +123,14 @@ export function plainResult(
 /** Plans that replace no secret. */
 const upkeep: readonly Plan["kind"][] = ["read", "keep", "retire", "save"];
 
+/** The outputs that follow from an input. */
+const outputsOfInput: Readonly<Record<keyof SavedProgram, readonly string[]>> = {
+  connection: ["connectionUrl", "connectionUrls", "restUrl", "access"],
+  queueUrl: ["access"],
+  admin: ["access"],
+  rotateEvery: ["nextRotationAt"],
+};
+
 /** The outputs that a plan may change; undefined for all. */
 export function changingOutputs(
   all: readonly string[],
@@ -139,13 +147,10 @@ export function changingOutputs(
   if (kind === "read" && !isOfFormer) {
     changing.push(...all.filter((name) => !outputsOfReset.includes(name)));
   }
-  if (isInputChanged("connection", program, memory)) {
-    changing.push("connectionUrl", "connectionUrls", "restUrl", "access");
+  for (const name of savedInputs) {
+    if (isInputChanged(name, program, memory)) changing.push(...outputsOfInput[name]);
   }
-  if (isAdminChanged(program, memory) || isInputChanged("queueUrl", program, memory)) {
-    changing.push("access");
-  }
+  if (isMoved(program.admin, memory)) changing.push("connectionUrl", "restUrl");
   if (isOverlapChanged(memory, program)) changing.push("access", "formerValidUntil");
-  if (isInputChanged("rotateEvery", program, memory)) changing.push("nextRotationAt");
   return all.filter((name) => changing.includes(name));
 }

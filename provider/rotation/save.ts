@@ -1,9 +1,9 @@
+import { isDeepStrictEqual } from "node:util";
 import { NotEncryptedError } from "../domain/errors";
-import { secretOf, type Subject } from "../domain/secretKind";
+import { secretOf } from "../domain/secretKind";
 import { type CredentialName, type Credentials } from "../records/fields";
 import { jsonText } from "../pulumi/values";
-import { type Run } from "../run/run";
-import { urlsOf } from "./access";
+import { urlsOf } from "./clientOutputs";
 import { encrypt } from "./ageFile";
 import { marksOf, namesIn, saltedMark } from "./marks";
 import { type Current, type Memory } from "./memory";
@@ -11,38 +11,20 @@ import { type Session } from "./source";
 import { credentialsIn, type State, withoutValues } from "./state";
 import { type Finding, type Learned, type Rotated } from "./findings";
 
-/** What was saved, and what could not be. */
-interface Saved {
-  readonly state: State;
-  readonly findings: readonly Finding[];
-  readonly failure?: NotEncryptedError | undefined;
-}
-
 /**
- * A state with the values that are at hand, in the form in which they are to be saved: the only place where current
- * values leave a state, or are encrypted. A value leaves only if the age file has it, or if a read has shown it. If
- * nothing can be encrypted, the values stay, as secrets.
+ * Saves the values that are at hand in the form in which they are to be saved: the only place where current values
+ * leave a state, or are encrypted. A value leaves only if the age file has it, or if a read has shown it. If nothing
+ * can be encrypted, the values stay, as secrets.
  */
-async function save(state: State, { subject, run, reads }: Session): Promise<Saved> {
-  const file = await nextFile(state, subject, run, reads);
+export async function save({ state, findings }: Learned, session: Session): Promise<Rotated> {
+  const file = await nextFile(state, session);
   if (file instanceof NotEncryptedError) {
     const memory = withCurrent(state.memory, { form: {}, file: undefined });
-    return {
-      state: { ...state, memory, encryptedCredentials: undefined },
-      findings: [],
-      failure: file,
-    };
+    const plain = { ...state, memory, encryptedCredentials: undefined };
+    return { state: plain, findings, failure: file };
   }
-  const next = withoutSaved({ ...state, ...file }, reads);
-  return { state: next, findings: keptIn(next) };
-}
-
-export async function saveLearned(
-  { state, findings }: Learned,
-  session: Session,
-): Promise<Rotated> {
-  const saved = await save(state, session);
-  return { ...saved, findings: [...findings, ...saved.findings] };
+  const next = withoutSaved({ ...state, ...file }, session.reads);
+  return { state: next, findings: [...findings, ...keptIn(next)] };
 }
 
 /** The age file of a state, and what is remembered of it. */
@@ -53,60 +35,38 @@ interface NextFile {
 
 async function nextFile(
   state: State,
-  subject: Subject,
-  run: Run,
-  reads: readonly Credentials[],
+  { subject, run, reads }: Session,
 ): Promise<NextFile | NotEncryptedError> {
-  const { memory, encryptedCredentials } = state;
+  const { memory, encryptedCredentials, rotatedAt } = state;
+  const { marks, file, form } = memory.current;
   const values = credentialsIn(state);
-  const marks = Object.values(marksOf(memory, values));
+  const has = Object.values(marksOf(memory, values));
   const unchanged: NextFile = { encryptedCredentials, memory };
   const none: NextFile = {
     encryptedCredentials: undefined,
     memory: withCurrent(memory, { file: undefined }),
   };
-  const onlyInFile = namesIn(memory.current.marks).filter((name) => {
-    const mark = memory.current.marks[name] ?? "";
-    return isInFile(memory, mark) && !marks.includes(mark);
+  const onlyInFile = namesIn(marks).filter((name) => {
+    const mark = marks[name] ?? "";
+    return isInFile(memory, mark) && !has.includes(mark);
   });
-  const recipients = memory.current.form?.encryptFor;
-  if (recipients === undefined) {
+  if (form?.encryptFor === undefined) {
     return onlyInFile.every((name) => isShown(memory, name, reads)) ? none : unchanged;
   }
-  // Another file would not have everything that is in this one.
-  if (onlyInFile.length > 0 || isSameContent(memory, marks)) return unchanged;
-  if (marks.length === 0) return none;
-  return encryptedFile(state, contentOf(state, subject, values, run), recipients, subject);
-}
-
-async function encryptedFile(
-  state: State,
-  content: string,
-  recipients: readonly string[],
-  subject: Subject,
-): Promise<NextFile | NotEncryptedError> {
+  // Another file would not have everything that is in this one, or would have the same.
+  const isSame = file !== undefined && isDeepStrictEqual(new Set(file.has), new Set(has));
+  if (onlyInFile.length > 0 || isSame) return unchanged;
+  if (has.length === 0) return none;
+  const { kind, id } = subject;
+  const urls = urlsOf(subject, state, run);
+  const content = jsonText({ [kind.idInput]: id, rotatedAt, ...values, ...urls });
   try {
-    const file = await encrypt(content, recipients);
-    const { memory } = state;
-    const has = Object.values(marksOf(memory, credentialsIn(state)));
-    const mark = saltedMark(memory.salt, file);
-    return { encryptedCredentials: file, memory: withCurrent(memory, { file: { has, mark } }) };
+    const text = await encrypt(content, form.encryptFor);
+    const mark = saltedMark(memory.salt, text);
+    return { encryptedCredentials: text, memory: withCurrent(memory, { file: { has, mark } }) };
   } catch (error) {
     return new NotEncryptedError({ secret: secretOf(subject) }, error);
   }
-}
-
-function isSameContent({ current: { file } }: Memory, marks: readonly string[]): boolean {
-  return (
-    file !== undefined &&
-    file.has.length === marks.length &&
-    marks.every((mark) => file.has.includes(mark))
-  );
-}
-
-function contentOf(state: State, { kind, id }: Subject, values: Credentials, run: Run): string {
-  const urls = urlsOf({ kind, id }, state, run);
-  return jsonText({ [kind.idInput]: id, rotatedAt: state.rotatedAt, ...values, ...urls });
 }
 
 /** Whether the age file has a credential, under any name: after a roll, it has the current key as the next one. */

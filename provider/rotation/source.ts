@@ -3,11 +3,12 @@ import { type Subject } from "../domain/secretKind";
 import { type Credentials } from "../records/fields";
 import { type SecretResponse } from "../records/response";
 import { type Run } from "../run/run";
+import { type Admin } from "./admin";
 import { type Finding } from "./findings";
 import { type Made } from "./handOver";
 import { type Attempt, type Former } from "./memory";
 import { type Context } from "./plan";
-import { type AdminInput, type Program } from "./program";
+import { type Program } from "./program";
 import { type State } from "./state";
 
 /**
@@ -119,10 +120,10 @@ export interface SourceContext {
   readonly place: Place;
 }
 
-/** Where a secret is changed or used, as the program gives it. */
+/** Where a secret is changed or used. */
 export interface Place {
   /** Of a user: its administrator. */
-  readonly admin?: AdminInput | null | undefined;
+  readonly admin?: Admin | undefined;
   /** Of a queue user: the address of its queue. Default: `rekey:queueUrl`. */
   readonly queueUrl?: string | null | undefined;
 }

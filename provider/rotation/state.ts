@@ -1,11 +1,10 @@
 import { isDeepStrictEqual } from "node:util";
-import { type ClientEndpoint } from "../domain/endpoint";
 import { type CredentialName, credentialNames, type Credentials, isSet } from "../records/fields";
 import { jsonText } from "../pulumi/values";
 import { type SecretResponse } from "../records/response";
+import { type Admin } from "./admin";
 import { saltedMark } from "./marks";
 import { type Memory, readMemory, type RotationReason } from "./memory";
-import { type AdminInput } from "./program";
 
 /**
  * A secret as a rotation saves it: what a program can use, and what Rekey remembers in `memory`. Outputs that follow
@@ -27,7 +26,7 @@ export interface State extends Credentials {
   readonly problems?: readonly string[] | undefined;
   readonly encryptedCredentials?: string | undefined;
   /** Of a Redis user: its administrator. It is saved as a part of `access`. */
-  readonly admin?: Readonly<{ given: AdminInput; endpoint?: ClientEndpoint | undefined }>;
+  readonly admin?: Admin | undefined;
   readonly memory: Memory;
 }
 
@@ -84,6 +83,14 @@ export function withRecord(
     otherFields: otherFields ?? state.otherFields,
     problems,
   };
+}
+
+/** A state with an administrator. What was known of its server stays known: the next program may name it otherwise. */
+export function withAdmin(state: State, admin: Admin | undefined): State {
+  if (admin === undefined) return state;
+  const { memory } = state;
+  const server = { ...memory.ofSource.server, ...admin.server };
+  return { ...state, admin, memory: { ...memory, ofSource: { ...memory.ofSource, server } } };
 }
 
 /** What of the saved outputs is not made from something else. */

@@ -1,28 +1,21 @@
 import { RekeyError } from "../domain/errors";
-import { ownerOf, type Subject } from "../domain/secretKind";
+import { ownerOf } from "../domain/secretKind";
 import { isUnknown } from "../pulumi/values";
-import {
-  type Claim,
-  type Imported,
-  type InputProblem,
-  type Planned,
-  type TableOf,
-} from "../resource/resource";
+import { type Claim, type Imported, type InputProblem, type TableOf } from "../resource/resource";
 import { type Run } from "../run/run";
 import { type Settings } from "../settings/settings";
+import { adminProblem, readAdmin, serverNames } from "./admin";
+import { readProgram, type RotationInputs } from "./program";
+import { SecretRotation } from "./rotation";
 import {
+  addressInput,
   adminInput,
-  adminServer,
-  isMoved,
-  ownAdminProblems,
-  plainAdminProblems,
-  plainClientsProblem,
-  shownServer,
-} from "./admin";
-import { SecretRotation, type SubjectSource } from "./rotation";
-import { overlapInput, addressInput, rotationInputs, rotationProblems } from "./rotationInputs";
+  connectionProblems,
+  overlapInput,
+  rotationInputs,
+  rotationProblems,
+} from "./rotationInputs";
 import { type RotationOutputs } from "./rotationOutputs";
-import { type RotationInputs } from "./program";
 
 /** The resource that rotates the password of a Redis user, on the server that `admin` names. */
 export class UserRotation extends SecretRotation {
@@ -44,46 +37,35 @@ export class UserRotation extends SecretRotation {
   };
 
   override check(inputs: RotationInputs, run: Run): InputProblem[] {
-    const { admin } = inputs;
-    const subject = this.subjectOf({ values: inputs });
-    const plain = plainClientsProblem(inputs, run);
+    // A wrong setting is reported before anything is sent.
+    const program = readProgram(inputs, run.options.settings.databaseHost);
+    const { admin, connection } = program;
+    const subject = this.subjectOf(inputs, undefined, admin);
+    const wrong = admin && adminProblem(subject, admin);
+    const host = connection?.host ?? admin?.server.endpoint?.host;
     return [
-      ...rotationProblems(inputs, this.kind, run),
-      ...plainAdminProblems(admin, run),
-      ...ownAdminProblems(subject, admin),
-      ...(plain ? [{ property: "connection", problem: `is invalid: its tls ${plain}` }] : []),
+      ...rotationProblems(program, this.kind, run),
+      ...(wrong ? [wrong] : []),
+      ...connectionProblems({ ...connection, host }),
     ];
   }
 
-  /** One claim for each known name of its server: the id of the database, and the address. */
-  override claims(inputs: RotationInputs, settings: Settings): Claim[] {
-    const subject = this.subjectOf({ values: inputs });
+  /** One claim for each known name of its server. */
+  override readonly claims = (inputs: RotationInputs, settings: Settings): Claim[] => {
+    const subject = this.subjectOf(inputs);
     if (isUnknown(subject.id)) return [];
-    const { id, address } = adminServer(inputs.admin, settings.find("databaseHost"));
-    const servers = [...(id ? [{ id }] : []), ...(address ? [{ address }] : [])];
-    return servers.map((server) => userClaim({ ...subject, server: shownServer(server) }));
-  }
-
-  /** A server that moves changes the URLs, too. */
-  override plan(saved: RotationOutputs | undefined, inputs: RotationInputs, run: Run): Planned {
-    const planned = super.plan(saved, inputs, run);
-    const { changing } = planned;
-    if (!saved || !changing || !isMoved(saved["access"], inputs.admin, run)) return planned;
-    const urls = ["connectionUrl", "restUrl"].filter((name) => name in saved);
-    return { ...planned, changing: [...new Set([...changing, ...urls])] };
-  }
+    const admin = readAdmin(inputs.admin, settings.find("databaseHost"));
+    return serverNames(admin?.server).map((server) => ({
+      subject: ownerOf({ ...subject, server }),
+      code: "REKEY_DUPLICATE_SECRET",
+      why: "each would retire the password that the other has added. Remove one of them. If both have rotated it, set a new version on the one that stays.",
+    }));
+  };
 
   override async import(): Promise<Imported<RotationInputs, RotationOutputs>> {
     const text =
       "A Redis user cannot be imported, because an import does not know its admin. Nothing was sent. Remove the option `import`, and set `initialRotation: false`, which adopts the user without adding a password.";
     throw new RekeyError("REKEY_IMPORT_UNSUPPORTED", text, "not sent");
-  }
-
-  protected override subjectOf(source: SubjectSource): Subject {
-    const { values, state, settings } = source;
-    const given = adminServer((values as RotationInputs).admin, settings?.databaseHost);
-    const server = shownServer(given) ?? shownServer(state?.memory.ofSource.server ?? {});
-    return { ...super.subjectOf(source), server };
   }
 }
 
@@ -93,10 +75,4 @@ function userNameProblem(name: string): string | undefined {
   return /[\s\0]/.test(name)
     ? "must not contain white space or NUL, which Redis does not allow"
     : undefined;
-}
-
-function userClaim(subject: Subject): Claim {
-  const why =
-    "each would retire the password that the other has added. Remove one of them. If both have rotated it, set a new version on the one that stays.";
-  return { subject: ownerOf(subject), code: "REKEY_DUPLICATE_SECRET", why };
 }

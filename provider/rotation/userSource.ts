@@ -37,7 +37,7 @@ export class UserSource implements Source {
     this.#hashes = hashes;
     const sight = { ...onlyCredentials({}), hashes };
     if (!saved) return sight;
-    const isElsewhere = program !== undefined && isServerChanged(program, saved.memory);
+    const isElsewhere = isServerChanged(program?.admin, saved.memory);
     if (await this.#isCurrentValid(saved, hashes, isElsewhere)) return sight;
     const isGone = isElsewhere
       ? "the server has another address than before, and its user does not have the current password. Give the user of another server a resource name of its own. To rotate the user of this server in its place, set a new version"
@@ -79,10 +79,10 @@ export class UserSource implements Source {
       await users.remove(id, before);
       this.#hashes = this.#hashes.filter((one) => one !== before);
     }
-    this.#claim(hashOf(made.value));
+    const own = hashOf(made.value);
+    this.#claim(own);
     const lost = await this.#addSettled(users, made);
     const saved = await this.#save(users);
-    const own = hashOf(made.value);
     const list = lost ? undefined : await this.#listAgain();
     const expects = (list && hashInList(own, this.#hashes, list)) ?? own;
     this.#claim(expects);
@@ -152,17 +152,13 @@ export class UserSource implements Source {
     const valid = formers.filter(({ by = "" }) => user?.hashes.includes(by));
     const left = [...valid];
     let failure: RekeyError | undefined;
-    try {
-      for (const { by = "" } of valid) {
-        await users.remove(id, by);
-        left.shift();
-      }
-    } catch (error) {
-      if (!(error instanceof RekeyError)) throw error;
-      const isChanged = left.length < valid.length || error.delivery === "maybe applied";
-      if (!isChanged) throw error;
-      failure = error;
+    for (const { by = "" } of valid) {
+      failure = await users.remove(id, by).then(() => undefined, failureIn);
+      if (failure) break;
+      left.shift();
     }
+    const isUnchanged = left.length === valid.length && failure?.delivery !== "maybe applied";
+    if (failure && isUnchanged) throw failure;
     const { failure: unsaved } = await this.#save(users);
     return { result: valid.length > 0 ? "now" : "already", left, failure, unsaved };
   }
@@ -247,57 +243,36 @@ export class UserSource implements Source {
         "Rekey cannot check whether the server has replicas, is a replica or is in a cluster, because the admin may not use INFO. Users are not replicated.";
       return [{ kind: "warning", why }];
     }
-    if (server.isCluster) {
-      this.#refuse(
-        "the server is a node of a cluster, whose nodes do not share users. Use a server without a cluster",
-      );
-    }
-    if (server.isSentinel) {
-      this.#refuse(
-        "the server is a Sentinel, which has users of its own. Use the address of the primary that it watches",
-      );
-    }
-    if (server.isReplica) {
-      this.#refuse("the server is a replica, and users are not replicated. Use its primary");
-    }
+    for (const [fact, why] of wrongServers) if (server[fact]) this.#refuse(why);
     if (server.replicas === 0) return [];
     const why = `the server has replicas (${server.replicas}). Users are not replicated, so the replicas do not accept the new password, nor will the server after a failover to one of them. Set it there, too.`;
     return [{ kind: "warning", why }];
   }
 
   /**
-   * If the reply was lost, and the user is read without it, the same one is added again.
+   * If the reply is lost, and the user is read without it, the same one is added again.
    *
    * @returns why it is unknown whether it was added: a proof shows it
    */
   async #addSettled(users: AclUsers, made: MadePassword): Promise<RekeyError | undefined> {
-    const lost = await this.#addOnce(users, made);
-    if (!lost) return undefined;
-    const user = await users.read(this.of.subject.id).catch(() => undefined);
+    const { id } = this.of.subject;
+    const add = () => users.add(id, made).then(() => undefined);
+    const lost = await add().catch(failureIn);
+    if (lost && lost.delivery !== "maybe applied") throw lost;
+    const user = lost && (await users.read(id).catch(() => undefined));
     const isMissing = user && !hashInList(hashOf(made.value), this.#hashes, user.hashes);
-    return isMissing ? this.#addOnce(users, made).catch(() => lost) : lost;
-  }
-
-  async #addOnce(users: AclUsers, made: MadePassword): Promise<RekeyError | undefined> {
-    try {
-      await users.add(this.of.subject.id, made);
-      return undefined;
-    } catch (error) {
-      if (error instanceof RekeyError && error.delivery === "maybe applied") return error;
-      throw error;
-    }
+    return isMissing ? add().catch(() => lost) : lost;
   }
 
   async #save(users: AclUsers): Promise<{ failure?: RekeyError; findings: Finding[] }> {
-    const save = () => users.save();
-    try {
-      // A second one changes nothing.
-      const why = whyNotSaved[await save().catch(ifLost(save))];
-      return { findings: why === undefined ? [] : [{ kind: "warning", why }] };
-    } catch (error) {
-      if (!(error instanceof RekeyError)) throw error;
-      return { failure: error, findings: [] };
-    }
+    const save = () => users.save().catch(failureIn);
+    const first = await save();
+    const mayRepeat = first instanceof RekeyError && first.delivery !== "rejected";
+    // A second one changes nothing.
+    const saved = mayRepeat ? await save() : first;
+    if (saved instanceof RekeyError) return { failure: saved, findings: [] };
+    const why = whyNotSaved[saved];
+    return { findings: why === undefined ? [] : [{ kind: "warning", why }] };
   }
 }
 
@@ -305,13 +280,24 @@ function passwordKey(userName: string, hash: string): string {
   return JSON.stringify([userName, hash]);
 }
 
-/** Acts once more if it is not known whether it was done. */
-function ifLost<T>(act: () => Promise<T>): (error: unknown) => Promise<T> {
-  return (error) => {
-    if (error instanceof RekeyError && error.delivery !== "rejected") return act();
-    throw error;
-  };
+/** What has failed, to be decided about. What is not an error of Rekey's is thrown further. */
+function failureIn(error: unknown): RekeyError {
+  if (error instanceof RekeyError) return error;
+  throw error;
 }
+
+/** Servers on which users cannot be rotated. */
+const wrongServers = [
+  [
+    "isCluster",
+    "the server is a node of a cluster, whose nodes do not share users. Use a server without a cluster",
+  ],
+  [
+    "isSentinel",
+    "the server is a Sentinel, which has users of its own. Use the address of the primary that it watches",
+  ],
+  ["isReplica", "the server is a replica, and users are not replicated. Use its primary"],
+] as const satisfies readonly (readonly [keyof ServerFacts, string])[];
 
 const whyNotSaved: Readonly<Record<Awaited<ReturnType<AclUsers["save"]>>, string | undefined>> = {
   saved: undefined,

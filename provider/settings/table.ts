@@ -38,7 +38,13 @@ const settingTable = {
   platform: {
     description:
       "Preset of a public platform: `upstash`. It sets addresses and paths unless they are set separately.",
-    schema: () => textWithout(platformProblem).transform((name) => name.toLowerCase()),
+    schema: () =>
+      textWithout((name) => {
+        const known: readonly string[] = presetNames;
+        if (known.includes(name.toLowerCase())) return undefined;
+        const hint = didYouMean(name, known) || `known: ${known.join(", ")}`;
+        return `is not a known platform (${hint})`;
+      }).transform((name) => name.toLowerCase()),
   },
   baseUrl: {
     description: "Address of the management interface: https, or http on a loopback address.",
@@ -232,13 +238,6 @@ function proxyProblem(written: string): string | undefined {
   return isEncoded
     ? undefined
     : "has a user or password with a percent sign that is not written as %25";
-}
-
-function platformProblem(name: string): string | undefined {
-  const known: readonly string[] = presetNames;
-  if (known.includes(name.toLowerCase())) return undefined;
-  const hint = didYouMean(name, known) || `known: ${known.join(", ")}`;
-  return `is not a known platform (${hint})`;
 }
 
 function certificatesIn(file: string, context: zod.RefinementCtx): string {

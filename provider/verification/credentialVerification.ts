@@ -10,7 +10,7 @@ import {
   type Resource,
   type Result,
 } from "../resource/resource";
-import { plainTextProblem } from "../rotation/access";
+import { plainTextProblem } from "../rotation/databaseEndpoint";
 import { parsed } from "../rotation/memory";
 import { connectionIn, type RotationInputs } from "../rotation/program";
 import { connectionInput } from "../rotation/rotationInputs";

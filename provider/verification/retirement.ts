@@ -1,6 +1,7 @@
 import { RekeyError, RequestError } from "../domain/errors";
 import { type Notice } from "../resource/resource";
 import { type AccessRetirement } from "../rotation/access";
+import { readAdmin } from "../rotation/admin";
 import { messageOf } from "../rotation/findings";
 import { noticeAbout } from "../rotation/messages";
 import { openSession } from "../rotation/session";
@@ -22,7 +23,8 @@ export async function retireFormerOf(
 ): Promise<Failure | { readonly waits: string } | undefined> {
   const { subject, salt, retire } = target;
   const { word } = subject.kind;
-  const { source } = openSession(subject, run, target);
+  const admin = readAdmin(target.admin, run.options.settings.find("databaseHost"));
+  const { source } = openSession(subject, run, { ...target, admin });
   if (!source.retire) throw new Error(`nothing retires a ${word}`);
   try {
     const retired = await source.retire(retire.formers, { salt });

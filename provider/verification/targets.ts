@@ -1,12 +1,7 @@
 import { databasePassword, kindNamed, ownerOf, type Subject } from "../domain/secretKind";
 import { isObject } from "../records/fields";
-import {
-  type Access,
-  type AccessCredential,
-  accessIn,
-  restConnection,
-  usernameFor,
-} from "../rotation/access";
+import { type Access, type AccessCredential, accessIn } from "../rotation/access";
+import { restConnection, usernameFor } from "../rotation/databaseEndpoint";
 import { type Connection } from "../rotation/memory";
 
 /** One secret to verify. */

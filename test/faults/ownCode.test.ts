@@ -31,9 +31,9 @@ const steps = {
   "the comparison": 'load("rotation/compare").compare = broken;',
   "the hand-over": 'load("rotation/handOver").handOver = broken;',
   "what a hand-over leaves to be said": 'load("rotation/schedule").isOlder = broken;',
-  saving: 'load("rotation/save").saveLearned = broken;',
-  "the output access": 'load("rotation/access").accessOf = broken;',
-  "the URLs": 'load("rotation/access").urlsOf = broken;',
+  saving: 'load("rotation/save").save = broken;',
+  "the output access": 'load("rotation/clientOutputs").accessOf = broken;',
+  "the URLs": 'load("rotation/clientOutputs").urlsOf = broken;',
   "the notices": 'load("rotation/findings").messageOf = broken;',
 };
 

@@ -356,7 +356,7 @@ function validIn({ formers }: Memory): Former[] {
 
 /** Where a secret that is saved is. Undefined for the queue. */
 function hostOf(seen: Seen | undefined): string | undefined {
-  return seen?.memory.ofSource.server?.address?.split(":")[0];
+  return seen?.memory.ofSource.server?.endpoint?.host;
 }
 
 function timeAfter(since: string, hours: number): number {

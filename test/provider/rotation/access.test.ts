@@ -9,15 +9,9 @@ import { type Run } from "../../../provider/run/run";
 import { isLost, type PlatformDoes, resetSecret, RotatedSecret } from "../../support/rotatedSecret";
 import { type Properties } from "../../support/wire";
 import { type FoundSetting } from "../../../provider/settings/table";
-import {
-  type Access,
-  type AccessCredential,
-  connectionUrl,
-  endpointOf,
-  plainTextProblem,
-  urlsOf,
-  usernameFor,
-} from "../../../provider/rotation/access";
+import { type Access, type AccessCredential } from "../../../provider/rotation/access";
+import { connectionUrl, urlsOf } from "../../../provider/rotation/clientOutputs";
+import { endpointOf, plainTextProblem, usernameFor } from "../../../provider/rotation/databaseEndpoint";
 import { saltedMark } from "../../../provider/rotation/marks";
 
 const record = { endpoint: "cache.example.com", port: 6379, tls: true };

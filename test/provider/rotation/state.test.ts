@@ -37,16 +37,17 @@ const whole: Whole<Memory> = {
   scheduledFrom: at,
   program: {
     connection: { host: "redis.example.com", port: 6379, tls: true, username: "app" },
-    ...{ queueUrl: "https://queue.example.com", rotateEvery: "30d" },
+    ...{ queueUrl: "https://queue.example.com", rotateEvery: "30d", admin: "admin" },
   },
   ofSource: {
     ...{ nextGeneratedAt: at, account: "account", address: "https://queue.example.com" },
-    ...{ server: { id: "db", address: "redis.example.com:6379" }, admin: "admin", hash: "hash", retired: ["hash"] },
+    ...{ server: { id: "db", endpoint: { host: "redis.example.com", port: 6379, tls: true } } },
+    ...{ hash: "hash", retired: ["hash"] },
     ...{ isUnsaved: true, passwordCount: 2 },
   },
 };
 /** As this build saves it. A memory with other fields needs another text of its seal (`sealOf`), and then this one. */
-const savedText = JSON.stringify({ ...whole, seal: "OX7Jfhp5XCMGUZ1y" });
+const savedText = JSON.stringify({ ...whole, seal: "Gig6pzzLexT3HZq_" });
 
 describe("memory: its saved form", () => {
   let text: string;

@@ -45,7 +45,7 @@ interface Case {
 
 function planOf({ kind = queueToken, formers = [former()], memory, inputs, hours = 48, ...more }: Case): Plan {
   const { isScheduleOn = true, canRead = true, read = {}, saved = inputs } = more;
-  const program = savedProgram(readProgram(saved ?? {}));
+  const program = savedProgram(readProgram(saved ?? {}), empty);
   const ofSource = kind === aclUser ? { hash: "h1" } : {};
   const current = {
     marks: { [kind.identities[0]]: "mark" },

@@ -36,7 +36,7 @@ describe("rotation: the inputs of a user", () => {
     access(),
     access({ current: undefined }),
     access({ current: { name: "password", mark: "mark" } }),
-    access({ current: null, record: null, connection: null }),
+    access({ current: null, connection: null }),
     unknownValue,
   ]) {
     it(`may have the admin ${JSON.stringify(admin).slice(0, 60)}`, () => assert.equal(check({ admin }), ""));
@@ -51,6 +51,9 @@ describe("rotation: the inputs of a user", () => {
   it("may have a name that is not known yet, as that of its admin", () => {
     assert.equal(check({ userName: unknownValue, admin: { ...values, username: unknownValue } }), "");
   });
+
+  it("may save no password if encryptFor is not known yet", () =>
+    assert.equal(check({ saveCredentials: false, overlap: "none", encryptFor: unknownValue }), ""));
 
   const isWhat = /^admin must be the output `access` of a PasswordRotation, or an object with host, port and password/;
   const wrong: Readonly<Record<string, { inputs: object; says: RegExp }>> = {
@@ -104,6 +107,10 @@ describe("rotation: the inputs of a user", () => {
     "an access whose password is that of the user": {
       inputs: { admin: access({ current: { name: "password", mark: "mark", username: "app" } }) },
       says: /^admin must not be the user itself/,
+    },
+    "an access of a database whose address is not known": {
+      inputs: { admin: access({ record: null }) },
+      says: /^admin\.host is unknown for database "db": the platform has not shown its record\. Set host/,
     },
     "an overlap of another form": {
       inputs: { overlap: "soon" },
@@ -229,7 +236,8 @@ describe("rotation: a user of a server", () => {
     it(`is the same with ${what}: only the access${isMoved ? " and the URL change" : " changes"}, without a request`, async () => {
       const { changes, replaces, changing, said } = preview({ admin });
       const expected = ["access", ...(isMoved ? ["connectionUrl"] : []), "memory"];
-      assert.deepEqual([changes, replaces, changing, said], [true, [], expected, ""]);
+      const mayChange = [...expected, ...(isMoved ? ["restUrl"] : [])];
+      assert.deepEqual([changes, replaces, changing, said], [true, [], mayChange, ""]);
       const before = user.outputs;
       admins.length = 0;
       assert.deepEqual(await up({ admin }), { said: "", failure: undefined });
@@ -273,7 +281,7 @@ describe("rotation: a user of a server", () => {
 
   it("is previewed with another address while the password of its admin is not known", () => {
     const admin = { ...values, host: "REDIS.example.com", password: unknownValue };
-    assert.deepEqual(preview({ admin }).changing, ["access", "connectionUrl", "memory"]);
+    assert.deepEqual(preview({ admin }).changing, ["access", "connectionUrl", "memory", "restUrl"]);
   });
 
   it("is another one with another name", () => assert.deepEqual(preview({ userName: "job" }).replaces, ["userName"]));
@@ -308,7 +316,7 @@ describe("rotation: a user of a server", () => {
   });
 
   it("is saved without its admin in plain text, even if its outputs cannot be made", () => {
-    const state = { ...stateIn(user.outputs), admin: { given: values } };
+    const state = { ...stateIn(user.outputs), admin: { given: values, server: {} } };
     const { outputs } = plainResult({ kind: aclUser, id: "app" }, state, new Error("bug"));
     const { access: saved, ...plain } = outputs;
     assert.deepEqual(JSON.parse(String(saved)), { admin: values });
