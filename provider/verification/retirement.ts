@@ -33,9 +33,13 @@ export async function retireFormerOf(
       const reason = `the new ${word} is lost: the platform does not have the new one any more, and the former one is valid`;
       return { reason, advice: "" };
     }
+    const areSeveral = retire.formers.length > 1;
+    const areLeft = areSeveral
+      ? "not all former ones were retired"
+      : "the former one was not retired";
     const what =
       left.length > 0
-        ? "accepted, but not all former ones were retired"
+        ? `accepted, but ${areLeft}`
         : "accepted and the former one was retired, but the server did not save that";
     return failure && failureAfter(failure, `the new ${word} is ${what}`);
   } catch (error) {

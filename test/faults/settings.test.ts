@@ -61,7 +61,7 @@ describe("faults: missing or saved settings", () => {
   testRow([54, "the platform cannot be read", "adoption", "says that nothing was contacted"], async (fixture) => {
     const { host, server } = await fixture.start();
     expectKind("done", await host.create(inputsOfDatabase()));
-    await until(() => /Rekey made no request.*stay empty until the next reset/.test(host.said));
+    await until(() => /Rekey made no request.*stay empty until it is reset/.test(host.said));
     assert.equal(server.requests.length, 0);
   });
 
