@@ -285,8 +285,9 @@ function retiredFirst(
 function withAdded({ state, findings }: Learned, added: Added): Learned {
   const { memory } = state;
   const attempt = memory.attempt && { ...memory.attempt, ...added.attempt };
+  const ofSource = { ...memory.ofSource, ...added.ofSource };
   return {
-    state: withUnsaved({ ...state, memory: { ...memory, attempt } }, added.failure),
+    state: withUnsaved({ ...state, memory: { ...memory, attempt, ofSource } }, added.failure),
     findings: [...findings, ...(added.findings ?? [])],
   };
 }

@@ -5,7 +5,7 @@ import { type SecretResponse } from "../records/response";
 import { type Run } from "../run/run";
 import { type Finding } from "./findings";
 import { type Made } from "./handOver";
-import { type Attempt, type Former } from "./memory";
+import { type Attempt, type Former, type UserMemory } from "./memory";
 import { type Context } from "./plan";
 import { type AdminInput, type Program } from "./program";
 import { type State } from "./state";
@@ -62,6 +62,8 @@ export interface Added {
   readonly lost?: RekeyError | undefined;
   /** What is remembered until it is proven. */
   readonly attempt?: Partial<Attempt> | undefined;
+  /** What its source remembers from now on. */
+  readonly ofSource?: Partial<UserMemory> | undefined;
   readonly findings?: readonly Finding[] | undefined;
   /** Why the run fails although it was made. */
   readonly failure?: RekeyError | undefined;

@@ -6,7 +6,7 @@ import { isServerChanged, redisAdminOf } from "./admin";
 import { type Finding } from "./findings";
 import { validFormers } from "./formers";
 import { keptFormer, replacedFormers } from "./handOver";
-import { type Former } from "./memory";
+import { type Former, withRetired } from "./memory";
 import { type Program } from "./program";
 import { notProven, proveUntilAccepted, unproven } from "./proof";
 import {
@@ -91,6 +91,9 @@ export class UserSource implements Source {
       failure: saved.failure,
       // If the reply was lost, what is new in the list may be someone else's.
       attempt: { expects },
+      ...(before !== undefined && {
+        ofSource: { retired: withRetired(memory.ofSource, [before]) },
+      }),
       findings: [...warnings, ...saved.findings],
     };
   }

@@ -160,6 +160,10 @@ describe("a random walk, with both adapters", function () {
       "AclUserRotation",
       ...[edit({ overlap: "6h" }), up(), wait(5.8), bump, up(), wait(1), bump, up()],
     ],
+    "a password that was not proven, was removed and is back is retired again": [
+      "AclUserRotation",
+      ...[up(), bump, with_({ proof: ["rejected"] }), up({ isDeployed: false }), others("brings back"), up()],
+    ],
     "a read that fails does not take another server for that of before": [
       "AclUserRotation",
       ...[up(), set({ place: "elsewhere" }), with_({ read: ["lost before"] }), up()],
