@@ -3,7 +3,14 @@ import { type SecretResponse } from "../records/response";
 import { identityIn, identityMarks, knownCredential, replacedMarks } from "./compare";
 import { lastsAfter, validFormers } from "./formers";
 import { type Marks, marksOf, triggerMark } from "./marks";
-import { type Attempt, type Former, type Memory, withPast } from "./memory";
+import {
+  type Attempt,
+  type Former,
+  type Memory,
+  type UserMemory,
+  withPast,
+  withRetired,
+} from "./memory";
 import { type Context, type Rotation } from "./plan";
 import { noOverlap, type Program } from "./program";
 import { readDate } from "./schedule";
@@ -163,9 +170,20 @@ export function handOver(before: State, made: Made, context: Context): State {
       ofSource: {
         ...memory.ofSource,
         ...(isPair && { ...context.account, nextGeneratedAt: made.generatedAt }),
-        ...(kind.shape === "redis" && { hash: made.hash, passwordCount: undefined }),
+        ...(kind.shape === "redis" && ofUser(memory, made)),
       },
     },
+  };
+}
+
+/** What is remembered of a user. A current password that someone else has removed is a former one if it is back. */
+function ofUser({ ofSource }: Memory, { hash, formers }: Made): UserMemory {
+  const { hash: replaced } = ofSource;
+  const isRemoved = replaced !== undefined && !formers.some(({ by }) => by === replaced);
+  return {
+    hash,
+    passwordCount: undefined,
+    ...(isRemoved && { retired: withRetired(ofSource, [replaced]) }),
   };
 }
 

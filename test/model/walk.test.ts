@@ -164,6 +164,10 @@ describe("a random walk, with both adapters", function () {
       "AclUserRotation",
       ...[up(), bump, with_({ proof: ["rejected"] }), up({ isDeployed: false }), others("brings back"), up()],
     ],
+    "a current password that others have removed and brought back is a former one": [
+      "AclUserRotation",
+      ...[up(), others("replaces"), bump, up({ isDeployed: false }), others("brings back"), up()],
+    ],
     "a read that fails does not take another server for that of before": [
       "AclUserRotation",
       ...[up(), set({ place: "elsewhere" }), with_({ read: ["lost before"] }), up()],
