@@ -55,6 +55,13 @@ ${outputsAreFormer} Run \`up\` again ${when}, with rekey:scheduledResets on: ${n
   return new RekeyError(failed.code, text, "maybe applied");
 }
 
+/** The failure after a roll whose response was lost, if a read shows neither the keys of before nor the next ones. */
+export function overtakenFailure(subject: Subject, failed: RekeyError, why: string): RekeyError {
+  const secret = secretOf(subject);
+  const text = `The roll of the ${secret} was not confirmed (${why}), and a read shows another current key than the next one: someone else has rolled it, too, so this roll may have been applied before that. The keys that the read has shown are saved, and nothing is left to confirm. Give both to the receivers, which may not have them yet. A version that asked for the roll is still due once minInterval has passed; a schedule counts from now on.`;
+  return new RekeyError(failed.code, text, "maybe applied");
+}
+
 function nextStep(noun: string, canSettle: boolean, isLast: boolean): string {
   const read = canSettle ? `it reads the ${noun} first, and ` : "it ";
   if (isLast) return `${read}does not reset again without a new version.`;
