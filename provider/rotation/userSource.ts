@@ -83,7 +83,7 @@ export class UserSource implements Source {
     const saved = await this.#save(users);
     const own = hashOf(made.value);
     const list = lost ? undefined : await this.#listAgain();
-    const expects = (list && hashInList(own, this.#hashes, list)) ?? own;
+    const expects = (list && this.#hashIn(list, made)) ?? own;
     this.#claim(expects);
     return {
       credentials: { password: made.value, ...(made.isToken && { restToken: made.value }) },
@@ -103,7 +103,9 @@ export class UserSource implements Source {
     const { password = "" } = added.credentials;
     const proof = await proveUntilAccepted(this.of, () => this.#try(password));
     if (proof.kind !== "accepted") {
-      return { failure: added.lost ?? notProven(subject, proof) };
+      // What is refused is not what is new in the list: that is someone else's.
+      const attempt = proof.kind === "refused" ? { expects: hashOf(password) } : undefined;
+      return { failure: added.lost ?? notProven(subject, proof), attempt };
     }
     const list = await this.#listAgain();
     if (list?.every((one) => this.#hashes.includes(one))) {
@@ -111,7 +113,8 @@ export class UserSource implements Source {
         "the server accepts it, but does not list it, so it is unknown which of the user's passwords are valid";
       return { failure: unproven(subject, why) };
     }
-    const hash = list && hashInList(hashOf(password), this.#hashes, list);
+    const isToken = added.credentials.restToken !== undefined;
+    const hash = list && this.#hashIn(list, { value: password, isToken });
     const formers = this.#formersAfter(attempted, program as Program);
     const { lastSentAt } = attempted.memory.attempt ?? {};
     const response = { record: {}, exactIntegers: {}, problems: [] };
@@ -271,8 +274,14 @@ export class UserSource implements Source {
     const lost = await this.#addOnce(users, made);
     if (!lost) return undefined;
     const user = await users.read(this.of.subject.id).catch(() => undefined);
-    const isMissing = user && !hashInList(hashOf(made.value), this.#hashes, user.hashes);
+    const isMissing = user && !this.#hashIn(user.hashes, made);
     return isMissing ? this.#addOnce(users, made).catch(() => lost) : lost;
+  }
+
+  /** Only a server that makes tokens may list them by hashes of its own. */
+  #hashIn(list: readonly string[], { value, isToken }: MadePassword): string | undefined {
+    const own = hashOf(value);
+    return isToken || list.includes(own) ? hashInList(own, this.#hashes, list) : undefined;
   }
 
   async #addOnce(users: AclUsers, made: MadePassword): Promise<RekeyError | undefined> {

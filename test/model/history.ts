@@ -168,14 +168,16 @@ export class History {
       for (const value of taken.validBefore) this.#takenOver.add(value);
       for (const value of taken.validBefore) this.orphans.delete(value);
     }
-    for (const value of madeBy("add", taken)) this.#followAdded(value, after);
+    for (const value of madeBy("add", taken)) this.#followAdded(value, after, taken);
   }
 
   /** A server may list a token under a hash that is not certain: then it is never retired. */
-  #followAdded(value: string, after: Seen): void {
+  #followAdded(value: string, after: Seen, { account, settings }: Taken): void {
+    const valid = account.validAt();
     const isCurrent = value === after.value;
     const hash = isCurrent ? after.memory.ofSource.hash : after.memory.attempt?.expects;
-    if (hash === undefined) this.orphans.add(value);
+    const isLost = !isCurrent && !valid.has(value);
+    if (hash === undefined || (isLost && settings.server !== "plain")) this.orphans.add(value);
     else if (!isCurrent) this.unproven.add(value);
   }
 }

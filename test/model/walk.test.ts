@@ -172,6 +172,10 @@ describe("a random walk, with both adapters", function () {
       "AclUserRotation",
       ...[up(), set({ place: "elsewhere" }), with_({ read: ["lost before"] }), up()],
     ],
+    "what is new in a list is not a password that the server has lost": [
+      "AclUserRotation",
+      ...[others("replaces"), up({}, { replies: {}, meanwhile: "restarts" }), bump, up()],
+    ],
     "a login at another server proves nothing unless it is responded to": [
       "AclUserRotation",
       ...[up(), set({ place: "elsewhere" }), with_({ proof: ["lost before"] }), bump, up()],
