@@ -15,6 +15,7 @@ import { saltedMark } from "./marks";
 import { type Memory } from "./memory";
 import { type Context, type DueRetirement, type Plan, type Rotation } from "./plan";
 import { noOverlap, type Program, untilVerified } from "./program";
+import { isOlder } from "./schedule";
 
 /** What the announcement of a rotation adds, after a space, about the secrets that stay valid. Empty if nothing. */
 export function overlapNote(
@@ -40,11 +41,12 @@ export function firstNote({ shape, noun, word }: SecretKind): string {
 function olderNote(memory: Memory, program: Program, due: Rotation, context: Context): string {
   const { kind } = context;
   const valid = validFormers(memory);
-  if (valid.length === 0) return "";
+  const isAttemptInTheWay = isAttemptOlder(memory, program, context);
+  if (valid.length === 0 && !isAttemptInTheWay) return "";
   const retired = dueFormers(memory, program, context);
   const isAllRetired = retired?.formers.length === valid.length;
   // A token of unknown age is replaced for a date, whatever the age of the former one.
-  const isInTheWay = kind.shape === "adds" && due.reason === "rotatedSince";
+  const isInTheWay = isAttemptInTheWay || (kind.shape === "adds" && due.reason === "rotatedSince");
   const isForDate = retired?.why === "date" || isInTheWay;
   if (isForDate || isAllRetired) {
     const refused = isForDate ? ": clients that still use it are refused" : "";
@@ -56,6 +58,12 @@ function olderNote(memory: Memory, program: Program, due: Rotation, context: Con
   return retired
     ? ` Of the older ${kind.word}s that are still valid, those whose time is over are retired first.`
     : ` The older ${kind.word}s that are still valid stay so, too.`;
+}
+
+/** A next token that is not proven and is older than a date takes the place of the current one, and is replaced. */
+function isAttemptOlder({ attempt }: Memory, program: Program, { kind, now }: Context): boolean {
+  if (kind.shape !== "adds" || !attempt?.adds) return false;
+  return isOlder({ generatedAt: attempt.firstSentAt }, program.rotatedSince, now);
 }
 
 /** Empty unless the former one is the token that Rekey uses. */

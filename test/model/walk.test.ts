@@ -135,6 +135,10 @@ describe("a random walk, with both adapters", function () {
       ...[edit({ initialRotation: false }), up(), wait(1), leak, with_({ add: ["lost after", "rejected"] })],
       ...[edit({ isLeaked: false }), up(), up()],
     ],
+    "a token that takes the place of another for a date is announced, also if none was handed out": [
+      "QueueTokenRotation",
+      ...[wait(1), leak, with_({ proof: ["rejected"] }), wait(1), leak, up()],
+    ],
     "a reset that replaces both is sent again if it was lost": [
       "QueueTokenRotation",
       ...[up({ isDeployed: false }), edit({ overlap: "none" }), bump, reset("lost before"), up()],
