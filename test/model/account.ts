@@ -1,12 +1,12 @@
 import { type ProbeResult } from "../../provider/clients/probe";
 import { type SecretKind } from "../../provider/domain/secretKind";
-import { type CredentialName, type Credentials } from "../../provider/records/fields";
+import { type CredentialName, type Credentials, valuesOf } from "../../provider/records/fields";
 import { type Platform } from "../../provider/run/run";
 import { notSent, rejected, unconfirmed } from "../support/fakeRun";
 import { type Place, type Settings } from "./steps";
 
 /** What a run sends. Of these, what is valid is changed by `changes`. */
-export const requests = ["read", "make", "add", "proof", "retire", "reset", "save"] as const;
+const requests = ["read", "make", "add", "proof", "retire", "reset", "save"] as const;
 export type RequestName = (typeof requests)[number];
 const changes: readonly RequestName[] = ["add", "retire", "reset"];
 
@@ -130,9 +130,9 @@ export abstract class Account {
     return new Set(this.credentialsAt(place).flatMap((one) => one[this.best] ?? []));
   }
 
-  /** All values that are accepted anywhere. */
-  get values(): string[] {
-    return [...this.credentialsAt("home"), ...this.credentialsAt("elsewhere")].flatMap((one) => Object.values(one));
+  /** All values that are accepted, by default anywhere. */
+  valuesAt(places: readonly Place[] = ["home", "elsewhere"]): string[] {
+    return places.flatMap((place) => this.credentialsAt(place)).flatMap(valuesOf);
   }
 
   /** Whether Rekey can know a value: it is remembered, or was shown. */

@@ -155,7 +155,7 @@ class UserAccount extends Account {
 
   constructor(...given: ConstructorParameters<typeof Account>) {
     super(...given);
-    for (const value of this.values) this.ofOthers.add(value);
+    for (const value of this.valuesAt()) this.ofOthers.add(value);
   }
 
   credentialsAt(place: Place): readonly Credentials[] {

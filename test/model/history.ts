@@ -1,7 +1,19 @@
 import assert from "node:assert/strict";
+import { valuesOf } from "../../provider/records/fields";
 import { type Place } from "./steps";
-import { isFirst, isKilled, isOlder, isRotated, madeBy, overlaps, savedPlace, type Seen, type Taken } from "./taken";
-import { timeAfter, validIn } from "./taken";
+import {
+  isFirst,
+  isKilled,
+  isOlder,
+  isRotated,
+  madeBy,
+  overlaps,
+  savedPlace,
+  type Seen,
+  type Taken,
+  timeAfter,
+  validIn,
+} from "./taken";
 
 type Due = "created" | "trigger" | "again" | "rotatedSince" | "schedule" | "handed back";
 
@@ -141,22 +153,21 @@ export class History {
 
   #followValues(taken: Taken, after: Seen): void {
     const { subject, account, settings } = taken;
-    const pair = account.credentialsAt(savedPlace(after)).map((one) => Object.values(one) as string[]);
-    const current = pair.find((one) => one.includes(after.value ?? ""));
+    const pairs = account.credentialsAt(savedPlace(after)).map(valuesOf);
+    const current = pairs.find((one) => one.includes(after.value ?? "")) ?? [];
     if (isRotated(taken)) {
       // If nothing shows the current key, it is the next one of before, as far as anyone can know.
       const isCertain = subject.shape !== "rolls" || account.isCurrentShown;
-      const here = new Set(
-        overlaps(subject) ? current : account.credentialsAt(settings.place).flatMap((one) => Object.values(one)),
-      );
-      const isHere = (value: string) => overlaps(subject) || value.startsWith(prefixOf([...here][0]));
-      for (const value of isCertain ? this.known : []) if (isHere(value) && !here.has(value)) this.former.add(value);
+      const here = overlaps(subject) ? current : account.valuesAt([settings.place]);
+      const isHere = (value: string) => overlaps(subject) || value.startsWith(prefixOf(here[0]));
+      const replaced = [...this.known].filter((value) => isHere(value) && !here.includes(value));
+      for (const value of isCertain ? replaced : []) this.former.add(value);
     }
-    for (const value of current ?? []) this.former.delete(value);
+    for (const value of current) this.former.delete(value);
     if (!overlaps(subject)) for (const value of account.returned) this.delivered.add(value);
     else if (isRotated(taken)) {
       this.delivered.clear();
-      for (const value of current ?? []) if (account.returned.has(value)) this.delivered.add(value);
+      for (const value of current) if (account.returned.has(value)) this.delivered.add(value);
     }
     if (after.value !== undefined) {
       this.#takenOver.add(after.value);

@@ -148,7 +148,7 @@ export class Rules {
   /** No value that was delivered is lost, and none that a confirmed rotation has replaced is saved. */
   #checkValues({ account, inState, inFile }: Taken): void {
     const { delivered, former, known } = this.history;
-    for (const value of account.values) {
+    for (const value of account.valuesAt()) {
       if (!delivered.has(value) || account.shown.has(value)) continue;
       assert.ok(inState.has(value) || inFile.has(value), `${value} is lost`);
     }

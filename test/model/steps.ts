@@ -203,6 +203,10 @@ const shapes: Readonly<Record<ShapeName, Shape>> = {
 /** True in one of `weight` + 1 cases. A failure shrinks towards false, the plain step. */
 const often = (weight: number) => fc.integer({ min: 0, max: weight }).map((one) => one === weight);
 
+function doing(what: Step["do"], given: Readonly<Record<string, fc.Arbitrary<unknown>>>): fc.Arbitrary<Step> {
+  return fc.record({ do: fc.constant(what), ...given }) as fc.Arbitrary<Step>;
+}
+
 /** Changes one value. */
 function oneOf<T>(values: { readonly [K in keyof T]?: readonly T[K][] }): fc.Arbitrary<Partial<T>> {
   const all = Object.entries(values) as [string, readonly unknown[]][];
@@ -249,8 +253,8 @@ export function walksOf({ kind, shape: name, type, ids }: Subject): fc.Arbitrary
     ),
   });
   const broken = up.map((one) => ({ ...one, isDeployed: false }));
-  const change: fc.Arbitrary<Partial<Program>> = oneOf<Program>({
-    form: ["hidden", "encrypted", "saved", "saved and encrypted"],
+  const toForm = oneOf<Program>({ form: ["hidden", "encrypted", "saved", "saved and encrypted"] });
+  const change = oneOf<Program>({
     rotateEvery: ["12h", undefined],
     isLeaked: [false],
     initialRotation: [true, false],
@@ -259,35 +263,24 @@ export function walksOf({ kind, shape: name, type, ids }: Subject): fc.Arbitrary
     ...(type === "PasswordRotationFleet" && { fleet: [["a", "b"], ["a"], ["b", "a"], ["renamed", "b"]] }),
     ...shape.program,
   });
-  const toForm = oneOf<Program>({ form: ["hidden", "encrypted", "saved", "saved and encrypted"] });
-  const setting: fc.Arbitrary<Partial<Settings>> = oneOf<Settings>({
+  const setting = oneOf<Settings>({
     scheduledResets: ["on", "off"],
     maxResets: [0, 1, undefined],
-    isAway: [true, false, false],
     ...shape.settings,
   });
-  const stepOf = <T extends Step>(one: T): fc.Arbitrary<Step> => fc.constant(one);
-  const edit: fc.Arbitrary<Step> = fc.record({ do: fc.constant("edit" as const), change: fc.oneof(change, toForm) });
-  const set: fc.Arbitrary<Step> = fc.record({ do: fc.constant("set" as const), change: setting });
-  const own: fc.Arbitrary<Step> = fc.record({ do: fc.constant("set own token" as const), isSet: fc.boolean() });
+  const edit = doing("edit", { change: fc.oneof({ weight: 2, arbitrary: change }, toForm) });
+  const set = doing("set", { change: setting });
+  const own = doing("set own token", { isSet: fc.boolean() });
   const setOrOwn = kind === queueToken ? fc.oneof({ weight: 3, arbitrary: set }, own) : set;
-  const bump = stepOf({ do: "bump" });
-  const leak = stepOf({ do: "leak" });
-  const scheduled = stepOf({ do: "edit", change: { rotateEvery: "12h" } });
-  const forHours = stepOf({ do: "edit", change: { overlap: "6h", verification: "tries" } });
-  const wait: fc.Arbitrary<Step> = fc.record({
-    do: fc.constant("wait" as const),
-    hours: fc.constantFrom(...shape.hours),
-  });
-  const others: fc.Arbitrary<Step> = fc.record({
-    do: fc.constant("others" as const),
-    what: fc.constantFrom(...othersDo[name]),
-  });
-  const refresh: fc.Arbitrary<Step> = fc.record({ do: fc.constant("refresh" as const), deliveries });
-  const imported: fc.Arbitrary<Step> = fc.record({ do: fc.constant("import" as const), deliveries });
-  const others2 = shape.alone.map((one) => {
-    return { weight: 1, arbitrary: fc.tuple(one === "lose" ? stepOf({ do: "lose" }) : imported) };
-  });
+  const bump = doing("bump", {});
+  const leak = doing("leak", {});
+  const scheduled = doing("edit", { change: fc.constant({ rotateEvery: "12h" }) });
+  const forHours = doing("edit", { change: fc.constant({ overlap: "6h", verification: "tries" }) });
+  const away = doing("set", { change: fc.constant({ isAway: true }) });
+  const here = doing("set", { change: fc.constant({ isAway: false }) });
+  const wait = doing("wait", { hours: fc.constantFrom(...shape.hours) });
+  const others = doing("others", { what: fc.constantFrom(...othersDo[name]) });
+  const refresh = doing("refresh", { deliveries });
   const some: fc.Arbitrary<readonly Step[]> = fc.oneof(
     { weight: 6, arbitrary: fc.tuple(bump, up) },
     { weight: 5, arbitrary: fc.tuple(edit, up) },
@@ -302,9 +295,12 @@ export function walksOf({ kind, shape: name, type, ids }: Subject): fc.Arbitrary
     { weight: 2, arbitrary: fc.tuple(bump, broken, bump, broken, up) },
     { weight: 3, arbitrary: fc.tuple(others, up) },
     { weight: 4, arbitrary: fc.tuple(up) },
+    { weight: 1, arbitrary: fc.tuple(away, bump, up, here, up) },
     { weight: 3, arbitrary: fc.tuple(refresh) },
     { weight: 2, arbitrary: fc.tuple(others) },
-    ...others2,
+    ...shape.alone.map((one) => {
+      return { weight: 1, arbitrary: fc.tuple(doing(one, one === "import" ? { deliveries } : {})) };
+    }),
   );
   return fc.array(some, { minLength: 1, maxLength: 15, size: "max" }).map((all) => all.flat());
 }

@@ -8,7 +8,7 @@ import { plainUp, type Program, type Settings, type Step, subjects, type Up, wal
 import { Walk } from "./walk";
 
 describe("a random walk, with both adapters", function () {
-  const numRuns = Number(process.env["REKEY_MODEL_RUNS"] ?? 100);
+  const numRuns = Number(process.env["REKEY_MODEL_RUNS"] ?? 70);
   const reached = { replaces: new Set(), rolls: new Set(), adds: new Set(), redis: new Set() } as Readonly<
     Record<ShapeName, Set<string>>
   >;
@@ -64,7 +64,7 @@ describe("a random walk, with both adapters", function () {
   };
   for (const [shape, expected] of Object.entries(all)) {
     it(`reaches every reason for a rotation, and every end of one (${shape})`, function () {
-      if (numRuns < 100) skip(this, "fewer than 100 walks may miss something by chance");
+      if (numRuns < 70) skip(this, "fewer than 70 walks may miss something by chance");
       const missing = expected.filter((one) => !reached[shape as ShapeName].has(one));
       assert.deepEqual(missing, []);
     });
@@ -81,8 +81,8 @@ describe("a random walk, with both adapters", function () {
     });
     return Object.fromEntries(Object.entries(of).map(([name, some]) => [name, some.map(replyOf)]));
   };
-  const with_ = (of: Parameters<typeof replies>[0], more: Partial<Up> = {}) => up(more, { replies: replies(of) });
-  const reset = (fault: Fault) => with_({ reset: [fault] });
+  const faulty = (of: Parameters<typeof replies>[0], more: Partial<Up> = {}) => up(more, { replies: replies(of) });
+  const reset = (fault: Fault) => faulty({ reset: [fault] });
   const set = (change: Partial<Settings>): Step => ({ do: "set", change });
   const edit = (change: Partial<Program>): Step => ({ do: "edit", change });
   const wait = (hours: number): Step => ({ do: "wait", hours });
@@ -119,25 +119,25 @@ describe("a random walk, with both adapters", function () {
     "what only the first read of a run shows to be the token in use is not reset when a call is repeated": [
       "QueueTokenRotation, none",
       ...[up(), bump, killed, { do: "set own token", isSet: true } as const],
-      with_({ read: [{}, { mask: "the other" }] }, { isRepeated: true }),
+      faulty({ read: [{}, { mask: "the other" }] }, { isRepeated: true }),
     ],
     "a killed roll is recognized by the current key alone": [
       "SigningKeyRotation",
-      ...[up(), bump, wait(1), killed, with_({ reset: [{ mask: "nothing" }], read: [{ mask: "the best" }] })],
+      ...[up(), bump, wait(1), killed, faulty({ reset: [{ mask: "nothing" }], read: [{ mask: "the best" }] })],
     ],
     "half of a pair that is shown only after a roll is believed": [
       "SigningKeyRotation",
       ...[up(), bump, wait(1), killed],
-      with_({ reset: [{ mask: "nothing" }], read: [{ mask: "nothing" }, { mask: "the best" }] }),
+      faulty({ reset: [{ mask: "nothing" }], read: [{ mask: "nothing" }, { mask: "the best" }] }),
     ],
     "a pair whose response is lost twice is asked for again": [
       "QueueTokenRotation",
-      ...[edit({ initialRotation: false }), up(), wait(1), leak, with_({ add: ["lost after", "rejected"] })],
+      ...[edit({ initialRotation: false }), up(), wait(1), leak, faulty({ add: ["lost after", "rejected"] })],
       ...[edit({ isLeaked: false }), up(), up()],
     ],
     "a token that takes the place of another for a date is announced, also if none was handed out": [
       "QueueTokenRotation",
-      ...[wait(1), leak, with_({ proof: ["rejected"] }), wait(1), leak, up()],
+      ...[wait(1), leak, faulty({ proof: ["rejected"] }), wait(1), leak, up()],
     ],
     "a reset that replaces both is sent again if it was lost": [
       "QueueTokenRotation",
@@ -145,11 +145,11 @@ describe("a random walk, with both adapters", function () {
     ],
     "a repeated call adds no second password if SAVE was not sent": [
       "AclUserRotation",
-      with_({ save: ["not sent"] }, { isRepeated: true }),
+      faulty({ save: ["not sent"] }, { isRepeated: true }),
     ],
     "what could not be proven is removed although a later run fails before it": [
       "AclUserRotation",
-      ...[up(), bump, with_({ proof: ["rejected"] }), with_({ retire: ["lost before"] }), up()],
+      ...[up(), bump, faulty({ proof: ["rejected"] }), faulty({ retire: ["lost before"] }), up()],
     ],
     "a password whose hash is not certain is named": [
       "AclUserRotation",
@@ -166,7 +166,7 @@ describe("a random walk, with both adapters", function () {
     ],
     "a password that was not proven, was removed and is back is retired again": [
       "AclUserRotation",
-      ...[up(), bump, with_({ proof: ["rejected"] }), up({ isDeployed: false }), others("brings back"), up()],
+      ...[up(), bump, faulty({ proof: ["rejected"] }), up({ isDeployed: false }), others("brings back"), up()],
     ],
     "a current password that others have removed and brought back is a former one": [
       "AclUserRotation",
@@ -174,7 +174,7 @@ describe("a random walk, with both adapters", function () {
     ],
     "a read that fails does not take another server for that of before": [
       "AclUserRotation",
-      ...[up(), set({ place: "elsewhere" }), with_({ read: ["lost before"] }), up()],
+      ...[up(), set({ place: "elsewhere" }), faulty({ read: ["lost before"] }), up()],
     ],
     "what is new in a list is not a password that the server has lost": [
       "AclUserRotation",
@@ -182,7 +182,7 @@ describe("a random walk, with both adapters", function () {
     ],
     "a login at another server proves nothing unless it is responded to": [
       "AclUserRotation",
-      ...[up(), set({ place: "elsewhere" }), with_({ proof: ["lost before"] }), bump, up()],
+      ...[up(), set({ place: "elsewhere" }), faulty({ proof: ["lost before"] }), bump, up()],
     ],
     "a password whose value is not saved is not that of another server": [
       "AclUserRotation",
