@@ -6,8 +6,7 @@ import { notSent, rejected, unconfirmed } from "../support/fakeRun";
 import { type Place, type Settings } from "./steps";
 
 /** What a run sends. Of these, what is valid is changed by `changes`. */
-const requests = ["read", "make", "add", "proof", "retire", "reset", "save"] as const;
-export type RequestName = (typeof requests)[number];
+export type RequestName = "read" | "make" | "add" | "proof" | "retire" | "reset" | "save";
 const changes: readonly RequestName[] = ["add", "retire", "reset"];
 
 export const faults = ["none", "not sent", "rejected", "lost before", "lost after"] as const;

@@ -96,7 +96,8 @@ export function formerOf(value: string, { before, account, program, backBefore }
 /** Whether all passwords of a user are those that the rotation replaces. */
 export function isFirst({ subject, before, settings, validBefore }: Taken): boolean {
   if (subject.shape !== "redis" || !before?.memory.current.marks.password) return true;
-  return !isSamePlace(savedPlace(before), settings.place) && !validBefore.has(before.value ?? "");
+  // Of another address, only the current password proves that it is that of the same server.
+  return savedPlace(before) !== settings.place && !validBefore.has(before.value ?? "");
 }
 
 export function isSamePlace(one: Place, other: Place): boolean {

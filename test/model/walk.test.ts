@@ -176,6 +176,10 @@ describe("a random walk, with both adapters", function () {
       "AclUserRotation",
       ...[up(), set({ place: "elsewhere" }), faulty({ read: ["lost before"] }), up()],
     ],
+    "a password that the server does not list is not handed out": [
+      "AclUserRotation",
+      ...[set({ isHiding: true }), up(), set({ isHiding: false }), up()],
+    ],
     "what is new in a list is not a password that the server has lost": [
       "AclUserRotation",
       ...[others("replaces"), up({}, { replies: {}, meanwhile: "restarts" }), bump, up()],
