@@ -276,6 +276,7 @@ export function walksOf({ kind, shape: name, type, ids }: Subject): fc.Arbitrary
   const leak = doing("leak", {});
   const scheduled = doing("edit", { change: fc.constant({ rotateEvery: "12h" }) });
   const forHours = doing("edit", { change: fc.constant({ overlap: "6h", verification: "tries" }) });
+  const move = doing("set", { change: fc.record({ place: fc.constantFrom(...places) }) });
   const away = doing("set", { change: fc.constant({ isAway: true }) });
   const here = doing("set", { change: fc.constant({ isAway: false }) });
   const wait = doing("wait", { hours: fc.constantFrom(...shape.hours) });
@@ -293,7 +294,8 @@ export function walksOf({ kind, shape: name, type, ids }: Subject): fc.Arbitrary
     { weight: 1, arbitrary: fc.tuple(setOrOwn, edit, up) },
     // People change the version to try again while the deployment is broken.
     { weight: 2, arbitrary: fc.tuple(bump, broken, bump, broken, up) },
-    { weight: 3, arbitrary: fc.tuple(others, up) },
+    { weight: 5, arbitrary: fc.tuple(others, up) },
+    ...(shape.settings.place ? [{ weight: 3, arbitrary: fc.tuple(move, up) }] : []),
     { weight: 4, arbitrary: fc.tuple(up) },
     { weight: 1, arbitrary: fc.tuple(away, bump, up, here, up) },
     { weight: 3, arbitrary: fc.tuple(refresh) },
