@@ -174,6 +174,7 @@ export abstract class Account {
     const isApplied = fault === "none" || fault === "lost after";
     if (isApplied) apply?.();
     if (changes.includes(request)) this.#note(request, fault, before);
+    const response = fault === "none" ? respond(reply) : undefined;
     // After a reset that was applied, nothing could tell one from the other.
     const isChanged = request === "add" ? isApplied : request === "reset" && fault === "lost before";
     if (meanwhile && isChanged) this.changeByOthers(meanwhile);
@@ -181,7 +182,7 @@ export abstract class Account {
     if (fault === "rejected") return rejected();
     if (fault !== "none") return unconfirmed();
     this.isRead ||= request === "read" && this.phase === "rotation";
-    return respond(reply);
+    return response as T;
   }
 
   /** Notes what a read shows. */

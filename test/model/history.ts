@@ -163,7 +163,10 @@ export class History {
       const replaced = [...this.known].filter((value) => isHere(value) && !here.includes(value));
       for (const value of isCertain ? replaced : []) this.former.add(value);
     }
-    for (const value of current) this.former.delete(value);
+    // A token that is handed back is the current one again, also if it is not valid any more.
+    const isHandedBack = !isRotated(taken) && after.value !== taken.before?.value;
+    const isOfPair = (value: string) => isHandedBack && value.slice(0, -1) === after.value?.slice(0, -1);
+    for (const value of [...current, ...[...this.former].filter(isOfPair)]) this.former.delete(value);
     if (!overlaps(subject)) for (const value of account.returned) this.delivered.add(value);
     else if (isRotated(taken)) {
       this.delivered.clear();

@@ -265,10 +265,11 @@ export function walksOf({ kind, shape: name, type, ids }: Subject): fc.Arbitrary
   });
   const setting = oneOf<Settings>({
     scheduledResets: ["on", "off"],
-    maxResets: [0, 1, undefined],
+    // A limit that stays would prevent most of what follows.
+    maxResets: [0, 1, undefined, undefined, undefined],
     ...shape.settings,
   });
-  const edit = doing("edit", { change: fc.oneof({ weight: 2, arbitrary: change }, toForm) });
+  const edit = doing("edit", { change: fc.oneof({ weight: 3, arbitrary: change }, toForm) });
   const set = doing("set", { change: setting });
   const own = doing("set own token", { isSet: fc.boolean() });
   const setOrOwn = kind === queueToken ? fc.oneof({ weight: 3, arbitrary: set }, own) : set;
@@ -279,6 +280,7 @@ export function walksOf({ kind, shape: name, type, ids }: Subject): fc.Arbitrary
   const move = doing("set", { change: fc.record({ place: fc.constantFrom(...places) }) });
   const away = doing("set", { change: fc.constant({ isAway: true }) });
   const here = doing("set", { change: fc.constant({ isAway: false }) });
+  const overlap = doing("edit", { change: oneOf<Program>({ overlap: ["verified", "none", "6h"] }) });
   const wait = doing("wait", { hours: fc.constantFrom(...shape.hours) });
   const others = doing("others", { what: fc.constantFrom(...othersDo[name]) });
   const refresh = doing("refresh", { deliveries });
@@ -288,8 +290,9 @@ export function walksOf({ kind, shape: name, type, ids }: Subject): fc.Arbitrary
     { weight: 3, arbitrary: fc.tuple(setOrOwn, up) },
     { weight: 3, arbitrary: fc.tuple(wait, up) },
     { weight: 2, arbitrary: fc.tuple(wait, leak, up) },
-    { weight: 1, arbitrary: fc.tuple(scheduled, up, wait, up) },
-    ...(shape.program.overlap ? [{ weight: 1, arbitrary: fc.tuple(forHours, bump, up, wait, up) }] : []),
+    { weight: 3, arbitrary: fc.tuple(scheduled, up, wait, up) },
+    ...(shape.program.overlap ? [{ weight: 2, arbitrary: fc.tuple(forHours, bump, up, wait, up) }] : []),
+    ...(shape.program.overlap ? [{ weight: 3, arbitrary: fc.tuple(overlap, bump, up) }] : []),
     { weight: 2, arbitrary: fc.tuple(edit, bump, up) },
     { weight: 1, arbitrary: fc.tuple(setOrOwn, edit, up) },
     // People change the version to try again while the deployment is broken.

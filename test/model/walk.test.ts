@@ -8,7 +8,7 @@ import { plainUp, type Program, type Settings, type Step, subjects, type Up, wal
 import { Walk } from "./walk";
 
 describe("a random walk, with both adapters", function () {
-  const numRuns = Number(process.env["REKEY_MODEL_RUNS"] ?? 70);
+  const numRuns = Number(process.env["REKEY_MODEL_RUNS"] ?? 100);
   const reached = { replaces: new Set(), rolls: new Set(), adds: new Set(), redis: new Set() } as Readonly<
     Record<ShapeName, Set<string>>
   >;
@@ -65,7 +65,7 @@ describe("a random walk, with both adapters", function () {
   };
   for (const [shape, expected] of Object.entries(all)) {
     it(`reaches every reason for a rotation, and every end of one (${shape})`, function () {
-      if (numRuns < 70) skip(this, "fewer than 70 walks may miss something by chance");
+      if (numRuns < 100) skip(this, "fewer than 100 walks may miss something by chance");
       const missing = expected.filter((one) => !reached[shape as ShapeName].has(one));
       assert.deepEqual(missing, []);
     });
