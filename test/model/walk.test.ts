@@ -140,6 +140,10 @@ describe("a random walk, with both adapters", function () {
       "QueueTokenRotation",
       ...[wait(1), leak, faulty({ proof: ["rejected"] }), wait(1), leak, up()],
     ],
+    "a version that waits and is removed does not wait any more": [
+      "QueueTokenRotation",
+      ...[up({ isDeployed: false }), bump, up(), edit({ version: 0 }), up({ isRefreshed: true })],
+    ],
     "a reset that replaces both is sent again if it was lost": [
       "QueueTokenRotation",
       ...[up({ isDeployed: false }), edit({ overlap: "none" }), bump, reset("lost before"), up()],
