@@ -292,7 +292,8 @@ export function walksOf({ kind, shape: name, type, ids }: Subject): fc.Arbitrary
     { weight: 2, arbitrary: fc.tuple(wait, leak, up) },
     { weight: 3, arbitrary: fc.tuple(scheduled, up, wait, up) },
     ...(shape.program.overlap ? [{ weight: 2, arbitrary: fc.tuple(forHours, bump, up, wait, up) }] : []),
-    ...(shape.program.overlap ? [{ weight: 3, arbitrary: fc.tuple(overlap, bump, up) }] : []),
+    ...(shape.program.overlap ? [{ weight: 3, arbitrary: fc.tuple(overlap, bump, up, others, bump, up) }] : []),
+    { weight: 1, arbitrary: fc.tuple(scheduled, bump, broken, wait, up) },
     { weight: 2, arbitrary: fc.tuple(edit, bump, up) },
     { weight: 1, arbitrary: fc.tuple(setOrOwn, edit, up) },
     // People change the version to try again while the deployment is broken.
