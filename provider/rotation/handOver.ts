@@ -72,6 +72,22 @@ export function attempted(
   };
 }
 
+/** The state after the next token that an earlier attempt has made has taken the place of the current one. */
+export function rolledTo(state: State, rolled: Credentials): State {
+  const { memory } = state;
+  const { attempt, current } = memory;
+  const marks = marksOf(memory, rolled);
+  return {
+    ...withoutValues(state),
+    ...rolled,
+    memory: {
+      ...memory,
+      current: { ...current, marks, generatedAt: attempt?.firstSentAt },
+      past: withPast(memory, Object.values(current.marks), marks),
+    },
+  };
+}
+
 /** One more attempt in a row, if the last one was not confirmed or proven. */
 function nextAttempt(
   memory: Memory,

@@ -62,6 +62,8 @@ export interface Added {
   readonly lost?: RekeyError | undefined;
   /** What is remembered until it is proven. */
   readonly attempt?: Partial<Attempt> | undefined;
+  /** What has taken the place of the current one before it was added. */
+  readonly rolled?: Credentials | undefined;
   /** What its source remembers from now on. */
   readonly ofSource?: Partial<UserMemory> | undefined;
   readonly findings?: readonly Finding[] | undefined;

@@ -140,6 +140,10 @@ describe("a random walk, with both adapters", function () {
       "QueueTokenRotation",
       ...[wait(1), leak, faulty({ proof: ["rejected"] }), wait(1), leak, up()],
     ],
+    "a token that takes the place of another for a date is the former one": [
+      "QueueTokenRotation",
+      ...[wait(1), leak, faulty({ add: ["lost after"] }), wait(1), leak, up({ isDeployed: false })],
+    ],
     "a version that waits and is removed does not wait any more": [
       "QueueTokenRotation",
       ...[up({ isDeployed: false }), bump, up(), edit({ version: 0 }), up({ isRefreshed: true })],
