@@ -1,5 +1,6 @@
 import { RekeyError, RequestError } from "../domain/errors";
 import { ownerOf, type Subject } from "../domain/secretKind";
+import { isServerChanged } from "./admin";
 import { adopted, afterRead } from "./afterRead";
 import { type Finding, type Learned } from "./findings";
 import { addsSecret } from "./formers";
@@ -34,11 +35,14 @@ export async function readBefore(
   try {
     sight = context.canRead ? await source.read(saved) : undefined;
   } catch (error) {
-    const isOnlyRead = plan.kind === "read" && saved !== undefined;
+    // At another address, the user may be another one: nothing is handed over.
+    const isMoved = saved !== undefined && isServerChanged(program.admin, saved.memory);
+    const isOnlyRead = plan.kind === "read" && saved !== undefined && !isMoved;
     if (isOnlyRead && (error instanceof RequestError || !(error instanceof RekeyError))) {
       return { state: withUnread(saved), sight, findings: [failedRead(error)] };
     }
-    throw notRead(error, subject, program, plan.kind === "adopt" ? "adopted" : "rotated");
+    const intent = plan.kind === "adopt" ? "adopted" : isMoved ? "moved" : "rotated";
+    throw notRead(error, subject, program, intent);
   }
   if (!saved) {
     const first = adopted(program, sight, context);
@@ -71,7 +75,7 @@ function notRead(
   error: unknown,
   subject: Subject,
   program: Program,
-  intent: "rotated" | "adopted",
+  intent: "rotated" | "adopted" | "moved",
 ): unknown {
   if (!(error instanceof RequestError)) return error;
   const { method, url, happened, advice } = error;
@@ -79,9 +83,11 @@ function notRead(
   const [when, unchanged] =
     intent === "adopted"
       ? ["to adopt it", "It was not adopted, and nothing was changed."]
-      : addsSecret(kind, program)
-        ? ["before it is changed", "Nothing was changed."]
-        : ["before its reset", `No reset was sent, and the ${kind.word} was not changed.`];
+      : intent === "moved"
+        ? ["at its new address", "It is unknown whether it is the same user. Nothing was changed."]
+        : addsSecret(kind, program)
+          ? ["before it is changed", "Nothing was changed."]
+          : ["before its reset", `No reset was sent, and the ${kind.word} was not changed.`];
   const purpose = `read ${ownerOf(subject)} ${when}`;
   const facts = { purpose, method, url, consequences: { unchanged } };
   return new RequestError("not sent", facts, { happened, advice, code: "REKEY_NOT_READ" });

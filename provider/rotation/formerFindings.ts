@@ -13,6 +13,7 @@ import { saltedMark } from "./marks";
 import { type Memory } from "./memory";
 import { type Context, type DueRetirement, type Plan, type Rotation } from "./plan";
 import { noOverlap, type Program, untilVerified } from "./program";
+import { isOlder } from "./schedule";
 
 /** What the announcement of a rotation adds about the secrets that stay valid. */
 export function notesOnFormers(
@@ -53,12 +54,19 @@ function notesOnOlder(
   due: Rotation,
   context: Context,
 ): Finding[] {
+  const { attempt } = memory;
   const valid = validFormers(memory);
-  if (valid.length === 0) return [];
   const isToken = context.kind.shape === "adds";
+  // A next token that is not proven and is older than a date takes the place of the current one, and is replaced.
+  const isAttemptOlder =
+    isToken &&
+    attempt?.adds === true &&
+    isOlder({ generatedAt: attempt.firstSentAt }, program.rotatedSince, context.now);
+  if (valid.length === 0 && !isAttemptOlder) return [];
   const retired = dueFormers(memory, program, context);
   // A token of unknown age is replaced for a date, whatever the age of the former one.
-  const isForDate = retired?.why === "date" || (isToken && due.reason === "rotatedSince");
+  const isForDate =
+    isAttemptOlder || retired?.why === "date" || (isToken && due.reason === "rotatedSince");
   if (isForDate || retired?.formers.length === valid.length) {
     const kind = isForDate ? "retiresOlderForDate" : "retiresOlder";
     return [{ kind }, ...notesOnOwnToken(memory, context)];

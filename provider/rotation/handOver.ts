@@ -3,7 +3,15 @@ import { type SecretResponse } from "../records/response";
 import { identityIn, identityMarks, knownCredential, replacedMarks } from "./compare";
 import { lastsAfter, validFormers } from "./formers";
 import { type Marks, marksOf, triggerMark } from "./marks";
-import { type Attempt, type Current, type Former, type Memory, withPast } from "./memory";
+import {
+  type Attempt,
+  type Current,
+  type Former,
+  type Memory,
+  type UserMemory,
+  withPast,
+  withRetired,
+} from "./memory";
 import { type Context, type Rotation } from "./plan";
 import { noOverlap, type Program } from "./program";
 import { readDate } from "./schedule";
@@ -61,6 +69,22 @@ export function attempted(
       attempt,
       current: { ...current, identity },
       past: adds ? past : withPast(memory, identityMarks(kind, shown), current.marks),
+    },
+  };
+}
+
+/** The state after the next token that an earlier attempt has made has taken the place of the current one. */
+export function rolledTo(state: State, rolled: Credentials): State {
+  const { memory } = state;
+  const { attempt, current } = memory;
+  const marks = marksOf(memory, rolled);
+  return {
+    ...withoutValues(state),
+    ...rolled,
+    memory: {
+      ...memory,
+      current: { ...current, marks, generatedAt: attempt?.firstSentAt },
+      past: withPast(memory, Object.values(current.marks), marks),
     },
   };
 }
@@ -149,7 +173,7 @@ export function handOver(before: State, made: Made, context: Context): State {
       ofSource: {
         ...memory.ofSource,
         ...(isPair && { ...context.account, nextGeneratedAt: made.generatedAt }),
-        ...(kind.shape === "redis" && { hash: made.hash, passwordCount: undefined }),
+        ...(kind.shape === "redis" && ofUser(memory, made)),
       },
     },
   };
@@ -188,6 +212,17 @@ export function currentKeyGeneratedAt(
   { currentKey }: Marks,
 ): string | undefined {
   return currentKey === current.marks.nextKey ? ofSource.nextGeneratedAt : undefined;
+}
+
+/** What is remembered of a user. A current password that someone else has removed is a former one if it is back. */
+function ofUser({ ofSource }: Memory, { hash, formers }: Made): UserMemory {
+  const { hash: replaced } = ofSource;
+  const isRemoved = replaced !== undefined && !formers.some(({ by }) => by === replaced);
+  return {
+    hash,
+    passwordCount: undefined,
+    ...(isRemoved && { retired: withRetired(ofSource, [replaced]) }),
+  };
 }
 
 /** The credentials that were made. A roll makes the next key the current one, even if no response shows that. */

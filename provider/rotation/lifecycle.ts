@@ -8,7 +8,7 @@ import { tryRecipients } from "./ageFile";
 import { type Before, failedRead, readBefore, type UpSession } from "./before";
 import { type Finding, type Learned, type Rotated } from "./findings";
 import { addsSecret, dueFormers, hasOverlap, validFormers, withOverlapOf } from "./formers";
-import { attempted, handOver, type Made } from "./handOver";
+import { attempted, handOver, type Made, rolledTo } from "./handOver";
 import { marksOf, triggerMark } from "./marks";
 import { type Former } from "./memory";
 import { refusalError, savedAdvice } from "./messages";
@@ -272,11 +272,14 @@ function retiredFirst(
 }
 
 /** What is remembered of what was added, until it is proven. */
-function withAdded({ state, findings }: Learned, added: Added): Learned {
+function withAdded(learned: Learned, added: Added): Learned {
+  const { findings } = learned;
+  const state = added.rolled ? rolledTo(learned.state, added.rolled) : learned.state;
   const { memory } = state;
   const attempt = memory.attempt && { ...memory.attempt, ...added.attempt };
+  const ofSource = { ...memory.ofSource, ...added.ofSource };
   return {
-    state: withUnsaved({ ...state, memory: { ...memory, attempt } }, added.failure),
+    state: withUnsaved({ ...state, memory: { ...memory, attempt, ofSource } }, added.failure),
     findings: [...findings, ...(added.findings ?? [])],
   };
 }

@@ -173,6 +173,11 @@ export function withPast({ past }: Memory, marks: readonly string[], current: Ma
   return all.filter((mark) => !Object.values(current).includes(mark)).slice(-maxPast);
 }
 
+/** The hashes that were retired last, with some more: one that is listed again is retired again. */
+export function withRetired({ retired = [] }: UserMemory, hashes: readonly string[]): string[] {
+  return [...retired, ...hashes].slice(-maxPast);
+}
+
 /** The memory of a secret about which nothing is known yet. */
 export function emptyMemory(now: Date): Memory {
   return {

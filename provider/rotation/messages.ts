@@ -61,6 +61,13 @@ ${outputsAreFormer} Run \`up\` again ${when}, with rekey:scheduledResets on: ${r
   return new RekeyError(failed.code, text, "maybe applied");
 }
 
+/** The failure after a roll whose response was lost, if a read shows neither the keys of before nor the next ones. */
+export function overtakenFailure(subject: Subject, failed: RekeyError, why: string): RekeyError {
+  const secret = secretOf(subject);
+  const text = `The roll of the ${secret} was not confirmed (${why}), and a read shows another current key than the next one: someone else has rolled it, too, so this roll may have been applied before that. The keys that the read has shown are saved, and nothing is left to confirm. Give both to the receivers, which may not have them yet. A version that asked for the roll is still due once minInterval has passed; a schedule counts from now on.`;
+  return new RekeyError(failed.code, text, "maybe applied");
+}
+
 export function refusalError(subject: Subject, { code, why }: Refusal): RekeyError {
   return new RefusedError(code, { secret: secretOf(subject), why });
 }

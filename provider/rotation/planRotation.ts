@@ -25,7 +25,11 @@ export function planRotation(saved: State | undefined, program: Program, context
   const due = memory ? dueOf(memory, program, context) : dueOfNew(program);
   const plan = due.kind === "rotate" ? (refusalOf(due, { memory, program, context }) ?? due) : due;
   if (plan.kind !== "keep" || memory === undefined) return plan;
-  return { ...upkeepOf(memory, program, context), ...(plan.waits && { waits: plan.waits }) };
+  const { waits } = plan;
+  const upkeep: Plan = { ...upkeepOf(memory, program, context), ...(waits && { waits }) };
+  // That nothing waits any more, because a version was removed, is saved, too.
+  const isOver = upkeep.kind === "keep" && !waits && saved?.waits !== undefined;
+  return isOver ? { ...upkeep, saves: true } : upkeep;
 }
 
 function dueOfNew({ unknown, isAdopted, rotatedSince }: Program): Plan {

@@ -83,13 +83,17 @@ export class QueueSource extends ResetSource {
     }
     // What is older than a date must not be handed out: it takes the place of the current one, and is replaced.
     await this.#roll(hashOf(next.token ?? ""));
+    const ofOther = { firstSentAt: attempt.lastSentAt, isOfUnknownAge: undefined };
     try {
       const other = await this.#prepare(false);
-      const ofOther = { firstSentAt: attempt.lastSentAt, isOfUnknownAge: undefined };
-      return { response: onlyCredentials(other), attempt: { ...ofOther, expects: markOf(other) } };
+      return {
+        response: onlyCredentials(other),
+        rolled: next,
+        attempt: { ...ofOther, expects: markOf(other) },
+      };
     } catch (error) {
       if (!(error instanceof RekeyError)) throw error;
-      return { lost: error };
+      return { rolled: next, lost: error, attempt: { ...ofOther, expects: undefined } };
     }
   }
 

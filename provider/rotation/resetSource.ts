@@ -7,7 +7,7 @@ import { type Finding } from "./findings";
 import { handOver, type Made, replacedFormers } from "./handOver";
 import { marksOf, namesIn } from "./marks";
 import { type Memory } from "./memory";
-import { unknownFailure } from "./messages";
+import { overtakenFailure, unknownFailure } from "./messages";
 import { maySettle } from "./plan";
 import { unconfirmedLimit } from "./planRotation";
 import { savesNone } from "./program";
@@ -140,13 +140,15 @@ export class ResetSource implements Source {
     const { memory } = attempted;
     const canSettle = maySettle(memory, context);
     const last: LastRead = canSettle ? await readUntilChanged(this.of, memory) : {};
-    if (!last.read || last.verdict !== "new") {
-      const isLast = memory.attempt?.count === unconfirmedLimit;
-      const failure = unknownFailure(subject, lost, canSettle, isLast);
-      return { failure, changed: last.verdict === "foreign" ? last.read : undefined };
-    }
     // The platform's text may contain the new credentials, which only this read has shown.
     const why = run.redacted(lost instanceof RequestError ? lost.happened : "its result was lost");
+    if (last.verdict === "foreign") {
+      return { failure: overtakenFailure(subject, lost, why), changed: last.read };
+    }
+    if (!last.read || last.verdict !== "new") {
+      const isLast = memory.attempt?.count === unconfirmedLimit;
+      return { failure: unknownFailure(subject, lost, canSettle, isLast) };
+    }
     const { firstSentAt = "" } = memory.attempt ?? {};
     // Of several in a row, the first one may be the one that was applied.
     const generatedAt = pastTime(firstSentAt, context.now);

@@ -3,7 +3,7 @@ import { secretOf, type Subject } from "../domain/secretKind";
 import { afterRead } from "./afterRead";
 import { type Finding, type Learned, type Rotated } from "./findings";
 import { oldestFormer, validFormers, withoutRetired } from "./formers";
-import { type Former, maxPast } from "./memory";
+import { type Former, withRetired } from "./memory";
 
 import { type Session } from "./source";
 import { type State } from "./state";
@@ -38,7 +38,7 @@ export async function retire(
       (one) => !formers.includes(one) || left.includes(one),
     );
     const hashes = formers.flatMap((one) => (left.includes(one) ? [] : (one.by ?? [])));
-    const retired = [...(memory.ofSource.retired ?? []), ...hashes].slice(-maxPast);
+    const retired = withRetired(memory.ofSource, hashes);
     const next = withUnsaved(
       {
         ...state,

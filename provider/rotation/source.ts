@@ -6,7 +6,7 @@ import { type Run } from "../run/run";
 import { type Admin } from "./admin";
 import { type Finding } from "./findings";
 import { type Made } from "./handOver";
-import { type Attempt, type Former } from "./memory";
+import { type Attempt, type Former, type UserMemory } from "./memory";
 import { type Context } from "./plan";
 import { type Program } from "./program";
 import { type State } from "./state";
@@ -63,6 +63,10 @@ export type Added = AddedFacts &
 interface AddedFacts {
   /** What is remembered until it is proven. */
   readonly attempt?: Partial<Attempt> | undefined;
+  /** What has taken the place of the current one before it was added. */
+  readonly rolled?: Credentials | undefined;
+  /** What its source remembers from now on. */
+  readonly ofSource?: Partial<UserMemory> | undefined;
   readonly findings?: readonly Finding[] | undefined;
   /** Why the run fails although it was made. */
   readonly failure?: RekeyError | undefined;

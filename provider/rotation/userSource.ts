@@ -8,7 +8,7 @@ import { isServerChanged, redisAdminOf } from "./admin";
 import { type Finding } from "./findings";
 import { validFormers } from "./formers";
 import { keptFormer, replacedFormers } from "./handOver";
-import { type Former } from "./memory";
+import { type Former, withRetired } from "./memory";
 import { type Program } from "./program";
 import { notAccepted, proveAccepted, unproven } from "./proof";
 import {
@@ -84,7 +84,7 @@ export class UserSource implements Source {
     const lost = await this.#addSettled(users, made);
     const saved = await this.#save(users);
     const list = lost ? undefined : await this.#listAgain();
-    const expects = (list && hashInList(own, this.#hashes, list)) ?? own;
+    const expects = (list && this.#hashIn(list, made)) ?? own;
     this.#claim(expects);
     const { value } = made;
     return {
@@ -93,6 +93,9 @@ export class UserSource implements Source {
       failure: saved.failure,
       // If the reply was lost, what is new in the list may be someone else's.
       attempt: { expects },
+      ...(before !== undefined && {
+        ofSource: { retired: withRetired(memory.ofSource, [before]) },
+      }),
       findings: [...warnings, ...saved.findings],
     };
   }
@@ -102,7 +105,9 @@ export class UserSource implements Source {
     const { password = "" } = response.credentials;
     const proof = await this.#proveAccepted(password);
     if (proof.kind !== "accepted") {
-      return { failure: lost ?? notAccepted(subject, proof) };
+      // What is refused is not what is new in the list: that is someone else's.
+      const attempt = proof.kind === "refused" ? { expects: hashOf(password) } : undefined;
+      return { failure: lost ?? notAccepted(subject, proof), attempt };
     }
     const list = await this.#listAgain();
     if (list?.every((one) => this.#hashes.includes(one))) {
@@ -110,7 +115,8 @@ export class UserSource implements Source {
         "the server accepts it, but does not list it, so it is unknown which of the user's passwords are valid";
       return { failure: unproven(subject, why) };
     }
-    const hash = list && hashInList(hashOf(password), this.#hashes, list);
+    const isToken = response.credentials.restToken !== undefined;
+    const hash = list && this.#hashIn(list, { value: password, isToken });
     const formers = this.#formersAfter(attempted, program as Program);
     const { lastSentAt } = attempted.memory.attempt ?? {};
     return {
@@ -260,8 +266,14 @@ export class UserSource implements Source {
     const lost = await add().catch(failureIn);
     if (lost && lost.delivery !== "maybe applied") throw lost;
     const user = lost && (await users.read(id).catch(() => undefined));
-    const isMissing = user && !hashInList(hashOf(made.value), this.#hashes, user.hashes);
+    const isMissing = user && !this.#hashIn(user.hashes, made);
     return isMissing ? add().catch(() => lost) : lost;
+  }
+
+  /** Only a server that makes tokens may list them by hashes of its own. */
+  #hashIn(list: readonly string[], { value, isToken }: MadePassword): string | undefined {
+    const own = hashOf(value);
+    return isToken || list.includes(own) ? hashInList(own, this.#hashes, list) : undefined;
   }
 
   async #save(users: AclUsers): Promise<{ failure?: RekeyError; findings: Finding[] }> {

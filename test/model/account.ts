@@ -1,206 +1,237 @@
-import { type Credentials } from "../../provider/records/fields";
-import { type SecretResponse } from "../../provider/records/response";
+import { type ProbeResult } from "../../provider/clients/probe";
+import { type SecretKind } from "../../provider/domain/secretKind";
+import { type CredentialName, type Credentials, valuesOf } from "../../provider/records/fields";
+import { type Platform } from "../../provider/run/run";
 import { notSent, rejected, unconfirmed } from "../support/fakeRun";
+import { type Place, type Settings } from "./steps";
 
-/** What the resources of a walk rotate, by their types. A fleet has two databases. */
-export const kinds = {
-  PasswordRotation: { ids: ["db"], idInput: "databaseId", names: ["password", "restToken"] },
-  PasswordRotationFleet: { ids: ["db-a", "db-b"], idInput: "databases", names: ["password", "restToken"] },
-  // The response to its reset has no record.
-  VectorTokenRotation: { ids: ["idx"], idInput: "indexId", names: ["token", "readOnlyToken"], responds: false },
-  QueueTokenRotation: { ids: ["user"], idInput: "queueUserId", names: ["token", "readOnlyToken"] },
-  // A roll makes the next key the current one.
-  SigningKeyRotation: { ids: ["signing-keys"], names: ["currentKey", "nextKey"] },
-} as const satisfies Record<string, Kind>;
-export type KindName = keyof typeof kinds;
+/** What a run sends. Of these, what is valid is changed by `changes`. */
+export type RequestName = "read" | "make" | "add" | "proof" | "retire" | "reset" | "save";
+const changes: readonly RequestName[] = ["add", "retire", "reset"];
 
-export interface Kind {
-  readonly ids: readonly string[];
-  /** Undefined for the keys, of which an account has one pair. */
-  readonly idInput?: string;
-  /** The credentials, the best first. */
-  readonly names: readonly [keyof Credentials, keyof Credentials];
-  readonly responds?: false;
+export const faults = ["none", "not sent", "rejected", "lost before", "lost after"] as const;
+
+/** How a response shows the credentials of a record. */
+export const masks = ["all", "nothing", "the best", "the other"] as const;
+
+/** What happens to a request. */
+export interface Reply {
+  readonly fault: (typeof faults)[number];
+  readonly mask: (typeof masks)[number];
+  /** Whether it shows what the last change of this step or the one before it has replaced. */
+  readonly isLate: boolean;
+}
+
+/** What happens to the requests of a step, of each name in turn, and what someone else does right after a change. */
+export interface Delivery {
+  readonly replies: Readonly<Partial<Record<RequestName, readonly Reply[]>>>;
+  readonly meanwhile?: OthersDo | undefined;
+}
+
+export const plainReply: Reply = { fault: "none", mask: "all", isLate: false };
+export const honest: Delivery = { replies: {} };
+
+/** Whether all requests are responded to in time, and no one else interferes. */
+export function isHonest({ replies, meanwhile }: Delivery): boolean {
+  const all = Object.values(replies).flat();
+  return meanwhile === undefined && all.every(({ fault, isLate }) => fault === "none" && !isLate);
+}
+
+/** What a step is doing. Only an `up` has more than one phase. */
+export type Phase = "preview" | "rotation" | "verification" | "other";
+
+/** A change that was sent, and what it changed. */
+export interface Change {
+  readonly phase: Phase;
+  readonly request: RequestName;
+  /** Whether it was applied, or may have been, as far as its sender knows. */
+  readonly mayBeApplied: boolean;
+  readonly added: readonly string[];
+  readonly removed: readonly string[];
+  /** Of what was removed: what Rekey could know to be valid. */
+  readonly recognized: readonly string[];
+}
+
+/** What someone else does, by the shape of a secret. */
+export const othersDo = {
+  replaces: ["replaces"],
+  rolls: ["rolls", "rolls twice"],
+  adds: ["adds", "retires", "replaces", "loses"],
+  redis: ["adds", "retires", "replaces", "brings back", "restarts"],
+} as const;
+export type ShapeName = keyof typeof othersDo;
+export type OthersDo = (typeof othersDo)[ShapeName][number];
+
+/** One secret where it is: what is valid there, what requests do to it, and what someone else does. */
+export abstract class Account {
+  phase: Phase = "other";
+  /** The changes of this step, in order, whether or not they were applied. */
+  readonly sent: Change[] = [];
+  /** Values that a proof has accepted in this step, and values that responses have delivered in it. */
+  readonly proven = new Set<string>();
+  readonly returned = new Set<string>();
+  /** Whether a read of the rotation was responded to in this step. */
+  isRead = false;
+  /** Whether a response of this step has shown the best of the current credentials. */
+  isCurrentShown = false;
+  /** Values that reads have shown, and those of them since the last `up` began. */
+  readonly shown = new Set<string>();
+  readonly shownInUp = new Set<string>();
+  /** Values that others have added, and have removed; and values that are valid again. */
+  readonly ofOthers = new Set<string>();
+  readonly removedByOthers = new Set<string>();
+  readonly back = new Set<string>();
+  protected step = 0;
+  #delivery = honest;
+  #known: ReadonlySet<string> = new Set();
+  readonly #turns = new Map<RequestName, number>();
+  readonly #wasValid = new Set<string>();
+
+  /** The credential by which a record is compared, and its other one. */
+  readonly best: CredentialName;
+  readonly names: readonly CredentialName[];
+
+  constructor(
+    protected readonly kind: SecretKind,
+    protected readonly id: string,
+    protected readonly settings: () => Settings,
+  ) {
+    [this.best] = kind.identities;
+    this.names = [...new Set(Object.values(kind.table.credentials))].slice(0, 2);
+  }
+
+  /** The credentials that are accepted at a place. */
+  abstract credentialsAt(place: Place): readonly Credentials[];
+  /** What a run uses of it, in place of a platform's operations. */
+  abstract partsFor(): Partial<Platform>;
+  protected abstract change(what: OthersDo): void;
+  /** Of a user: the value that a server lists by a hash. */
+  valueBy?(hash: string): string | undefined;
+  /** Someone removes passwords by hand, as a message says. */
+  removeByHand?(values: readonly string[]): void;
+  /** What a read of the platform and a reset return. */
+  read?(): object;
+  reset?(): object;
+
+  /** @param known values that Rekey remembers: an old record of others cannot be recognized by anyone */
+  begin(delivery: Delivery, known: ReadonlySet<string>, isUp: boolean): void {
+    this.#delivery = delivery;
+    this.#known = known;
+    this.step++;
+    this.#turns.clear();
+    this.sent.length = 0;
+    this.isRead = this.isCurrentShown = false;
+    for (const each of [this.proven, this.returned, ...(isUp ? [this.shownInUp] : [])]) each.clear();
+  }
+
+  /** The best credential of each that is accepted, by default where the program says that the secret is. */
+  validAt(place = this.settings().place): Set<string> {
+    return new Set(this.credentialsAt(place).flatMap((one) => one[this.best] ?? []));
+  }
+
+  /** All values that are accepted, by default anywhere. */
+  valuesAt(places: readonly Place[] = ["home", "elsewhere"]): string[] {
+    return places.flatMap((place) => this.credentialsAt(place)).flatMap(valuesOf);
+  }
+
+  /** Whether Rekey can know a value: it is remembered, or was shown. */
+  recognizes(value: string | undefined): boolean {
+    return value !== undefined && (this.#known.has(value) || this.shownInUp.has(value));
+  }
+
+  /** Someone else changes it. */
+  changeByOthers(what: OthersDo): void {
+    const before = this.#valid;
+    this.change(what);
+    const valid = this.#valid;
+    for (const value of valid) {
+      if (before.has(value)) continue;
+      this.removedByOthers.delete(value);
+      (this.#wasValid.has(value) ? this.back : this.ofOthers).add(value);
+    }
+    for (const value of before) if (!valid.has(value)) this.removedByOthers.add(value);
+    for (const value of [...before, ...valid]) this.#wasValid.add(value);
+  }
+
+  async prove(value: string, place: Place): Promise<ProbeResult> {
+    if (this.#nextReply("proof").fault !== "none") return { kind: "unknown", why: "no response" };
+    if (!this.validAt(place).has(value)) return { kind: "refused", words: "WRONGPASS no" };
+    this.proven.add(value);
+    return { kind: "accepted" };
+  }
+
+  /**
+   * Sends a request.
+   *
+   * @param respond returns the response, unless a fault prevents it
+   * @param apply what it does, at once
+   */
+  protected request<T>(request: RequestName, respond: (reply: Reply) => T, apply?: () => void): T {
+    const reply = this.#nextReply(request);
+    const { fault } = reply;
+    const { meanwhile } = this.#delivery;
+    const before = this.#valid;
+    const isApplied = fault === "none" || fault === "lost after";
+    if (isApplied) apply?.();
+    if (changes.includes(request)) this.#note(request, fault, before);
+    const response = fault === "none" ? respond(reply) : undefined;
+    // After a reset that was applied, nothing could tell one from the other.
+    const isChanged = request === "add" ? isApplied : request === "reset" && fault === "lost before";
+    if (meanwhile && isChanged) this.changeByOthers(meanwhile);
+    if (fault === "not sent") return notSent();
+    if (fault === "rejected") return rejected();
+    if (fault !== "none") return unconfirmed();
+    this.isRead ||= request === "read" && this.phase === "rotation";
+    return response as T;
+  }
+
+  /** Notes what a read shows. */
+  protected show<T>(response: T): T {
+    for (const value of valuesIn(response)) {
+      this.shown.add(value);
+      this.shownInUp.add(value);
+    }
+    return response;
+  }
+
+  /** Notes what a request has made. */
+  protected deliver<T>(response: T): T {
+    for (const value of valuesIn(response)) this.returned.add(value);
+    return response;
+  }
+
+  get #valid(): ReadonlySet<string> {
+    return new Set([...this.validAt("home"), ...this.validAt("elsewhere")]);
+  }
+
+  #note(request: RequestName, fault: Reply["fault"], before: ReadonlySet<string>): void {
+    const valid = this.#valid;
+    const added = [...valid].filter((value) => !before.has(value));
+    const removed = [...before].filter((value) => !valid.has(value));
+    for (const value of [...added, ...removed]) this.#wasValid.add(value);
+    for (const value of removed) this.back.delete(value);
+    const mayBeApplied = fault !== "not sent" && fault !== "rejected";
+    const recognized = removed.filter((value) => this.recognizes(value));
+    this.sent.push({ phase: this.phase, request, mayBeApplied, added, removed, recognized });
+  }
+
+  #nextReply(request: RequestName): Reply {
+    if (this.settings().isAway) return { ...plainReply, fault: "not sent" };
+    const turn = this.#turns.get(request) ?? 0;
+    this.#turns.set(request, turn + 1);
+    const { [request]: replies = [] } = this.#delivery.replies;
+    return replies[turn % replies.length] ?? plainReply;
+  }
 }
 
 /** A marker for the values of a walk. */
 export const anyValue = /value-[\w-]+-\d+-\w/g;
 
-/** How a record shows its credentials. */
-export const masks = ["all", "nothing", "the best", "the other"] as const;
-type Mask = (typeof masks)[number];
-
-/** One choice for each read of a step, used in turn. */
-export interface ReadChoice {
-  readonly mask: Mask;
-  /** Whether it shows what the last change of this step or the one before it has replaced. */
-  readonly isLate: boolean;
-  readonly isFailing: boolean;
-}
-
-/** What happens to a reset. */
-export const outcomes = [
-  "confirmed",
-  "repeats the record from before",
-  "lost, applied",
-  "lost, not applied",
-  "lost, not applied, and changed by someone else",
-  "rejected",
-  "not sent",
-] as const;
-
-/** What the platform does about one secret in one step. */
-export interface Deliveries {
-  readonly outcome: (typeof outcomes)[number];
-  readonly response: Mask;
-  readonly reads: readonly ReadChoice[];
-}
-
-export const honest: Deliveries = {
-  outcome: "confirmed",
-  response: "all",
-  reads: [{ mask: "all", isLate: false, isFailing: false }],
-};
-
-/** One secret in one account: each change makes another generation of its credentials. */
-export class Account {
-  /** Values that a response has delivered in a run that was not killed, or a read has shown. */
-  readonly delivered = new Set<string>();
-  readonly shown = new Set<string>();
-  /** Resets of this step that may have been applied. */
-  sent = 0;
-  /** Whether the last of them was confirmed by a response. */
-  isAnswered = false;
-  /** Whether a response or a read of this step has shown the best of the current credentials. */
-  isSeen = false;
-  #generation = 1;
-  #deliveries: Deliveries = honest;
-  #showed: Credentials[] = [];
-  #known: ReadonlySet<string> = new Set();
-  #reads = 0;
-  /** The last step that changed it, and what that replaced. */
-  #changedIn = -Infinity;
-  #former = 0;
-  #step = 0;
-  #returned: string[] = [];
-
-  /** @param label makes its values others than those of any other account */
-  constructor(
-    private readonly kind: Kind,
-    private readonly label: string,
-  ) {}
-
-  /** @param known values that Rekey remembers: an old record of others cannot be recognized by anyone */
-  begin(deliveries: Deliveries, known: ReadonlySet<string>): void {
-    this.#deliveries = deliveries;
-    this.#known = known;
-    this.#reads = this.sent = 0;
-    this.isSeen = this.isAnswered = false;
-    this.#step++;
-    this.#returned = [];
-  }
-
-  /** Whether a read has shown a value since `forget`. */
-  showed(name: keyof Credentials, value: string | undefined): boolean {
-    return this.#showed.some((one) => one[name] === value);
-  }
-
-  /** Whether the reads of this step neither fail nor are late. */
-  get isHonest(): boolean {
-    return this.#deliveries.reads.every(({ isLate, isFailing }) => !isLate && !isFailing);
-  }
-
-  forget(): void {
-    this.#showed = [];
-  }
-
-  /** Ends a run that could save what it got. */
-  save(): void {
-    for (const value of this.#returned) this.delivered.add(value);
-  }
-
-  /** Whether a value is, or was, one of this account. */
-  has(value: string): boolean {
-    return value.startsWith(`value-${this.label}-`);
-  }
-
-  /** Only what this step has delivered is remembered. */
-  forgetDelivered(): void {
-    this.delivered.clear();
-    this.save();
-  }
-
-  get current(): Credentials {
-    return this.#credentials(this.#generation);
-  }
-
-  get values(): string[] {
-    return Object.values(this.current) as string[];
-  }
-
-  /** Someone changes it. */
-  change(times = 1): void {
-    this.#former = this.#generation;
-    this.#generation += times;
-    this.#changedIn = this.#step;
-    this.isSeen = false;
-  }
-
-  read(): Partial<SecretResponse> {
-    const { reads } = this.#deliveries;
-    const { mask, isLate, isFailing } = reads[this.#reads++ % reads.length] ?? honest.reads[0]!;
-    if (isFailing) return notSent();
-    const isOld = isLate && this.#isRemembered && this.#changedIn >= this.#step - 1;
-    const response = this.#show(isOld ? this.#former : this.#generation, mask);
-    this.#showed.push(response.credentials ?? {});
-    for (const value of valuesIn(response)) this.shown.add(value);
-    return response;
-  }
-
-  reset(): Partial<SecretResponse> {
-    const { outcome, response } = this.#deliveries;
-    if (outcome === "rejected") return rejected();
-    if (outcome === "not sent") return notSent();
-    this.sent++;
-    if (outcome === "lost, not applied") return unconfirmed();
-    // A roll makes the next key the current one; other keys are someone else's.
-    this.change(outcome.endsWith("someone else") ? 2 : 1);
-    if (outcome.startsWith("lost")) return unconfirmed();
-    this.isAnswered = true;
-    if (this.kind.responds === false) return {};
-    if (outcome === "repeats the record from before" && this.#isRemembered) return this.#show(this.#former, response);
-    const shown = this.#show(this.#generation, response);
-    // No platform shows a credential without the one that identifies its record: such a response only confirms.
-    if (response !== "the other") this.#returned.push(...valuesIn(shown));
-    return shown;
-  }
-
-  /** Whether Rekey can recognize the record from before, by its best credential. */
-  get #isRemembered(): boolean {
-    const [name] = this.kind.names;
-    const best = this.#credentials(this.#former)[name];
-    return this.#known.has(best ?? "") || this.showed(name, best);
-  }
-
-  #credentials(n: number): Credentials {
-    const [best, other] = this.kind.names;
-    const isKey = other === "nextKey";
-    const value = (name: string, nth: number) => `value-${this.label}-${nth}-${isKey ? "k" : name.slice(0, 1)}`;
-    return { [best]: value(best, n), [other]: value(other, isKey ? n + 1 : n) };
-  }
-
-  #show(generation: number, mask: Mask): Partial<SecretResponse> {
-    const [best] = this.kind.names;
-    const isShown = (name: string) =>
-      mask === "all" || (mask === "the best" && name === best) || (mask === "the other" && name !== best);
-    const all = Object.entries(this.#credentials(generation)).filter(([name]) => isShown(name));
-    const credentials: Credentials = Object.fromEntries(all);
-    if (generation === this.#generation && credentials[best] !== undefined) this.isSeen = true;
-    return { record: { endpoint: "db.example.com", port: 6379, tls: true }, credentials };
-  }
-}
-
 /** All values of a walk in something that can be written as JSON. */
 export function valuesIn(something: unknown): Set<string> {
   return new Set(JSON.stringify(something ?? {}).match(anyValue));
+}
+
+export function valueOf(label: string, nth: number, name: string): string {
+  return `value-${label}-${nth}-${name.endsWith("Key") ? "k" : name.slice(0, 1)}`;
 }

@@ -214,15 +214,18 @@ describe("rotation: a hand-over", () => {
     assert.equal(handOver(state, made({ token: "t2" }), contextOf(queueToken)).otherFields, "old");
   });
 
-  it("of a user takes the hash, or forgets it, and how many passwords it had; of others neither", () => {
+  it("of a user takes the hash, or forgets it, and how many passwords it had, and remembers the one that others have removed; of others none of it", () => {
     const ofSource = { hash: "old", passwordCount: 2, admin: "admin", retired: ["gone"] };
-    const after = (kind: SecretKind, hash?: string) =>
+    const formers = [{ by: "old", since: now, lasts: "verified" }];
+    const after = (kind: SecretKind, more: Partial<Made> = {}) =>
       JSON.parse(
-        JSON.stringify(handOver(known({ ofSource }), made({}, { hash }), contextOf(kind)).memory.ofSource),
+        JSON.stringify(handOver(known({ ofSource }), made({}, more), contextOf(kind)).memory.ofSource),
       ) as object;
-    assert.deepEqual(after(aclUser, "new"), { hash: "new", admin: "admin", retired: ["gone"] });
-    assert.deepEqual(after(aclUser), { admin: "admin", retired: ["gone"] });
-    assert.deepEqual(after(databasePassword, "new"), ofSource);
+    const removed = { admin: "admin", retired: ["gone", "old"] };
+    assert.deepEqual(after(aclUser, { hash: "new", formers }), { ...removed, hash: "new", retired: ["gone"] });
+    assert.deepEqual(after(aclUser, { hash: "new" }), { ...removed, hash: "new" });
+    assert.deepEqual(after(aclUser), removed);
+    assert.deepEqual(after(databasePassword, { hash: "new" }), ofSource);
   });
 
   describe("of keys", () => {

@@ -398,8 +398,14 @@ describe("reset: what follows from one that was not confirmed", () => {
   it("a lost roll, after which a read shows someone else's, fails, and is due again once minInterval is over", async () => {
     const secret = (await resetSecret({ version: 1 }, pair(1), { kind: signingKeys })).copy();
     secret.hours = 5;
-    const { said, code } = await secret.up({ version: 2 }, { shows: pair(1), showsAfter: pair(8), responds: isLost });
+    const lost = await secret.up({ version: 2 }, { shows: pair(1), showsAfter: pair(8), responds: isLost });
+    const { said, code, message = "" } = lost;
     assert.match(said, /^was changed outside of Rekey \(currentKey, nextKey\)/);
+    assert.match(
+      message,
+      /not confirmed \(it broke\), and a read shows another current key than the next one: someone else/,
+    );
+    assert.doesNotMatch(message, /reads the|three unconfirmed/);
     assert.deepEqual([code, secret.saved], ["REKEY_UNCONFIRMED", pair(8)]);
     assert.equal((await secret.up({ version: 2 }, { shows: pair(8) })).code, "REKEY_ROLLED_RECENTLY");
     secret.hours = 7;

@@ -1,0 +1,115 @@
+import { type Former, type Memory } from "../../provider/rotation/memory";
+import { type Properties } from "../support/wire";
+import { type Account } from "./account";
+import { placeOf } from "./accounts";
+import { type Place, type Program, type Settings, type Subject, type Up } from "./steps";
+
+/** What a state has of a secret. */
+export interface Seen {
+  readonly memory: Memory;
+  readonly rotationCount: number;
+  readonly outcome: "reset" | "adopted" | "unknown" | "unproven";
+  /** Why a rotation that is due waits. */
+  readonly waits?: string;
+  /** The outputs, which have the credentials whose values the state has. */
+  readonly outputs: Properties;
+  /** The current value; undefined if neither the state nor the age file has it. */
+  readonly value: string | undefined;
+}
+
+/** What one step did about a secret. */
+export interface Taken {
+  readonly subject: Subject;
+  readonly account: Account;
+  readonly before: Seen | undefined;
+  readonly after: Seen | undefined;
+  readonly up: Up | undefined;
+  /** What the preview of an `up` has said. */
+  readonly announced: string;
+  /** Whether all requests were responded to in time, and no one else has interfered. */
+  readonly isHonest: boolean;
+  /** Whether the consumers were given what was saved, and whether the verification that followed succeeded. */
+  readonly isHandedOver: boolean;
+  readonly isVerified: boolean;
+  /** Why the rotation and the verification failed. */
+  readonly failures: readonly string[];
+  readonly program: Program;
+  readonly settings: Settings;
+  readonly ownToken: string | undefined;
+  readonly leakedAt: string | undefined;
+  readonly now: number;
+  /** What was accepted there before it, and what others had brought back before it. */
+  readonly validBefore: ReadonlySet<string>;
+  readonly backBefore: ReadonlySet<string>;
+  /** What the step has saved in the state, and in age files. */
+  readonly inState: ReadonlySet<string>;
+  readonly inFile: ReadonlySet<string>;
+}
+
+/** Whether two secrets may be valid, so that a rotation is no outage. */
+export function overlaps({ shape }: Subject): boolean {
+  return shape === "adds" || shape === "redis";
+}
+
+export function isKilled({ up }: Taken): boolean {
+  return up?.killedAfter === "rotation";
+}
+
+export function isRotated({ before, after }: Taken): boolean {
+  return (after?.rotationCount ?? 0) > (before?.rotationCount ?? 0);
+}
+
+/** What the rotation has made in this step by a request. */
+export function madeBy(request: "add" | "reset", { account }: Taken): string[] {
+  return account.sent.flatMap((one) => (one.request === request ? one.added : []));
+}
+
+export function validIn({ formers }: Memory): Former[] {
+  return formers.filter(({ by }) => by !== undefined);
+}
+
+/** Where a secret that is saved is. */
+export function savedPlace(seen: Seen | undefined): Place {
+  const { server, account } = seen?.memory.ofSource ?? {};
+  return server?.endpoint === undefined ? ((account ?? "home") as Place) : placeOf(server.endpoint.host);
+}
+
+/** What asks for a former one to be retired by the rotation itself. */
+export function retirementOf(
+  { lasts, since, isBack, generatedAt }: Former,
+  { program, settings, leakedAt, now }: Taken,
+): "date" | "time" | "back" | undefined {
+  if (lasts === "next up" || (program.isLeaked && isOlder(generatedAt, leakedAt, now))) return "date";
+  if (settings.scheduledResets === "off") return undefined;
+  if (isBack) return program.overlap === "verified" ? undefined : "back";
+  return lasts === "none" || (lasts === "6h" && timeAfter(since, 6) <= now) ? "time" : undefined;
+}
+
+/** What is remembered of a value that was valid before. What is valid again may not be known before the read. */
+export function formerOf(value: string, { before, account, program, backBefore }: Taken): Former | undefined {
+  const formers = before ? validIn(before.memory) : [];
+  const known = account.valueBy ? formers.find(({ by = "" }) => account.valueBy?.(by) === value) : formers[0];
+  const isBack = known === undefined && (backBefore.has(value) || account.removedByOthers.has(before?.value ?? ""));
+  return isBack ? { since: "", lasts: program.overlap, isBack } : known;
+}
+
+/** Whether all passwords of a user are those that the rotation replaces. */
+export function isFirst({ subject, before, settings, validBefore }: Taken): boolean {
+  if (subject.shape !== "redis" || !before?.memory.current.marks.password) return true;
+  // Of another address, only the current password proves that it is that of the same server.
+  return savedPlace(before) !== settings.place && !validBefore.has(before.value ?? "");
+}
+
+export function isSamePlace(one: Place, other: Place): boolean {
+  return (one === "elsewhere") === (other === "elsewhere");
+}
+
+export function timeAfter(since: string, hours: number): number {
+  return Date.parse(since) + hours * 3_600_000;
+}
+
+/** A time in the future is that of a clock that was ahead. */
+export function isOlder(at: string | undefined, date: string | undefined, now: number): boolean {
+  if (date === undefined) return false;
+  return at === undefined || Date.parse(at) < Date.parse(date) || Date.parse(at) > now + 300_000;
+}
