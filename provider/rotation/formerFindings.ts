@@ -54,14 +54,9 @@ function notesOnOlder(
   due: Rotation,
   context: Context,
 ): Finding[] {
-  const { attempt } = memory;
   const valid = validFormers(memory);
   const isToken = context.kind.shape === "adds";
-  // A next token that is not proven and is older than a date takes the place of the current one, and is replaced.
-  const isAttemptOlder =
-    isToken &&
-    attempt?.adds === true &&
-    isOlder({ generatedAt: attempt.firstSentAt }, program.rotatedSince, context.now);
+  const isAttemptOlder = isToken && isAttemptOlderThanDate(memory, program, context);
   if (valid.length === 0 && !isAttemptOlder) return [];
   const retired = dueFormers(memory, program, context);
   // A token of unknown age is replaced for a date, whatever the age of the former one.
@@ -73,6 +68,15 @@ function notesOnOlder(
   }
   if (isToken || due.reason === "schedule") return [{ kind: "waitsForOlder" }];
   return [{ kind: retired ? "retiresOver" : "keepsOlder" }];
+}
+
+/** Whether an unproven next token is older than a date: it takes the place of the current one, and is replaced. */
+function isAttemptOlderThanDate(
+  { attempt }: Memory,
+  { rotatedSince }: Program,
+  { now }: Context,
+): boolean {
+  return attempt?.adds === true && isOlder({ generatedAt: attempt.firstSentAt }, rotatedSince, now);
 }
 
 /** Empty unless the former one is the token that Rekey uses. */
