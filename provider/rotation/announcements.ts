@@ -103,7 +103,7 @@ function announcementOf(
 }
 
 function postponed(announced: Announced, waits: WaitingRotation): Message {
-  const reset = announced.subject.kind.shape === "rolls" ? "roll" : "reset";
+  const reset = resetOrRolled(announced.subject.kind).replace(/ed$/, "");
   const why = reasonOf(waits, announced);
   return {
     text: `is due for a ${reset}, because ${why} It is postponed: ${waits.why}.`,
@@ -156,6 +156,7 @@ function isUnknownServer({ kind, server }: Subject): boolean {
 
 function doingOf(kind: SecretKind, program: Program): string {
   if (kind.shape === "rolls") return "Rolls";
+  if (kind.shape === "turns") return "Turns";
   return addsSecret(kind, program) ? "Rotates" : "Resets";
 }
 

@@ -20,6 +20,7 @@ export const secretOutputs: Readonly<Record<ResourceType, readonly string[]>> = 
   SigningKeyRotation: ["currentKey", "memory", "nextKey", "otherFields"],
   AclUserRotation: ["access", "connectionUrl", "memory", "otherFields", "password", "restToken", "restUrl"],
   PasswordRotationFleet: ["access", "connectionUrls", "credentials", "memory"],
+  RotationTrigger: ["memory"],
   CredentialVerification: ["memory"],
   FlowControlReset: ["appliedTrigger"],
   FlowControlLimits: [],

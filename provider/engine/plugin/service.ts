@@ -199,13 +199,17 @@ function marked(
   ]);
 }
 
-/** The outputs of a change in a preview: what it may change is unknown. */
+/** The outputs of a change in a preview: what it may change is unknown, and others that are inputs are as given. */
 function plannedOutputs(
   { idInput, onlyId, outputs }: AnyResource,
   saved: Properties | undefined,
   inputs: Properties,
   { changes, changing = Object.keys(outputs) }: Planned,
 ): Properties {
-  const unknown = Object.fromEntries((changes ? changing : []).map((name) => [name, unknownValue]));
-  return { ...saved, ...unknown, [idInput]: onlyId ?? saved?.[idInput] ?? inputs[idInput] };
+  const id = onlyId ?? saved?.[idInput] ?? inputs[idInput];
+  if (!changes) return { ...saved, [idInput]: id };
+  const given = Object.entries(inputs).filter(([name]) => Object.hasOwn(outputs, name));
+  const unknown = changing.map((name) => [name, unknownValue] as const);
+  const planned = Object.fromEntries<unknown>([...given, ...unknown]);
+  return { ...saved, ...planned, [idInput]: id };
 }
