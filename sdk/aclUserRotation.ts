@@ -50,9 +50,9 @@ export interface AclConnectionArgs {
 export interface AclUserRotationArgs extends RotationArgs, OverlapArgs {
   /**
    * The administrator who changes the user, and the server: the output `access` of the `PasswordRotation` of the
-   * database, or the address of the server and the password of an administrator. It is always a secret. Changing the
-   * server replaces the resource, which rotates the user of the new server. Changing only the administrator, or how it
-   * is given, makes no request.
+   * database, or the address of the server and the password of an administrator. It is always a secret. After a change
+   * of the address, the next `up` reads first: if the user there does not have the current password, it fails, unless a
+   * new version or a date rotates that user. Changing only the administrator, or how it is given, makes no request.
    */
   admin: pulumi.Input<string | AclAdminArgs>;
   /**
@@ -121,14 +121,19 @@ export class AclUserRotation extends Rotation {
   /** When the current password was added (ISO 8601, UTC). */
   declare readonly generatedAt: pulumi.Output<string | undefined>;
   /**
-   * Since when the former passwords have been valid in addition to the current one (ISO 8601, UTC); undefined if they
-   * are not. After a verification has retired them, it keeps its value until the next refresh or rotation.
+   * Since when the oldest of the former passwords has been valid in addition to the current one (ISO 8601, UTC);
+   * undefined if none is. After a verification has retired them, it keeps its value until the next `up` or refresh.
    */
   declare readonly formerValidSince: pulumi.Output<string | undefined>;
-  /** If `overlap` is a duration: until when the former ones are valid (ISO 8601, UTC). The next `up` retires them. */
+  /** If `overlap` is a duration: until when the oldest one is valid (ISO 8601, UTC). The next `up` retires it. */
   declare readonly formerValidUntil: pulumi.Output<string | undefined>;
   /** When this resource, not a verification, retired the former ones (ISO 8601, UTC); undefined if it has not. */
   declare readonly formerRetiredAt: pulumi.Output<string | undefined>;
+  /**
+   * Why a rotation that is due was not made by the last `up`, and by which one it will be: a schedule waits for the
+   * retirement of the former passwords, and a new version once there are ten. Undefined if none waits.
+   */
+  declare readonly waits: pulumi.Output<string | undefined>;
 
   constructor(name: string, args: AclUserRotationArgs, options?: pulumi.CustomResourceOptions) {
     // A program without types may leave it out, which the provider reports.

@@ -32,9 +32,8 @@ export function settingsOfProgram(): Settings {
 }
 
 /**
- * Warns once in a run of settings that do not exist or have an old form, and of each credential that the stack's
- * configuration has in plain text. Only the program knows the names of all settings: Pulumi's provider host reads them
- * one by one.
+ * Warns once in a run of settings that do not exist, and of each credential that the stack's configuration has in plain
+ * text. Only the program knows the names of all settings: Pulumi's provider host reads them one by one.
  */
 export const warnOfSettings = perRun((): void => {
   const settings = settingsOfProgram();
@@ -45,7 +44,7 @@ export const warnOfSettings = perRun((): void => {
   });
   const unknown = unknownSettings(Object.keys(pulumi.runtime.allConfig()), process.env);
   const inPlainText = plain.map((name) => plainText(name).join(" "));
-  for (const text of [...unknown, ...settings.warnings, ...inPlainText]) void pulumi.log.warn(text);
+  for (const text of [...unknown, ...inPlainText]) void pulumi.log.warn(text);
 });
 
 /** An error that ends the program without a stack trace. */

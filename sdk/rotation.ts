@@ -113,9 +113,9 @@ export interface RotationArgs extends TriggerArgs {
 export interface OverlapArgs {
   /**
    * How long the former secret stays valid. `verified`: until a `CredentialVerification` with `retireFormerAfter` has
-   * proven the new one. A duration (`24h`), shorter than `rotateEvery`: until the first `up` after that time. `none`: it
-   * is replaced at once, and clients are refused until they have the new one. After a rotation for `rotatedSince`, the
-   * next `up` retires the former secret in any case. Changing `overlap` makes no request.
+   * proven the new one. A duration (`24h`), shorter than `rotateEvery`: until the first `up` after that time. `none`:
+   * it is replaced at once, and clients are refused until they have the new one. After a rotation for `rotatedSince`,
+   * the next `up` retires the former secret in any case. Changing `overlap` makes no request.
    *
    * @default verified
    */
@@ -127,7 +127,10 @@ export interface OverlapArgs {
  * reset that was not confirmed.
  */
 export abstract class Rotation extends DynamicResource {
-  /** `reset`, `adopted`, or `unknown` if the platform did not confirm the last reset. */
+  /**
+   * `reset`; `adopted`; `unknown` if the platform did not confirm the last reset; or `unproven` if a secret was added and
+   * not proven, so that the one before is still the current one.
+   */
   declare readonly outcome: pulumi.Output<Outcome>;
   /** Time of the last confirmed reset (ISO 8601, UTC). */
   declare readonly rotatedAt: pulumi.Output<string | undefined>;

@@ -122,13 +122,18 @@ export class QueueTokenRotation extends TokenRotation {
   declare readonly generatedAt: pulumi.Output<string | undefined>;
   /**
    * Since when the former token has been valid in addition to the current one (ISO 8601, UTC); undefined if it is not.
-   * After a verification has retired it, this keeps its value until the next refresh or rotation.
+   * After a verification has retired it, this keeps its value until the next `up` or refresh.
    */
   declare readonly formerValidSince: pulumi.Output<string | undefined>;
   /** If `overlap` is a duration: until when the former token is valid (ISO 8601, UTC). The next `up` retires it. */
   declare readonly formerValidUntil: pulumi.Output<string | undefined>;
   /** When this resource, not a verification, retired the former token (ISO 8601, UTC); undefined if it has not. */
   declare readonly formerRetiredAt: pulumi.Output<string | undefined>;
+  /**
+   * Why a rotation that is due was not made by the last `up`, and by which one it will be: as long as two tokens are
+   * valid, a third one cannot be made. Undefined if none waits.
+   */
+  declare readonly waits: pulumi.Output<string | undefined>;
 
   constructor(name: string, args: QueueTokenRotationArgs, options?: pulumi.CustomResourceOptions) {
     super("QueueTokenRotation", name, args, options);

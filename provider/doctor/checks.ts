@@ -62,7 +62,6 @@ export async function checkAll(
     ...checkInstallation(project),
     ...(stack.unread ? [stack.unread] : []),
     ...settingNames.flatMap((name) => checkSetting(name, stack)),
-    ...stack.settings.warnings.map(unchecked),
     ...(stack.settings.find("proxy") ? [] : ignoredProxy().map(unchecked)),
     ok(`Not set: ${unset.map(settingKey).join(", ")}.`),
     ...checkMissing(stack, needed),

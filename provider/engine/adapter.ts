@@ -3,7 +3,6 @@ import { engineMessage, type Properties, reveal, secretNames, wrap } from "../pu
 import {
   type AnyResource,
   type Imported,
-  type InputProblem,
   type Notice,
   type Planned,
   type Result,
@@ -31,7 +30,9 @@ export class ResourceHandler {
    * @param urn the resource's URN, to refuse a second resource for the same secret or key; the SDK refuses it itself
    */
   check(inputs: Properties, urn?: string): string[] {
-    const problems = this.#problemsOf(inputs);
+    const wrong = schemaProblems(this.resource.inputs, inputs);
+    // Further checks need inputs of the right types.
+    const problems = wrong.length > 0 ? wrong : (this.resource.check?.(inputs, this.run) ?? []);
     const messages = problems.map(({ property, problem }) => {
       const text = `${property} ${problem}. No request was made for it. Fix the program, then run again.`;
       return withCode(text, "REKEY_INPUT_INVALID");
@@ -40,12 +41,6 @@ export class ResourceHandler {
     if (isOwner) messages.push(...this.#conflictsOf(inputs, urn));
     // A fleet may have a thousand.
     return messages.slice(0, 5);
-  }
-
-  #problemsOf(inputs: Properties): InputProblem[] {
-    const wrong = schemaProblems(this.resource.inputs, inputs);
-    // Further checks need inputs of the right types.
-    return wrong.length > 0 ? wrong : (this.resource.check?.(inputs, this.run) ?? []);
   }
 
   /** What the resource would have although another one has it, as messages. */

@@ -110,20 +110,7 @@ function reportingOnce<A extends unknown[], T>(
   };
 }
 
-/** The instances that Pulumi's dynamic provider host loads, once for each process. */
-export const {
-  passwordRotation,
-  vectorTokenRotation,
-  searchTokenRotation,
-  queueTokenRotation,
-  signingKeyRotation,
-  aclUserRotation,
-  passwordRotationFleet,
-  rotationTrigger,
-  credentialVerification,
-  flowControlReset,
-  flowControlLimits,
-} = createProviders((settings) => {
+function startHostRun(settings: Settings): Run {
   ignoreUnreadOutput();
   const address = engineAddress();
   const runEnd = new AbortController();
@@ -136,4 +123,7 @@ export const {
     requireEngine: watch && ((facts) => watch.requireEngine(facts)),
     end: runEnd.signal,
   });
-});
+}
+
+// Pulumi's dynamic provider host loads them by name, once for each process: `require("pulumi-rekey/provider").…`.
+Object.assign(exports, createProviders(startHostRun));

@@ -41,20 +41,18 @@ export function oldestNodes(): string[] {
 
 /** Why a version of Node cannot run this package, if it cannot. Others cannot load ES modules with `require`. */
 export function unsupportedNode(version = process.versions.node): string | undefined {
+  // `^20.19.0` or `>=22.12.0`
   const isSupported = ownManifest()
     .engines.node.split(" || ")
-    .some((range) => isInRange(version, range));
+    .some((range) => {
+      const oldest = range.replace(/^\D+/, "");
+      const isSameMajor = parseInt(version, 10) === parseInt(oldest, 10);
+      return !isOlderVersion(version, oldest) && (isSameMajor || range.startsWith(">="));
+    });
   const needed = oldestNodes().map((oldest) => `${oldest}+`);
   return isSupported
     ? undefined
     : `Node ${version} is too old: pulumi-rekey needs Node ${needed.join(" or ")}`;
-}
-
-/** @param range `^20.19.0` or `>=22.12.0` */
-function isInRange(version: string, range: string): boolean {
-  const oldest = range.replace(/^\D+/, "");
-  const isSameMajor = parseInt(version, 10) === parseInt(oldest, 10);
-  return !isOlderVersion(version, oldest) && (isSameMajor || range.startsWith(">="));
 }
 
 export const howToInstallNode =

@@ -279,14 +279,11 @@ async function unpin(saved: FlowControlLimitsOutputs, run: Run): Promise<Notice[
   );
   if (operation) await flowControl.change(flowControlKey, operation, consequencesOf([]));
   if (kept) return [{ text: `${name} keeps its limits: the program still declares them.` }];
-  const notices = operation ? [{ text: `${name}: ${unpinnedIn(operation)}` }] : [];
+  const unpinned = Object.keys(operation?.query ?? {}).join(" and ");
+  // Another provider is another process, and another stack another run: neither of them knows what this one removes.
+  const ofOthers = `If another stack, or a resource with another provider, declares the limits of this key, run \`pulumi up --refresh\` there to pin them again.`;
+  const notices = operation ? [{ text: `${name}: unpinned ${unpinned}. ${ofOthers}` }] : [];
   if (!shown.paused) return notices;
   const text = `${name} stays paused: removing its limits does not resume it. To resume it, use the platform's console, or \`POST /v2/flowControl/${encodeURIComponent(flowControlKey)}/resume\` at rekey:queueUrl.`;
   return [...notices, { text }];
-}
-
-/** Another provider is another process, and another stack another run: neither of them knows what this one removes. */
-function unpinnedIn({ query }: KeyOperation): string {
-  const names = Object.keys(query).join(" and ");
-  return `unpinned ${names}. If another stack, or a resource with another provider, declares the limits of this key, run \`pulumi up --refresh\` there to pin them again.`;
 }

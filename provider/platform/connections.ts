@@ -11,6 +11,7 @@ import {
   type SecureContext,
 } from "node:tls";
 import { hostWithoutBrackets } from "../domain/endpoint";
+import { orUndefined } from "../records/fields";
 
 /** Milliseconds, longest wait for a connection. */
 export const maxConnectMs = 10_000;
@@ -333,18 +334,8 @@ async function openTunnel(
  */
 function trusting(certificates: string | undefined): { readonly secureContext?: SecureContext } {
   if (certificates === undefined) return {};
-  return {
-    secureContext: createSecureContext({
-      ca: [...rootCertificates, ...namedToNode(), certificates],
-    }),
-  };
-}
-
-/** Certificates in `NODE_EXTRA_CA_CERTS`, if any; if they cannot be read, Node printed a warning when it started. */
-function namedToNode(): string[] {
-  try {
-    return [readFileSync(process.env["NODE_EXTRA_CA_CERTS"] ?? "", "utf8")];
-  } catch {
-    return [];
-  }
+  // If they cannot be read, Node printed a warning when it started.
+  const ofNode = orUndefined(() => readFileSync(process.env["NODE_EXTRA_CA_CERTS"] ?? "", "utf8"));
+  const ca = [...rootCertificates, ...(ofNode === undefined ? [] : [ofNode]), certificates];
+  return { secureContext: createSecureContext({ ca }) };
 }

@@ -138,7 +138,9 @@ function adviceOn(
     const isReset = service === "management" && facts.method === "POST";
     return isReset ? "Run `up` again right away." : "Check the platform's status, then run again.";
   }
-  const aboutKey = adviceOnKey(service, facts, status);
+  const isWriteRefused = facts.method === "POST" && status === 403;
+  const key = ` The API key may ${isWriteRefused ? "be read-only, or " : ""}belong to another team.`;
+  const aboutKey = service === "management" ? key : "";
   if (status === 401 || status === 403) return `Check ${credentials}.${aboutKey}`;
   if (status === 404 || status === 405) return `${adviceOnContent(service, facts)}${aboutKey}`;
   if (status === 429) {
@@ -149,13 +151,6 @@ function adviceOn(
   }
   if (status >= 400) return "Fix what the platform reports, then run again.";
   return `Redirects are not followed: set ${address} to the address that the platform redirects to.`;
-}
-
-/** What may be wrong with the API key that Upstash refuses. */
-function adviceOnKey(service: ServiceName, { method }: RequestFacts, status: number): string {
-  if (service !== "management") return "";
-  const isWriteRefused = method === "POST" && status === 403;
-  return ` The API key may ${isWriteRefused ? "be read-only, or " : ""}belong to another team.`;
 }
 
 /** What to do if what responds does not know what was requested. */

@@ -29,22 +29,15 @@ const encoded = new RegExp(
  */
 export function quote(text: string, secrets: KnownSecrets): string {
   if (text.length > maxShownChars || encoded.test(text)) return leftOut;
-  if ([text, ...base64Contents(text)].some((one) => secrets.areIn(one))) return leftOut;
+  // Base64 may begin anywhere, and other characters in it, such as line breaks, are ignored.
+  const base64 = text.replace(/[^\w+/-]/g, "");
+  const decoded = [0, 1, 2, 3].map((from) => Buffer.from(base64.slice(from), "base64").toString());
+  if ([text, ...decoded].some((one) => secrets.areIn(one))) return leftOut;
   const line = text.trim().replace(/\s+/g, " ");
-  const shown = line.replace(/\S+/g, (one, at: number) =>
-    isPlain(one) && !label.test(line.slice(0, at).trimEnd()) ? one : hidden,
-  );
+  const shown = line.replace(/\S+/g, (one, at: number) => {
+    const bare = one.replace(/^[("']+|[)"'.,;:!?]+$/g, "");
+    const isPlain = bare !== "" && (word.test(bare) || numberOrTime.test(bare));
+    return isPlain && !label.test(line.slice(0, at).trimEnd()) ? one : hidden;
+  });
   return /^(… ?)+$/.test(shown) ? leftOut : shown;
-}
-
-/** Whether it is a word of letters, a small number or a time, perhaps in quotes. */
-function isPlain(text: string): boolean {
-  const plain = text.replace(/^[("']+|[)"'.,;:!?]+$/g, "");
-  return plain !== "" && (word.test(plain) || numberOrTime.test(plain));
-}
-
-/** The decoded base64 in a text, wherever it begins. Other characters, such as line breaks, are ignored. */
-function base64Contents(text: string): string[] {
-  const characters = text.replace(/[^\w+/-]/g, "");
-  return [0, 1, 2, 3].map((start) => Buffer.from(characters.slice(start), "base64").toString());
 }

@@ -144,19 +144,17 @@ function placeOf(
 
 function accessCredential(known: KnownCredential, subject: Subject): AccessCredential {
   const { name, mark } = known;
-  const username = name === "password" ? usernameOf(known, subject) : undefined;
+  const { kind, id } = subject;
+  // That of a Redis user, or of the user that the program sets for a database, if it sets one.
+  const ofDatabase = known.username && usernameFor({ databaseId: id }, known);
+  const ofPassword = kind.shape === "redis" ? id : ofDatabase;
+  const username = name === "password" ? ofPassword : undefined;
   return {
     // The identities of all kinds that can be tried are such names.
     name: name as Credential["name"],
     mark,
     ...(username !== undefined && { username }),
   };
-}
-
-/** Whose password it is: that of a Redis user, or of the user that the program sets for a database, if it sets one. */
-function usernameOf({ username }: KnownCredential, { kind, id }: Subject): string | undefined {
-  if (kind.shape === "redis") return id;
-  return username === undefined ? undefined : usernameFor({ databaseId: id }, { username });
 }
 
 /**
@@ -186,29 +184,16 @@ export function urlsOf({ kind, id }: Subject, state: State, { options }: Run) {
   };
 }
 
+/** Where clients of a Redis user connect: where its administrator does, unless the program sets another address. */
 function urlsOfUser(userName: string, { admin, memory, password, restToken }: State) {
-  const at = admin?.endpoint;
-  const endpoint = at && orUndefined(() => endpointOfUser(memory.program.connection ?? {}, at));
+  if (!admin?.endpoint) return {};
+  const { host, port, tls } = admin.endpoint;
+  const server = { databaseId: "", record: { endpoint: host, port, tls } };
+  const at = orUndefined(() => endpointOf(server, memory.program.connection ?? {}, undefined));
   return {
-    connectionUrl: endpoint && password && connectionUrl(endpoint, userName, password),
-    restUrl: endpoint && restToken && `https://${hostInUrl(endpoint.host)}`,
+    connectionUrl: at && password && connectionUrl(at, userName, password),
+    restUrl: at && restToken && `https://${hostInUrl(at.host)}`,
   };
-}
-
-/**
- * Where clients of a Redis user connect: what the program sets, else where its administrator does.
- *
- * @throws InputError if it cannot be used
- */
-function endpointOfUser(
-  connection: Connection,
-  { host, port, tls }: ClientEndpoint,
-): ClientEndpoint {
-  return endpointOf(
-    { databaseId: "", record: { endpoint: host, port, tls } },
-    connection,
-    undefined,
-  );
 }
 
 /** The REST interface of a database has the port of HTTPS: a port that a program sets is that of Redis. */

@@ -3,7 +3,7 @@ import { canonical, secretOf, type SecretKind, type Subject } from "../domain/se
 import { isUnknown } from "../pulumi/values";
 import { type Run } from "../run/run";
 import { resetOrRolled, type Message } from "./findings";
-import { addsSecret, isDuration, oldestFormer } from "./formers";
+import { addsSecret, hasOverlap, isDuration, oldestFormer } from "./formers";
 import {
   adoptedNote,
   firstNote,
@@ -13,14 +13,7 @@ import {
   postponedRetirement,
 } from "./formerTexts";
 import { type Memory } from "./memory";
-import {
-  type Context,
-  isReadFirst,
-  type Plan,
-  type Refusal,
-  type Rotation,
-  type WaitingRotation,
-} from "./plan";
+import { type Context, isReadFirst, type Plan, type Rotation, type WaitingRotation } from "./plan";
 import { type Program } from "./program";
 import { dueAt, dueFrom, isDueSoon, isFuture } from "./schedule";
 import { contextOf } from "./session";
@@ -91,10 +84,16 @@ function announcementOf(
         : { text: "is read first; nothing is reset." };
     case "adopt":
       return adoption(subject.kind, plan.mayRotate);
-    case "maybe":
-      return { text: `may be ${did}: ${areNotKnown(plan.names)}.` };
+    case "maybe": {
+      const are = plan.names.length > 1 ? "are" : "is";
+      return { text: `may be ${did}: ${plan.names.join(" and ")} ${are} not known yet.` };
+    }
     case "refuse":
-      return refusal(did, plan, isTentative);
+      return {
+        text: isTentative
+          ? `is read first, and may then be ${did}. If the read changes nothing, it is not ${did}: ${plan.why}.`
+          : `is not ${did}: ${plan.why}.`,
+      };
     case "rotate":
       return resetAnnouncement(announced, plan, context, isTentative);
     default:
@@ -117,19 +116,16 @@ function adoption(kind: SecretKind, mayRotate: boolean): Message {
   const text = mayRotate
     ? `may be ${did}: \`up\` first reads its age and compares it with rotatedSince.`
     : `is adopted, not ${did}. To ${kind.shape === "rolls" ? "roll" : "reset"} it, set a new version.`;
-  return { text: `${text}${firstNote(kind)}` };
+  if (!hasOverlap(kind)) return { text };
+  const handedOut = kind.shape === "redis" ? "no password" : `the current ${kind.word}`;
+  const until = ` Until its first rotation, ${handedOut} is handed out.`;
+  return { text: `${text}${until}${firstNote(kind)}`, isWarning: true };
 }
 
-function refusal(did: string, { why }: Refusal, isTentative: boolean): Message {
-  if (!isTentative) return { text: `is not ${did}: ${why}.` };
-  return {
-    text: `is read first, and may then be ${did}. If the read changes nothing, it is not ${did}: ${why}.`,
-  };
-}
-
-function areNotKnown(names: readonly string[]): string {
-  return `${names.join(" and ")} ${names.length > 1 ? "are" : "is"} not known yet`;
-}
+const doings: Readonly<Partial<Record<SecretKind["shape"], string>>> = {
+  rolls: "Rolls",
+  turns: "Turns",
+};
 
 function resetAnnouncement(
   announced: Announced,
@@ -139,25 +135,17 @@ function resetAnnouncement(
 ): Message {
   const { subject, state, program } = announced;
   // What is not known yet counts as different: ten new databases are ten resets in a preview.
-  const isKnown = !isUnknown(subject.id) && !isUnknownServer(subject);
+  const { kind, id, server } = subject;
+  // Two users with one name may be those of different servers.
+  const isKnown = !isUnknown(id) && (kind.shape !== "redis" || server !== undefined);
   const secret = isKnown ? secretOf(subject) : Symbol();
   const first = isTentative
     ? " It is read first: if the read shows that the last one was applied, its result is saved instead."
     : "";
   const note = overlapNote(state?.memory, program, due, context);
   const text = `because ${reasonOf(due, announced)}${first}${note}`;
-  return { does: doingOf(subject.kind, program), text, secrets: [secret] };
-}
-
-/** Two users with one name may be those of different servers. */
-function isUnknownServer({ kind, server }: Subject): boolean {
-  return kind.shape === "redis" && server === undefined;
-}
-
-function doingOf(kind: SecretKind, program: Program): string {
-  if (kind.shape === "rolls") return "Rolls";
-  if (kind.shape === "turns") return "Turns";
-  return addsSecret(kind, program) ? "Rotates" : "Resets";
+  const does = doings[kind.shape] ?? (addsSecret(kind, program) ? "Rotates" : "Resets");
+  return { does, text, secrets: [secret] };
 }
 
 function reasonOf({ reason, isAgain, lastAt }: Rotation, announced: Announced): string {
@@ -226,7 +214,11 @@ function concerns(memory: Memory, plan: Plan, program: Program, context: Context
       isWarning: true,
     });
   }
-  if (plan.kind !== "rotate" && isFormChanged(program, memory)) {
+  const { form, unknown } = program;
+  const isFormKnown = !unknown.has("saveCredentials") && !unknown.has("encryptFor");
+  const saved = memory.current.form;
+  const isFormChanged = isFormKnown && saved !== undefined && !isDeepStrictEqual(form, saved);
+  if (plan.kind !== "rotate" && isFormChanged) {
     const text =
       "is still saved as before: changes to saveCredentials and encryptFor take effect with the next reset. To remove what is saved now, set a new version.";
     all.push({ text });
@@ -239,12 +231,6 @@ function concerns(memory: Memory, plan: Plan, program: Program, context: Context
     ...futureTimes(memory, program, context),
     ...leftByDestroy(context.kind, memory, plan),
   ];
-}
-
-/** Whether the program wants another form than that of the saved credentials, as far as it is known. */
-function isFormChanged({ form, unknown }: Program, { current }: Memory): boolean {
-  const isUnknown = unknown.has("saveCredentials") || unknown.has("encryptFor");
-  return current.form !== undefined && !isUnknown && !isDeepStrictEqual(form, current.form);
 }
 
 /** When the next rotation by a schedule is due, if this run leaves one that is due soon. */
@@ -282,5 +268,5 @@ function futureTimes(memory: Memory, { rotateEvery }: Program, { now, kind }: Co
 const effects = {
   minInterval: "ignores that time",
   rotateEvery: "counts from that time; a new version resets it now",
-  overlap: "counts from that time; a new version retires the former one now",
+  overlap: "counts from that time; rotatedSince retires the former one now",
 } as const;

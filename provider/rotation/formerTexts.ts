@@ -47,8 +47,11 @@ function olderNote(memory: Memory, program: Program, due: Rotation, context: Con
     const refused = retired.why === "date" ? ": clients that still use it are refused" : "";
     return ` If two ${kind.word}s are still valid, the older one is retired first${refused}.${ownTokenNote(memory, context)}`;
   }
-  return due.reason === "schedule" || kind.shape === "adds"
-    ? ` If two ${kind.word}s are still valid, the rotation waits until only one is.`
+  if (due.reason === "schedule" || kind.shape === "adds") {
+    return ` If two ${kind.word}s are still valid, the rotation waits until only one is.`;
+  }
+  return retired
+    ? ` Of the older ${kind.word}s that are still valid, those whose time is over are retired first.`
     : ` The older ${kind.word}s that are still valid stay so, too.`;
 }
 

@@ -9,7 +9,8 @@ const untilNextUp = "next up";
 
 /** @throws Error that names the expected form */
 export function readOverlap(written: string): void {
-  if (written !== untilVerified && written !== noOverlap) readInterval(written);
+  if (written === untilVerified || written === noOverlap) return;
+  readInterval(written, { orValues: `"${untilVerified}", "${noOverlap}"` });
 }
 
 /** Whether a former one is valid for a time, whether or not a verification proves the new one. */

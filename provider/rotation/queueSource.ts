@@ -55,7 +55,7 @@ export class QueueSource extends ResetSource {
     // A next pair that no attempt of Rekey has made may be of any age.
     const isPrepared = sight?.hasNext === true && count === 1;
     const next = await this.#prepare(isPrepared);
-    if (next.token === sight?.credentials.token) throw this.#sameToken();
+    if (next.token === sight?.credentials.token) throw this.#sameToken(isPrepared);
     const isRemembered = count > 1 && [undefined, markOf(next)].includes(attempt.expects);
     if (!isRemembered) {
       const ofNew = { firstSentAt: attempt.lastSentAt, isOfUnknownAge: isPrepared || undefined };
@@ -208,9 +208,10 @@ export class QueueSource extends ResetSource {
     return new RekeyError("REKEY_UNCONFIRMED", text, "rejected");
   }
 
-  #sameToken(): RekeyError {
+  #sameToken(isPrepared: boolean): RekeyError {
     const text = `The ${secretOf(this.of.subject)} was not rotated: the platform returned the current token as the next one. Nothing valid was removed. Run \`up\` again.`;
-    return new RekeyError("REKEY_UNCONFIRMED", text, "rejected");
+    // Otherwise, the request has made a next one, which the next `up` takes for its own.
+    return new RekeyError("REKEY_UNCONFIRMED", text, isPrepared ? "rejected" : "maybe applied");
   }
 }
 

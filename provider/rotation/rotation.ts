@@ -101,7 +101,10 @@ export class SecretRotation implements Resource<RotationInputs, RotationOutputs>
     const state = saved && stateIn(saved);
     const subject = this.subjectOf({ values: inputs, state, settings: run.options.settings });
     const program = readProgram(inputs);
-    const plan = this.#planOf(state, subject, program, run);
+    const plan: Plan =
+      state && isUnknown(subject.id)
+        ? { kind: "maybe", names: [this.idInput] }
+        : planRotation(state, program, contextOf(this.kind, run));
     const announced = announcementsOf({ subject, plan, state, program }, run).flatMap((one) =>
       announce(one, run),
     );
@@ -114,11 +117,6 @@ export class SecretRotation implements Resource<RotationInputs, RotationOutputs>
         ...proofNotice(subject, plan, program, run),
       ],
     };
-  }
-
-  #planOf(state: State | undefined, { id }: Subject, program: Program, run: Run): Plan {
-    if (state && isUnknown(id)) return { kind: "maybe", names: [this.idInput] };
-    return planRotation(state, program, contextOf(this.kind, run));
   }
 
   async apply(
@@ -157,7 +155,9 @@ export class SecretRotation implements Resource<RotationInputs, RotationOutputs>
   }
 
   async import(id: string, run: Run): Promise<Imported<RotationInputs, RotationOutputs>> {
-    const wrong = this.#wrongIdToImport(id);
+    const { onlyId } = this;
+    const isOnly = id === onlyId ? undefined : `must be ${onlyId}`;
+    const wrong = onlyId === undefined ? idProblem(id) : isOnly;
     if (wrong !== undefined) throw new InputError("id", wrong);
     const subject: Subject = { kind: this.kind, id };
     // It does not know the program, so no value is saved that a read can show.
@@ -177,12 +177,6 @@ export class SecretRotation implements Resource<RotationInputs, RotationOutputs>
     );
     const inputs = { [this.idInput]: id, initialRotation: false };
     return { inputs, outputs, notices: notices.filter(({ isWarning }) => isWarning) };
-  }
-
-  #wrongIdToImport(id: string): string | undefined {
-    const { onlyId } = this;
-    if (onlyId === undefined) return idProblem(id);
-    return id === onlyId ? undefined : `must be ${onlyId}`;
   }
 
   protected subjectOf({ values }: SubjectSource): Subject {

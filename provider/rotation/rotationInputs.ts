@@ -102,16 +102,14 @@ export function rotationProblems(
     const problem = `must not be more than five minutes in the future: by this machine's clock, it is ${now.toISOString()}`;
     problems.push({ property: "rotatedSince", problem });
   }
-  if (saveCredentials === false && !encryptFor) problems.push(...unreadableProblems(kind, run));
+  // Users of a server are not of a platform.
+  const canRead = kind.shape === "redis" || run.options.settings.canRead(kind);
+  if (saveCredentials === false && !encryptFor && !canRead) {
+    const problem =
+      "must not be false without encryptFor, because this platform cannot be read (rekey:databasePath) and new credentials would be lost";
+    problems.push({ property: "saveCredentials", problem });
+  }
   return problems;
-}
-
-/** Why credentials must be saved if the platform cannot be read. Users of a server are not of a platform. */
-function unreadableProblems(kind: SecretKind, { options }: Run): InputProblem[] {
-  if (kind.shape === "redis" || options.settings.canRead(kind)) return [];
-  const problem =
-    "must not be false without encryptFor, because this platform cannot be read (rekey:databasePath) and new credentials would be lost";
-  return [{ property: "saveCredentials", problem }];
 }
 
 /** What is wrong with the inputs of a secret that overlaps. */

@@ -34,7 +34,10 @@ export async function save(state: State, { subject, run, reads }: Session): Prom
     };
   }
   const next = withoutSaved({ ...state, ...file }, reads);
-  return { state: next, findings: keptIn(next) };
+  // What is still in the state although the program does not want it there is nowhere else.
+  const isUnwanted = next.memory.current.form?.saveCredentials === false;
+  const names = isUnwanted ? Object.keys(credentialsIn(next)) : [];
+  return { state: next, findings: names.length > 0 ? [{ kind: "kept", names }] : [] };
 }
 
 export async function saveLearned(
@@ -71,7 +74,9 @@ async function nextFile(
   // Another file would not have everything that is in this one.
   if (isOnlyInFile || isSameContent(memory, marks)) return unchanged;
   if (marks.length === 0) return none;
-  return encryptedFile(state, contentOf(state, subject, values, run), recipients, subject);
+  const urls = urlsOf(subject, state, run);
+  const facts = { [subject.kind.idInput]: subject.id, rotatedAt: state.rotatedAt };
+  return encryptedFile(state, jsonText({ ...facts, ...values, ...urls }), recipients, subject);
 }
 
 async function encryptedFile(
@@ -97,11 +102,6 @@ function isSameContent({ current: { file } }: Memory, marks: readonly string[]):
     file.has.length === marks.length &&
     marks.every((mark) => file.has.includes(mark))
   );
-}
-
-function contentOf(state: State, { kind, id }: Subject, values: Credentials, run: Run): string {
-  const urls = urlsOf({ kind, id }, state, run);
-  return jsonText({ [kind.idInput]: id, rotatedAt: state.rotatedAt, ...values, ...urls });
 }
 
 /** Whether the age file has a credential, under any name: after a roll, it has the current key as the next one. */
@@ -132,13 +132,6 @@ function withoutSaved(state: State, reads: readonly Credentials[]): State {
   // What an unconfirmed reset has delivered is nowhere else.
   const otherFields = memory.attempt ? state.otherFields : undefined;
   return { ...withoutValues(state, leaving), otherFields };
-}
-
-/** What is still in the state, although the program does not want it there: it is nowhere else. */
-function keptIn(state: State): Finding[] {
-  if (state.memory.current.form?.saveCredentials !== false) return [];
-  const names = Object.keys(credentialsIn(state));
-  return names.length > 0 ? [{ kind: "kept", names }] : [];
 }
 
 function withCurrent(memory: Memory, change: Partial<Current>): Memory {

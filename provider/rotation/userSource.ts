@@ -54,6 +54,7 @@ export class UserSource implements Source {
       const proof = this.of.program ? proveUntilAccepted(this.of, attempt) : attempt();
       return (await proof).kind !== "refused";
     }
+    if (hash === undefined) return true;
     const known = [...validFormers(memory).map(({ by }) => by), ...retired];
     return !known.some((one) => one !== undefined && hashes.includes(one));
   }
@@ -74,8 +75,8 @@ export class UserSource implements Source {
     const saved = await this.#save(users);
     const own = hashOf(made.value);
     const list = lost ? undefined : await this.#listAgain();
-    const expects = list ? hashInList(own, this.#hashes, list) : own;
-    if (expects !== undefined) this.#claim(expects);
+    const expects = (list && hashInList(own, this.#hashes, list)) ?? own;
+    this.#claim(expects);
     return {
       credentials: { password: made.value, ...(made.isToken && { restToken: made.value }) },
       lost,

@@ -8,17 +8,8 @@ export interface Preset {
   readonly indexHost: string;
   /** The flow-control keys that it accepts. */
   readonly flowControlKey: { readonly pattern: RegExp; readonly of: string };
-  /** The environment variables of the platform's own clients, which are read after Rekey's own. */
+  /** The environment variables of the platform's own tools, which belong to its `baseUrl`. Rekey's own come first. */
   readonly variables: Variables;
-  /** What else the client of its queue reads. */
-  readonly queue: {
-    /** The settings whose variables it chooses. */
-    readonly settings: readonly SettingName[];
-    /** The variable that chooses a region, and with it the variables. */
-    readonly region: string;
-    /** The variable that makes it use a local server instead. */
-    readonly localServer: string;
-  };
   /** Headers of a response with 429 that say when requests are accepted again, in Unix seconds, by precedence. */
   readonly resetHeaders: readonly string[];
 }
@@ -43,17 +34,7 @@ export const presets: Readonly<Record<(typeof presetNames)[number], Preset>> = {
       pattern: /^[A-Za-z0-9_.-]+$/,
       of: "letters, digits, hyphens, underscores and dots",
     },
-    variables: {
-      username: "UPSTASH_EMAIL",
-      password: "UPSTASH_API_KEY",
-      queueToken: "QSTASH_TOKEN",
-      queueUrl: "QSTASH_URL",
-    },
-    queue: {
-      settings: ["queueUrl", "queueToken"],
-      region: "QSTASH_REGION",
-      localServer: "QSTASH_DEV",
-    },
+    variables: { username: "UPSTASH_EMAIL", password: "UPSTASH_API_KEY" },
     // Of a second, and of a day. Elsewhere, the second one may have another unit.
     resetHeaders: ["burst-ratelimit-reset", "ratelimit-reset"],
   },
@@ -64,27 +45,3 @@ export function presetNamed(platform = ""): Preset | undefined {
   const name = presetNames.find((one) => one === platform.toLowerCase());
   return name && presets[name];
 }
-
-/**
- * The prefix of the queue's variables in the region that an environment chooses, such as `US_EAST_1_`; empty if none
- * of them is set.
- */
-export function regionPrefix({ queue, variables }: Preset, environment: NodeJS.ProcessEnv): string {
-  const region = environment[queue.region];
-  if (!region) return "";
-  const prefix = `${region.replaceAll("-", "_").toUpperCase()}_`;
-  return queue.settings.some((name) => environment[`${prefix}${variables[name]}`]) ? prefix : "";
-}
-
-/** Whether the queue's client uses a local server instead of a setting. Values that it does not know end it. */
-export function usesLocalServer(
-  { queue }: Preset,
-  name: SettingName,
-  environment: NodeJS.ProcessEnv,
-): boolean {
-  const isOff = ["", "0", "false"].includes(environment[queue.localServer] ?? "");
-  return !isOff && queue.settings.includes(name);
-}
-
-/** What the vendor's address of the queue once ended in. The vendor's client removes it, too. */
-export const publishPath = /\/v2\/publish\/*$/;

@@ -1,14 +1,7 @@
 import { SettingsError } from "../domain/errors";
 import { type SecretKind } from "../domain/secretKind";
 import { isLoopback } from "../domain/endpoint";
-import {
-  type Preset,
-  presetNamed,
-  presets,
-  publishPath,
-  regionPrefix,
-  usesLocalServer,
-} from "./presets";
+import { type Preset, presetNamed, presets } from "./presets";
 import {
   environmentName,
   type FoundSetting,
@@ -42,15 +35,8 @@ const descriptions: Readonly<Record<AccountService, readonly SettingName[]>> = {
 
 const services = Object.keys(accounts) as AccountService[];
 
-/** The service whose account has a setting. */
-function serviceOf(name: SettingName): AccountService | undefined {
-  return services.find((service) => accounts[service].includes(name));
-}
-
-function addressSettingOf(name: SettingName): SettingName | undefined {
-  const service = serviceOf(name);
-  return service && accounts[service][0];
-}
+/** What names an account at both services: a preset has both addresses, and a user belongs to both. */
+const ofBoth: readonly SettingName[] = ["platform", "queueUserId"];
 
 /**
  * The settings of one run. Each is found in the stack's configuration, then in Rekey's environment variable. If
@@ -62,8 +48,6 @@ export class Settings {
   readonly preset: Preset | undefined;
   /** What must never be shown: the secret settings and the proxy's password as they are written, used or not. */
   readonly secrets: readonly string[];
-  /** Of the variables of the queue's region; empty if they are those without a region. */
-  readonly #regionPrefix: string;
   /** The values that were read and can be used, and the defaults of those that are not set: each reset needs some. */
   readonly #values = new Map<SettingName, unknown>();
 
@@ -74,7 +58,6 @@ export class Settings {
     readonly provider?: string,
   ) {
     this.preset = presetNamed(this.#findOwn("platform")?.value);
-    this.#regionPrefix = this.preset ? regionPrefix(this.preset, environment) : "";
     this.secrets = this.#findSecrets();
   }
 
@@ -103,7 +86,9 @@ export class Settings {
 
   /** A setting as it is written, usable or not, and where it comes from. */
   find(name: SettingName): FoundSetting | undefined {
-    return this.#findOwn(name) ?? this.#findUsual(name) ?? this.#findInPreset(name);
+    const found = this.#findOwn(name) ?? this.#findVariable(this.#usualVariable(name));
+    const value = this.preset?.values[name];
+    return found ?? (value === undefined ? undefined : { value, source: "preset" });
   }
 
   /** The host of databases and where it comes from, if it is set. @throws SettingsError if it cannot be used. */
@@ -155,15 +140,6 @@ export class Settings {
     });
   }
 
-  /** What is wrong with settings that can be used, as sentences. */
-  get warnings(): readonly string[] {
-    const { variable = "", value } = this.find("queueUrl") ?? {};
-    const isShortened = variable !== "" && this.environment[variable] !== value;
-    return isShortened
-      ? [`${variable} ends in /v2/publish/, which is ignored: set it without this path.`]
-      : [];
-  }
-
   #read(name: SettingName): unknown {
     const found = this.find(name);
     // The platform may have a value for it: an unknown one is an error.
@@ -189,125 +165,75 @@ export class Settings {
       : { value, source: "configuration" };
   }
 
-  #findUsual(name: SettingName): FoundSetting | undefined {
-    const found = this.#findVariable(this.#usableVariable(name));
-    if (found === undefined || name !== "queueUrl") return found;
-    return { ...found, value: found.value.replace(publishPath, "") };
-  }
-
   #findVariable(variable = ""): FoundSetting | undefined {
     const value = this.environment[variable];
     return value ? { value, source: "environment", variable } : undefined;
   }
 
-  #findInPreset(name: SettingName): FoundSetting | undefined {
-    // Its address of the queue has no region.
-    if (this.#isOfRegion(name)) return undefined;
-    const value = this.preset?.values[name];
-    return value === undefined ? undefined : { value, source: "preset" };
+  /** The platform's own variable for a setting. It belongs to the address of the preset, and is read for no other. */
+  #usualVariable(name: SettingName): string | undefined {
+    return this.#findOwn("baseUrl") ? undefined : this.preset?.variables[name];
   }
 
   #findSecrets(): string[] {
     const names = settingNames.filter((name) => settingOf(name).secret);
-    const own = names.map((name) => this.#findOwn(name)?.value);
-    // Of each region, used or not.
-    const usual = names.flatMap((name) => this.preset?.variables[name] ?? []);
-    const variables = Object.keys(this.environment).filter((name) =>
-      usual.some((one) => name.endsWith(one)),
-    );
     // Pulumi passes its own token on to providers.
-    variables.push("PULUMI_ACCESS_TOKEN");
-    const inEnvironment = variables.map((name) => this.environment[name]);
-    const found = new Set([...own, ...inEnvironment, this.#proxyPassword]);
-    return [...found].flatMap((secret) => secret || []);
-  }
-
-  get #proxyPassword(): string | undefined {
+    const variables = ["PULUMI_ACCESS_TOKEN", ...names.map((name) => this.preset?.variables[name])];
     const proxy = this.find("proxy")?.value ?? "";
-    return URL.canParse(proxy) ? new URL(proxy).password : undefined;
-  }
-
-  /** Whether a setting has a variable of the queue's region, which nothing without a region replaces. */
-  #isOfRegion(name: SettingName): boolean {
-    return this.#regionPrefix !== "" && this.preset?.queue.settings.includes(name) === true;
-  }
-
-  /** The platform's own variable for a setting. */
-  #usualVariable(name: SettingName): string | undefined {
-    const variable = this.preset?.variables[name];
-    return variable && this.#isOfRegion(name) ? `${this.#regionPrefix}${variable}` : variable;
-  }
-
-  #usableVariable(name: SettingName): string | undefined {
-    return this.#whyUnused(name) === undefined ? this.#usualVariable(name) : undefined;
-  }
-
-  /** Why the platform's variable for a setting is not used: it belongs to the address that its client would use. */
-  #whyUnused(name: SettingName): string | undefined {
-    const { preset } = this;
-    const address = addressSettingOf(name);
-    if (preset === undefined || address === undefined) return undefined;
-    const isNotUsed = `${this.#usualVariable(name)} is not used, because`;
-    const own = this.#findOwn(address);
-    if (own !== undefined) return `${isNotUsed} ${own.variable ?? settingKey(address)} is set`;
-    if (!usesLocalServer(preset, name, this.environment)) return undefined;
-    return `${isNotUsed} ${preset.queue.localServer} makes the vendor's client use a local server`;
-  }
-
-  /** Why a setting is missing although the platform has a variable for it, if there is a reason. */
-  #whyMissing(name: SettingName): string | undefined {
-    const why = this.#whyUnused(name);
-    if (why !== undefined || !this.#isOfRegion(name)) return why;
-    return `${this.preset?.queue.region} is set, but ${this.#usualVariable(name)} is not`;
+    const found = [
+      ...names.map((name) => this.#findOwn(name)?.value),
+      ...variables.map((variable = "") => this.environment[variable]),
+      URL.canParse(proxy) ? new URL(proxy).password : "",
+    ];
+    return found.flatMap((secret) => secret || []);
   }
 
   /** The error for a setting that is not set. It names all that the same service needs: each run would report one. */
   #missing(name: SettingName, isEnough: boolean): SettingsError {
-    const service = serviceOf(name);
+    const service = services.find((one) => accounts[one].includes(name));
     const needed = service === undefined || isEnough ? [name] : this.#neededFor(service);
     const missing = needed.filter((one) => this.find(one) === undefined);
     const all = new Intl.ListFormat("en").format(missing.map(settingKey));
+    const why = missing.flatMap((one) => this.#whyUnread(one) ?? []).join("; ");
     const isNotSet = missing.length === 1 ? "is not set" : "are not set";
-    const reasons = new Set(missing.flatMap((one) => this.#whyMissing(one) ?? []));
-    const why = reasons.size === 0 ? "" : `: ${[...reasons].join("; ")}`;
-    const howTo = missing.map((one) => this.#howToSet(one));
-    const advice = [...this.#presetAdvice(missing), ...howTo].join(" ");
+    const advice = missing.map((one) => this.#howToSet(one));
+    const preset = presetNames.find((one) => missing.some((each) => presets[one].values[each]));
+    if (preset !== undefined && this.find("platform") === undefined) {
+      const command = `run \`pulumi config set rekey:platform ${preset}\``;
+      const how = this.provider === undefined ? command : `set platform to ${preset}`;
+      advice.unshift(`For ${preset}, ${how}, which sets addresses and paths.`);
+    }
     return new SettingsError("REKEY_SETTING_MISSING", {
-      problem: `${all} ${isNotSet}${why}`,
-      advice,
+      problem: `${all} ${isNotSet}${why && `: ${why}`}`,
+      advice: advice.join(" "),
     });
   }
 
-  /** The preset comes first, if it has one of the settings. */
-  #presetAdvice(names: readonly SettingName[]): string[] {
-    const preset = presetNames.find((one) =>
-      names.some((name) => presets[one].values[name] !== undefined),
-    );
-    if (preset === undefined || this.find("platform") !== undefined) return [];
-    const how =
-      this.provider === undefined
-        ? `run \`pulumi config set rekey:platform ${preset}\``
-        : `set platform to ${preset}`;
-    return [`For ${preset}, ${how}, which sets addresses and paths.`];
+  /** Why a variable of the vendor's does not count as a setting, if there is one. */
+  #whyUnread(name: SettingName): string | undefined {
+    if (name === "queueToken" && this.environment["QSTASH_TOKEN"]) {
+      return "QSTASH_TOKEN is set, but Rekey does not read it";
+    }
+    const variable = this.preset?.variables[name];
+    const address = this.#findOwn("baseUrl");
+    if (variable === undefined || address === undefined) return undefined;
+    return `${variable} is not used, because ${address.variable ?? "rekey:baseUrl"} is set`;
   }
 
   #howToSet(name: SettingName): string {
-    const { provider } = this;
-    if (provider !== undefined) {
-      return `Set ${name} in the arguments of the provider ${JSON.stringify(provider)}.`;
+    if (this.provider !== undefined) {
+      return `Set ${name} in the arguments of the provider ${JSON.stringify(this.provider)}.`;
     }
-    const secret = settingOf(name).secret ? "--secret " : "";
-    return `Run \`pulumi config set ${secret}${settingKey(name)} …\`, or ${this.#howToUseVariable(name)}.`;
-  }
-
-  #howToUseVariable(name: SettingName): string {
+    const key = settingKey(name);
+    const own = environmentName(name);
     const found = this.find(name);
-    // It has precedence over the environment, even if it is empty.
-    if (found?.source === "configuration") {
-      return `\`pulumi config rm ${settingKey(name)}\` to use ${environmentName(name)}`;
-    }
-    const variable = found?.variable ?? this.#usableVariable(name) ?? environmentName(name);
-    return `set ${variable} in the environment`;
+    // The configuration has precedence over the environment, even if it is empty.
+    const byVariable =
+      found?.source === "configuration"
+        ? `\`pulumi config rm ${key}\` to use ${own}`
+        : `set ${found?.variable ?? this.#usualVariable(name) ?? own} in the environment`;
+    const secret = settingOf(name).secret ? "--secret " : "";
+    return `Run \`pulumi config set ${secret}${key} …\`, or ${byVariable}.`;
   }
 }
 
@@ -319,20 +245,16 @@ export function environmentOfProvider(
   args: Lookup,
   environment: NodeJS.ProcessEnv,
 ): NodeJS.ProcessEnv {
-  const namesAccount = (service: AccountService) =>
-    accountNames(service).some((name) => args(name) !== undefined);
-  const own = services.filter(namesAccount);
-  if (own.length === 0) return environment;
-  const names = own.flatMap((service) => [...accountNames(service), ...descriptions[service]]);
-  const withheld = names.map(environmentName);
-  // Those of a platform, also of its regions.
-  const usual = Object.values(presets).flatMap(({ variables }) => Object.values(variables));
-  const isUsable = (variable: string) =>
-    !withheld.includes(variable) && !usual.some((one) => variable.endsWith(one));
-  return Object.fromEntries(Object.entries(environment).filter(([variable]) => isUsable(variable)));
-}
-
-/** The settings that name an account at a service: a preset has the addresses of both, and a user belongs to both. */
-function accountNames(service: AccountService): readonly SettingName[] {
-  return ["platform", "queueUserId", ...accounts[service]];
+  const named = services.filter((service) =>
+    [...ofBoth, ...accounts[service]].some((name) => args(name) !== undefined),
+  );
+  if (named.length === 0) return environment;
+  const names = named.flatMap((service) => [...accounts[service], ...descriptions[service]]);
+  const withheld = [
+    ...[...ofBoth, ...names].map(environmentName),
+    ...Object.values(presets).flatMap(({ variables }) => Object.values(variables)),
+  ];
+  return Object.fromEntries(
+    Object.entries(environment).filter(([variable]) => !withheld.includes(variable)),
+  );
 }

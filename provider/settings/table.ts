@@ -25,8 +25,10 @@ export interface FoundSetting {
   readonly variable?: string;
 }
 
+let loaded: typeof zod | undefined;
+
 /** Loaded on first use: most runs of a program read no setting. */
-const z = (): typeof zod => require("zod") as typeof zod;
+const z = (): typeof zod => (loaded ??= require("zod") as typeof zod);
 
 /** The values of `rekey:platform`. */
 export const presetNames = ["upstash"] as const;

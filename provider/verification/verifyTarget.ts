@@ -44,7 +44,8 @@ export interface Verification extends Tools {
  */
 export function isDue(target: Target, entry: Entry | undefined, retires: boolean): boolean {
   if (!entry || entry.failure || !isAbout(entry, target)) return true;
-  if (entry.kept && (retires || !target.retire)) return true;
+  // A former one that was retired before may be valid again.
+  if (target.retire ? retires : entry.kept) return true;
   return withoutUnsaved(entry.accepted, target) !== entry.accepted;
 }
 

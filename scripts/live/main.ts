@@ -12,7 +12,7 @@ async function main(): Promise<number> {
   }
   const settings = new Settings(() => undefined, { REKEY_PLATFORM: "upstash", ...process.env });
   // The stacks get their settings from here alone.
-  for (const name of Object.keys(process.env)) if (/^REKEY_|UPSTASH|QSTASH/.test(name)) delete process.env[name];
+  for (const name of Object.keys(process.env)) if (/^(REKEY|UPSTASH)_/.test(name)) delete process.env[name];
   // What has begun ends, so that no key stays paused. Another ^C ends everything at once.
   const stopped = once(process, "SIGINT").then(() => undefined);
   const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();

@@ -67,8 +67,39 @@ describe("A program with two valid queue tokens", () => {
       stack.posts.map((path) => path.split("/")[3]),
       ["next-token", "roll-token", "next-token", "roll-token"],
     );
-    const { printed: quiet, changes } = await succeeds(stack.up());
-    assert.deepEqual(changes, { same: 4 }, quiet);
+    // It learns what the verification has done, and changes nothing for the consumer.
+    const { printed: said, changes } = await succeeds(stack.up());
+    assert.match(said, /is read: the former token may still be valid\. Nothing that consumers use changes/);
+    assert.deepEqual(changes, { same: 3, update: 1 }, said);
+    assertFields(stack.saved("queue"), { formerValidSince: undefined });
+    assert.deepEqual((await succeeds(stack.up())).changes, { same: 4 });
+  });
+
+  it("lets a new version wait while a deployment is broken, and makes it once a verification has retired", async () => {
+    const stack = await start();
+    await succeeds(stack.up());
+    args["version"] = 2;
+    isBroken = true;
+    const first = tokenOf(stack);
+    await fails(stack.up(), /the consumer is away/);
+    const { token, formerValidSince } = stack.saved("queue") ?? {};
+    args["version"] = 3;
+    for (const _ of [1, 2]) {
+      const { printed } = await fails(stack.up(), /the consumer is away/);
+      assert.match(
+        printed,
+        /is not made yet, because the former token has been valid, too, since 20\S+Z\. It is applied by/,
+      );
+      assertFields(stack.saved("queue"), { token, formerValidSince });
+      assert.match(String(stack.saved("queue")?.["waits"]), /^the former token has been valid, too, since/);
+      assert.deepEqual(await accepts(stack.platform, first, token), [true, true]);
+    }
+    isBroken = false;
+    await succeeds(stack.up());
+    assert.deepEqual(await accepts(stack.platform, first, token), [false, true]);
+    await succeeds(stack.up());
+    assertFields(stack.saved("queue"), { waits: undefined, rotationCount: 3 });
+    assert.notEqual(tokenOf(stack), token);
   });
 
   it("verifies and retires for a rotation that only encrypts, which saves no token", async () => {
@@ -109,11 +140,14 @@ describe("A program with two valid queue tokens", () => {
     await succeeds(stack.up());
     args["version"] = 2;
     const { printed } = await succeeds(stack.preview());
-    assert.match(printed, /If two tokens are still valid, the older one is retired first\./);
+    assert.match(printed, /If two tokens are still valid, the rotation waits until only one is\./);
+    args["rotatedSince"] = "2026-01-01";
+    const dated = await succeeds(stack.preview());
+    assert.match(dated.printed, /the older one is retired first: clients that still use it are refused\./);
     assert.deepEqual(stack.posts.length, 2);
   });
 
-  it("keeps the former token without a retirement, does not try it, and retires it for a new version", async () => {
+  it("keeps the former token without a retirement, does not try it, and retires it only for a date", async () => {
     const stack = await start();
     retires = false;
     const first = stack.platform.queueToken;
@@ -123,8 +157,10 @@ describe("A program with two valid queue tokens", () => {
     assertFields(stack.saved("proof"), { verified: true, formerRefused: undefined });
     const unchanged = await succeeds(stack.up());
     assert.match(unchanged.printed, /a destroy leaves both valid/);
-    assert.deepEqual(await validity(stack, first, second), [true, true]);
     args["version"] = 2;
+    await succeeds(stack.up());
+    assert.deepEqual(await validity(stack, first, second), [true, true]);
+    args["rotatedSince"] = new Date().toISOString();
     const { printed: said } = await succeeds(stack.up());
     assert.match(said, /the older token was retired first\. Both had been valid since/);
     assert.deepEqual(await validity(stack, first, second, tokenOf(stack)), [false, true, true]);
@@ -146,7 +182,8 @@ describe("A program with two valid queue tokens", () => {
     const lastsMs = new Date(String(formerValidUntil)).getTime() - new Date(String(formerValidSince)).getTime();
     assert.equal(lastsMs, 24 * 3_600_000);
     moveOn(23.9);
-    assert.deepEqual((await succeeds(stack.up())).changes, { same: 4 }, "it is never early");
+    await succeeds(stack.up());
+    assert.deepEqual(await validity(stack, first, token), [true, true], "it is never early");
     moveOn(0.2);
     stack.config["rekey:scheduledResets"] = "off";
     const postponed = await succeeds(stack.up());
@@ -169,17 +206,17 @@ describe("A program with two valid queue tokens", () => {
     assertFields(stack.saved("proof"), { verified: true, formerRefused: true });
   });
 
-  it("changes what retires it without a request", async () => {
+  it("changes what retires it without a change of tokens", async () => {
     const stack = await start();
     retires = false;
     await succeeds(stack.up());
-    const before = stack.platform.requests.length;
+    const { length } = stack.posts;
     args["overlap"] = "24h";
     await succeeds(stack.up());
     assert.ok(stack.saved("queue")?.["formerValidUntil"]);
     args["overlap"] = "none";
     await succeeds(stack.up());
-    assert.equal(stack.platform.requests.length, before);
+    assert.equal(stack.posts.length, length);
     await succeeds(stack.up());
     assert.deepEqual(stack.posts.at(-1), `/v2/qstash/roll-token/${queueUserId}`);
   });
@@ -219,7 +256,10 @@ describe("A program with two valid queue tokens", () => {
     await rotateLater();
     const { token, formerValidSince } = stack.saved("queue") ?? {};
     const { printed } = await rotateLater();
-    assert.match(printed, new RegExp(`two have been valid since ${String(formerValidSince)}, because no verification`));
+    assert.match(
+      printed,
+      new RegExp(`not made yet, because .* valid, too, since ${String(formerValidSince)}\\. It is`),
+    );
     assert.match(printed, /are still valid, the rotation waits until only one is/);
     assertFields(stack.saved("queue"), { token, rotationCount: 1 });
     retires = true;
@@ -282,10 +322,14 @@ describe("A program with two valid queue tokens", () => {
       assertFields(stack.saved("queue"), { rotationCount: 2 });
     });
 
-    it("rotates again although someone has prepared another pair meanwhile", async () => {
+    it("waits if someone has prepared another pair meanwhile, and rotates for a date", async () => {
       const stack = await startHidden();
       await prepared(stack);
       args = { version: 2 };
+      await succeeds(stack.up());
+      assertFields(stack.saved("queue"), { rotationCount: 1 });
+      assert.match(String(stack.saved("queue")?.["waits"]), /the former token has been valid, too/);
+      args["rotatedSince"] = new Date().toISOString();
       await succeeds(stack.up());
       assertFields(stack.saved("queue"), { rotationCount: 2 });
     });
@@ -340,13 +384,13 @@ describe("A program with two valid queue tokens", () => {
 
     it("retires nothing first if the new one could not be proven", async () => {
       const stack = await start();
-      proof = {};
+      retires = false;
       const first = stack.platform.queueToken;
       await succeeds(stack.up());
       delete stack.config["rekey:queueUrl"];
-      proof = { retireFormer: true };
+      retires = true;
+      args["rotatedSince"] = new Date().toISOString();
       assert.match((await succeeds(stack.preview())).printed, /`up` will fail: rekey:queueUrl is not set\./);
-      args["version"] = 2;
       await fails(stack.up(), /nothing was changed: rekey:queueUrl is not set/);
       assert.deepEqual(await validity(stack, first, tokenOf(stack)), [true, true]);
     });
@@ -434,12 +478,13 @@ describe("A program with two valid queue tokens", () => {
       assert.deepEqual(await validity(stack, own, tokenOf(stack)), [false, true]);
     });
 
-    it("is not retired by a version, a date or a time: that fails, and what was proven is saved", async () => {
+    it("is not retired by a date or a time: that fails, and what was proven is saved", async () => {
       const stack = await startOwn();
       retires = false;
       await succeeds(stack.up());
       const token = tokenOf(stack);
-      args = { version: 2 };
+      args = { version: 1, overlap: "none" };
+      await succeeds(stack.up());
       await fails(stack.up(), /REKEY_QUEUE_TOKEN_IN_USE/);
       assertFields(stack.saved("queue"), { token, rotationCount: 1 });
       args = { version: 1, rotatedSince: "2026-01-01" };

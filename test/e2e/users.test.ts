@@ -41,12 +41,12 @@ describe("A program with the password of a Redis user", () => {
         const dependsOn = order === "at once" ? [] : [one];
         const other = new AclUserRotation("other", { userName: "app", admin: adminAt("gate") }, { dependsOn });
         for (const [name, { access }] of Object.entries({ one, other })) {
-          new CredentialVerification(`${name}-proof`, { access, withinSeconds: 1, retireFormer: true });
+          new CredentialVerification(`${name}-proof`, { access, withinSeconds: 1, retireFormerAfter: ["deployed"] });
         }
       };
       await fails(
         stack.up(),
-        /user "app" of localhost:\d+ is also user "app" of localhost:\d+.*No password .* was added or removed.*Remove one/s,
+        /user "app" of localhost:\d+ is also user "app" of localhost:\d+.*This request has added or removed none.*Remove one/s,
       );
       for (const name of ["one", "other"]) if (stack.saved(name)) assert.ok(await isAccepted(name), name);
       assert.ok(stack.saved("one"));
@@ -60,7 +60,7 @@ describe("A program with the password of a Redis user", () => {
     program = () => {
       const args = { userName: "app", admin: adminAt("gate"), version, encryptFor: [team.recipient] };
       const { access } = new AclUserRotation("app", { ...args, connection });
-      new CredentialVerification("proof", { access, withinSeconds: 1, retireFormer: true });
+      new CredentialVerification("proof", { access, withinSeconds: 1, retireFormerAfter: ["deployed"] });
     };
     await succeeds(stack.up());
     const { password, connectionUrl, restUrl, encryptedCredentials } = stack.saved("app") ?? {};

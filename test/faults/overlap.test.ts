@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
 import { type Fault } from "../../local/platform/index";
-import { type Properties } from "../support/wire";
+import { Team } from "../support/age";
 import { type Adapter, adapters } from "../support/host";
+import { until } from "../support/results";
 import { itInPairs } from "../support/suite";
+import { type Properties } from "../support/wire";
 import { titled, type Titled } from "./describeFaults";
-import { closePlatforms, nextPath, probePath, Queue, rollPath, startedPlatform } from "./queueOfPlatform";
+import { closePlatforms, nextPath, probePath, Queue, rollPath, startedPlatform, userPath } from "./queueOfPlatform";
 
 /** Tests a row with each adapter, in this process. */
 function testRow(title: Titled, test: (adapter: Adapter) => Promise<void>): void {
@@ -12,85 +14,163 @@ function testRow(title: Titled, test: (adapter: Adapter) => Promise<void>): void
 }
 
 interface Row {
-  readonly fault?: Fault;
+  readonly faults?: readonly Fault[];
   /** Where the queue is during the fault. Default: at the platform. */
   readonly queueUrl?: "of another account" | "of another path";
-  /** What the `up` fails with. Default: it does not. */
+  /** What fails with this. Default: nothing. */
   readonly fails?: RegExp;
-  /** Whether the tokens before and after the rotation are valid then. Without a second one, none was saved. */
+  /** Whether the tokens, in the order in which the program had them, are valid then. */
   readonly valid: readonly boolean[];
 }
+
+/** How often a request is sent until it is given up. */
+const times = 3;
+const lost = (path: string, dropConnection: Fault["dropConnection"], more: Partial<Fault> = {}): Fault => {
+  return { path, dropConnection, ...more };
+};
+/** One request to this path meets nothing, so that the next one meets what follows. */
+const except = (path: string): Fault => ({ path, delayMs: 0 });
+const [before, applied] = ["before-apply", "after-apply"] as const;
 
 async function urlOf(where: NonNullable<Row["queueUrl"]>, { platform }: Queue): Promise<string> {
   if (where === "of another path") return `${platform.url}/elsewhere`;
   return (await startedPlatform()).url;
 }
 
+const additions: Readonly<Record<string, Row>> = {
+  "next-token is lost once, before it is applied": { faults: [lost(nextPath, before)], valid: [true, true] },
+  "next-token is lost once, after it was applied": { faults: [lost(nextPath, applied)], valid: [true, true] },
+  "next-token is lost each time, before it is applied": {
+    faults: [lost(nextPath, before, { times })],
+    fails: /a read shows no next token. Nothing was added.*REKEY_UNCONFIRMED/s,
+    valid: [true],
+  },
+  "next-token is lost each time, after it was applied": {
+    faults: [lost(nextPath, applied, { times })],
+    valid: [true, true],
+  },
+  "next-token is lost, and also when it is asked for again": {
+    faults: [lost(nextPath, applied, { times: 6 })],
+    fails: /A next token may have been made. The former one stays valid.*REKEY_UNCONFIRMED/s,
+    valid: [true],
+  },
+  "next-token and the read after it are lost each time": {
+    faults: [except(userPath), lost(nextPath, applied, { times }), lost(userPath, before, { times })],
+    fails: /A next token may have been made. The former one stays valid.*REKEY_UNCONFIRMED/s,
+    valid: [true],
+  },
+  "next-token does not show the token": {
+    faults: [{ path: nextPath, body: {}, times: 2 }],
+    fails: /does not show the next token.*REKEY_UNCONFIRMED/s,
+    valid: [true],
+  },
+  "next-token does not show the token once": { faults: [{ path: nextPath, body: {} }], valid: [true, true] },
+  "next-token returns the current token": {
+    faults: [{ path: nextPath, body: { token: "t0ken" } }],
+    fails: /returned the current token as the next one. Nothing valid was removed.*REKEY_UNCONFIRMED/s,
+    valid: [true],
+  },
+  "next-token is not permitted": {
+    faults: [{ path: nextPath, status: 403 }],
+    fails: /No next token was made.*REKEY_REJECTED/s,
+    valid: [true],
+  },
+  "next-token does not exist (404)": {
+    faults: [{ path: nextPath, status: 404 }],
+    fails: /Nothing was changed\. Set `overlap: "none"`/,
+    valid: [true],
+  },
+  "next-token does not exist (405)": {
+    faults: [{ path: nextPath, status: 405 }],
+    fails: /Nothing was changed\. Set `overlap: "none"`/,
+    valid: [true],
+  },
+  "the read is lost once": { faults: [lost(userPath, applied)], valid: [true, true] },
+  "the read is lost each time": {
+    faults: [lost(userPath, applied, { times })],
+    fails: /before its rotation: .* Nothing was changed\..*REKEY_NOT_READ/s,
+    valid: [true],
+  },
+  "the proof is lost once": { faults: [lost(probePath, applied)], valid: [true, true] },
+  "the new token is refused": {
+    queueUrl: "of another account",
+    fails: /made valid, but not proven: it is refused.*not handed out.*stays valid.*REKEY_VERIFICATION_FAILED/s,
+    valid: [true],
+  },
+  "the new token is refused at first": {
+    faults: [{ path: probePath, status: 401, times: 2 }],
+    valid: [true, true],
+  },
+  "the new token cannot be tried": {
+    queueUrl: "of another path",
+    fails: /made valid, but not proven: it could not be tried.*queueUrl or rekey:queueUrl/s,
+    valid: [true],
+  },
+};
+
+const notRetired = /the new token is accepted, but the former one was not retired/;
+const retirements: Readonly<Record<string, Row & { readonly isRepeated?: true }>> = {
+  "roll-token is lost once, before it is applied": { faults: [lost(rollPath, before)], valid: [false, true] },
+  "roll-token is lost once, after it was applied": { faults: [lost(rollPath, applied)], valid: [false, true] },
+  "roll-token is lost each time, after it was applied": {
+    faults: [lost(rollPath, applied, { times })],
+    valid: [false, true],
+  },
+  "roll-token is lost each time, before it is applied": {
+    faults: [lost(rollPath, before, { times })],
+    fails: notRetired,
+    valid: [true, true],
+  },
+  "roll-token and the read after it are lost each time": {
+    faults: [except(userPath), lost(rollPath, applied, { times }), lost(userPath, before, { times })],
+    fails: notRetired,
+    valid: [false, true],
+  },
+  "the read before roll-token is lost once": { faults: [lost(userPath, applied)], valid: [false, true] },
+  "the read before roll-token is lost each time": {
+    faults: [lost(userPath, applied, { times })],
+    fails: notRetired,
+    valid: [true, true],
+  },
+  "roll-token responds with 409, although the pair is the next one": {
+    faults: [{ path: rollPath, status: 409 }],
+    fails: /was not retired: the platform responded with 409/,
+    valid: [true, true],
+  },
+  "roll-token is not permitted": {
+    faults: [{ path: rollPath, status: 403 }],
+    fails: /was not retired: the platform responded with 403/,
+    valid: [true, true],
+  },
+  "roll-token is confirmed, and keeps the former pair": {
+    faults: [{ path: rollPath, keepFormerPassword: true }],
+    fails: /an old token is still accepted/,
+    valid: [true, true],
+    isRepeated: true,
+  },
+};
+
+/** Of a date, which alone retires first. */
+const retirementsFirst: Readonly<Record<string, Row>> = {
+  "roll-token is lost each time, after it was applied": {
+    faults: [lost(rollPath, applied, { times })],
+    valid: [false, true, true],
+  },
+  "roll-token is lost each time, before it is applied": {
+    faults: [lost(rollPath, before, { times })],
+    fails: /former token may still be valid.*REKEY_UNCONFIRMED/s,
+    valid: [true, true],
+  },
+  "next-token after it is not permitted": {
+    faults: [{ path: nextPath, status: 403 }],
+    fails: /has retired the older one\. .*No next token was made.*REKEY_INCOMPLETE/s,
+    valid: [false, true],
+  },
+};
+
 describe("faults: two valid queue tokens", () => {
   after(closePlatforms);
 
-  const additions: Readonly<Record<string, Row>> = {
-    "next-token is lost once, before it is applied": {
-      fault: { path: nextPath, dropConnection: "before-apply" },
-      valid: [true, true],
-    },
-    "next-token is lost once, after it was applied": {
-      fault: { path: nextPath, dropConnection: "after-apply" },
-      valid: [true, true],
-    },
-    "next-token is lost each time, before it is applied": {
-      fault: { path: nextPath, dropConnection: "before-apply", times: 3 },
-      fails: /a read shows no next token. Nothing was added.*REKEY_UNCONFIRMED/s,
-      valid: [true],
-    },
-    "next-token is lost each time, after it was applied": {
-      fault: { path: nextPath, dropConnection: "after-apply", times: 3 },
-      valid: [true, true],
-    },
-    "next-token is lost, and also when it is asked for again": {
-      fault: { path: nextPath, dropConnection: "after-apply", times: 6 },
-      fails: /A next token may have been made. The former one stays valid.*REKEY_UNCONFIRMED/s,
-      valid: [true],
-    },
-    "next-token does not show the token": {
-      fault: { path: nextPath, body: {}, times: 2 },
-      fails: /does not show the next token.*REKEY_UNCONFIRMED/s,
-      valid: [true],
-    },
-    "next-token does not show the token once": {
-      fault: { path: nextPath, body: {} },
-      valid: [true, true],
-    },
-    "next-token returns the current token": {
-      fault: { path: nextPath, body: { token: "t0ken" }, times: 1 },
-      fails: /returned the current token as the next one. Nothing valid was removed.*REKEY_UNCONFIRMED/s,
-      valid: [true],
-    },
-    "next-token is not permitted": {
-      fault: { path: nextPath, status: 403 },
-      fails: /No next token was made.*REKEY_REJECTED/s,
-      valid: [true],
-    },
-    "next-token does not exist (405)": {
-      fault: { path: nextPath, status: 405 },
-      fails: /Nothing was changed\. Set `overlap: "none"`/,
-      valid: [true],
-    },
-    "the new token is refused": {
-      queueUrl: "of another account",
-      fails: /made valid, but not proven: it is refused.*not handed out.*stays valid.*REKEY_VERIFICATION_FAILED/s,
-      valid: [true],
-    },
-    "the new token is refused at first": {
-      fault: { path: probePath, status: 401, times: 2 },
-      valid: [true, true],
-    },
-    "the new token cannot be tried": {
-      queueUrl: "of another path",
-      fails: /made valid, but not proven: it could not be tried.*queueUrl or rekey:queueUrl/s,
-      valid: [true],
-    },
-  };
   for (const [fault, row] of Object.entries(additions)) {
     const result = row.fails ? "fails, nothing valid is removed; the next `up` completes it" : "passes, two are valid";
     testRow([109, fault, "create, update, next up", result], async (adapter) => {
@@ -99,7 +179,7 @@ describe("faults: two valid queue tokens", () => {
         const inputs: Properties = { version: 1, ...(isNew ? {} : { initialRotation: false }) };
         if (!isNew) await queue.rotate(inputs);
         const next = isNew ? inputs : { ...inputs, version: 2 };
-        if (row.fault) queue.platform.failNext(row.fault);
+        for (const one of row.faults ?? []) queue.platform.failNext(one);
         const { settings } = queue;
         if (row.queueUrl) queue.settings = { ...settings, queueUrl: await urlOf(row.queueUrl, queue) };
         assert.match(await queue.rotate(next), row.fails ?? /^$/);
@@ -115,51 +195,16 @@ describe("faults: two valid queue tokens", () => {
     });
   }
 
-  const rolls: Readonly<Record<string, Row & { readonly isRepeated?: true }>> = {
-    "roll-token is lost once, before it is applied": {
-      fault: { path: rollPath, dropConnection: "before-apply" },
-      valid: [false, true],
-    },
-    "roll-token is lost once, after it was applied": {
-      fault: { path: rollPath, dropConnection: "after-apply" },
-      valid: [false, true],
-    },
-    "roll-token is lost each time, after it was applied": {
-      fault: { path: rollPath, dropConnection: "after-apply", times: 3 },
-      valid: [false, true],
-    },
-    "roll-token is lost each time, before it is applied": {
-      fault: { path: rollPath, dropConnection: "before-apply", times: 3 },
-      fails: /the new token is accepted, but the former one was not retired/,
-      valid: [true, true],
-    },
-    "roll-token responds with 409, although the pair is the next one": {
-      fault: { path: rollPath, status: 409 },
-      fails: /was not retired: the platform responded with 409/,
-      valid: [true, true],
-    },
-    "roll-token is not permitted": {
-      fault: { path: rollPath, status: 403 },
-      fails: /was not retired: the platform responded with 403/,
-      valid: [true, true],
-    },
-    "roll-token is confirmed, and keeps the former pair": {
-      fault: { path: rollPath, keepFormerPassword: true },
-      fails: /an old token is still accepted/,
-      valid: [true, true],
-      isRepeated: true,
-    },
-  };
-  for (const [fault, { fault: given, fails = /^$/, valid, isRepeated }] of Object.entries(rolls)) {
+  for (const [fault, { faults = [], fails = /^$/, valid, isRepeated }] of Object.entries(retirements)) {
     const result = isRepeated
       ? "fails, and again until it is refused"
       : fails.test("")
         ? "passes, the former one is retired"
-        : "fails, two are valid; the next `up` retires";
+        : "fails; the next `up` completes it";
     testRow([110, fault, "verification, next up", result], async (adapter) => {
       const queue = await Queue.start(adapter);
       assert.equal(await queue.rotate({ version: 1 }), "");
-      if (given) queue.platform.failNext(given);
+      for (const one of faults) queue.platform.failNext(one);
       assert.match(await queue.verify(), fails);
       assert.deepEqual(await queue.valid(), valid);
       if (isRepeated) return assert.match(await queue.verify(), fails);
@@ -169,21 +214,84 @@ describe("faults: two valid queue tokens", () => {
     });
   }
 
+  for (const [fault, { faults = [], fails = /^$/, valid }] of Object.entries(retirementsFirst)) {
+    const result = fails.test("") ? "passes, two are valid" : "fails, nothing is added; the next `up` completes it";
+    testRow([111, fault, "update for a date, next up", result], async (adapter) => {
+      const queue = await Queue.start(adapter);
+      assert.equal(await queue.rotate({ version: 1 }), "");
+      for (const one of faults) queue.platform.failNext(one);
+      const rotatedSince = new Date().toISOString();
+      assert.match(await queue.rotate({ version: 1, rotatedSince }), fails);
+      assert.deepEqual(await queue.valid(), valid);
+      if (!fails.test("")) assert.equal(await queue.rotate({ version: 1, rotatedSince }), "");
+      assert.deepEqual(await queue.valid(), [false, true, true]);
+      assert.equal(queue.rotation.plain["rotationCount"], 2);
+    });
+  }
+
+  testRow(
+    [111, "a new version while two are valid", "update, verification, next up", "waits, and says so; then it is made"],
+    async (adapter) => {
+      const queue = await Queue.start(adapter);
+      assert.equal(await queue.rotate({ version: 1 }), "");
+      assert.equal(await queue.rotate({ version: 2 }), "");
+      assert.match(String(queue.rotation.plain["waits"]), /It is applied by the first `up` after a verification/);
+      assert.match(queue.said.join("\n"), /the rotation that is due is not made yet, because the former token/);
+      assert.deepEqual([await queue.valid(), queue.sent(nextPath)], [[true, true], 1]);
+      assert.equal(await queue.verify(), "");
+      assert.equal(await queue.rotate({ version: 2 }), "");
+      assert.deepEqual(await queue.valid(), [false, true, true]);
+      assert.equal(queue.rotation.plain["waits"], undefined);
+    },
+  );
+
+  const handsBack = "hands out the token that is shown, with a warning; the next version rotates";
+  testRow([111, "the platform has lost the next pair", "next up, next version", handsBack], async (adapter) => {
+    const queue = await Queue.start(adapter, { queueToken: "t0ken" });
+    assert.equal(await queue.rotate({ version: 1 }), "");
+    await queue.platform.reset();
+    assert.equal(await queue.rotate({ version: 1 }), "");
+    assert.match(queue.said.join("\n"), /does not have the token that was handed out any more, and shows the former/);
+    assert.deepEqual([queue.token, queue.rotation.plain["formerValidSince"]], ["t0ken", undefined]);
+    assert.equal(await queue.rotate({ version: 2 }), "");
+    assert.deepEqual(await queue.valid(), [true, false, true]);
+  });
+
+  testRow(
+    [111, "the platform loses the next pair before roll-token", "update for a date", "rotates with a warning"],
+    async (adapter) => {
+      const queue = await Queue.start(adapter, { queueToken: "t0ken" });
+      assert.equal(await queue.rotate({ version: 1 }), "");
+      queue.platform.failNext({ path: rollPath, delayMs: 60_000 });
+      const rotated = queue.rotate({ version: 1, rotatedSince: new Date().toISOString() });
+      await until(() => queue.sent(rollPath) > 0);
+      await queue.platform.reset();
+      assert.equal(await rotated, "");
+      assert.match(queue.said.join("\n"), /does not have the token that was handed out any more/);
+      assert.deepEqual(await queue.valid(), [true, false, true]);
+    },
+  );
+
   testRow(
     [
       111,
-      "the former one cannot be retired first (roll-token 500)",
-      "update",
-      "fails, nothing is added; two are valid",
+      "the next token that an earlier run could not prove is older than the date",
+      "update, update for a date",
+      "it is unproven; then it is retired and replaced",
     ],
     async (adapter) => {
       const queue = await Queue.start(adapter);
-      await queue.rotate({ version: 1 });
-      queue.platform.failNext({ path: rollPath, status: 500, times: 3 });
-      assert.match(await queue.rotate({ version: 2 }), /former token may still be valid.*REKEY_UNCONFIRMED/s);
-      assert.deepEqual([await queue.valid(), queue.sent(nextPath)], [[true, true], 1]);
-      assert.equal(await queue.rotate({ version: 2 }), "");
-      assert.deepEqual(await queue.valid(), [false, true, true]);
+      await queue.rotate({ version: 1, initialRotation: false });
+      const { settings } = queue;
+      queue.settings = { ...settings, queueUrl: `${queue.platform.url}/elsewhere` };
+      assert.match(await queue.rotate({ version: 2 }), /not proven/);
+      assert.equal(queue.rotation.plain["outcome"], "unproven");
+      const unproven = await queue.nextByHand();
+      queue.settings = settings;
+      assert.equal(await queue.rotate({ version: 2, rotatedSince: new Date().toISOString() }), "");
+      assert.notEqual(queue.token, unproven);
+      assert.deepEqual([await queue.valid(), queue.platform.queueToken], [[false, true], unproven]);
+      assert.equal(queue.rotation.plain["rotationCount"], 1);
     },
   );
 
@@ -198,6 +306,64 @@ describe("faults: two valid queue tokens", () => {
       assert.equal(await queue.rotate({ version: 2 }), "");
       assert.deepEqual(await queue.valid(), [true, true]);
       assert.equal(queue.rotation.plain["generatedAt"], undefined);
+    },
+  );
+
+  testRow(
+    [
+      110,
+      "someone else rolls the pair between the read and next-token, which therefore makes another pair",
+      "verification, next up, next version",
+      "fails; the next `up` verifies; the next rotation hands out the other pair",
+    ],
+    async (adapter) => {
+      const queue = await Queue.start(adapter);
+      const { recipient } = await Team.create();
+      const inputs = { saveCredentials: false, encryptFor: [recipient] };
+      assert.equal(await queue.rotate({ ...inputs, version: 1 }), "");
+      const token = await queue.nextByHand();
+      const made = queue.sent(nextPath);
+      queue.platform.failNext({ path: nextPath, delayMs: 500 });
+      const verified = queue.verify();
+      await until(() => queue.sent(nextPath) > made);
+      await queue.rollByHand(token);
+      const failure = await verified;
+      assert.match(
+        failure,
+        /returned another next token.*may have made the other one.*The next rotation hands out that/s,
+      );
+      assert.equal(queue.sent(nextPath), made + 1, "it is asked for once");
+      assert.equal(await queue.verify(), "");
+      const other = await queue.nextByHand();
+      assert.equal(await queue.rotate({ version: 2 }), "");
+      assert.equal(queue.token, other);
+    },
+  );
+
+  testRow(
+    [
+      111,
+      "two runs rotate one token at once",
+      "create, verification, next version",
+      "both have the same new token; the former one is retired once",
+    ],
+    async (adapter) => {
+      const one = await Queue.start(adapter);
+      const other = one.inOtherStack();
+      assert.deepEqual(await Promise.all([one.rotate({ version: 1 }), other.rotate({ version: 1 })]), ["", ""]);
+      assert.equal(one.token, other.token);
+      assert.deepEqual(await one.valid(), [true, true]);
+      assert.deepEqual(await Promise.all([one.verify(), other.verify()]), ["", ""]);
+      assert.deepEqual(await one.valid(), [false, true]);
+      // What the one replaces is what the other one has, which is valid until that is retired.
+      assert.equal(await one.rotate({ version: 2 }), "");
+      assert.deepEqual(
+        [await one.valid(), await other.valid()],
+        [
+          [false, true, true],
+          [false, true],
+        ],
+      );
     },
   );
 });

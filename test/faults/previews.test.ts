@@ -1,22 +1,23 @@
 import assert from "node:assert/strict";
 import { type Platform, startPlatform } from "../../local/platform/index";
+import { listable } from "../../provider/doctor/account";
 import { resources } from "../../provider/engine/resources";
 import { type Properties } from "../../provider/pulumi/values";
 import { type AnyResource } from "../../provider/resource/resource";
 import { startRun } from "../../provider/run/run";
 import { Settings } from "../../provider/settings/settings";
-import { type providerTexts } from "../support/host";
+import { providerNameOf } from "../support/host";
+import { idAt, inputsOf } from "../support/kinds";
 import { settingsFor, databasePath } from "../support/resources";
 import { hostCalls, Stack } from "../support/stack";
 import { testRow } from "./describeFaults";
 import { type Fixture } from "./fixture";
 
 /** A resource, and how the plugin imports it. */
-interface Kind {
+interface Case {
   readonly type: keyof typeof resources;
-  readonly provider: keyof typeof providerTexts;
-  readonly id: string;
-  readonly inputs: Properties;
+  readonly id: (platform: Platform) => string | Promise<string>;
+  readonly inputs: (id: string) => Properties;
   /** `adopted`: its trigger is adopted, and nothing is reset in the run that imports. */
   readonly imported?: "adopted" | "compared";
   /** What its program changes in each run. */
@@ -26,32 +27,16 @@ interface Kind {
 const userId = "00000000-0000-4000-8000-000000000001";
 /** Each is due by a date, and for a new version. */
 const rotating = (version: number): Properties => ({ version, rotatedSince: "2026-01-01" });
-const rotation = (type: Kind["type"], provider: Kind["provider"], id: string, inputs: Properties): Kind => {
-  return { type, provider, id, inputs, imported: "adopted", change: rotating };
-};
+const orders = { id: () => "orders", inputs: (flowControlKey: string) => ({ flowControlKey }) };
 
 /** Every type that sends POSTs. A verification sends credentials only. */
-const kinds: readonly Kind[] = [
-  rotation("PasswordRotation", "passwordRotation", "db", { databaseId: "db" }),
-  rotation("VectorTokenRotation", "vectorTokenRotation", "idx-vectors", { indexId: "idx-vectors" }),
-  rotation("SearchTokenRotation", "searchTokenRotation", "idx-search", { indexId: "idx-search" }),
-  rotation("QueueTokenRotation", "queueTokenRotation", userId, { queueUserId: userId }),
-  rotation("SigningKeyRotation", "signingKeyRotation", "signing-keys", { minInterval: "0s" }),
-  {
-    type: "FlowControlReset",
-    provider: "flowControlReset",
-    id: "orders",
-    inputs: { flowControlKey: "orders" },
-    change: (version) => ({ version }),
-  },
-  {
-    type: "FlowControlLimits",
-    provider: "flowControlLimits",
-    id: "orders",
-    inputs: { flowControlKey: "orders" },
-    imported: "compared",
-    change: (version) => ({ parallelism: version }),
-  },
+const cases: readonly Case[] = [
+  ...listable.map((kind): Case => {
+    const own = { id: (platform: Platform) => idAt(platform, kind), inputs: (id: string) => inputsOf(kind, id) };
+    return { type: kind.name, ...own, imported: "adopted", change: rotating };
+  }),
+  { type: "FlowControlReset", ...orders, change: (version) => ({ version }) },
+  { type: "FlowControlLimits", ...orders, imported: "compared", change: (version) => ({ parallelism: version }) },
 ];
 
 const start = (): Promise<Platform> =>
@@ -70,50 +55,55 @@ const posts = ({ requests }: Platform): string[] =>
   requests.filter(({ method }) => method !== "GET").map(({ method, path }) => `${method} ${path}`);
 
 describe("faults: previews", () => {
-  for (const kind of kinds) {
+  for (const one of cases) {
     const title = [
       108,
       "a preview after an import, a read and an `up`",
-      kind.type,
+      one.type,
       "nothing is sent but reads",
     ] as const;
-    testRow(title, (fixture) => assertPreviewsOnlyRead(fixture, kind));
+    testRow(title, (fixture) => assertPreviewsOnlyRead(fixture, one));
   }
 });
 
-async function assertPreviewsOnlyRead(fixture: Fixture, kind: Kind): Promise<void> {
+async function assertPreviewsOnlyRead(
+  fixture: Fixture,
+  { type, id: idOf, inputs, imported, change }: Case,
+): Promise<void> {
   const platform = fixture.closes(await start());
   const nextRun = () => fixture.startHost({ settings: settingsOf(platform) });
   const host = await nextRun();
-  const stack = new Stack(hostCalls(host, kind.provider));
-  const inputsOf = (version: number): Properties => ({ ...kind.inputs, ...kind.change(version) });
+  const stack = new Stack(hostCalls(host, providerNameOf(type)));
+  const id = await idOf(platform);
+  const own = inputs(id);
+  const programOf = (version: number): Properties => ({ ...own, ...change(version) });
   /** The calls of previews and refreshes, of a resource that is saved or new, again and again. */
   const preview = async (version: number): Promise<void> => {
     const before = posts(platform);
     for (let nth = 1; nth <= 3; nth++) {
-      await stack.preview(inputsOf(version));
+      await stack.preview(programOf(version));
       if (stack.saved) await stack.refresh();
     }
     assert.deepEqual(posts(platform), before);
   };
 
   await preview(1);
-  if (host.adapter === "plugin" && kind.imported) {
-    await stack.import(kind.id);
+  if (host.adapter === "plugin" && imported) {
+    await stack.import(id);
     await preview(1);
-    await stack.up(inputsOf(1));
-    if (kind.imported === "adopted") {
+    await stack.up(programOf(1));
+    if (imported === "adopted") {
       assert.deepEqual(posts(platform), [], "the run that imports resets nothing");
       assert.equal(stack.plain["outcome"], "adopted");
       assert.match(host.engine.received, /was imported\. .*nothing is reset/);
     }
     // It was imported in this process.
     await preview(2);
-    stack.calls = hostCalls(await nextRun(), kind.provider);
-  } else await stack.up(inputsOf(1));
+    stack.calls = hostCalls(await nextRun(), providerNameOf(type));
+  } else await stack.up(programOf(1));
   await preview(2);
   const before = posts(platform).length;
-  await stack.up(inputsOf(2));
+  await stack.up(programOf(2));
   assert.ok(posts(platform).length > before, "an `up` sends it");
   await preview(2);
   await preview(3);
@@ -130,12 +120,13 @@ describe("the permission to send what changes something", () => {
   };
   const refused = /a call of the engine that may not change it.*bug of Rekey.*REKEY_INTERNAL/;
 
-  for (const { type, inputs, change } of kinds) {
+  for (const { type, id, inputs, change } of cases) {
     const resource: AnyResource = resources[type];
     it(`is not given by default (${type})`, async () => {
+      const own = inputs(await id(platform));
       const removing = change === rotating ? [run().during({ permission: "limits" })] : [];
       for (const each of [run(), run().during({ limitMs: 60_000 }), ...removing]) {
-        const applied = resource.apply(undefined, { ...inputs, ...change(1) }, each);
+        const applied = resource.apply(undefined, { ...own, ...change(1) }, each);
         const [outcome] = await Promise.allSettled([applied]);
         const shown = outcome.status === "rejected" ? String(outcome.reason) : JSON.stringify(outcome.value);
         assert.match(shown, refused);

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
-import { type Host, providerTexts } from "../support/host";
+import { listable } from "../../provider/doctor/account";
+import { type Host, providerNameOf, providerTexts } from "../support/host";
+import { inputsOf } from "../support/kinds";
 import { databasePath } from "../support/resources";
 import { failing } from "../support/httpServer";
 import { expectKind, until } from "../support/results";
@@ -7,31 +9,36 @@ import { type Properties } from "../support/wire";
 import { testRow } from "./describeFaults";
 import { formerOutputs } from "./phases";
 
-const userId = "00000000-0000-4000-8000-000000000001";
+const [one, other] = ["00000000-0000-4000-8000-000000000001", "00000000-0000-4000-8000-000000000002"] as const;
 
-/** A resource of each type, of which nothing has to be sent; of the second one, only the preview is seen. */
-const kinds: Readonly<Record<string, { missing?: string; one: Properties; other?: Properties }>> = {
-  passwordRotation: { one: { databaseId: "db" }, other: { databaseId: "db-2" } },
-  passwordRotationFleet: { one: { databases: { a: "db" } }, other: { databases: { b: "db-2" } } },
-  vectorTokenRotation: { one: { indexId: "a" }, other: { indexId: "b" } },
-  searchTokenRotation: { one: { indexId: "a" }, other: { indexId: "b" } },
-  queueTokenRotation: { one: { queueUserId: userId }, other: { queueUserId: userId.replace("1", "2") } },
-  signingKeyRotation: { missing: "queueToken", one: {} },
-};
+/** Resources of each type, of which nothing has to be sent. Of the second one, only the preview is seen. */
+const cases = [
+  ...listable.map((kind) => ({
+    type: kind.name,
+    missing: kind.service === "queue" ? "queueToken" : "password",
+    isReadable: kind.paths ? [true] : [true, false],
+    programs: [inputsOf(kind, one), inputsOf(kind, other)],
+  })),
+  {
+    type: "PasswordRotationFleet",
+    missing: "password",
+    isReadable: [true, false],
+    programs: [{ databases: { a: one } }, { databases: { b: other } }],
+  },
+] as const;
 
 describe("faults: missing or saved settings", () => {
-  for (const [provider, { missing = "password", one, other }] of Object.entries(kinds)) {
-    const inputsOf = (inputs: Properties) => {
-      return { ...inputs, initialRotation: false, __provider: providerTexts[provider as keyof typeof providerTexts] };
-    };
+  for (const { type, missing, isReadable: readable, programs } of cases) {
+    const provider = providerNameOf(type);
+    const own = { initialRotation: false, __provider: providerTexts[provider] };
     // Others have an operation that reads them at every platform.
-    for (const isReadable of provider.startsWith("password") ? [true, false] : [true]) {
+    for (const isReadable of readable) {
       const fault = `rekey:${missing} is not set (${provider}${isReadable ? "" : ", cannot be read"})`;
       const settings = () => ({ [missing]: undefined, ...(isReadable && { databasePath }) });
 
       testRow([54, fault, "adoption", "fails, nothing is saved; 0 sent"], async (fixture) => {
         const { host, server } = await fixture.start({ settings });
-        const result = await host.create(inputsOf(one));
+        const result = await host.create({ ...programs[0], ...own });
         const { message } = expectKind("failed", result);
         assert.match(message, new RegExp(`rekey:${missing} is not set.*REKEY_SETTING_MISSING`));
         assert.equal(server.requests.length, 0);
@@ -39,9 +46,10 @@ describe("faults: missing or saved settings", () => {
 
       testRow([54, fault, "preview", "passes, with one warning for the run; 0 sent"], async (fixture) => {
         const { host, server } = await fixture.start({ settings });
-        for (const inputs of [one, other ?? one]) {
-          assert.deepEqual((await host.check(inputsOf(inputs))).problems, []);
-          if (fixture.adapter === "plugin") expectKind("done", await host.create(inputsOf(inputs), true));
+        for (const program of programs) {
+          const inputs: Properties = { ...program, ...own };
+          assert.deepEqual((await host.check(inputs)).problems, []);
+          if (fixture.adapter === "plugin") expectKind("done", await host.create(inputs, true));
         }
         const warnings = [...host.said.matchAll(/`up` will fail: (rekey:\w+) is not set/g)].map(([, name]) => name);
         assert.deepEqual(warnings, [`rekey:${missing}`]);

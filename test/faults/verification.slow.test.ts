@@ -1,7 +1,5 @@
 import assert from "node:assert/strict";
-import { setTimeout as wait } from "node:timers/promises";
 import { saltedMark } from "../../provider/rotation/marks";
-import { freshnessMs } from "../../provider/engine/liveness";
 import { freePort } from "../support/redis";
 import { providerTexts } from "../support/host";
 import { FakeRedis, type RedisReply } from "../support/fakeRedis";
@@ -166,8 +164,7 @@ describe("faults: a verification", () => {
     const inputs = { ...verification(database, password, 2), withinSeconds: 120 };
     const verifying = host.create(inputs);
     await until(() => database.commands.length > 0);
-    await host.engine.kill();
-    await wait(freshnessMs + 5);
+    await host.engine.close();
     const { connections } = database;
     // The host could try again now.
     database.cut();

@@ -1,15 +1,9 @@
 import assert from "node:assert/strict";
 import * as pulumi from "@pulumi/pulumi";
-import {
-  AclUserRotation,
-  PasswordRotation,
-  PasswordRotationFleet,
-  QueueTokenRotation,
-  type Rotation,
-  SearchTokenRotation,
-  SigningKeyRotation,
-  VectorTokenRotation,
-} from "pulumi-rekey";
+import * as rekey from "pulumi-rekey";
+import { PasswordRotation, VectorTokenRotation } from "pulumi-rekey";
+import { kinds } from "../../provider/domain/secretKind";
+import { secretOutputs } from "../support/secretOutputs";
 import { errorsOf, startMocks, valueOf } from "./pulumiMocks";
 
 const saving = { saveCredentials: false, encryptFor: ["age1…"] };
@@ -34,25 +28,15 @@ const databaseOutputs = Object.keys(values);
 type Saving = typeof saving | { saveCredentials: boolean };
 
 const rotate = (args: Saving) => new PasswordRotation("a", { databaseId: "db", ...args });
-type Saved = Rotation | PasswordRotationFleet;
+type Saved = rekey.Rotation | rekey.PasswordRotationFleet;
 /** Every rotation, with its outputs that need a credential. */
-const rotations: readonly { readonly make: (args: Saving) => Saved; readonly outputs: readonly string[] }[] = [
-  {
-    make: (args) => new PasswordRotationFleet("a", { databases: ["db"], ...args }),
-    outputs: ["credentials", "connectionUrls"],
-  },
-  { make: rotate, outputs: databaseOutputs },
-  ...[
-    (args: Saving) => new VectorTokenRotation("a", { indexId: "i", ...args }),
-    (args: Saving) => new SearchTokenRotation("a", { indexId: "i", ...args }),
-    (args: Saving) => new QueueTokenRotation("a", { queueUserId: "u", ...args }),
-  ].map((make) => ({ make, outputs: ["token", "readOnlyToken", "otherFields"] })),
-  {
-    make: (args) => new AclUserRotation("a", { userName: "app", admin: "{}", ...args }),
-    outputs: ["password", "restToken", "connectionUrl", "restUrl", "otherFields"],
-  },
-  { make: (args) => new SigningKeyRotation("a", args), outputs: ["currentKey", "nextKey", "otherFields"] },
-];
+const rotations = [...kinds.map(({ name }) => name), "PasswordRotationFleet" as const].map((type) => {
+  const Class = rekey[type] as unknown as new (name: string, args: object) => Saved;
+  return {
+    make: (args: Saving) => new Class("a", { databases: ["db"], ...args }),
+    outputs: secretOutputs[type].filter((name) => name !== "access" && name !== "memory"),
+  };
+});
 
 const outputOf = (resource: pulumi.Resource, name: string) =>
   (resource as unknown as Readonly<Record<string, pulumi.Output<unknown>>>)[name] as pulumi.Output<unknown>;

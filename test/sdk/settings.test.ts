@@ -21,7 +21,6 @@ describe("sdk: the settings of a program", () => {
   afterEach(() => {
     mock.restoreAll();
     pulumi.runtime.setAllConfig({});
-    delete process.env["QSTASH_URL"];
     delete process.env["REKEY_MAX_RESET_PER_RUN"];
     delete process.env["REKEY_OF_SOMEONE_ELSE"];
   });
@@ -41,12 +40,6 @@ describe("sdk: the settings of a program", () => {
     for (const preview of [true, false]) {
       assert.deepEqual(await warningsFor(config, ["rekey:passwrod"], preview), expected);
     }
-  });
-
-  it("are a warning if QSTASH_URL has a path that is ignored", async () => {
-    process.env["QSTASH_URL"] = "https://qstash.upstash.io/v2/publish/";
-    const expected = "QSTASH_URL ends in /v2/publish/, which is ignored: set it without this path.";
-    assert.deepEqual(await warningsFor({ "rekey:platform": "upstash" }), [expected]);
   });
 
   it("are a warning if they are credentials in plain text", async () => {

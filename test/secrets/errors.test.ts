@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { type RekeyError } from "../../provider/domain/errors";
 import { PlatformClient } from "../../provider/run/platformClient";
 import { databasePassword } from "../../provider/domain/secretKind";
-import { readBefore } from "../../provider/rotation/reads";
+import { readBefore } from "../../provider/rotation/before";
+import { readProgram } from "../../provider/rotation/program";
 import { openSession } from "../../provider/rotation/session";
 import { Settings } from "../../provider/settings/settings";
 import { FakeRun } from "../support/fakeRun";
@@ -71,11 +72,14 @@ describe("secrets: errors", () => {
       await assertOnlyWords("RequestError", () => databases.reset("db"));
       await assertOnlyWords("RequestError", () => platform.flowControl.get("orders"));
       await assertOnlyWords("RequestError", () => databases.read("db"));
-      const session = openSession(
-        { kind: databasePassword, id: "db" },
-        new FakeRun().start({ operations: () => databases }),
+      const program = readProgram({});
+      const fake = new FakeRun();
+      fake.canRead = true;
+      const run = fake.start({ operations: () => databases });
+      const session = { ...openSession({ kind: databasePassword, id: "db" }, run, program, program), program };
+      await assertOnlyWords("RequestError", () =>
+        readBefore({ kind: "rotate", reason: "trigger" }, undefined, session),
       );
-      await assertOnlyWords("RequestError", () => readBefore(session, "reset"));
     });
   }
 

@@ -16,14 +16,18 @@ import { defaultProvider, fromStruct, type Properties, revealed, secret, toStruc
 export const projectRoot = resolve(__dirname, "../..");
 
 const textOf = (name: string) => `exports.handler=()=>require("pulumi-rekey/provider").${name}`;
-const nameOf = (type: string) => `${type.slice(0, 1).toLowerCase()}${type.slice(1)}`;
-const types = Object.keys(resources);
+const types = Object.keys(resources) as ResourceType[];
+
+/** The provider of a resource in Pulumi's host: `passwordRotation` for a PasswordRotation. */
+export function providerNameOf(type: ResourceType): Uncapitalize<ResourceType> {
+  return `${type.slice(0, 1).toLowerCase()}${type.slice(1)}` as Uncapitalize<ResourceType>;
+}
 
 /** What resources of this package name as their provider, and the types of the plugin that belong to these texts. */
-export const providerTexts = Object.fromEntries(types.map((type) => [nameOf(type), textOf(nameOf(type))])) as Readonly<
-  Record<Uncapitalize<ResourceType>, string>
->;
-const nativeTypes = Object.fromEntries(types.map((type) => [textOf(nameOf(type)), type]));
+export const providerTexts = Object.fromEntries(
+  types.map((type) => [providerNameOf(type), textOf(providerNameOf(type))]),
+) as Readonly<Record<Uncapitalize<ResourceType>, string>>;
+const nativeTypes = Object.fromEntries(types.map((type) => [textOf(providerNameOf(type)), type]));
 
 /** How an engine reaches the provider: by Pulumi's dynamic provider host, or by the native plugin. */
 export type Adapter = "dynamic" | "plugin";
@@ -79,7 +83,7 @@ export class Host {
     const { adapter = "dynamic", provider = defaultProvider, settings = {}, preload } = options;
     const engine = await EngineListener.start();
     const loaded = preload ? ["--import", `data:text/javascript,${encodeURIComponent(preload)}`] : [];
-    const [executable, ...args] = options.command ?? [process.execPath, ...loaded, entries[adapter]];
+    const [executable, ...args] = options.command ?? [process.execPath, ...loaded, ...entries[adapter]];
     const shell = executable.endsWith(".cmd");
     const child = spawn(executable, [...args, engine.address], {
       cwd: projectRoot,
@@ -200,7 +204,7 @@ export class Host {
   async abandon(): Promise<void> {
     this.#disconnect();
     for (const stream of [this.child.stdout, this.child.stderr]) stream?.destroy();
-    await this.engine.kill();
+    await this.engine.close();
   }
 
   /** Resolves when the process has ended, to its exit code and signal. */
@@ -229,9 +233,13 @@ export class Host {
 }
 
 const dynamicUrn = "urn:pulumi:test::test::pulumi-nodejs:dynamic/rekey:Any::any";
-const entries: Readonly<Record<Adapter, string>> = {
-  dynamic: require.resolve("@pulumi/pulumi/cmd/dynamic-provider/index.js"),
-  plugin: join(projectRoot, "dist/provider/engine/plugin/main.js"),
+const entries: Readonly<Record<Adapter, readonly string[]>> = {
+  dynamic: [
+    "--require",
+    join(__dirname, "withoutCompilers.cjs"),
+    require.resolve("@pulumi/pulumi/cmd/dynamic-provider/index.js"),
+  ],
+  plugin: [join(projectRoot, "dist/provider/engine/plugin/main.js")],
 };
 
 type Made = messages.CreateResponse | messages.UpdateResponse | messages.InvokeResponse;

@@ -1,27 +1,19 @@
+import { kinds, type RotationType, type SecretKind } from "../../provider/domain/secretKind";
 import { type ResourceType } from "../../provider/engine/resources";
 
-const ofToken = ["access", "memory", "otherFields", "readOnlyToken", "token"];
-
-/** The outputs of each resource that must be secret, sorted: not derived from the product, which may forget one. */
+/** The outputs of each resource that must be secret, sorted. */
 export const secretOutputs: Readonly<Record<ResourceType, readonly string[]>> = {
-  PasswordRotation: [
-    "access",
-    "connectionUrl",
-    "memory",
-    "otherFields",
-    "password",
-    "readOnlyRestToken",
-    "restToken",
-    "restUrl",
-  ],
-  VectorTokenRotation: ofToken,
-  SearchTokenRotation: ofToken,
-  QueueTokenRotation: ofToken,
-  SigningKeyRotation: ["currentKey", "memory", "nextKey", "otherFields"],
-  AclUserRotation: ["access", "connectionUrl", "memory", "otherFields", "password", "restToken", "restUrl"],
+  ...(Object.fromEntries(kinds.map((kind) => [kind.name, secretsOf(kind)])) as Record<RotationType, string[]>),
   PasswordRotationFleet: ["access", "connectionUrls", "credentials", "memory"],
   RotationTrigger: ["memory"],
   CredentialVerification: ["memory"],
   FlowControlReset: ["appliedTrigger"],
   FlowControlLimits: [],
 };
+
+/** The credentials of its record, what contains one of them, and what Rekey remembers. */
+function secretsOf({ table, shape, connects }: SecretKind): string[] {
+  const urls = connects === true || shape === "redis" ? ["connectionUrl", "restUrl"] : [];
+  const access = shape === "rolls" ? [] : ["access"];
+  return [...Object.values(table.credentials), ...urls, ...access, "memory", "otherFields"].sort();
+}

@@ -1,11 +1,6 @@
 import { RequestError, type RequestFacts } from "../../domain/errors";
 import { type Properties, unknownValue, wrap, reveal, secretNames } from "../../pulumi/values";
-import {
-  type AnyResource,
-  type Notice,
-  type Planned,
-  secretOutputsOf,
-} from "../../resource/resource";
+import { type AnyResource, type Notice, secretOutputsOf } from "../../resource/resource";
 import { type Run, startRun } from "../../run/run";
 import { unknownSettings } from "../../settings/table";
 import { fitsInError, InitError, ResourceHandler, type Saved } from "../adapter";
@@ -46,14 +41,19 @@ export class PluginService {
   configure(urn: string, args: Properties): void {
     const settings = settingsOf(urn, plain(args));
     this.#run = this.start(settings, {
-      requireEngine: (facts) => this.#requireRun(facts),
+      requireEngine: async (facts) => {
+        await this.engine.requireEngine(facts);
+        if (!this.#runEnd.signal.aborted) return;
+        throw new RequestError("not sent", facts, {
+          happened: "the run was cancelled",
+          advice: "Run again.",
+        });
+      },
       log: (text) => void this.engine.show("INFO", text),
       end: this.#runEnd.signal,
     });
     const unknown = settings.provider === undefined ? unknownSettings([], process.env) : [];
-    for (const text of [...unknown, ...settings.warnings]) {
-      void this.engine.show("WARNING", text, urn);
-    }
+    for (const text of unknown) void this.engine.show("WARNING", text, urn);
   }
 
   /** @returns what is wrong with the inputs; they always have the id, so that no refresh is taken for an import */
@@ -108,10 +108,17 @@ export class PluginService {
   async #preview({ urn, inputs }: Change, saved: Saved | undefined): Promise<Saved> {
     const handler = this.#handler(urn);
     const [before, desired] = [plain(saved), plain(inputs)];
-    const planned = handler.plan(before, desired);
+    const { idInput, onlyId, outputs: all } = handler.resource;
+    const { changes, changing = Object.keys(all), notices } = handler.plan(before, desired);
     // The Diff of an update has shown its notices.
-    if (saved === undefined) await this.#show(planned.notices, urn);
-    const outputs = plannedOutputs(handler.resource, before?.outputs, desired, planned);
+    if (saved === undefined) await this.#show(notices, urn);
+    // What a change may change is unknown. Other outputs are as the inputs of the same name.
+    const given = Object.entries(desired).filter(([name]) => Object.hasOwn(all, name));
+    const unknown = changing.map((name) => [name, unknownValue]);
+    const planned = changes ? [...given, ...unknown] : [];
+    const known = { ...before?.outputs, ...Object.fromEntries(planned) } as Properties;
+    const id = onlyId ?? before?.outputs[idInput] ?? desired[idInput];
+    const outputs = { ...known, [idInput]: id };
     return {
       id: saved?.id ?? "",
       outputs: marked(handler.resource, outputs, inputs, saved?.outputs),
@@ -166,15 +173,6 @@ export class PluginService {
       await this.engine.show(isWarning ? "WARNING" : "INFO", this.#started.redacted(text), urn);
     }
   }
-
-  async #requireRun(facts: RequestFacts): Promise<void> {
-    await this.engine.requireEngine(facts);
-    if (!this.#runEnd.signal.aborted) return;
-    throw new RequestError("not sent", facts, {
-      happened: "the run was cancelled",
-      advice: "Run again.",
-    });
-  }
 }
 
 /** The name of a resource or a function, from its token. */
@@ -197,19 +195,4 @@ function marked(
     ...secretOutputsOf(resource),
     ...like.flatMap((one = {}) => secretNames(one)),
   ]);
-}
-
-/** The outputs of a change in a preview: what it may change is unknown, and others that are inputs are as given. */
-function plannedOutputs(
-  { idInput, onlyId, outputs }: AnyResource,
-  saved: Properties | undefined,
-  inputs: Properties,
-  { changes, changing = Object.keys(outputs) }: Planned,
-): Properties {
-  const id = onlyId ?? saved?.[idInput] ?? inputs[idInput];
-  if (!changes) return { ...saved, [idInput]: id };
-  const given = Object.entries(inputs).filter(([name]) => Object.hasOwn(outputs, name));
-  const unknown = changing.map((name) => [name, unknownValue] as const);
-  const planned = Object.fromEntries<unknown>([...given, ...unknown]);
-  return { ...saved, ...planned, [idInput]: id };
 }

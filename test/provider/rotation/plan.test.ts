@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { databasePassword, queueToken, type SecretKind, signingKeys } from "../../../provider/domain/secretKind";
 import { type Credentials } from "../../../provider/records/fields";
 import { unknownValue } from "../../../provider/pulumi/values";
-import { type Desired, formOf, isFormChanged, programOf } from "../../../provider/rotation/desired";
 import { type Context, isReadFirst, type Plan } from "../../../provider/rotation/plan";
+import { readProgram, type RotationInputs, savedProgram } from "../../../provider/rotation/program";
 import { planRotation } from "../../../provider/rotation/planRotation";
 import { contextOf } from "../../../provider/rotation/session";
 import { FakeRun, rejected } from "../../support/fakeRun";
@@ -73,13 +73,13 @@ interface Case extends Partial<Pick<Context, "canRead" | "isScheduleOn" | "ownTo
   readonly of?: keyof typeof secrets | undefined;
   /** Of a new resource. */
   readonly kind?: SecretKind;
-  readonly desired: Desired;
+  readonly desired: RotationInputs;
   /** Default: 1. */
   readonly hours?: number;
   /** What the read before the reset has shown, and all reads of the run. Default: no read was made. */
   readonly shown?: Credentials;
   readonly shownInRun?: readonly Credentials[];
-  readonly isRolledOnce?: boolean;
+  readonly isForeign?: true;
   /** `reset: trigger`, `keep, waits: schedule`, `refuse: REKEY_…` */
   readonly plan: string;
   readonly why?: RegExp;
@@ -87,18 +87,21 @@ interface Case extends Partial<Pick<Context, "canRead" | "isScheduleOn" | "ownTo
 
 function textOf(plan: Plan): string {
   switch (plan.kind) {
-    case "reset":
-      return `reset${plan.isAgain ? " again" : ""}: ${plan.reason}`;
+    case "rotate":
+      return `rotate${plan.isAgain ? " again" : ""}: ${plan.reason}`;
     case "refuse":
       return `refuse: ${plan.code}`;
     case "maybe":
       return `maybe: ${plan.names.join()}`;
     case "adopt":
-      return plan.mayReset ? "adopt or reset" : "adopt";
-    case "claim":
-      return "claim";
-    default:
-      return plan.kind + (plan.waits ? `, waits: ${plan.waits.reason}` : "");
+      return plan.mayRotate ? "adopt or rotate" : "adopt";
+    case "retire":
+      return `retire: ${plan.why}`;
+    default: {
+      const what = plan.kind === "keep" && plan.saves ? "keep and save" : plan.kind;
+      const why = plan.kind === "read" && plan.why ? `, ${plan.why}` : "";
+      return what + why + (plan.waits ? `, waits: ${plan.waits.reason}` : "");
+    }
   }
 }
 
@@ -111,7 +114,7 @@ interface Section {
 }
 
 const weekly = { of: "weekly", desired: { version: 1, rotateEvery: "7d" } } as const;
-const unknowns = (...names: (keyof Desired)[]): Desired =>
+const unknowns = (...names: (keyof RotationInputs)[]): RotationInputs =>
   Object.fromEntries(names.map((name) => [name, unknownValue]));
 
 /** In the order of the reasons. */
@@ -119,11 +122,11 @@ const due: Readonly<Record<string, Section>> = {
   "a new resource": {
     usually: {},
     cases: {
-      "is reset": { desired: {}, plan: "reset: created" },
+      "is reset": { desired: {}, plan: "rotate: created" },
       "is adopted with initialRotation false": { desired: { initialRotation: false }, plan: "adopt" },
       "that is adopted may be older than rotatedSince": {
         desired: { initialRotation: false, rotatedSince: "2025-01-01" },
-        plan: "adopt or reset",
+        plan: "adopt or rotate",
       },
       "may be adopted": { desired: unknowns("initialRotation"), plan: "maybe: initialRotation" },
     },
@@ -144,15 +147,15 @@ const due: Readonly<Record<string, Section>> = {
   "a lost reset": {
     usually: { of: "lost", desired: { version: 2 } },
     cases: {
-      "is made again": { plan: "reset again: trigger" },
-      "is made again although its version is gone": { desired: {}, plan: "reset again: trigger" },
+      "is made again": { plan: "rotate again: trigger" },
+      "is made again although its version is gone": { desired: {}, plan: "rotate again: trigger" },
       "is made again, whatever else is due": {
         desired: { version: 2, rotatedSince: "2026-01-02", rotateEvery: "1h" },
         hours: 999,
-        plan: "reset again: trigger",
+        plan: "rotate again: trigger",
       },
-      "is replaced by one for another version": { desired: { version: 3 }, plan: "reset: trigger" },
-      "is replaced by one for the version before it": { desired: { version: 1 }, plan: "reset: trigger" },
+      "is replaced by one for another version": { desired: { version: 3 }, plan: "rotate: trigger" },
+      "is replaced by one for the version before it": { desired: { version: 1 }, plan: "rotate: trigger" },
       "is the last of three": {
         of: "lostThrice",
         plan: "refuse: REKEY_REPEATEDLY_UNCONFIRMED",
@@ -161,7 +164,7 @@ const due: Readonly<Record<string, Section>> = {
       "is the last of three, and a new version makes one": {
         of: "lostThrice",
         desired: { version: 3 },
-        plan: "reset: trigger",
+        plan: "rotate: trigger",
       },
     },
   },
@@ -169,7 +172,7 @@ const due: Readonly<Record<string, Section>> = {
     usually: { desired: { version: 7, rotatedSince: "2026-01-01", rotateEvery: "1h" }, hours: 1000 },
     cases: {
       "reads, whatever is due": { of: "imported", plan: "read" },
-      "only adopts what cannot be read": { of: "importedBlindly", canRead: false, plan: "rewrite" },
+      "only adopts what cannot be read": { of: "importedBlindly", canRead: false, plan: "keep and save" },
     },
   },
   "a version": {
@@ -177,9 +180,13 @@ const due: Readonly<Record<string, Section>> = {
     cases: {
       "is the same if it is written as text": { desired: { version: "1" }, plan: "keep" },
       "that is removed asks for nothing": { desired: {}, plan: "keep" },
-      "that is another one asks for a reset": { desired: { version: 2 }, plan: "reset: trigger" },
+      "that is another one asks for a reset": { desired: { version: 2 }, plan: "rotate: trigger" },
       "that was adopted is the same": { of: "adopted", desired: { version: 1 }, plan: "keep" },
-      "comes before a date": { desired: { version: 2, rotatedSince: "2026-01-02" }, hours: 48, plan: "reset: trigger" },
+      "comes before a date": {
+        desired: { version: 2, rotatedSince: "2026-01-02" },
+        hours: 48,
+        plan: "rotate: trigger",
+      },
     },
   },
   rotatedSince: {
@@ -187,30 +194,30 @@ const due: Readonly<Record<string, Section>> = {
     cases: {
       "asks for a reset of what is older": {
         desired: { rotatedSince: "2026-01-01T00:00:01Z" },
-        plan: "reset: rotatedSince",
+        plan: "rotate: rotatedSince",
       },
       "asks for nothing if it is as old": { desired: { rotatedSince: "2026-01-01" }, plan: "keep" },
       "knows the age of a database": { of: "adopted", desired: { rotatedSince: "2025-12-31" }, plan: "keep" },
       "asks for a reset of an older database": {
         of: "adopted",
         desired: { rotatedSince: "2025-12-31T00:00:01Z" },
-        plan: "reset: rotatedSince",
+        plan: "rotate: rotatedSince",
       },
       "asks for a reset if the age is not known": {
         of: "ofUnknownAge",
         desired: { rotatedSince: "2020-01-01" },
-        plan: "reset: rotatedSince",
+        plan: "rotate: rotatedSince",
       },
       "does not believe a clock that was ahead": {
         desired: { rotatedSince: "2025-01-01" },
         hours: -1,
-        plan: "reset: rotatedSince",
+        plan: "rotate: rotatedSince",
       },
       "comes before a schedule": {
         of: "weekly",
         desired: { rotateEvery: "7d", rotatedSince: "2026-01-02" },
         hours: 999,
-        plan: "reset: rotatedSince",
+        plan: "rotate: rotatedSince",
       },
     },
   },
@@ -218,16 +225,16 @@ const due: Readonly<Record<string, Section>> = {
     usually: weekly,
     cases: {
       "is not due 12 hours and a minute before its time": { hours: 156 - 1 / 60, plan: "keep" },
-      "is due 12 hours before its time": { hours: 156, plan: "reset: schedule" },
-      "that is removed is saved": { desired: { version: 1 }, hours: 999, plan: "rewrite" },
-      "that is another one is saved, without a read": { desired: { rotateEvery: "30d" }, plan: "rewrite" },
+      "is due 12 hours before its time": { hours: 156, plan: "rotate: schedule" },
+      "that is removed is saved": { desired: { version: 1 }, hours: 999, plan: "keep and save" },
+      "that is another one is saved, without a read": { desired: { rotateEvery: "30d" }, plan: "keep and save" },
     },
   },
   "without a reset": {
     usually: { of: "reset", desired: { version: 1, connection: { port: 7000 } } },
     cases: {
       "another connection is read for": { plan: "read" },
-      "another connection of what cannot be read is saved": { canRead: false, plan: "rewrite" },
+      "another connection of what cannot be read is saved": { canRead: false, plan: "keep and save" },
       "a connection that is not known yet is another one": {
         desired: { connection: { host: unknownValue } },
         plan: "read",
@@ -259,8 +266,8 @@ const gates: Readonly<Record<string, Section>> = {
         isScheduleOn: false,
       },
       "does not matter if nothing is due": { desired: { version: 1 }, plan: "keep" },
-      "is not another one if none was known": { of: "keysWithoutAccount", plan: "reset: trigger" },
-      "is not another one if settings are missing": { account: undefined, plan: "reset: trigger" },
+      "is not another one if none was known": { of: "keysWithoutAccount", plan: "rotate: trigger" },
+      "is not another one if settings are missing": { account: undefined, plan: "rotate: trigger" },
     },
   },
   "rekey:scheduledResets off": {
@@ -269,15 +276,15 @@ const gates: Readonly<Record<string, Section>> = {
       "lets a schedule wait": { plan: "keep, waits: schedule", why: /rekey:scheduledResets is off/ },
       "saves another schedule meanwhile": {
         desired: { version: 1, rotateEvery: "1d" },
-        plan: "rewrite, waits: schedule",
+        plan: "keep and save, waits: schedule",
       },
-      "does not concern a version": { desired: { version: 2, rotateEvery: "7d" }, plan: "reset: trigger" },
+      "does not concern a version": { desired: { version: 2, rotateEvery: "7d" }, plan: "rotate: trigger" },
       "fails for a lost scheduled reset, whose credentials are not known": {
         of: "lostBySchedule",
         plan: "refuse: REKEY_UNCONFIRMED",
         why: /\(2026-01-08T00:00:00.000Z\) was not confirmed.* Run `up` once with rekey:scheduledResets on/,
       },
-      "does not concern another lost reset": { of: "lost", desired: forTrigger, plan: "reset again: trigger" },
+      "does not concern another lost reset": { of: "lost", desired: forTrigger, plan: "rotate again: trigger" },
     },
   },
   minInterval: {
@@ -287,24 +294,32 @@ const gates: Readonly<Record<string, Section>> = {
         plan: "refuse: REKEY_ROLLED_RECENTLY",
         why: /at 2026-01-01T00:00.* after 2026-01-01T01:00.*minInterval/,
       },
-      "allows a second roll after an hour": { hours: 1, plan: "reset: trigger" },
-      "is that of the program": { desired: { version: 2, minInterval: "PT10M" }, plan: "reset: trigger" },
-      "lets a schedule wait": { desired: { rotateEvery: "PT30M" }, plan: "rewrite, waits: schedule" },
-      "lets a date wait": { desired: { rotatedSince: "2026-01-02" }, plan: "keep, waits: rotatedSince" },
+      "allows a second roll after an hour": { hours: 1, plan: "rotate: trigger" },
+      "is that of the program": { desired: { version: 2, minInterval: "PT10M" }, plan: "rotate: trigger" },
+      "lets a schedule wait": { desired: { rotateEvery: "PT30M" }, plan: "read, former, waits: schedule" },
+      "lets a date wait": { desired: { rotatedSince: "2026-01-02" }, plan: "read, former, waits: rotatedSince" },
       "fails for a lost roll by a schedule": {
         of: "keysLost",
         desired: { rotateEvery: "PT1H" },
         hours: 2.9,
         plan: "refuse: REKEY_ROLLED_RECENTLY",
       },
+      "refuses a roll in the run that finds one by someone else": {
+        ...{ hours: 5, shown: {}, isForeign: true },
+        plan: "refuse: REKEY_ROLLED_RECENTLY",
+      },
+      "lets a schedule wait in that run": {
+        ...{ hours: 99, shown: {}, isForeign: true, desired: { version: 1, rotateEvery: "1d" } },
+        plan: "keep and save, waits: schedule",
+      },
       "allows every roll if it is 0s, by a clock that is a little behind, too": {
         desired: { version: 2, minInterval: "0s" },
         hours: -0.05,
-        plan: "reset: trigger",
+        plan: "rotate: trigger",
       },
       "refuses a roll by a clock that is a little behind": { hours: -0.05, plan: "refuse: REKEY_ROLLED_RECENTLY" },
-      "does not believe a clock that was ahead": { hours: -24, plan: "reset: trigger" },
-      "does not concern passwords": { of: "reset", hours: 0, plan: "reset: trigger" },
+      "does not believe a clock that was ahead": { hours: -24, plan: "rotate: trigger" },
+      "does not concern passwords": { of: "reset", hours: 0, plan: "rotate: trigger" },
     },
   },
   "saveCredentials false": {
@@ -315,12 +330,12 @@ const gates: Readonly<Record<string, Section>> = {
         plan: "refuse: REKEY_NOT_ENCRYPTED",
         why: /does not show it, so the new one would be lost/,
       },
-      "allows what a read shows": { shown: p1, plan: "reset: trigger" },
-      "reads first": { plan: "reset: trigger" },
+      "allows what a read shows": { shown: p1, plan: "rotate: trigger" },
+      "reads first": { plan: "rotate: trigger" },
       "allows a new secret of which a read shows anything that identifies it": {
         of: undefined,
         shown: { restToken: "r1" },
-        plan: "reset: created",
+        plan: "rotate: created",
       },
       "refuses a new secret of which no read shows anything": {
         of: undefined,
@@ -331,7 +346,7 @@ const gates: Readonly<Record<string, Section>> = {
       "allows what is encrypted": {
         desired: { version: 2, saveCredentials: false, encryptFor: ["age1"] },
         shown: {},
-        plan: "reset: trigger",
+        plan: "rotate: trigger",
       },
     },
   },
@@ -346,46 +361,33 @@ const gates: Readonly<Record<string, Section>> = {
     cases: {
       "is not reset": { of: "ownToken", why: /^it is rekey:queueToken, which .* Set rekey:queueUserId/ },
       "is not reset if it is the read-only token": { of: "ownReadOnlyToken" },
-      "is not that of another user": { shown: { token: "other" }, plan: "reset: trigger" },
-      "is not the known one of another user, which is hidden": { shown: {}, plan: "reset: trigger" },
+      "is not that of another user": { shown: { token: "other" }, plan: "rotate: trigger" },
+      "is not the known one of another user, which is hidden": { shown: {}, plan: "rotate: trigger" },
       "may have been shown by an earlier read of the run": {
         shown: {},
         shownInRun: [{ readOnlyToken: "own" }, {}],
       },
-      "stays valid if another one is added": { of: "ownToken", desired: forTrigger, plan: "reset: trigger" },
+      "stays valid if another one is added": { of: "ownToken", desired: forTrigger, plan: "rotate: trigger" },
       "may be one that is not known, and not shown": {
         of: undefined,
         shown: {},
         why: /^it is not shown, and may be rekey:queueToken/,
       },
       "may be one that cannot be read": { of: undefined, canRead: false },
-      "may be shown by the read before the reset": { of: undefined, plan: "reset: created" },
-      "is none without rekey:queueToken": { of: "ownToken", ownToken: undefined, plan: "reset: trigger" },
+      "may be shown by the read before the reset": { of: undefined, plan: "rotate: created" },
+      "is none without rekey:queueToken": { of: "ownToken", ownToken: undefined, plan: "rotate: trigger" },
     },
-  },
-};
-
-/** Of signing keys: a read shows exactly one roll of which nothing was known. */
-const claims: Section = {
-  usually: { of: "keys", hours: 50, isRolledOnce: true },
-  cases: {
-    "counts as that of a new version": { desired: forTrigger, plan: "claim" },
-    "does not count if there were two": { desired: forTrigger, isRolledOnce: false, shown: {}, plan: "reset: trigger" },
-    "does not count as that of a schedule": { desired: { rotateEvery: "12h" }, plan: "reset: schedule" },
-    "does not count as that of a date": { desired: { rotatedSince: "2026-01-02" }, plan: "reset: rotatedSince" },
-    "does not count as a lost one": { of: "keysLost", desired: { rotateEvery: "PT1H" }, plan: "reset again: schedule" },
   },
 };
 
 describe("plan", () => {
   const planOf = async (one: Case): Promise<Plan> => {
     const { of, kind = databasePassword, desired, hours = 1, plan: _, why: __, ...more } = one;
-    const { shown, shownInRun = [shown ?? {}], isRolledOnce = false, ...context } = more;
+    const { shown, shownInRun = [shown ?? {}], isForeign, ...context } = more;
     const secret = of ? await secrets[of]() : new RotatedSecret(kind);
-    const isRead = shown !== undefined || isRolledOnce;
-    const read = isRead ? { shown: shown ?? {}, shownInRun, isRolledOnce } : undefined;
+    const read = shown && { shown, shownInRun, isForeign };
     const given = secret.context({ now: timeAt(hours), read, ...context });
-    return planRotation(secret.outputs && secret.state, desired, given);
+    return planRotation(secret.outputs && secret.state, readProgram(desired), given);
   };
   const test = ({ usually, cases }: Section): void => {
     for (const [title, given] of Object.entries(cases)) {
@@ -400,12 +402,11 @@ describe("plan", () => {
   };
 
   for (const [what, section] of Object.entries({ ...due, ...gates })) describe(what, () => test(section));
-  describe("a roll that was noticed", () => test(claims));
 
   it("a reset says when the schedule began, the secret was generated, or the lost reset was sent", async () => {
     const lastAt = async (one: Omit<Case, "plan">): Promise<string | undefined> => {
       const plan = await planOf({ ...one, plan: "" });
-      return plan.kind === "reset" ? plan.lastAt : undefined;
+      return plan.kind === "rotate" ? plan.lastAt : undefined;
     };
     const start = timeAt(0).toISOString();
     assert.equal(await lastAt({ of: "weekly", desired: { rotateEvery: "7d" }, hours: 999 }), start);
@@ -438,24 +439,15 @@ describe("plan", () => {
     assert.equal(ownToken(databasePassword, { queueToken: "own", queueUserId: undefined }), undefined);
   });
 
-  it("the form, the connection and the schedule are remembered without what is not set, recipients once", () => {
-    assert.deepEqual(formOf({ encryptFor: ["b", "a", "b"] }), { encryptFor: ["a", "b"] });
-    assert.deepEqual(formOf({ saveCredentials: true, encryptFor: [] }), {});
+  it("a program is read without what is not set, recipients once, and what is not known apart", () => {
     const connection = { host: "h", port: null };
-    assert.deepEqual(programOf({ connection, rotateEvery: null }), {
-      connection: { host: "h" },
-      rotateEvery: undefined,
-    });
-    assert.deepEqual(programOf({ connection: { host: null } }), { connection: undefined, rotateEvery: undefined });
-  });
-
-  it("a form is changed if it differs from that of the last reset, as far as both are known", async () => {
-    const isChanged = (secret: RotatedSecret, desired: Desired) => isFormChanged(desired, secret.memory);
-    const reset = await secrets.reset();
-    assert.equal(isChanged(reset, { saveCredentials: true }), false);
-    assert.equal(isChanged(reset, { saveCredentials: false }), true);
-    assert.equal(isChanged(reset, { encryptFor: ["age1"] }), true);
-    assert.equal(isChanged(reset, { encryptFor: [unknownValue] }), false);
-    assert.equal(isChanged(await secrets.imported(), { saveCredentials: false }), false);
+    const program = readProgram({ encryptFor: ["b", "a", "b"], saveCredentials: true, connection, rotateEvery: null });
+    assert.deepEqual(program.form, { encryptFor: ["a", "b"] });
+    const saved = { connection: { host: "h" }, queueUrl: undefined, rotateEvery: undefined };
+    assert.deepEqual(savedProgram(program), saved);
+    assert.equal(readProgram({ connection: { host: null } }).connection, undefined);
+    const { unknown, trigger, ...others } = readProgram(unknowns("version", "overlap", "rotatedSince"));
+    assert.deepEqual([[...unknown], trigger], [["version", "rotatedSince", "overlap"], ""]);
+    assert.deepEqual([others.overlap, others.rotatedSince], ["verified", undefined]);
   });
 });

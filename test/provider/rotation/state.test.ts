@@ -2,53 +2,51 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { StateError } from "../../../provider/domain/errors";
 import { databasePassword, vectorToken } from "../../../provider/domain/secretKind";
-import { marksOf, saltedMark, triggerMark } from "../../../provider/rotation/marks";
-import {
-  emptyMemory,
-  type Memory,
-  readMemory,
-  withFormer,
-  withRecord,
-  writeMemory,
-} from "../../../provider/rotation/state";
+import { canonicalTrigger, marksOf, saltedMark, type Trigger, triggerMark } from "../../../provider/rotation/marks";
+import { emptyMemory, type Memory, readMemory, withPast, writeMemory } from "../../../provider/rotation/memory";
+import { withRecord } from "../../../provider/rotation/state";
 import { resetSecret, RotatedSecret } from "../../support/rotatedSecret";
 
 /** A value with all its optional fields, so that the compiler asks for what is new. */
-type Whole<T> = T extends readonly unknown[]
-  ? T
+type Whole<T> = T extends readonly (infer E)[]
+  ? readonly Whole<E>[]
   : T extends object
     ? { [K in keyof T]-?: Whole<NonNullable<T[K]>> }
     : T;
 
 const at = "2026-01-01T00:00:00.000Z";
-const whole: Whole<Omit<Memory, "current">> & Pick<Memory, "current"> = {
+const whole: Whole<Memory> = {
   salt: "s".repeat(22),
   applied: "trigger",
-  pending: { trigger: "trigger", reason: "trigger", count: 1, firstSentAt: at, lastSentAt: at, canSettle: true },
-  identity: "password",
-  current: { password: "mark" },
-  former: ["former"],
-  replaced: { name: "password", mark: "former", username: "app" },
-  isUnread: true,
-  generatedAt: at,
+  attempt: {
+    ...{ trigger: "trigger", reason: "trigger", count: 1, firstSentAt: at, lastSentAt: at },
+    ...{ adds: true, expects: "hash", canSettle: true, isOfUnknownAge: true },
+  },
+  current: {
+    ...{ marks: { password: "mark" } as Whole<Memory["current"]["marks"]>, identity: "password", generatedAt: at },
+    form: { saveCredentials: false, encryptFor: ["age1"] },
+    ...{ file: { has: ["mark"], mark: "file" }, isUnread: true },
+  },
+  past: ["former"],
+  formers: [
+    {
+      credential: { name: "password", mark: "former", username: "app" },
+      ...{ by: "hash", since: at, lasts: "verified", generatedAt: at, isBack: true },
+    },
+  ],
   scheduledFrom: at,
-  form: { saveCredentials: false, encryptFor: ["age1"] },
-  connection: { host: "redis.example.com", port: 6379, tls: true, username: "app" },
-  rotateEvery: "30d",
-  file: { has: ["mark"], mark: "file" },
-  overlap: { since: at, lasts: "verified", isUrgent: true, hashes: ["hash"], formerGeneratedAt: at },
-  added: { reason: "schedule", trigger: "trigger", hash: "hash", isOfUnknownAge: true },
-  keys: { rolledAt: at, nextGeneratedAt: at, account: "account", address: "https://queue.example.com" },
-  user: {
-    server: { id: "db", address: "redis.example.com:6379" },
-    admin: "admin",
-    hash: "hash",
-    passwordCount: 2,
-    isUnsaved: true,
+  program: {
+    connection: { host: "redis.example.com", port: 6379, tls: true, username: "app" },
+    ...{ queueUrl: "https://queue.example.com", rotateEvery: "30d" },
+  },
+  ofSource: {
+    ...{ nextGeneratedAt: at, account: "account", address: "https://queue.example.com" },
+    ...{ server: { id: "db", address: "redis.example.com:6379" }, admin: "admin", hash: "hash", retired: ["hash"] },
+    ...{ isUnsaved: true, passwordCount: 2 },
   },
 };
 /** As this build saves it. A memory with other fields needs another text of its seal (`sealOf`), and then this one. */
-const savedText = JSON.stringify({ ...whole, seal: "Dn5IwxQQYSFCf4Mp" });
+const savedText = JSON.stringify({ ...whole, seal: "OX7Jfhp5XCMGUZ1y" });
 
 describe("memory: its saved form", () => {
   let text: string;
@@ -71,7 +69,7 @@ describe("memory: its saved form", () => {
 
   const others: Readonly<Record<string, () => unknown>> = {
     "the seal of an older build": () => {
-      const seal = saltedMark(memory.salt, `memory 2 ${JSON.stringify(memory)}`);
+      const seal = saltedMark(memory.salt, `memory 3 ${JSON.stringify(memory)}`);
       return JSON.stringify({ ...memory, seal });
     },
     nothing: () => undefined,
@@ -80,11 +78,11 @@ describe("memory: its saved form", () => {
     "no seal": () => JSON.stringify(memory),
   };
   for (const [what, given] of Object.entries(others)) {
-    it(`refuses ${what}`, () =>
-      assert.throws(
-        () => readMemory(given()),
-        /memory cannot be read: another version of pulumi-rekey has written it, or the state is damaged\. /,
-      ));
+    it(`refuses ${what}, and says what to do`, () => {
+      const says =
+        /memory cannot be read: another version of pulumi-rekey has written it, or the state is damaged\. .*adopt the secret again with `initialRotation: false`; rotate a user, whose password no read shows/;
+      assert.throws(() => readMemory(given()), says);
+    });
   }
 
   it("refuses any damage, instead of deciding from the rest: what is cut off, missing, changed or added", () => {
@@ -106,10 +104,10 @@ describe("memory: its saved form", () => {
 describe("memory: what is remembered of former credentials", () => {
   it("is the newest twelve, each once, and none that is current", () => {
     const marks = Array.from({ length: 15 }, (_, nth) => `mark-${nth}`);
-    const former = withFormer({ ...emptyMemory(new Date()), former: marks.slice(0, 8) }, marks.slice(6), {
+    const past = withPast({ ...emptyMemory(new Date()), past: marks.slice(0, 8) }, marks.slice(6), {
       password: "mark-14",
     });
-    assert.deepEqual(former, marks.slice(2, 14));
+    assert.deepEqual(past, marks.slice(2, 14));
   });
 });
 
@@ -145,7 +143,7 @@ describe("memory: marks", () => {
   });
 
   it("of triggers are the same if the triggers are, however they are written", () => {
-    const mark = (trigger: object) => triggerMark({ salt: "a" }, trigger);
+    const mark = (trigger: Trigger) => triggerMark({ salt: "a" }, canonicalTrigger(trigger));
     assert.equal(mark({ version: 1, triggers: { a: true } }), mark({ version: "1", triggers: { a: "true", b: null } }));
     assert.equal(mark({ triggers: { a: 1, b: 2 } }), mark({ triggers: { b: 2, a: 1 } }));
     for (const none of [{ triggers: {} }, { version: null }, { version: undefined, triggers: null }]) {

@@ -64,12 +64,11 @@ describe("plugin service: settings", () => {
     }
   });
 
-  it("that do not exist in the environment, or have a path that is ignored, are a warning of the default provider", () => {
-    Object.assign(process.env, { REKEY_USERNAM: "u", QSTASH_URL: "https://q.test/v2/publish/" });
+  it("that do not exist in the environment are a warning of the default provider", () => {
+    process.env["REKEY_USERNAM"] = "u";
     const { said } = configured(defaultProvider, { platform: "upstash" });
-    assert.equal(said.length, 2);
+    assert.equal(said.length, 1);
     assert.match(said[0] ?? "", /^warning: REKEY_USERNAM is not a setting .*did you mean REKEY_USERNAME\?/);
-    assert.match(said[1] ?? "", /^warning: QSTASH_URL ends in \/v2\/publish\//);
     assert.deepEqual(configured(explicitProvider, { platform: "upstash" }).said, []);
   });
 
