@@ -128,8 +128,8 @@ export interface OverlapArgs {
  */
 export abstract class Rotation extends DynamicResource {
   /**
-   * `reset`; `adopted`; `unknown` if the platform did not confirm the last reset; or `unproven` if a secret was added and
-   * not proven, so that the one before is still the current one.
+   * `reset`; `adopted`; `unknown` if the platform did not confirm the last reset; or `unproven` if a secret was added
+   * and not proven, so that the one before is still the current one.
    */
   declare readonly outcome: pulumi.Output<Outcome>;
   /** Time of the last confirmed reset (ISO 8601, UTC). */
