@@ -74,7 +74,7 @@ onEngineByAdapter("A key of any provider", (adapter) => {
     await up(true);
     isTurned = true;
     await up(false, /is new. Its first value replaces nothing/);
-    assert.deepEqual((await up(false)).changes, { same: adapter === "plugin" ? 5 : 4 });
+    assert.deepEqual((await up(false)).changes, { same: 4 });
     const { output } = await stack.run("stack", "export");
     assert.match(output, /RotationTrigger/);
     assert.doesNotMatch(output, /scheduledFrom/);
