@@ -14,22 +14,23 @@ export type RotationType =
 
 /** One kind of secret, as data. */
 export interface SecretKind {
-  readonly name: RotationType;
+  readonly name: RotationType | "RotationTrigger";
   /**
    * What a rotation sends, and so what a lost response means:
    * - `replaces`: one request makes a new one and retires the former one. A read must show which one is valid;
    * - `rolls`: one request makes the next key of a pair the current one. The next roll retires the former one;
    * - `adds`: one request makes a next one valid, and another one retires the former one. Both may be repeated;
-   * - `redis`: a user of a server has a list of passwords, which its administrator changes.
+   * - `redis`: a user of a server has a list of passwords, which its administrator changes;
+   * - `turns`: nothing. The engine replaces what another provider creates.
    */
-  readonly shape: "replaces" | "rolls" | "adds" | "redis";
+  readonly shape: "replaces" | "rolls" | "adds" | "redis" | "turns";
   /** The service that has its operations; undefined if the server itself has them. */
   readonly service?: "management" | "queue";
   /** The paths of its operations; undefined if they are settings, or if no service has them. */
   readonly paths?: SecretPaths;
   readonly table: RecordTable;
   /** The credentials by which a record is compared: the first one that it has shown counts. */
-  readonly identities: readonly [CredentialName, ...CredentialName[]];
+  readonly identities: readonly CredentialName[];
   /** The JSON text that confirms a reset without a record. Default: only a record does. */
   readonly confirmation?: string;
   /** The argument and output of the resource that is the id. */

@@ -9,7 +9,7 @@ import {
   portProblem,
 } from "../domain/endpoint";
 import { InputError } from "../domain/errors";
-import { type RotationType, type Subject } from "../domain/secretKind";
+import { type SecretKind, type Subject } from "../domain/secretKind";
 import { type DatabaseRecord } from "../records/database";
 import { isObject, isSet, orUndefined } from "../records/fields";
 import { type Run } from "../run/run";
@@ -29,7 +29,7 @@ export interface Access {
   /** Of a user: its server, in messages. */
   readonly server?: string | undefined;
   /** `name` of its kind. */
-  readonly of: RotationType;
+  readonly of: SecretKind["name"];
   /** Confirmed resets so far. */
   readonly count: number;
   /** The salt of the marks. */

@@ -102,7 +102,7 @@ function announcementOf(
 }
 
 function postponed(announced: Announced, waits: WaitingRotation): Message {
-  const reset = announced.subject.kind.shape === "rolls" ? "roll" : "reset";
+  const reset = resetOrRolled(announced.subject.kind).replace(/ed$/, "");
   const why = reasonOf(waits, announced);
   return {
     text: `is due for a ${reset}, because ${why} It is postponed: ${waits.why}.`,
@@ -122,6 +122,11 @@ function adoption(kind: SecretKind, mayRotate: boolean): Message {
   return { text: `${text}${until}${firstNote(kind)}`, isWarning: true };
 }
 
+const doings: Readonly<Partial<Record<SecretKind["shape"], string>>> = {
+  rolls: "Rolls",
+  turns: "Turns",
+};
+
 function resetAnnouncement(
   announced: Announced,
   due: Rotation,
@@ -139,8 +144,8 @@ function resetAnnouncement(
     : "";
   const note = overlapNote(state?.memory, program, due, context);
   const text = `because ${reasonOf(due, announced)}${first}${note}`;
-  const resets = addsSecret(kind, program) ? "Rotates" : "Resets";
-  return { does: kind.shape === "rolls" ? "Rolls" : resets, text, secrets: [secret] };
+  const does = doings[kind.shape] ?? (addsSecret(kind, program) ? "Rotates" : "Resets");
+  return { does, text, secrets: [secret] };
 }
 
 function reasonOf({ reason, isAgain, lastAt }: Rotation, announced: Announced): string {

@@ -107,7 +107,8 @@ export interface Message {
   readonly secrets?: readonly (string | symbol)[] | undefined;
 }
 
-/** What happens to a secret of a kind: `reset`, or `rolled` for keys. */
+/** What happens to a secret of a kind: `reset`, `rolled` for keys, or `turned` for a trigger. */
 export function resetOrRolled({ shape }: SecretKind): string {
+  if (shape === "turns") return "turned";
   return shape === "rolls" ? "rolled" : "reset";
 }
