@@ -20,6 +20,7 @@ import { defaultWithinSeconds, endpointFor, type Failure } from "./attempts";
 import { httpProbeInput, httpProblems } from "./httpProbe";
 import { applyOverHttp, type HttpVerificationInputs, planOverHttp } from "./httpVerification";
 import { announcedRetirement, unknownRetirement } from "./retirement";
+import { type CredentialVerificationOutputs } from "./outputs";
 import { connectionIn, connectionsIn, type Target, targetsIn } from "./targets";
 import {
   type Entry,
@@ -31,7 +32,7 @@ import {
 } from "./verifyTarget";
 
 /** The inputs of a verification of what Rekey rotates. */
-interface AccessInputs extends Pick<RotationInputs, "connection"> {
+export interface AccessInputs extends Pick<RotationInputs, "connection"> {
   /** JSON text of one `Access`, or of a map of names to them. */
   readonly access: string;
   readonly withinSeconds?: number | null | undefined;
@@ -40,17 +41,6 @@ interface AccessInputs extends Pick<RotationInputs, "connection"> {
 }
 
 export type CredentialVerificationInputs = AccessInputs | HttpVerificationInputs;
-
-/** What a CredentialVerification saves. */
-export interface CredentialVerificationOutputs {
-  readonly subject: string;
-  readonly verified: boolean;
-  readonly verifiedAt?: string | undefined;
-  readonly formerRefused?: true | undefined;
-  readonly formerRetiredAt?: string | undefined;
-  /** JSON text of a map of secrets to what is remembered of them. */
-  readonly memory: string;
-}
 
 type Entries = ReadonlyMap<string, Entry>;
 

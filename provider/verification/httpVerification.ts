@@ -7,7 +7,6 @@ import { parsed } from "../rotation/memory";
 import { poll } from "../run/poll";
 import { type Run } from "../run/run";
 import { defaultWithinSeconds } from "./attempts";
-import { type CredentialVerificationOutputs } from "./credentialVerification";
 import {
   type HttpProbeInput,
   refusedStatusesOf,
@@ -16,6 +15,7 @@ import {
   verdictOf,
   wrongOf,
 } from "./httpProbe";
+import { type CredentialVerificationOutputs } from "./outputs";
 
 /** The inputs of a verification of a key that a program creates, and that Rekey does not know. */
 export interface HttpVerificationInputs {
