@@ -10,7 +10,12 @@ import {
 } from "../domain/endpoint";
 import { RequestError, type RequestFacts } from "../domain/errors";
 import { whyNotSent } from "../platform/failures";
-import { HttpRequester, type RequesterOptions, RequestQueue } from "../platform/http";
+import {
+  type ApiRequest,
+  HttpRequester,
+  type RequesterOptions,
+  RequestQueue,
+} from "../platform/http";
 import { quote } from "../platform/quote";
 import { type KnownSecrets } from "../platform/redact";
 import {
@@ -41,6 +46,16 @@ export interface ProbeRequest {
   /** What an error says of the changes so far if nothing may be sent. Default: `The rotation itself is saved.` */
   readonly unchanged?: string;
 }
+
+/** A request of a program, with a credential in its headers or its query. */
+export interface ProgramRequest extends Required<
+  Pick<ApiRequest, "method" | "path" | "search" | "headers">
+> {
+  readonly baseUrl: string;
+}
+
+/** The status of a response, or why there is none. */
+export type ProgramResult = { readonly status: number } | { readonly why: string };
 
 export interface ProbeOptions {
   readonly connections: ServerConnections;
@@ -81,6 +96,32 @@ export class CredentialProbe {
       facts,
       timeoutMs,
     );
+  }
+
+  /** Sends a request of a program, on a new connection. Nothing but the status of the response is returned. */
+  async send(request: ProgramRequest, timeoutMs: number): Promise<ProgramResult> {
+    const { baseUrl, ...sent } = request;
+    const facts: RequestFacts = {
+      purpose: "verify a credential",
+      method: sent.method,
+      url: `${baseUrl}${sent.path}`,
+      consequences: { unchanged: "Nothing was changed." },
+    };
+    await this.options.beforeSend?.(facts);
+    const requester = new HttpRequester(
+      { name: "queue", baseUrl },
+      this.options.connections.to(new URL(baseUrl)),
+      new RequestQueue(1),
+      { deadlineMs: timeoutMs, secrets: this.options.secrets, permission: "limits" },
+    );
+    const { purpose } = facts;
+    try {
+      return await requester.send({ ...sent, idempotent: true, newConnection: true, purpose });
+    } catch (error) {
+      if (!(error instanceof RequestError)) throw error;
+      const { status, happened } = error;
+      return status === undefined ? { why: happened } : { status };
+    }
   }
 
   async #authenticate(

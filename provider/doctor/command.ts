@@ -1,8 +1,9 @@
 import { parseArgs } from "node:util";
 import { idProblem, orUndefined } from "../records/fields";
-import { isFuture, readDate } from "../rotation/schedule";
+import { isFuture, readDate, readInterval } from "../rotation/schedule";
 import { type Check, checkAll } from "./checks";
 import { cover, coverageText } from "./coverage";
+import { dueText, findDue } from "./due";
 import {
   environmentOnly,
   findProject,
@@ -11,21 +12,30 @@ import {
   readStack,
   selectedStack,
 } from "./project";
-import { neededServices, readStackState, readStateFile } from "./stackState";
+import {
+  exportedFile,
+  exportStack,
+  neededServices,
+  readStackState,
+  readStateFile,
+} from "./stackState";
 
 const help = `Usage: pulumi-rekey doctor [options]
 
 Checks the settings and the installation of the project in this folder, and its connection to the platform. Changes nothing.
 With --coverage, lists every secret of the account that can be rotated, and what stacks know about it, instead.
+With --due, lists what is overdue in the states of stacks, or waits. It needs no account, and decrypts nothing.
 
-  -s, --stack <name>  the stack (default: PULUMI_STACK, else the one that is selected, else dev). With --coverage, it may
-                      be repeated, also with stacks of other projects (organization/project/stack); the first one has
+  -s, --stack <name>  the stack (default: PULUMI_STACK, else the one that is selected, else dev). With --coverage or
+                      --due, it may be repeated, also with stacks of other projects (organization/project/stack); the first one has
                       the settings
   -d, --database <id> also read this database, without its credentials
       --coverage      list the secrets of the account, which resource rotates each, when it did last, and whether the
                       value is in the state, in an age file only, or known by its mark only
-      --state <file>  with --coverage: also compare a state that \`pulumi stack export\` wrote; may be repeated
+      --state <file>  with --coverage or --due: also read a state that \`pulumi stack export\` wrote; may be repeated
       --since <date>  with --coverage: also print which are older than a date (2026-04-19, or a time with a zone)
+      --due           list what should have been rotated or retired, has failed, or waits
+      --grace <time>  with --due: what counts as overdue (default: 24h)
   -j, --json          print one JSON object
   -h, --help          print this help
 
@@ -34,10 +44,11 @@ Example:
   npx --no pulumi-rekey doctor --coverage --since 2026-04-19 --stack production --state shared.json
 
 Exit codes:
-  0  no check found a problem; with --coverage, everything was listed that the settings are for, and nothing is older
+  0  no check found a problem; with --due, nothing is due; with --coverage, everything was listed that the settings are for, and nothing is older
      than the date
-  1  a check found a problem, or the command could not be run; with --coverage, a secret is older, of unknown age, or
+  1  a check found a problem; with --due, something is due; or the command could not be run; with --coverage, a secret is older, of unknown age, or
      may exist without being listed
+  2  with --due, a state cannot be read, or the command could not be run
 `;
 
 const options = {
@@ -46,6 +57,8 @@ const options = {
   coverage: { type: "boolean", default: false },
   state: { type: "string", multiple: true },
   since: { type: "string" },
+  due: { type: "boolean", default: false },
+  grace: { type: "string" },
   json: { type: "boolean", short: "j", default: false },
   help: { type: "boolean", short: "h", default: false },
 } as const;
@@ -58,15 +71,15 @@ export async function run(): Promise<void> {
     if (positionals.join(" ") !== "doctor") {
       throw new Error("the only command is `pulumi-rekey doctor`");
     }
-    const { report, text, isGood } = await runDoctor(values);
+    const { report, text, code } = await runDoctor(values);
     process.stdout.write(values.json ? `${JSON.stringify(report, undefined, 2)}\n` : text);
-    process.exitCode = isGood ? 0 : 1;
+    process.exitCode = code;
   } catch (error) {
     // The message alone: a stack trace does not help a user, and an error object may contain more than its message.
     process.stderr.write(
       `error: ${error instanceof Error ? error.message : String(error)}\n${help}`,
     );
-    process.exitCode = 1;
+    process.exitCode = process.argv.includes("--due") ? 2 : 1;
   }
 }
 
@@ -74,10 +87,15 @@ type Values = ReturnType<typeof parseArgs<{ options: typeof options }>>["values"
 
 /** @throws Error for arguments that cannot be used, before anything is sent */
 async function runDoctor(values: Values) {
-  const problem = values.coverage ? coverageProblem(values) : checkProblem(values);
+  const problem = values.due
+    ? dueProblem(values)
+    : values.coverage
+      ? coverageProblem(values)
+      : checkProblem(values);
   if (problem !== undefined) throw new Error(problem);
   const cwd = process.cwd();
   const project = findProject(cwd);
+  if (values.due) return listDue(cwd, project, values);
   if (values.coverage) return coverAccount(cwd, project, values);
   if (project === undefined) throw new Error(noProject(cwd));
   const [name = selectedStack(project)] = stacksIn(values);
@@ -85,18 +103,34 @@ async function runDoctor(values: Values) {
   const needed = neededServices(project.directory, name);
   const checks = await checkAll(project, stack, needed, values.database);
   const healthy = checks.every(({ state }) => state !== "wrong");
-  return { report: { healthy, checks }, text: asText(checks), isGood: healthy };
+  return { report: { healthy, checks }, text: asText(checks), code: healthy ? 0 : 1 };
 }
 
-function checkProblem({ stack = [], state = [], database, since }: Values): string | undefined {
+function checkProblem({
+  stack = [],
+  state = [],
+  database,
+  since,
+  grace,
+}: Values): string | undefined {
+  if (grace !== undefined) return "--grace needs --due";
   if (since !== undefined) return "--since needs --coverage";
-  if (state.length > 0) return "--state needs --coverage";
+  if (state.length > 0) return "--state needs --coverage or --due";
   if (stack.length > 1) return "--stack can be repeated only with --coverage";
   const problem = database === undefined ? undefined : idProblem(database);
   return problem === undefined ? undefined : `--database ${problem}`;
 }
 
-function coverageProblem({ database, since }: Values): string | undefined {
+function dueProblem({ database, since, coverage, grace = "0h" }: Values): string | undefined {
+  if (database !== undefined || since !== undefined || coverage) {
+    return "--due cannot be used with --database, --since or --coverage";
+  }
+  const read = orUndefined(() => readInterval(grace, { orZero: true }));
+  return read ? undefined : "--grace must be a duration (12h, 2d)";
+}
+
+function coverageProblem({ database, since, grace }: Values): string | undefined {
+  if (grace !== undefined) return "--grace needs --due";
   if (database !== undefined) return "--database cannot be used with --coverage";
   const date = since === undefined ? new Date(0) : orUndefined(() => readDate(since));
   if (!date) {
@@ -110,6 +144,19 @@ function coverageProblem({ database, since }: Values): string | undefined {
 /** The stacks that are named. An empty variable counts as not set. */
 function stacksIn({ stack = [process.env.PULUMI_STACK ?? ""] }: Values): string[] {
   return stack.filter((name) => name !== "");
+}
+
+/** Reads states only: those that are named, or that of the selected stack. */
+function listDue(cwd: string, project: Project | undefined, values: Values) {
+  const { state = [], grace = "24h" } = values;
+  const named = stacksIn(values);
+  const isSelected = named.length + state.length === 0;
+  if (isSelected && !project) throw new Error(noProject(cwd));
+  const names = isSelected && project ? [selectedStack(project)] : named;
+  const stacks = names.map((name) => exportStack(project?.directory ?? cwd, name));
+  const report = findDue([...stacks, ...state.map(exportedFile)], grace, new Date());
+  const code = report.unread.length > 0 ? 2 : Math.min(1, report.due.length);
+  return { report, text: dueText(report), code };
 }
 
 /** Lists the account of the first stack. Without a project, the environment has its settings. */
@@ -128,7 +175,7 @@ async function coverAccount(cwd: string, project: Project | undefined, values: V
     ...coverage,
     notes: [...(own.unread ? [own.unread.message] : []), ...coverage.notes],
   };
-  return { report, text: coverageText(report), isGood: report.covered };
+  return { report, text: coverageText(report), code: report.covered ? 0 : 1 };
 }
 
 const marks: Record<Check["state"], string> = {

@@ -10,7 +10,7 @@ import { type ValidFormer, validFormerOf } from "./overlaps";
 import { runPulumi, type Stack } from "./project";
 import { type Service } from "./services";
 
-type Values = Readonly<Record<string, unknown>>;
+export type Values = Readonly<Record<string, unknown>>;
 
 /** Where the value of a secret is saved. A fleet encrypts its values as one text: it is what its arguments declare. */
 export type SavedValue = `${"in the state" | "age file only" | "mark only"}${"" | " (declared)"}`;
@@ -36,31 +36,40 @@ export interface StackState {
   readonly rotated: readonly RotatedSecret[] | string;
 }
 
+/** A state as `pulumi stack export` prints it, or why it has no text. */
+export interface ExportedState {
+  readonly name: string;
+  readonly text?: string;
+  readonly why?: string;
+}
+
+export function exportStack(directory: string, name: string): ExportedState {
+  const printed = runPulumi(directory, "stack", "export", "--stack", name);
+  return "text" in printed ? { name, text: printed.text } : { name, why: printed.error };
+}
+
+export function exportedFile(name: string): ExportedState {
+  try {
+    return { name, text: readFileSync(name, "utf8") };
+  } catch (error) {
+    return { name, why: String((error as NodeJS.ErrnoException).code) };
+  }
+}
+
 /**
  * Reads the state of a stack with `pulumi stack export`.
  *
  * @param own the stack itself if its settings were read, too: its default providers have them
  */
 export function readStackState(directory: string, name: string, own?: Stack): StackState {
-  const printed = runPulumi(directory, "stack", "export", "--stack", name);
-  if ("error" in printed) {
-    return { name, rotated: `The state of ${name} was not read: ${printed.error}.` };
-  }
-  const rotated = rotatedIn(printed.text, own);
-  return {
-    name,
-    rotated: rotated ?? `The state of ${name} was not read: the pulumi CLI printed no state.`,
-  };
+  const { text, why = "the pulumi CLI printed no state" } = exportStack(directory, name);
+  return { name, rotated: rotatedIn(text, own) ?? `The state of ${name} was not read: ${why}.` };
 }
 
 /** Reads a file that `pulumi stack export` has written. @throws Error if it is none, without showing a part of it */
 export function readStateFile(file: string): StackState {
-  let text: string;
-  try {
-    text = readFileSync(file, "utf8");
-  } catch (error) {
-    throw new Error(`--state ${file} cannot be read (${(error as NodeJS.ErrnoException).code})`);
-  }
+  const { text, why } = exportedFile(file);
+  if (why !== undefined) throw new Error(`--state ${file} cannot be read (${why})`);
   const rotated = rotatedIn(text);
   if (rotated === undefined) {
     throw new Error(
@@ -75,11 +84,7 @@ export function readStateFile(file: string): StackState {
  * their own. Undefined if the state was not read, or has no resource of Rekey.
  */
 export function neededServices(directory: string, name: string): ReadonlySet<Service> | undefined {
-  const printed = runPulumi(directory, "stack", "export", "--stack", name);
-  const saved =
-    "text" in printed
-      ? resourcesIn(orUndefined(() => JSON.parse(printed.text) as unknown))
-      : undefined;
+  const saved = resourcesIn(exportStack(directory, name).text);
   const own = (saved ?? []).filter(({ type }) => typeName.test(String(type)));
   if (own.length === 0) return undefined;
   const explicit = (saved ?? []).filter(isExplicitProvider).map(referenceOf);
@@ -113,8 +118,8 @@ const typeName = /^(?:pulumi-nodejs:dynamic\/rekey|rekey:index):(\w+)$/;
  *
  * @param own the stack, if its settings were read, too
  */
-export function rotatedIn(text: string, own?: Stack): RotatedSecret[] | undefined {
-  const saved = resourcesIn(orUndefined(() => JSON.parse(text) as unknown));
+export function rotatedIn(text: string | undefined, own?: Stack): RotatedSecret[] | undefined {
+  const saved = resourcesIn(text);
   if (saved === undefined) return undefined;
   const providers = new Map(
     saved
@@ -128,12 +133,24 @@ export function rotatedIn(text: string, own?: Stack): RotatedSecret[] | undefine
     .flatMap((one) => secretsOf(one, providers.get(String(one["provider"])) ?? unknown, saved));
 }
 
-/** The resources of an exported state; undefined if the value is none. A stack without resources has no list. */
-function resourcesIn(exported: unknown): Values[] | undefined {
+/** The resources of an exported state; undefined if the text is none. A stack without resources has no list. */
+export function resourcesIn(text: string | undefined): Values[] | undefined {
+  const exported = orUndefined(() => JSON.parse(text ?? "") as unknown);
   if (!isObject(exported) || !("deployment" in exported)) return undefined;
   const deployment = exported["deployment"] ?? {};
   const listed = isObject(deployment) ? (deployment["resources"] ?? []) : undefined;
   return Array.isArray(listed) ? listed.map(objectOf) : undefined;
+}
+
+/** The name of a class of Rekey; undefined for a resource of another package. */
+export function typeOf({ type }: Values): string | undefined {
+  return typeName.exec(String(type))?.[1];
+}
+
+/** `PasswordRotation "sessions"` */
+export function resourceNamed(saved: Values): string {
+  const name = String(saved["urn"]).split("::").slice(3).join("::");
+  return `${typeOf(saved) ?? String(saved["type"])} ${JSON.stringify(name)}`;
 }
 
 /** The secrets that one resource rotates. */
@@ -142,8 +159,7 @@ function secretsOf(
   settings: Settings,
   resources: readonly Values[],
 ): RotatedSecret[] {
-  const [, type = ""] = typeName.exec(String(saved["type"])) ?? [];
-  const name = String(saved["urn"]).split("::").slice(3).join("::");
+  const type = typeOf(saved);
   const outputs = objectOf(saved["outputs"]);
   const secretOf = (
     kind: SecretKind,
@@ -153,7 +169,7 @@ function secretsOf(
   ): RotatedSecret => ({
     kind,
     id: String(id),
-    resource: `${type} ${JSON.stringify(name)}`,
+    resource: resourceNamed(saved),
     rotatedAt: millisecondsIn(state[ageOutputOf(kind)]),
     former: validFormerOf(saved, kind, resources),
     value,
@@ -225,6 +241,6 @@ function millisecondsIn(time: unknown): number | undefined {
 }
 
 /** An object in plain text. */
-function objectOf(value: unknown): Values {
+export function objectOf(value: unknown): Values {
   return isObject(value) && !isSecret(value) ? value : {};
 }

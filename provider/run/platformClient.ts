@@ -11,7 +11,13 @@ import {
   RequestQueue,
   type Service,
 } from "../platform/http";
-import { CredentialProbe, type ProbeRequest, type ProbeResult } from "../clients/probe";
+import {
+  CredentialProbe,
+  type ProbeRequest,
+  type ProbeResult,
+  type ProgramRequest,
+  type ProgramResult,
+} from "../clients/probe";
 import { NextTokens } from "../platform/nextTokens";
 import { type QueueUser, ReadTokenRequester } from "../platform/readToken";
 import { KnownSecrets } from "../platform/redact";
@@ -144,6 +150,10 @@ export class PlatformClient {
 
   probe(request: ProbeRequest): Promise<ProbeResult> {
     return this.#probe.probe(request);
+  }
+
+  sendOfProgram(request: ProgramRequest, timeoutMs: number): Promise<ProgramResult> {
+    return this.#probe.send(request, timeoutMs);
   }
 
   aclUsers(admin: RedisAdmin): AclUsers {

@@ -36,6 +36,7 @@ export interface Tools {
   readonly endsAtMs: number;
 }
 
+export const defaultWithinSeconds = 30;
 /** Milliseconds of one request, and of one that begins after the end of the verification. */
 const requestMs = 5_000;
 const lateRequestMs = 1_000;

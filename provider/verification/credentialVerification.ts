@@ -16,8 +16,11 @@ import { type RotationInputs } from "../rotation/program";
 import { connectionInput } from "../rotation/rotationInputs";
 import { noticeAbout } from "../rotation/messages";
 import { type Run } from "../run/run";
-import { endpointFor, type Failure } from "./attempts";
+import { defaultWithinSeconds, endpointFor, type Failure } from "./attempts";
+import { httpProbeInput, httpProblems } from "./httpProbe";
+import { applyOverHttp, type HttpVerificationInputs, planOverHttp } from "./httpVerification";
 import { announcedRetirement, unknownRetirement } from "./retirement";
+import { type CredentialVerificationOutputs } from "./outputs";
 import { connectionIn, connectionsIn, type Target, targetsIn } from "./targets";
 import {
   type Entry,
@@ -28,7 +31,8 @@ import {
   verifyTarget,
 } from "./verifyTarget";
 
-export interface CredentialVerificationInputs extends Pick<RotationInputs, "connection"> {
+/** The inputs of a verification of what Rekey rotates. */
+export interface AccessInputs extends Pick<RotationInputs, "connection"> {
   /** JSON text of one `Access`, or of a map of names to them. */
   readonly access: string;
   readonly withinSeconds?: number | null | undefined;
@@ -36,20 +40,10 @@ export interface CredentialVerificationInputs extends Pick<RotationInputs, "conn
   readonly retireFormerAfter?: unknown;
 }
 
-/** What a CredentialVerification saves. */
-export interface CredentialVerificationOutputs {
-  readonly subject: string;
-  readonly verified: boolean;
-  readonly verifiedAt?: string | undefined;
-  readonly formerRefused?: true | undefined;
-  readonly formerRetiredAt?: string | undefined;
-  /** JSON text of a map of secrets to what is remembered of them. */
-  readonly memory: string;
-}
+export type CredentialVerificationInputs = AccessInputs | HttpVerificationInputs;
 
 type Entries = ReadonlyMap<string, Entry>;
 
-const defaultWithinSeconds = 30;
 const notAList =
   "must be a list of what uses the secret, such as [deployment.urn]; for a time, set overlap";
 
@@ -59,6 +53,7 @@ export const credentialVerification: Resource<
 > = {
   idInput: "subject",
   onlyId: "verification",
+  secretInputs: ["credential"],
   outputs: {
     subject: "plain",
     verified: "plain",
@@ -73,9 +68,12 @@ export const credentialVerification: Resource<
     const seconds = "must be a number of seconds above 0";
     const withinSeconds = z.number(seconds).positive(seconds);
     return {
-      required: ["access"],
+      required: [],
       schemas: {
         access,
+        credential: schemas.text.min(1, "must not be empty"),
+        http: httpProbeInput(schemas),
+        saveCredentials: schemas.flag,
         ...connectionInput(schemas),
         withinSeconds,
         // `true` passes here, because only `decide` knows what was saved.
@@ -83,15 +81,45 @@ export const credentialVerification: Resource<
       },
     };
   },
-  check,
+  check: (inputs, run) => {
+    const problems = formProblems(inputs);
+    if (problems.length > 0) return problems;
+    if (!isOverHttp(inputs)) return checkAccess(inputs, run);
+    const { credential, http } = inputs;
+    return isUnknown([credential, http]) ? [] : httpProblems(credential, http);
+  },
   decide,
-  plan,
-  apply,
+  plan: (saved, inputs, run) =>
+    isOverHttp(inputs) ? planOverHttp(saved, inputs) : planForAccess(saved, inputs, run),
+  apply: (saved, inputs, run) =>
+    isOverHttp(inputs) ? applyOverHttp(saved, inputs, run) : applyForAccess(saved, inputs, run),
   remove,
 };
 
+function isOverHttp(inputs: CredentialVerificationInputs): inputs is HttpVerificationInputs {
+  return "http" in inputs && isSet(inputs.http);
+}
+
+/** Inputs of the other form. */
+function formProblems(inputs: Partial<AccessInputs & HttpVerificationInputs>): InputProblem[] {
+  const { access, http, credential } = inputs;
+  const form = isSet(http) ? "http" : "access";
+  if (isSet(access) === isSet(http)) {
+    return [{ property: "access", problem: "or http must be set, and not both" }];
+  }
+  if (isSet(http) && !isSet(credential)) {
+    return [{ property: "credential", problem: "is required" }];
+  }
+  const others = {
+    http: ["connection", "retireFormerAfter"],
+    access: ["credential", "saveCredentials"],
+  } as const;
+  const given = others[form].filter((property) => isSet(inputs[property]));
+  return given.map((property) => ({ property, problem: `cannot be used with ${form}` }));
+}
+
 /** As for a rotation: a password is never sent in plain text, and what is wrong is reported before anything is sent. */
-function check({ access, connection }: CredentialVerificationInputs, run: Run): InputProblem[] {
+function checkAccess({ access, connection }: AccessInputs, run: Run): InputProblem[] {
   const own = connectionIn(connection);
   // While the access is unknown, the host may be that of the rotation.
   if (isUnknown(connection) || (isUnknown(access) && own.host === undefined)) return [];
@@ -114,8 +142,8 @@ function isFilledList(given: unknown): boolean {
  * With `ignoreChanges`, it sends back what was saved.
  */
 function decide(
-  savedInputs: Partial<CredentialVerificationInputs>,
-  inputs: CredentialVerificationInputs,
+  savedInputs: Partial<AccessInputs>,
+  inputs: CredentialVerificationInputs & Pick<AccessInputs, "retireFormerAfter">,
 ): CredentialVerificationInputs {
   const { retireFormerAfter } = inputs;
   if (isFilledList(retireFormerAfter)) return { ...inputs, retireFormerAfter: true };
@@ -135,9 +163,9 @@ function accessProblem(given: unknown): string | undefined {
   }
 }
 
-function plan(
+function planForAccess(
   saved: CredentialVerificationOutputs | undefined,
-  { access, connection, retireFormerAfter }: CredentialVerificationInputs,
+  { access, connection, retireFormerAfter }: AccessInputs,
   run: Run,
 ): Planned {
   const isCertain = retireFormerAfter === true;
@@ -169,9 +197,9 @@ function missingEndpoint(target: Target, run: Run): Notice[] {
   return [noticeAbout(target.subject, { text, isWarning: true })];
 }
 
-async function apply(
+async function applyForAccess(
   saved: CredentialVerificationOutputs | undefined,
-  { access, connection, withinSeconds, retireFormerAfter }: CredentialVerificationInputs,
+  { access, connection, withinSeconds, retireFormerAfter }: AccessInputs,
   run: Run,
 ): Promise<Result<CredentialVerificationOutputs>> {
   const { clock } = run.options;
