@@ -142,7 +142,7 @@ export class CredentialVerification extends DynamicResource {
   ) {
     const { access, credential } = args;
     requireOutput(name, access);
-    const marked = { ...args, ...(credential && { credential: pulumi.secret(credential) }) };
+    const marked = { ...args, credential: credential && pulumi.secret(credential) };
     super("CredentialVerification", name, marked, {
       ...options,
       // What it has retired, it tells its rotation, which is destroyed later.

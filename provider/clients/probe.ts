@@ -12,9 +12,11 @@ import { RequestError, type RequestFacts } from "../domain/errors";
 import { whyNotSent } from "../platform/failures";
 import {
   type ApiRequest,
+  factsOf,
   HttpRequester,
   type RequesterOptions,
   RequestQueue,
+  type Service,
 } from "../platform/http";
 import { quote } from "../platform/quote";
 import { type KnownSecrets } from "../platform/redact";
@@ -47,15 +49,9 @@ export interface ProbeRequest {
   readonly unchanged?: string;
 }
 
-/** A request of a program, with a credential in its headers or its query. */
-export interface ProgramRequest extends Required<
-  Pick<ApiRequest, "method" | "path" | "search" | "headers">
-> {
-  readonly baseUrl: string;
-}
-
-/** The status of a response, or why there is none. */
-export type ProgramResult = { readonly status: number } | { readonly why: string };
+/** A request of a program that has a credential in its headers or its query. */
+export type ProgramRequest = Omit<Service, "name"> &
+  Pick<ApiRequest, "method" | "path" | "query" | "headers">;
 
 export interface ProbeOptions {
   readonly connections: ServerConnections;
@@ -98,29 +94,19 @@ export class CredentialProbe {
     );
   }
 
-  /** Sends a request of a program, on a new connection. Nothing but the status of the response is returned. */
-  async send(request: ProgramRequest, timeoutMs: number): Promise<ProgramResult> {
-    const { baseUrl, ...sent } = request;
-    const facts: RequestFacts = {
-      purpose: "verify a credential",
-      method: sent.method,
-      url: `${baseUrl}${sent.path}`,
-      consequences: { unchanged: "Nothing was changed." },
-    };
-    await this.options.beforeSend?.(facts);
-    const requester = new HttpRequester(
-      { name: "queue", baseUrl },
-      this.options.connections.to(new URL(baseUrl)),
-      new RequestQueue(1),
-      { deadlineMs: timeoutMs, secrets: this.options.secrets, permission: "limits" },
-    );
-    const { purpose } = facts;
+  /** Sends a request of a program. @returns the status of the response, or why there is none */
+  async statusOf(
+    { baseUrl, authorization, ...given }: ProgramRequest,
+    deadlineMs: number,
+  ): Promise<number | string> {
+    const request = { ...given, purpose: "verify a credential", idempotent: true };
+    await this.options.beforeSend?.(factsOf(request, baseUrl));
+    const requester = this.#requesterFor({ name: "queue", baseUrl, authorization }, deadlineMs);
     try {
-      return await requester.send({ ...sent, idempotent: true, newConnection: true, purpose });
+      return (await requester.send({ ...request, newConnection: true })).status;
     } catch (error) {
       if (!(error instanceof RequestError)) throw error;
-      const { status, happened } = error;
-      return status === undefined ? { why: happened } : { status };
+      return error.status ?? error.happened;
     }
   }
 
@@ -147,12 +133,8 @@ export class CredentialProbe {
   ): Promise<ProbeResult> {
     // In errors, what responds for an index is the platform, as for the queue.
     const name = service === "database" ? "database" : "queue";
-    const requester = new HttpRequester(
-      { name, baseUrl, authorization: `Bearer ${value}` },
-      this.options.connections.to(new URL(baseUrl)),
-      new RequestQueue(1),
-      { deadlineMs: timeoutMs, secrets: this.options.secrets },
-    );
+    const authorization = `Bearer ${value}`;
+    const requester = this.#requesterFor({ name, baseUrl, authorization }, timeoutMs);
     try {
       const { body } = await requester.send({ method: "GET", path, newConnection: true, purpose });
       const response = tryReadObject(body);
@@ -168,6 +150,16 @@ export class CredentialProbe {
       if (service === "database" && words.startsWith("NOPERM ")) return accepted;
       return [401, 403].includes(status) ? { kind: "refused", words: happened } : unknown(happened);
     }
+  }
+
+  #requesterFor(service: Service, deadlineMs: number): HttpRequester {
+    const { connections, secrets } = this.options;
+    const to = connections.to(new URL(service.baseUrl));
+    return new HttpRequester(service, to, new RequestQueue(1), {
+      deadlineMs,
+      secrets,
+      permission: "limits",
+    });
   }
 }
 

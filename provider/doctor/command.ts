@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
 import { idProblem, orUndefined } from "../records/fields";
-import { isFuture, readDate, readInterval } from "../rotation/schedule";
+import { futureProblem, readDate, readInterval } from "../rotation/schedule";
 import { type Check, checkAll } from "./checks";
 import { cover, coverageText } from "./coverage";
 import { dueText, findDue } from "./due";
@@ -12,13 +12,7 @@ import {
   readStack,
   selectedStack,
 } from "./project";
-import {
-  exportedFile,
-  exportStack,
-  neededServices,
-  readStackState,
-  readStateFile,
-} from "./stackState";
+import { exportStack, neededServices, readStateFile, stackStateOf } from "./stackState";
 
 const help = `Usage: pulumi-rekey doctor [options]
 
@@ -27,8 +21,8 @@ With --coverage, lists every secret of the account that can be rotated, and what
 With --due, lists what is overdue in the states of stacks, or waits. It needs no account, and decrypts nothing.
 
   -s, --stack <name>  the stack (default: PULUMI_STACK, else the one that is selected, else dev). With --coverage or
-                      --due, it may be repeated, also with stacks of other projects (organization/project/stack); the first one has
-                      the settings
+                      --due, it may be repeated, also with stacks of other projects (organization/project/stack); of
+                      --coverage, the first one has the settings
   -d, --database <id> also read this database, without its credentials
       --coverage      list the secrets of the account, which resource rotates each, when it did last, and whether the
                       value is in the state, in an age file only, or known by its mark only
@@ -44,23 +38,23 @@ Example:
   npx --no pulumi-rekey doctor --coverage --since 2026-04-19 --stack production --state shared.json
 
 Exit codes:
-  0  no check found a problem; with --due, nothing is due; with --coverage, everything was listed that the settings are for, and nothing is older
-     than the date
-  1  a check found a problem; with --due, something is due; or the command could not be run; with --coverage, a secret is older, of unknown age, or
-     may exist without being listed
+  0  no check found a problem; with --coverage, everything was listed that the settings are for, and nothing is older
+     than the date; with --due, nothing is due
+  1  a check found a problem, or the command could not be run; with --coverage, a secret is older, of unknown age, or
+     may exist without being listed; with --due, something is due
   2  with --due, a state cannot be read, or the command could not be run
 `;
 
 const options = {
   stack: { type: "string", short: "s", multiple: true },
   database: { type: "string", short: "d" },
-  coverage: { type: "boolean", default: false },
+  coverage: { type: "boolean" },
   state: { type: "string", multiple: true },
   since: { type: "string" },
-  due: { type: "boolean", default: false },
+  due: { type: "boolean" },
   grace: { type: "string" },
-  json: { type: "boolean", short: "j", default: false },
-  help: { type: "boolean", short: "h", default: false },
+  json: { type: "boolean", short: "j" },
+  help: { type: "boolean", short: "h" },
 } as const;
 
 /** Runs the command with the arguments of this process. */
@@ -87,18 +81,14 @@ type Values = ReturnType<typeof parseArgs<{ options: typeof options }>>["values"
 
 /** @throws Error for arguments that cannot be used, before anything is sent */
 async function runDoctor(values: Values) {
-  const problem = values.due
-    ? dueProblem(values)
-    : values.coverage
-      ? coverageProblem(values)
-      : checkProblem(values);
+  const problem = combinationProblem(values) ?? valueProblem(values);
   if (problem !== undefined) throw new Error(problem);
   const cwd = process.cwd();
   const project = findProject(cwd);
   if (values.due) return listDue(cwd, project, values);
   if (values.coverage) return coverAccount(cwd, project, values);
   if (project === undefined) throw new Error(noProject(cwd));
-  const [name = selectedStack(project)] = stacksIn(values);
+  const [name = ""] = stacksIn(values, project);
   const stack = readStack(project.directory, name);
   const needed = neededServices(project.directory, name);
   const checks = await checkAll(project, stack, needed, values.database);
@@ -106,69 +96,62 @@ async function runDoctor(values: Values) {
   return { report: { healthy, checks }, text: asText(checks), code: healthy ? 0 : 1 };
 }
 
-function checkProblem({
-  stack = [],
-  state = [],
-  database,
-  since,
-  grace,
-}: Values): string | undefined {
-  if (grace !== undefined) return "--grace needs --due";
-  if (since !== undefined) return "--since needs --coverage";
-  if (state.length > 0) return "--state needs --coverage or --due";
-  if (stack.length > 1) return "--stack can be repeated only with --coverage";
-  const problem = database === undefined ? undefined : idProblem(database);
-  return problem === undefined ? undefined : `--database ${problem}`;
+/** Options that do not belong together. */
+function combinationProblem(values: Values): string | undefined {
+  const { stack = [], state, database, since, grace, coverage, due } = values;
+  const list = due ? "--due" : coverage && "--coverage";
+  if (due && coverage) return "--coverage cannot be used with --due";
+  if (list && database !== undefined) return `--database cannot be used with ${list}`;
+  if (!coverage && since !== undefined) return "--since needs --coverage";
+  if (!due && grace !== undefined) return "--grace needs --due";
+  if (!list && state) return "--state needs --coverage or --due";
+  if (list || stack.length < 2) return undefined;
+  return "--stack can be repeated only with --coverage or --due";
 }
 
-function dueProblem({ database, since, coverage, grace = "0h" }: Values): string | undefined {
-  if (database !== undefined || since !== undefined || coverage) {
-    return "--due cannot be used with --database, --since or --coverage";
+function valueProblem({ database = "id", grace = "0h", since }: Values): string | undefined {
+  const problem = idProblem(database);
+  if (problem !== undefined) return `--database ${problem}`;
+  if (!orUndefined(() => readInterval(grace, { orZero: true }))) {
+    return "--grace must be a duration (12h, 2d)";
   }
-  const read = orUndefined(() => readInterval(grace, { orZero: true }));
-  return read ? undefined : "--grace must be a duration (12h, 2d)";
-}
-
-function coverageProblem({ database, since, grace }: Values): string | undefined {
-  if (grace !== undefined) return "--grace needs --due";
-  if (database !== undefined) return "--database cannot be used with --coverage";
-  const date = since === undefined ? new Date(0) : orUndefined(() => readDate(since));
-  if (!date) {
+  if (since === undefined) return undefined;
+  if (!orUndefined(() => readDate(since))) {
     return "--since must be a date (2026-04-19), or a time with a zone (2026-04-19T18:30:00Z)";
   }
-  const now = new Date();
-  if (!isFuture(date.toISOString(), now)) return undefined;
-  return `--since must not be more than five minutes in the future: by this machine's clock, it is ${now.toISOString()}`;
+  const future = futureProblem(since, new Date());
+  return future && `--since ${future}`;
 }
 
-/** The stacks that are named. An empty variable counts as not set. */
-function stacksIn({ stack = [process.env.PULUMI_STACK ?? ""] }: Values): string[] {
-  return stack.filter((name) => name !== "");
+/** The stacks that are named, otherwise the one that is selected. An empty variable counts as not set. */
+function stacksIn(
+  { stack = [process.env.PULUMI_STACK ?? ""] }: Values,
+  project: Project | undefined,
+): string[] {
+  const named = stack.filter((name) => name !== "");
+  return named.length === 0 && project ? [selectedStack(project)] : named;
 }
 
-/** Reads states only: those that are named, or that of the selected stack. */
+/** Reads states only. */
 function listDue(cwd: string, project: Project | undefined, values: Values) {
   const { state = [], grace = "24h" } = values;
-  const named = stacksIn(values);
-  const isSelected = named.length + state.length === 0;
-  if (isSelected && !project) throw new Error(noProject(cwd));
-  const names = isSelected && project ? [selectedStack(project)] : named;
+  const names = stacksIn(values, project);
+  if (names.length + state.length === 0) throw new Error(noProject(cwd));
   const stacks = names.map((name) => exportStack(project?.directory ?? cwd, name));
-  const report = findDue([...stacks, ...state.map(exportedFile)], grace, new Date());
+  const report = findDue([...state.map(readStateFile), ...stacks], grace, new Date());
   const code = report.unread.length > 0 ? 2 : Math.min(1, report.due.length);
   return { report, text: dueText(report), code };
 }
 
 /** Lists the account of the first stack. Without a project, the environment has its settings. */
 async function coverAccount(cwd: string, project: Project | undefined, values: Values) {
-  const files = (values.state ?? []).map(readStateFile);
+  const files = (values.state ?? []).map((file) => stackStateOf(readStateFile(file)));
   const directory = project?.directory ?? cwd;
-  const named = stacksIn(values);
-  const names = named.length === 0 && project ? [selectedStack(project)] : named;
+  const names = stacksIn(values, project);
   const [first] = names;
   const own = first === undefined ? environmentOnly(cwd) : readStack(directory, first);
   const stacks = names.map((name) =>
-    readStackState(directory, name, name === first ? own : undefined),
+    stackStateOf(exportStack(directory, name), name === first ? own : undefined),
   );
   const coverage = await cover(own.settings, [...stacks, ...files], values.since);
   const report = {

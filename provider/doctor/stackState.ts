@@ -2,15 +2,12 @@ import { readFileSync } from "node:fs";
 import { isDefaultProvider } from "../engine/plugin/config";
 import { type SecretKind, type Subject, databasePassword, kindNamed } from "../domain/secretKind";
 import { isObject, orUndefined } from "../records/fields";
-import { isSecret } from "../pulumi/values";
 import { hasOverlap } from "../rotation/formers";
 import { environmentOfProvider, type Lookup, Settings } from "../settings/settings";
 import { settingKey } from "../settings/table";
-import { type ValidFormer, validFormerOf } from "./overlaps";
+import { isTime, objectOf, type ValidFormer, validFormerOf, type Values } from "./overlaps";
 import { runPulumi, type Stack } from "./project";
 import { type Service } from "./services";
-
-export type Values = Readonly<Record<string, unknown>>;
 
 /** Where the value of a secret is saved. A fleet encrypts its values as one text: it is what its arguments declare. */
 export type SavedValue = `${"in the state" | "age file only" | "mark only"}${"" | " (declared)"}`;
@@ -36,47 +33,41 @@ export interface StackState {
   readonly rotated: readonly RotatedSecret[] | string;
 }
 
-/** A state as `pulumi stack export` prints it, or why it has no text. */
-export interface ExportedState {
-  readonly name: string;
-  readonly text?: string;
-  readonly why?: string;
+/** A state as `pulumi stack export` writes it. */
+export interface ExportedState extends Pick<StackState, "name"> {
+  /** Its resources, or why it was not read. */
+  readonly resources: readonly Values[] | string;
 }
 
+/** Reads the state of a stack with `pulumi stack export`. */
 export function exportStack(directory: string, name: string): ExportedState {
   const printed = runPulumi(directory, "stack", "export", "--stack", name);
-  return "text" in printed ? { name, text: printed.text } : { name, why: printed.error };
-}
-
-export function exportedFile(name: string): ExportedState {
-  try {
-    return { name, text: readFileSync(name, "utf8") };
-  } catch (error) {
-    return { name, why: String((error as NodeJS.ErrnoException).code) };
-  }
-}
-
-/**
- * Reads the state of a stack with `pulumi stack export`.
- *
- * @param own the stack itself if its settings were read, too: its default providers have them
- */
-export function readStackState(directory: string, name: string, own?: Stack): StackState {
-  const { text, why = "the pulumi CLI printed no state" } = exportStack(directory, name);
-  return { name, rotated: rotatedIn(text, own) ?? `The state of ${name} was not read: ${why}.` };
+  const resources = "text" in printed ? resourcesIn(printed.text) : undefined;
+  const why = "error" in printed ? printed.error : "the pulumi CLI printed no state";
+  return { name, resources: resources ?? `The state of ${name} was not read: ${why}.` };
 }
 
 /** Reads a file that `pulumi stack export` has written. @throws Error if it is none, without showing a part of it */
-export function readStateFile(file: string): StackState {
-  const { text, why } = exportedFile(file);
-  if (why !== undefined) throw new Error(`--state ${file} cannot be read (${why})`);
-  const rotated = rotatedIn(text);
-  if (rotated === undefined) {
+export function readStateFile(file: string): ExportedState {
+  let text: string;
+  try {
+    text = readFileSync(file, "utf8");
+  } catch (error) {
+    throw new Error(`--state ${file} cannot be read (${(error as NodeJS.ErrnoException).code})`);
+  }
+  const resources = resourcesIn(text);
+  if (resources === undefined) {
     throw new Error(
       `--state ${file} is not an exported state: \`pulumi stack export --file ${file}\` writes one`,
     );
   }
-  return { name: file, rotated };
+  return { name: file, resources };
+}
+
+/** @param own the stack itself if its settings were read, too: its default providers have them */
+export function stackStateOf({ name, resources }: ExportedState, own?: Stack): StackState {
+  const isRead = typeof resources !== "string";
+  return { name, rotated: isRead ? rotatedIn(resources, own) : resources };
 }
 
 /**
@@ -84,16 +75,16 @@ export function readStateFile(file: string): StackState {
  * their own. Undefined if the state was not read, or has no resource of Rekey.
  */
 export function neededServices(directory: string, name: string): ReadonlySet<Service> | undefined {
-  const saved = resourcesIn(exportStack(directory, name).text);
-  const own = (saved ?? []).filter(({ type }) => typeName.test(String(type)));
+  const { resources } = exportStack(directory, name);
+  const saved = typeof resources === "string" ? [] : resources;
+  const own = saved.filter((one) => typeOf(one) !== undefined);
   if (own.length === 0) return undefined;
-  const explicit = (saved ?? []).filter(isExplicitProvider).map(referenceOf);
+  const explicit = saved.filter(isExplicitProvider).map(referenceOf);
   const needing = own.filter(({ provider }) => !explicit.includes(String(provider)));
-  return new Set(needing.flatMap(({ type }) => serviceOf(String(type)) ?? []));
+  return new Set(needing.flatMap((one) => serviceOf(typeOf(one)) ?? []));
 }
 
-function serviceOf(type: string): Service | undefined {
-  const [, name = ""] = typeName.exec(type) ?? [];
+function serviceOf(name = ""): Service | undefined {
   if (name.startsWith("FlowControl")) return "queue";
   if (name === "PasswordRotationFleet") return databasePassword.service;
   return kindNamed(name)?.service;
@@ -114,13 +105,11 @@ function referenceOf({ urn, id }: Values): string {
 const typeName = /^(?:pulumi-nodejs:dynamic\/rekey|rekey:index):(\w+)$/;
 
 /**
- * The secrets that the resources of an exported state rotate; undefined if the text is not an exported state.
+ * The secrets that the resources of an exported state rotate.
  *
  * @param own the stack, if its settings were read, too
  */
-export function rotatedIn(text: string | undefined, own?: Stack): RotatedSecret[] | undefined {
-  const saved = resourcesIn(text);
-  if (saved === undefined) return undefined;
+export function rotatedIn(saved: readonly Values[], own?: Stack): RotatedSecret[] {
   const providers = new Map(
     saved
       .filter(({ type }) => String(type).startsWith("pulumi:providers:"))
@@ -134,8 +123,8 @@ export function rotatedIn(text: string | undefined, own?: Stack): RotatedSecret[
 }
 
 /** The resources of an exported state; undefined if the text is none. A stack without resources has no list. */
-export function resourcesIn(text: string | undefined): Values[] | undefined {
-  const exported = orUndefined(() => JSON.parse(text ?? "") as unknown);
+export function resourcesIn(text: string): Values[] | undefined {
+  const exported = orUndefined(() => JSON.parse(text) as unknown);
   if (!isObject(exported) || !("deployment" in exported)) return undefined;
   const deployment = exported["deployment"] ?? {};
   const listed = isObject(deployment) ? (deployment["resources"] ?? []) : undefined;
@@ -166,15 +155,18 @@ function secretsOf(
     id: unknown,
     state: Values,
     value: SavedValue,
-  ): RotatedSecret => ({
-    kind,
-    id: String(id),
-    resource: resourceNamed(saved),
-    rotatedAt: millisecondsIn(state[ageOutputOf(kind)]),
-    former: validFormerOf(saved, kind, resources),
-    value,
-    settings,
-  });
+  ): RotatedSecret => {
+    const time = state[ageOutputOf(kind)];
+    return {
+      kind,
+      id: String(id),
+      resource: resourceNamed(saved),
+      rotatedAt: isTime(time) ? Date.parse(time) : undefined,
+      former: validFormerOf(saved, resources),
+      value,
+      settings,
+    };
+  };
   if (type === "PasswordRotationFleet") {
     const files = objectOf(outputs["encryptedCredentials"]);
     const isSaved = objectOf(saved["inputs"])["saveCredentials"] !== false;
@@ -232,15 +224,4 @@ function settingsIn({ urn, type, inputs }: Values, own: Stack | undefined): Sett
 
 function stringIn(value: unknown): string | undefined {
   return typeof value === "string" ? value : undefined;
-}
-
-/** A saved time; undefined if it is damaged: of a part of it, an earlier one could be read. */
-function millisecondsIn(time: unknown): number | undefined {
-  const read = new Date(typeof time === "string" ? time : NaN);
-  return Number.isNaN(read.getTime()) || read.toISOString() !== time ? undefined : read.getTime();
-}
-
-/** An object in plain text. */
-export function objectOf(value: unknown): Values {
-  return isObject(value) && !isSecret(value) ? value : {};
 }

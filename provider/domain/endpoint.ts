@@ -58,13 +58,13 @@ export function indexUrl(
   host = "{endpoint}",
 ): string | undefined {
   if (typeof endpoint !== "string" || endpoint === "") return undefined;
-  if (endpoint.includes("://")) return isSafe(endpoint) ? endpoint : undefined;
+  if (endpoint.includes("://")) return isSafeUrl(endpoint) ? endpoint : undefined;
   const whole = /[.:]/.test(endpoint) ? endpoint : host.replace("{endpoint}", () => endpoint);
   return hostProblem(whole) === undefined ? `https://${hostInUrl(whole)}` : undefined;
 }
 
-/** Without a user, a query and a fragment: the token is sent to a path below it. */
-function isSafe(url: string): boolean {
+/** Whether a token may be sent to a URL, or to a path below it: it has no user, no query and no fragment. */
+export function isSafeUrl(url: string): boolean {
   if (/[\s@?#\\]/.test(url) || !URL.canParse(url)) return false;
   const { protocol, hostname } = new URL(url);
   if (hostProblem(hostname) !== undefined) return false;

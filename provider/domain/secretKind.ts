@@ -30,7 +30,7 @@ export interface SecretKind {
   readonly paths?: SecretPaths;
   readonly table: RecordTable;
   /** The credentials by which a record is compared: the first one that it has shown counts. */
-  readonly identities: readonly CredentialName[];
+  readonly identities: readonly [CredentialName, ...CredentialName[]];
   /** The JSON text that confirms a reset without a record. Default: only a record does. */
   readonly confirmation?: string;
   /** The argument and output of the resource that is the id. */

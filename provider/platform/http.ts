@@ -20,7 +20,7 @@ export interface Service {
   readonly name: ServiceName;
   /** Address without a trailing slash. */
   readonly baseUrl: string;
-  /** Undefined if its requests have headers of their own. */
+  /** Undefined if a credential is elsewhere in its requests. */
   readonly authorization?: string | undefined;
 }
 
@@ -36,8 +36,6 @@ export interface ApiRequest
   /** Path below the service's address, its parts already encoded, without a query: it is sent, and shown in errors. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string>>;
-  /** A query that is already encoded, from `?` on. It is sent, and never shown. */
-  readonly search?: string;
   /** In addition to those that every request has, or instead of them. They are never shown. */
   readonly headers?: Readonly<Record<string, string>>;
   /** Whether it needs a new connection, because its response may not show to which request it belongs. */
@@ -194,19 +192,19 @@ export class HttpRequester implements Requester {
   }
 
   #exchange(request: ApiRequest, url: string, connection: Connection) {
-    const { method, query, search = "", headers, body, isList } = request;
+    const { method, query, headers, body, isList } = request;
     const { authorization } = this.service;
     return httpAdapter({
       method,
-      url: `${url}${search}`,
+      url,
       params: query,
       headers: AxiosHeaders.from({
-        ...(authorization && { Authorization: authorization }),
         Accept: "application/json",
         Connection: "keep-alive",
         "User-Agent": `pulumi-rekey/${packageVersion()}`,
         ...(body && { "Content-Type": "application/json" }),
         ...headers,
+        ...(authorization && { Authorization: authorization }),
       }),
       ...(body && { data: JSON.stringify(body) }),
       maxContentLength: isList ? maxListBytes : maxRecordBytes,

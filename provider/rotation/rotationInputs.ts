@@ -11,14 +11,22 @@ import { recipientsProblem } from "./ageFile";
 import { addsSecret, hasOverlap, isDuration, readOverlap } from "./formers";
 import { type Connection } from "./memory";
 import { noOverlap, readProgram, type RotationInputs, savesNone, untilVerified } from "./program";
-import { dueAt, isFuture, readDate, readInterval } from "./schedule";
+import { dueAt, futureProblem, readDate, readInterval } from "./schedule";
 
-export function rotationInputs(schemas: Schemas) {
-  const { z, attempt, expected, trigger, flag, refuseIf } = schemas;
+/** The inputs that say when. */
+export function triggerInputs(schemas: Schemas) {
+  const { z, attempt, expected, trigger } = schemas;
   return {
     ...trigger,
     rotateEvery: intervalOf(schemas, false),
     rotatedSince: z.string(expected("a date written as a string")).superRefine(attempt(readDate)),
+  };
+}
+
+export function rotationInputs(schemas: Schemas) {
+  const { z, expected, flag, refuseIf } = schemas;
+  return {
+    ...triggerInputs(schemas),
     initialRotation: flag,
     saveCredentials: flag,
     encryptFor: z
@@ -93,15 +101,9 @@ export function rotationProblems(
       problems.push({ property: "connection", problem: `is invalid: its tls ${problem}` });
     }
   }
-  const now = run.options.clock.now();
-  if (
-    rotatedSince &&
-    !isUnknown(rotatedSince) &&
-    isFuture(readDate(rotatedSince).toISOString(), now)
-  ) {
-    const problem = `must not be more than five minutes in the future: by this machine's clock, it is ${now.toISOString()}`;
-    problems.push({ property: "rotatedSince", problem });
-  }
+  const isDate = rotatedSince && !isUnknown(rotatedSince);
+  const inFuture = isDate && futureProblem(rotatedSince, run.options.clock.now());
+  if (inFuture) problems.push({ property: "rotatedSince", problem: inFuture });
   // Users of a server are not of a platform.
   const canRead = kind.shape === "redis" || run.options.settings.canRead(kind);
   if (saveCredentials === false && !encryptFor && !canRead) {

@@ -2,47 +2,37 @@ import { InputError, RefusedError } from "../domain/errors";
 import { secretOf, type SecretKind, type Subject } from "../domain/secretKind";
 import { isUnknown, jsonText, unknownValue } from "../pulumi/values";
 import { isObject, isSet } from "../records/fields";
-import { type Notice, type Planned, type Resource, type Result } from "../resource/resource";
+import { type Notice, type Planned, type Resource } from "../resource/resource";
 import { type Run } from "../run/run";
 import { adopted } from "./afterRead";
 import { announce, announcementsOf } from "./announcements";
-import { type Message } from "./findings";
+import { contextOf } from "./context";
 import { attempted, handOver } from "./handOver";
-import { parsed, type RotationReason, sealed, unsealed } from "./memory";
+import { parsed, sealed, unsealed } from "./memory";
 import { noticeAbout } from "./messages";
-import { type Context, type Plan, type Rotation } from "./plan";
+import { type Plan } from "./plan";
 import { planRotation } from "./planRotation";
 import { type Program, readProgram, type RotationInputs } from "./program";
-import { rotationInputs, rotationProblems } from "./rotationInputs";
+import { rotationProblems, triggerInputs } from "./rotationInputs";
+import { type RotationOutputs } from "./rotationOutputs";
 import { dueAt } from "./schedule";
 import { isSame, type State, stateIn } from "./state";
 
-type Arguments = Pick<RotationInputs, "version" | "triggers" | "rotateEvery" | "rotatedSince">;
-
 /** What a program asks for, and what `decide` adds. */
-export interface TriggerInputs extends Arguments {
+export interface TriggerInputs extends Pick<
+  RotationInputs,
+  "version" | "triggers" | "rotateEvery" | "rotatedSince"
+> {
   /** Of the resource, for messages. Only the SDK passes it: a plugin's messages are shown under the resource. */
   readonly name?: string | null | undefined;
   readonly value?: string | null | undefined;
   readonly memory?: string | null | undefined;
 }
 
-/** What a RotationTrigger saves. */
-export interface TriggerOutputs {
-  readonly subject: string;
-  /** The day of the last turn, or of the adoption, in UTC, and how many turns there were: `20261128-3` */
-  readonly value: string;
-  readonly turnedAt?: string | undefined;
-  readonly nextRotationAt?: string | undefined;
-  readonly rotationReason?: RotationReason | undefined;
-  readonly rotationCount: number;
-  readonly memory: string;
-}
-
 const onlyId = "trigger";
 
-/** Tells the engine when to replace what another provider creates: it has the plan of every rotation, and no source. */
-export const rotationTrigger: Resource<TriggerInputs, TriggerOutputs> = {
+/** Says when the engine replaces what another provider creates: it has the plan of every rotation, and no source. */
+export const rotationTrigger: Resource<TriggerInputs, RotationOutputs> = {
   idInput: "subject",
   onlyId,
   outputs: {
@@ -55,129 +45,108 @@ export const rotationTrigger: Resource<TriggerInputs, TriggerOutputs> = {
     memory: "secret",
   },
   inputs: (schemas) => {
-    const { version, triggers, rotateEvery, rotatedSince } = rotationInputs(schemas);
     const { text } = schemas;
-    const ofProgram = { version, triggers, rotateEvery, rotatedSince };
-    // Only `decide` knows whether these are those that were saved.
-    return { required: [], schemas: { ...ofProgram, name: text, value: text, memory: text } };
+    // Only `decide` knows whether `value` and `memory` are those that were saved.
+    const all = { ...triggerInputs(schemas), name: text, value: text, memory: text };
+    return { required: [], schemas: all };
   },
   check: (inputs, run) => rotationProblems(inputs, subjectOf(inputs).kind, run),
   decide,
   plan,
-  apply,
+  apply: async (_, inputs) => ({ outputs: outputsOf(inputs), notices: [] }),
 };
-
-/** The names of what `decide` makes, which a preview therefore knows. */
-const decided = ["value", "memory"] as const;
 
 /**
  * Decides whether it turns, so that a preview shows what an `up` replaces.
  *
  * @throws RefusedError if a version or a date turns it above the limit of the run
  */
-function decide(
-  saved: Partial<TriggerInputs>,
-  inputs: TriggerInputs,
-  run: Run,
-): Required<Pick<TriggerInputs, "value" | "memory">> & TriggerInputs {
-  for (const name of decided) {
-    // With `ignoreChanges`, the engine sends back what was saved.
-    const isOwn = !isSet(inputs[name]) || inputs[name] === saved[name];
-    if (!isOwn) throw new InputError(name, "is an output, and cannot be set");
-  }
+function decide(saved: Partial<TriggerInputs>, inputs: TriggerInputs, run: Run): TriggerInputs {
+  // With `ignoreChanges`, the engine sends back what was saved.
+  const given = (["value", "memory"] as const).find(
+    (name) => isSet(inputs[name]) && inputs[name] !== saved[name],
+  );
+  if (given) throw new InputError(given, "is an output, and cannot be set");
   const program = programOf(inputs);
   if (program.unknown.size > 0) return { ...inputs, value: unknownValue, memory: unknownValue };
-  const before = isSet(saved.memory) ? stateOf(saved.memory) : undefined;
-  const state = nextState(before, program, subjectOf(inputs), run);
+  const subject = subjectOf(inputs);
+  const state = isSet(saved.memory)
+    ? nextState(stateOf(saved.memory), program, subject, run)
+    : adopted(program, undefined, contextOf(subject.kind, run)).state;
   return { ...inputs, value: valueOf(state), memory: written(state) };
 }
 
-function nextState(before: State | undefined, program: Program, subject: Subject, run: Run): State {
+/** Counts a turn once in a run. A schedule waits above the limit, so that it does not fail each night's run. */
+function nextState(before: State, program: Program, subject: Subject, run: Run): State {
   const context = contextOf(subject.kind, run);
-  if (before === undefined) return adopted(program, undefined, context).state;
   const due = planRotation(before, program, context);
-  if (due.kind !== "rotate" || !isWithinLimit(due, before, subject, run)) return before;
+  if (due.kind !== "rotate") return before;
+  const turn = turnOf(before);
+  const isCounted =
+    run.shared.reserved.has(turn) || (run.leftFor([turn]) > 0 && !run.reserveResets([turn]));
+  if (!isCounted && due.reason === "schedule") return before;
+  if (!isCounted) {
+    const why = `${limitIsUsedUp}. Check that so many are intended, then raise the limit or run again`;
+    throw new RefusedError("REKEY_RESET_LIMIT", { secret: secretOf(subject), why, overlaps: true });
+  }
   const sent = attempted(before, due, program, { shown: {}, adds: false }, context);
   const generatedAt = sent.memory.attempt?.lastSentAt;
   return handOver(sent, { responses: [], generatedAt, formers: [] }, context);
 }
 
-/** Counts a turn once in a run. A schedule waits above the limit, so that it does not fail each night's run. */
-function isWithinLimit({ reason }: Rotation, state: State, subject: Subject, run: Run): boolean {
-  const turn = turnOf(state);
-  if (run.shared.reserved.has(turn)) return true;
-  if (run.leftFor([turn]) > 0 && run.reserveResets([turn]) === undefined) return true;
-  if (reason === "schedule") return false;
-  const why = `${limitIsUsedUp}. Check that so many are intended, then raise the limit or run again`;
-  throw new RefusedError("REKEY_RESET_LIMIT", { secret: secretOf(subject), why, overlaps: true });
-}
-
 const limitIsUsedUp = "other resets and turns of this run have used up rekey:maxResetsPerRun";
 
-function plan(saved: TriggerOutputs | undefined, inputs: TriggerInputs, run: Run): Planned {
-  const next = isUnknown(inputs.value) ? undefined : outputsOf(inputs);
-  const names = Object.keys(rotationTrigger.outputs) as (keyof TriggerOutputs)[];
-  const differing = names.filter((name) => !next || !isSame(saved?.[name], next[name]));
+function plan(saved: RotationOutputs | undefined, inputs: TriggerInputs, run: Run): Planned {
+  const next = isUnknown(inputs.value) ? {} : outputsOf(inputs);
+  const names = Object.keys(rotationTrigger.outputs);
+  const differing = names.filter((name) => !isSame(saved?.[name], next[name]));
   return {
-    changes: !saved || differing.length > 0,
-    changing: differing.filter((name) => !decided.some((one) => one === name)),
-    notices: saved ? noticesOf(saved, inputs, run) : [firstNotice(inputs)],
+    changes: differing.length > 0,
+    // A preview knows what `decide` makes.
+    changing: differing.filter((name) => !(name in inputs)),
+    notices: noticesOf(saved, inputs, run),
   };
 }
 
-function noticesOf(saved: TriggerOutputs, inputs: TriggerInputs, run: Run): Notice[] {
+function noticesOf(saved: RotationOutputs | undefined, inputs: TriggerInputs, run: Run): Notice[] {
   const subject = subjectOf(inputs);
+  if (saved === undefined) {
+    const date = isSet(inputs.rotatedSince)
+      ? " The age of the secret is not known, so the next `up` turns it for rotatedSince."
+      : "";
+    const text = `is new. Its first value replaces nothing that had no replacementTrigger before. If it was renamed without the option \`aliases\`, or replaced, it turns: what had the former value is replaced.${date}`;
+    return [noticeAbout(subject, { text })];
+  }
   const program = programOf(inputs);
-  const state = stateOf(saved.memory);
+  const state = stateOf(saved["memory"]);
   const due = planRotation(state, program, contextOf(subject.kind, run));
-  const carriedOut: Plan =
-    due.kind === "rotate" && inputs.value === saved.value
-      ? { kind: "keep", waits: { ...due, why: limitIsUsedUp } }
-      : due;
-  const withEffect = (message: Message): Message =>
-    message.does === undefined
-      ? message
-      : { ...message, text: `${message.text} ${effect}`, secrets: [turnOf(state)] };
-  return announcementsOf({ subject, plan: carriedOut, state, program }, run)
-    .flatMap((one) => announce(withEffect(one), run))
-    .map((one) => noticeAbout(subject, one));
+  const isOverLimit = due.kind === "rotate" && inputs.value === saved["value"];
+  const made: Plan = isOverLimit ? { kind: "keep", waits: { ...due, why: limitIsUsedUp } } : due;
+  const effect =
+    "What has `value` as its replacementTrigger is replaced; the former one is deleted last.";
+  return announcementsOf({ subject, plan: made, state, program }, run).flatMap((one) => {
+    const secrets = [turnOf(state)];
+    const turns = one.does && { text: `${one.text} ${effect}`, secrets };
+    return announce({ ...one, ...turns }, run).map((shown) => noticeAbout(subject, shown));
+  });
 }
 
-const effect =
-  "What has `value` as its replacementTrigger is replaced; the former one is deleted last.";
-
-/** A replacement, and a renamed trigger, look like a new one. */
-function firstNotice(inputs: TriggerInputs): Notice {
-  const date = isSet(inputs.rotatedSince)
-    ? " The age of the secret is not known, so the next `up` turns it for rotatedSince."
-    : "";
-  const text = `is new. Its first value replaces nothing that had no replacementTrigger before. If it was renamed without the option \`aliases\`, or replaced, it turns: what had the former value is replaced.${date}`;
-  return noticeAbout(subjectOf(inputs), { text });
-}
-
-async function apply(
-  _: TriggerOutputs | undefined,
-  inputs: TriggerInputs,
-): Promise<Result<TriggerOutputs>> {
-  return { outputs: outputsOf(inputs), notices: [] };
-}
-
-function outputsOf(inputs: TriggerInputs): TriggerOutputs {
+function outputsOf(inputs: TriggerInputs): RotationOutputs {
   const state = stateOf(inputs.memory);
+  const { rotatedAt, rotationCount, rotationReason, memory } = state;
   const { rotateEvery } = programOf(inputs);
-  const { rotatedAt: turnedAt, rotationCount, rotationReason, memory } = state;
-  const nextAt = rotateEvery && dueAt(memory.scheduledFrom, rotateEvery).toISOString();
   return {
     subject: onlyId,
     value: valueOf(state),
-    turnedAt,
-    nextRotationAt: nextAt,
+    turnedAt: rotatedAt,
+    nextRotationAt: rotateEvery && dueAt(memory.scheduledFrom, rotateEvery).toISOString(),
     rotationReason,
     rotationCount,
     memory: written(state),
   };
 }
 
+/** The day of the last turn, or of the adoption, in UTC, and how many turns there were: `20261128-3` */
 function valueOf({ memory, rotationCount }: State): string {
   return `${memory.scheduledFrom.slice(0, 10).replaceAll("-", "")}-${rotationCount}`;
 }
@@ -199,9 +168,9 @@ function stateOf(memory: unknown): State {
   return stateIn(fields, unsealed(fields["memory"]));
 }
 
-/** What it turns is adopted: it is not known whether there is something. */
-function programOf({ version, triggers, rotateEvery, rotatedSince }: TriggerInputs): Program {
-  return readProgram({ version, triggers, rotateEvery, rotatedSince, initialRotation: false });
+/** It never turns at first: it is not known whether there is something to replace. */
+function programOf(inputs: TriggerInputs): Program {
+  return readProgram({ ...inputs, initialRotation: false });
 }
 
 function subjectOf({ name }: TriggerInputs): Subject {
@@ -210,16 +179,12 @@ function subjectOf({ name }: TriggerInputs): Subject {
     name: "RotationTrigger",
     shape: "turns",
     table: { fields: {}, credentials: {} },
-    identities: [],
+    // Nothing is read or compared.
+    identities: ["token"],
     idInput: "subject",
     onlyId,
     word: title,
     noun: title,
   };
   return { kind, id: onlyId };
-}
-
-function contextOf(kind: SecretKind, { options }: Run): Context {
-  const isScheduleOn = options.settings.get("scheduledResets") === "on";
-  return { kind, now: options.clock.now(), canRead: false, isScheduleOn };
 }

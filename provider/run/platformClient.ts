@@ -16,7 +16,6 @@ import {
   type ProbeRequest,
   type ProbeResult,
   type ProgramRequest,
-  type ProgramResult,
 } from "../clients/probe";
 import { NextTokens } from "../platform/nextTokens";
 import { type QueueUser, ReadTokenRequester } from "../platform/readToken";
@@ -152,8 +151,8 @@ export class PlatformClient {
     return this.#probe.probe(request);
   }
 
-  sendOfProgram(request: ProgramRequest, timeoutMs: number): Promise<ProgramResult> {
-    return this.#probe.send(request, timeoutMs);
+  statusOf(request: ProgramRequest, deadlineMs: number): Promise<number | string> {
+    return this.#probe.statusOf(request, deadlineMs);
   }
 
   aclUsers(admin: RedisAdmin): AclUsers {

@@ -17,7 +17,7 @@ import { connectionInput } from "../rotation/rotationInputs";
 import { noticeAbout } from "../rotation/messages";
 import { type Run } from "../run/run";
 import { defaultWithinSeconds, endpointFor, type Failure } from "./attempts";
-import { httpProbeInput, httpProblems } from "./httpProbe";
+import { httpInputs } from "./httpProbe";
 import { applyOverHttp, type HttpVerificationInputs, planOverHttp } from "./httpVerification";
 import { announcedRetirement, unknownRetirement } from "./retirement";
 import { type CredentialVerificationOutputs } from "./outputs";
@@ -71,9 +71,7 @@ export const credentialVerification: Resource<
       required: [],
       schemas: {
         access,
-        credential: schemas.text.min(1, "must not be empty"),
-        http: httpProbeInput(schemas),
-        saveCredentials: schemas.flag,
+        ...httpInputs(schemas),
         ...connectionInput(schemas),
         withinSeconds,
         // `true` passes here, because only `decide` knows what was saved.
@@ -83,10 +81,8 @@ export const credentialVerification: Resource<
   },
   check: (inputs, run) => {
     const problems = formProblems(inputs);
-    if (problems.length > 0) return problems;
-    if (!isOverHttp(inputs)) return checkAccess(inputs, run);
-    const { credential, http } = inputs;
-    return isUnknown([credential, http]) ? [] : httpProblems(credential, http);
+    if (problems.length > 0 || isOverHttp(inputs)) return problems;
+    return checkAccess(inputs, run);
   },
   decide,
   plan: (saved, inputs, run) =>
@@ -100,22 +96,17 @@ function isOverHttp(inputs: CredentialVerificationInputs): inputs is HttpVerific
   return "http" in inputs && isSet(inputs.http);
 }
 
-/** Inputs of the other form. */
+/** What only the other form has, and what this one lacks. */
 function formProblems(inputs: Partial<AccessInputs & HttpVerificationInputs>): InputProblem[] {
-  const { access, http, credential } = inputs;
-  const form = isSet(http) ? "http" : "access";
-  if (isSet(access) === isSet(http)) {
-    return [{ property: "access", problem: "or http must be set, and not both" }];
-  }
-  if (isSet(http) && !isSet(credential)) {
-    return [{ property: "credential", problem: "is required" }];
-  }
-  const others = {
-    http: ["connection", "retireFormerAfter"],
-    access: ["credential", "saveCredentials"],
-  } as const;
-  const given = others[form].filter((property) => isSet(inputs[property]));
-  return given.map((property) => ({ property, problem: `cannot be used with ${form}` }));
+  const [form, required, others] = isSet(inputs.http)
+    ? (["http", "credential", ["access", "connection", "retireFormerAfter"]] as const)
+    : (["access", "access", ["credential", "saveCredentials"]] as const);
+  const given = others.filter((property) => isSet(inputs[property]));
+  const problem = "is required: set access, or credential and http";
+  return [
+    ...(isSet(inputs[required]) ? [] : [{ property: required, problem }]),
+    ...given.map((property) => ({ property, problem: `cannot be used with ${form}` })),
+  ];
 }
 
 /** As for a rotation: a password is never sent in plain text, and what is wrong is reported before anything is sent. */

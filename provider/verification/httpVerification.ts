@@ -1,6 +1,6 @@
 import { RekeyError } from "../domain/errors";
-import { isObject, isSet } from "../records/fields";
 import { isUnknown } from "../pulumi/values";
+import { isObject, isSet } from "../records/fields";
 import { type Notice, type Planned, type Result } from "../resource/resource";
 import { saltedMark } from "../rotation/marks";
 import { parsed } from "../rotation/memory";
@@ -25,8 +25,8 @@ export interface HttpVerificationInputs {
   readonly withinSeconds?: number | null | undefined;
 }
 
-/** What is saved. All of it is a secret. */
-interface Memory {
+/** What is remembered, as a secret. */
+interface Proven {
   /** Of what was proven: the credential, and how. Undefined after a failure. */
   readonly mark?: string | undefined;
   /** The credential that was proven last. */
@@ -35,139 +35,112 @@ interface Memory {
   readonly former?: string | undefined;
 }
 
-const subject = "verification";
-/** Milliseconds of one attempt, which waits for what the server asks for, and of one when the time is over. */
-const attemptMs = 10_000;
-const lateAttemptMs = 1_000;
-
 export function planOverHttp(
   saved: CredentialVerificationOutputs | undefined,
   inputs: HttpVerificationInputs,
 ): Planned {
-  const { mark, former } = memoryIn(saved);
+  const { mark, former } = provenIn(saved);
   if (isUnknown(inputs) || mark !== markOf(inputs)) return { changes: true, notices: [] };
   return { changes: former !== undefined, changing: ["formerRefused", "memory"], notices: [] };
 }
 
-/**
- * Proves a credential that is not proven yet. Its provider deletes the former one after that, so the next `up` tries
- * that one. If it is not refused, that is no error: the engine deletes it only at the end of a run without one.
- */
+/** Proves a credential that is not proven yet. Its provider deletes the former one after that. */
 export async function applyOverHttp(
   saved: CredentialVerificationOutputs | undefined,
   inputs: HttpVerificationInputs,
   run: Run,
 ): Promise<Result<CredentialVerificationOutputs>> {
-  const { credential, http, withinSeconds } = inputs;
-  const withinMs = (withinSeconds ?? defaultWithinSeconds) * 1000;
-  const { clock } = run.options;
-  const before = memoryIn(saved);
+  const { credential, http, saveCredentials } = inputs;
+  const before = provenIn(saved);
   const mark = markOf(inputs);
   const isNew = mark !== before.mark;
-  const attempts = { http, run, endsAtMs: clock.elapsedMs() + withinMs };
-  const failure = isNew ? await proofFailure(credential, attempts) : undefined;
+  const subject = "verification";
+  const failure = isNew ? await proofFailure(inputs, run) : undefined;
   if (failure !== undefined) {
     const memory = JSON.stringify({ ...before, mark: undefined });
-    const outputs = { subject, memory, verified: false, verifiedAt: saved?.verifiedAt };
-    return { outputs, failure: notVerified(failure), notices: [] };
+    const text = `Not verified. ${failure} The verification changes nothing, and the engine deletes what was replaced only after an \`up\` that succeeds. The next \`up\` verifies again.`;
+    return {
+      outputs: { subject, verified: false, verifiedAt: saved?.verifiedAt, memory },
+      failure: new RekeyError("REKEY_VERIFICATION_FAILED", text, "not sent"),
+      notices: [],
+    };
   }
-  const remembers = inputs.saveCredentials !== false && refusedStatusesOf(http).length > 0;
-  const isReplaced = before.accepted !== credential;
-  const former = remembers ? await tryFormer(before, inputs, attempts) : {};
-  const memory: Memory = {
-    mark,
-    accepted: remembers ? credential : undefined,
-    former: isReplaced && remembers ? before.accepted : former.open,
-  };
+  const isRemembered = saveCredentials !== false && refusedStatusesOf(http).length > 0;
+  const tried = isRemembered ? await tryFormer(before, inputs, run) : undefined;
+  const accepted = isRemembered ? credential : undefined;
+  const proven: Proven = { mark, accepted, former: tried?.former };
   const outputs = {
     subject,
     verified: true,
-    verifiedAt: isNew ? clock.now().toISOString() : saved?.verifiedAt,
-    formerRefused: isReplaced ? undefined : (former.isRefused ?? saved?.formerRefused),
-    memory: JSON.stringify(memory),
+    verifiedAt: isNew ? run.options.clock.now().toISOString() : saved?.verifiedAt,
+    formerRefused: tried && !tried.former ? (tried.isRefused ?? saved?.formerRefused) : undefined,
+    memory: JSON.stringify(proven),
   };
-  return { outputs, notices: former.notices ?? [] };
+  return { outputs, notices: tried?.notices ?? [] };
 }
 
-/** Tries the former credential once, if it is remembered. */
+/**
+ * Tries the former credential once. If it is not refused, that is no error: the engine deletes it only at the end of a
+ * run without one.
+ *
+ * @returns the former one that the next `up` tries
+ */
 async function tryFormer(
-  { accepted, former }: Memory,
-  { credential, http }: HttpVerificationInputs,
-  attempts: Attempts,
-): Promise<{ isRefused?: true; open?: string; notices?: Notice[] }> {
-  if (former === undefined || former === credential) return {};
-  const verdict = await attempt(former, attempts);
-  if (verdict.kind === "refused") return { isRefused: true };
-  return { open: former, notices: [notRefused(verdict, http, accepted !== credential)] };
-}
-
-interface Attempts {
-  readonly http: HttpProbeInput;
-  readonly run: Run;
-  /** Time of the run's clock after which nothing is repeated. */
-  readonly endsAtMs: number;
+  { accepted, former }: Proven,
+  inputs: HttpVerificationInputs,
+  run: Run,
+): Promise<Pick<Proven, "former"> & { isRefused?: true; notices?: Notice[] }> {
+  const { credential } = inputs;
+  const replaced = accepted === credential ? undefined : accepted;
+  // One that was put back is the current one again.
+  if (former === undefined || former === credential) return { former: replaced };
+  const { kind, what } = await attempt(former, inputs, run);
+  if (kind === "refused") return { former: replaced, isRefused: true };
+  const next =
+    replaced === undefined
+      ? "If the last `up` failed, this one deletes it at its end; otherwise check that at the vendor. The next `up` tries it again."
+      : "It is not tried again, because another one was replaced since: check at the vendor that it is deleted.";
+  const text = `The former credential is not refused: ${what}. ${next}`;
+  return { former: replaced ?? former, notices: [{ text, isWarning: true }] };
 }
 
 /** Why a credential is not proven; undefined if it is accepted, and a wrong one is refused. */
-async function proofFailure(credential: string, attempts: Attempts): Promise<string | undefined> {
-  const { http, run, endsAtMs } = attempts;
-  const attemptUntil = (value: string, isDone: (verdict: Verdict) => boolean) =>
-    poll(run, { act: () => attempt(value, attempts), isDone, endsAtMs });
-  const current = await attemptUntil(credential, ({ kind }) => kind === "accepted");
+async function proofFailure(inputs: HttpVerificationInputs, run: Run): Promise<string | undefined> {
+  const { credential, http, withinSeconds } = inputs;
+  const endsAtMs = run.options.clock.elapsedMs() + (withinSeconds ?? defaultWithinSeconds) * 1000;
+  const until = (value: string, isDone: (verdict: Verdict) => boolean) =>
+    poll(run, { act: () => attempt(value, inputs, run), isDone, endsAtMs });
+  const current = await until(credential, ({ kind }) => kind === "accepted");
   if (current.kind !== "accepted") {
-    const advice =
-      "Check http, and whether the credential may make this request. Raise withinSeconds if the vendor needs longer.";
-    return `The credential is not accepted: ${shown(current, http)}. ${advice}`;
+    return `The credential is not accepted: ${current.what}. Check http, and whether the credential may make this request. Raise withinSeconds if the vendor needs longer.`;
   }
   // A wrong password may lock an account.
-  const isWrongSent =
-    refusedStatusesOf(http).length > 0 && (!isSet(http.username) || isSet(http.refusedStatuses));
-  if (!isWrongSent) return undefined;
-  const wrong = await attemptUntil(wrongOf(credential), ({ mayChange }) => !mayChange);
+  const isWrongSent = !isSet(http.username) || isSet(http.refusedStatuses);
+  if (!isWrongSent || refusedStatusesOf(http).length === 0) return undefined;
+  const wrong = await until(wrongOf(credential), ({ mayChange }) => !mayChange);
   if (wrong.kind === "refused") return undefined;
-  const isOpen = wrong.kind === "accepted";
-  const why = isOpen
-    ? "a wrong one is accepted, too, so that nothing is proven"
-    : "it is not known whether a wrong one is refused";
-  return `The credential is accepted, but ${why}: ${shown(wrong, http)}. Use a request that needs a valid credential, or set refusedStatuses to what means that one is refused.`;
+  const why =
+    wrong.kind === "accepted"
+      ? "a wrong one is accepted, too, so that nothing is proven"
+      : "it is not known whether a wrong one is refused";
+  return `The credential is accepted, but ${why}: ${wrong.what}. Use a request that needs a valid credential, or set refusedStatuses to what means that one is refused.`;
 }
 
-/** Tries a credential once. */
-async function attempt(credential: string, { http, run, endsAtMs }: Attempts): Promise<Verdict> {
-  const leftMs = endsAtMs - run.options.clock.elapsedMs();
-  const timeoutMs = Math.max(lateAttemptMs, Math.min(attemptMs, leftMs));
-  run.platform.secrets.add([credential]);
-  return verdictOf(
-    await run.platform.sendOfProgram(requestWith(credential, http), timeoutMs),
-    http,
-  );
-}
+/** Milliseconds of one attempt, which waits for what the server asks for. */
+const attemptMs = 10_000;
 
-/** A response, and what it is one to, without the query. */
-function shown({ what }: Verdict, http: HttpProbeInput): string {
-  const { method, baseUrl, path } = requestWith("", http);
-  return `${method} ${baseUrl}${path} ${what}`;
-}
-
-function notVerified(failure: string): RekeyError {
-  const kept =
-    "The verification changes nothing, and the engine deletes what was replaced only after an `up` that succeeds.";
-  const text = `Not verified. ${failure} ${kept} The next \`up\` verifies again.`;
-  return new RekeyError("REKEY_VERIFICATION_FAILED", text, "not sent");
-}
-
-function notRefused(verdict: Verdict, http: HttpProbeInput, isLast: boolean): Notice {
-  const next = isLast
-    ? "It is not tried again, because another one was replaced since: check at the vendor that it is deleted."
-    : "If the last `up` failed, this one deletes it at its end; otherwise check that at the vendor. The next `up` tries it again.";
-  return {
-    text: `The former credential is not refused: ${shown(verdict, http)}. ${next}`,
-    isWarning: true,
-  };
+async function attempt(
+  credential: string,
+  { http }: HttpVerificationInputs,
+  { platform }: Run,
+): Promise<Verdict> {
+  const request = requestWith(credential, http);
+  platform.secrets.add([credential]);
+  return verdictOf(request, await platform.statusOf(request, attemptMs), http);
 }
 
 /** What was remembered; nothing if it is damaged, or that of another form: then all is proven again. */
-function memoryIn(saved: CredentialVerificationOutputs | undefined): Memory {
+function provenIn(saved: CredentialVerificationOutputs | undefined): Proven {
   const found = parsed(saved?.memory);
   return isObject(found) && Object.values(found).every((one) => typeof one === "string")
     ? found

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { type Values } from "../../../provider/doctor/overlaps";
 import { findDue } from "../../../provider/doctor/due";
 import { Folder } from "../../support/folder";
 import { runAsync } from "../../support/processes";
@@ -22,10 +23,9 @@ const saved = (type: string, outputs: object, { inputs = {}, ...more }: Readonly
   };
 };
 const user = (outputs: object, more?: Readonly<Record<string, unknown>>) => saved("AclUserRotation", outputs, more);
-const exported = (resources: readonly object[], version = 3) => JSON.stringify({ version, deployment: { resources } });
+const exported = (resources: readonly object[]) => JSON.stringify({ version: 4, deployment: { resources } });
 const whatOf = (resources: readonly object[], grace = "24h") => {
-  const { due, unread } = findDue([{ name: "dev", text: exported(resources) }], grace, now);
-  assert.deepEqual(unread, []);
+  const { due } = findDue([{ name: "dev", resources: resources as Values[] }], grace, now);
   return due.map(({ resource, what }) => `${resource} ${what}`);
 };
 const failed = { initErrors: ["canary-message"] };
@@ -59,11 +59,11 @@ const rows: Record<string, { resources: readonly object[]; grace?: string; due: 
     due: [/had a second valid one since 2026-11-25T11:00:00.000Z \(overlap: 48h\)$/],
   },
   "two that wait for a verification": {
-    resources: [user({ formerValidSince: ago(25) })],
+    resources: [user({ formerValidSince: ago(49) }), user({ formerValidSince: ago(47) })],
     due: [/\(overlap: verified\)$/],
   },
   "not two of which a verification has retired one": {
-    resources: [user({ formerValidSince: ago(25) }), verification(ago(24))],
+    resources: [user({ formerValidSince: ago(49) }), verification(ago(24))],
     due: [],
   },
   "a version that waits": {
@@ -118,24 +118,15 @@ describe("pulumi-rekey doctor --due", () => {
     });
   }
 
-  it("names the state of each, and reads the others if one cannot be read", () => {
-    const text = exported([user({ nextRotationAt: ago(25) })], 4);
+  it("names the state of each, and those that were not read", () => {
+    const overdue = [user({ nextRotationAt: ago(25) })];
+    const why = "The state of b was not read: it is locked.";
     const states = [
-      { name: "a", text },
-      { name: "b", why: "it is locked" },
-      { name: "c", text: "[]" },
-      { name: "d", text: exported([]) },
+      { name: "a", resources: overdue },
+      { name: "b", resources: why },
     ];
-    const { due, unread, states: read } = findDue(states, "24h", now);
-    assert.deepEqual(
-      due.map(({ state }) => state),
-      ["a"],
-    );
-    assert.deepEqual(read, ["a", "d"]);
-    assert.deepEqual(unread, [
-      "The state of b was not read: it is locked.",
-      "The state of c was not read: it is not an exported state.",
-    ]);
+    const { due, unread } = findDue(states, "24h", now);
+    assert.deepEqual([due.map(({ state }) => state), unread], [["a"], [why]]);
   });
 
   it("runs without a project and settings: 0 if there is nothing, 1 if there is, 2 if a state or an argument is wrong", async () => {
@@ -147,14 +138,14 @@ describe("pulumi-rekey doctor --due", () => {
       const { code, output } = await runAsync(process.execPath, [main, "doctor", "--due", ...args], options);
       return `${code} ${output}`;
     };
-    assert.equal(await doctor("--state", "none.json"), "0 Nothing is due in 1 state.\n");
+    assert.equal(await doctor("--state", "none.json"), "0 Nothing is due.\n");
     const found =
       /^1 DUE {4}AclUserRotation "a" in due\.json was to be rotated at 2026-01-01T00:00:00\.000Z\.\n1 due\.\n$/;
     assert.match(await doctor("--state", "none.json", "--state", "due.json"), found);
     assert.match(await doctor("--state", "due.json", "--json"), /^1 \{\n {2}"due": \[/);
     assert.match(
       await doctor("--state", "due.json", "--state", "gone.json"),
-      /^2 DUE .*\nThe state of gone\.json was not read: ENOENT\.\n/,
+      /^2 error: --state gone\.json cannot be read \(ENOENT\)/,
     );
     assert.match(
       await doctor("--state", "due.json", "--stack", "dev"),

@@ -388,7 +388,7 @@ describe("verification: CredentialVerification", () => {
 
   it("accepts the output access only", () => {
     const problems = (given: object) => check(given as CredentialVerificationInputs).join("\n");
-    assert.match(problems({}), /^access or http must be set, and not both/);
+    assert.match(problems({}), /^access is required/);
     for (const access of ["p", "[]", 7, JSON.stringify({ host: "x" }), JSON.stringify(at(1, { of: "house" }))]) {
       assert.match(problems({ access }), /^access must be the output `access` of a rotation or a fleet\. /);
     }
