@@ -157,7 +157,7 @@ class Shop extends pulumi.ComponentResource {
 }
 
 /** A deployment in a program: it is done when the clients have the secrets. */
-class Deployment extends pulumi.CustomResource {
+export class Deployment extends pulumi.CustomResource {
   constructor(name: string, inputs: pulumi.Inputs, options: pulumi.CustomResourceOptions) {
     const __provider = `exports.handler = () => {
       const deploy = async ({ url, secrets }) => {
