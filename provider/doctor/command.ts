@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
-import { idProblem, orUndefined } from "../records/fields";
-import { futureProblem, readDate, readInterval } from "../rotation/schedule";
+import { idProblem } from "../records/fields";
+import { futureProblem, readInterval } from "../rotation/schedule";
 import { type Check, checkAll } from "./checks";
 import { cover, coverageText } from "./coverage";
 import { dueText, findDue } from "./due";
@@ -109,18 +109,25 @@ function combinationProblem(values: Values): string | undefined {
   return "--stack can be repeated only with --coverage or --due";
 }
 
-function valueProblem({ database = "id", grace = "0h", since }: Values): string | undefined {
-  const problem = idProblem(database);
-  if (problem !== undefined) return `--database ${problem}`;
-  if (!orUndefined(() => readInterval(grace, { orZero: true }))) {
-    return "--grace must be a duration (12h, 2d)";
+function valueProblem({
+  database = "id",
+  grace = "0h",
+  since = "2000-01-01",
+}: Values): string | undefined {
+  const problems = {
+    database: () => idProblem(database),
+    grace: () => void readInterval(grace, { orZero: true }),
+    since: () => futureProblem(since, new Date()),
+  };
+  for (const [option, problemOf] of Object.entries(problems)) {
+    try {
+      const problem = problemOf();
+      if (problem !== undefined) return `--${option} ${problem}`;
+    } catch (error) {
+      return `--${option} ${(error as Error).message}`;
+    }
   }
-  if (since === undefined) return undefined;
-  if (!orUndefined(() => readDate(since))) {
-    return "--since must be a date (2026-04-19), or a time with a zone (2026-04-19T18:30:00Z)";
-  }
-  const future = futureProblem(since, new Date());
-  return future && `--since ${future}`;
+  return undefined;
 }
 
 /** The stacks that are named, otherwise the one that is selected. An empty variable counts as not set. */

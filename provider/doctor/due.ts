@@ -4,17 +4,9 @@ import { dueAt, isFuture } from "../rotation/schedule";
 import { isTime, isValidTooLong, objectOf, validFormerOf, type Values } from "./overlaps";
 import { type ExportedState, resourceNamed, typeOf } from "./stackState";
 
-/** Something that waits for an `up`, or for a repair. */
-interface Due {
-  readonly state: string;
-  /** `PasswordRotation "sessions"` */
-  readonly resource: string;
-  /** `was to be rotated at 2026-11-01T00:00:00.000Z` */
-  readonly what: string;
-}
-
 interface DueReport {
-  readonly due: readonly Due[];
+  /** What waits for an `up`, or for a repair. `what`: `was to be rotated at 2026-11-01T00:00:00.000Z` */
+  readonly due: readonly Readonly<Record<"state" | "resource" | "what", string>>[];
   /** Why states were not read, one line each. */
   readonly unread: readonly string[];
 }
@@ -28,16 +20,14 @@ export function findDue(states: readonly ExportedState[], grace: string, now: Da
   const graceMs = dueAt(now.toISOString(), grace).getTime() - now.getTime();
   const latest = new Date(now.getTime() - graceMs);
   const due = states.flatMap(({ name: state, resources }) =>
-    (typeof resources === "string" ? [] : resources).flatMap((one, _, all) =>
-      reasonsOf(one, all, latest, now).map((what) => {
+    resources.flatMap((one) =>
+      reasonsOf(one, resources, latest, now).map((what) => {
         return { state, resource: resourceNamed(one), what };
       }),
     ),
   );
-  return new KnownSecrets([]).redactNames({
-    due,
-    unread: states.flatMap(({ resources }) => (typeof resources === "string" ? resources : [])),
-  });
+  const unread = states.flatMap((one) => one.unread ?? []);
+  return new KnownSecrets([]).redactNames({ due, unread });
 }
 
 /**
@@ -63,12 +53,11 @@ function reasonsOf(
   const ahead = ["rotatedAt", "adoptedAt", "turnedAt", "formerValidSince"].filter((name) =>
     isFuture(String(outputs[name]), now),
   );
-  const isScheduled = isSet(objectOf(resource["inputs"])["rotateEvery"]);
   const reasons: Readonly<Record<string, boolean | undefined>> = {
     "has failed in the last `up`": isSet(resource["initErrors"]),
     [`was to be rotated at ${String(next)}`]: isTime(next) && new Date(next) <= latest,
     "has no nextRotationAt that can be read: another version has saved it, or it was never rotated":
-      isScheduled && !isTime(next),
+      isSet(objectOf(resource["inputs"])["rotateEvery"]) && !isTime(next),
     [`has had a second valid one since ${former?.since} (overlap: ${former?.lasts})`]:
       former && isValidTooLong(former, latest),
     [`has a time to come as ${ahead.join(" and ")}: a clock was ahead`]: ahead.length > 0,

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { isDefaultProvider } from "../engine/plugin/config";
 import { type SecretKind, type Subject, databasePassword, kindNamed } from "../domain/secretKind";
-import { isObject, orUndefined } from "../records/fields";
+import { isObject, isSet, orUndefined } from "../records/fields";
 import { hasOverlap } from "../rotation/formers";
 import { environmentOfProvider, type Lookup, Settings } from "../settings/settings";
 import { settingKey } from "../settings/table";
@@ -35,16 +35,18 @@ export interface StackState {
 
 /** A state as `pulumi stack export` writes it. */
 export interface ExportedState extends Pick<StackState, "name"> {
-  /** Its resources, or why it was not read. */
-  readonly resources: readonly Values[] | string;
+  readonly resources: readonly Values[];
+  /** Why it was not read, and has no resources here. */
+  readonly unread?: string;
 }
 
 /** Reads the state of a stack with `pulumi stack export`. */
 export function exportStack(directory: string, name: string): ExportedState {
   const printed = runPulumi(directory, "stack", "export", "--stack", name);
   const resources = "text" in printed ? resourcesIn(printed.text) : undefined;
+  if (resources) return { name, resources };
   const why = "error" in printed ? printed.error : "the pulumi CLI printed no state";
-  return { name, resources: resources ?? `The state of ${name} was not read: ${why}.` };
+  return { name, resources: [], unread: `The state of ${name} was not read: ${why}.` };
 }
 
 /** Reads a file that `pulumi stack export` has written. @throws Error if it is none, without showing a part of it */
@@ -65,9 +67,8 @@ export function readStateFile(file: string): ExportedState {
 }
 
 /** @param own the stack itself if its settings were read, too: its default providers have them */
-export function stackStateOf({ name, resources }: ExportedState, own?: Stack): StackState {
-  const isRead = typeof resources !== "string";
-  return { name, rotated: isRead ? rotatedIn(resources, own) : resources };
+export function stackStateOf({ name, resources, unread }: ExportedState, own?: Stack): StackState {
+  return { name, rotated: unread ?? rotatedIn(resources, own) };
 }
 
 /**
@@ -75,8 +76,7 @@ export function stackStateOf({ name, resources }: ExportedState, own?: Stack): S
  * their own. Undefined if the state was not read, or has no resource of Rekey.
  */
 export function neededServices(directory: string, name: string): ReadonlySet<Service> | undefined {
-  const { resources } = exportStack(directory, name);
-  const saved = typeof resources === "string" ? [] : resources;
+  const { resources: saved } = exportStack(directory, name);
   const own = saved.filter((one) => typeOf(one) !== undefined);
   if (own.length === 0) return undefined;
   const explicit = saved.filter(isExplicitProvider).map(referenceOf);
@@ -182,8 +182,8 @@ function secretsOf(
   }
   const kind = kindNamed(type);
   if (kind === undefined) return [];
-  const isSaved = Object.values(kind.table.credentials).some(
-    (credential) => (outputs[credential] ?? null) !== null,
+  const isSaved = Object.values(kind.table.credentials).some((credential) =>
+    isSet(outputs[credential]),
   );
   return [
     secretOf(kind, saved["id"], outputs, savedValue(isSaved, outputs["encryptedCredentials"])),

@@ -58,9 +58,9 @@ export class KnownSecrets {
 
   /** A report with all its texts as such names. */
   redactNames<T>(report: T): T {
-    const shown = (_: string, value: unknown) =>
-      typeof value === "string" ? this.redactName(value) : value;
-    return JSON.parse(JSON.stringify(report), shown) as T;
+    return JSON.parse(JSON.stringify(report), (_, value: unknown) =>
+      typeof value === "string" ? this.redactName(value) : value,
+    ) as T;
   }
 
   /** Whether a text contains a secret of any length, also if it was formatted or sent by a form. */

@@ -122,11 +122,6 @@ function adoption(kind: SecretKind, mayRotate: boolean): Message {
   return { text: `${text}${until}${firstNote(kind)}`, isWarning: true };
 }
 
-const doings: Readonly<Partial<Record<SecretKind["shape"], string>>> = {
-  rolls: "Rolls",
-  turns: "Turns",
-};
-
 function resetAnnouncement(
   announced: Announced,
   due: Rotation,
@@ -144,7 +139,8 @@ function resetAnnouncement(
     : "";
   const note = overlapNote(state?.memory, program, due, context);
   const text = `because ${reasonOf(due, announced)}${first}${note}`;
-  const does = doings[kind.shape] ?? (addsSecret(kind, program) ? "Rotates" : "Resets");
+  const resets = addsSecret(kind, program) ? "Rotates" : "Resets";
+  const does = kind.shape === "turns" ? "Turns" : kind.shape === "rolls" ? "Rolls" : resets;
   return { does, text, secrets: [secret] };
 }
 

@@ -8,6 +8,7 @@ import { adopted } from "./afterRead";
 import { announce, announcementsOf } from "./announcements";
 import { contextOf } from "./context";
 import { attempted, handOver } from "./handOver";
+import { type Trigger } from "./marks";
 import { parsed, sealed, unsealed } from "./memory";
 import { noticeAbout } from "./messages";
 import { type Plan } from "./plan";
@@ -19,10 +20,8 @@ import { dueAt } from "./schedule";
 import { isSame, type State, stateIn } from "./state";
 
 /** What a program asks for, and what `decide` adds. */
-export interface TriggerInputs extends Pick<
-  RotationInputs,
-  "version" | "triggers" | "rotateEvery" | "rotatedSince"
-> {
+export interface TriggerInputs
+  extends Trigger, Pick<RotationInputs, "rotateEvery" | "rotatedSince"> {
   /** Of the resource, for messages. Only the SDK passes it: a plugin's messages are shown under the resource. */
   readonly name?: string | null | undefined;
   readonly value?: string | null | undefined;
@@ -98,8 +97,9 @@ const limitIsUsedUp = "other resets and turns of this run have used up rekey:max
 
 function plan(saved: RotationOutputs | undefined, inputs: TriggerInputs, run: Run): Planned {
   const next = isUnknown(inputs.value) ? {} : outputsOf(inputs);
-  const names = Object.keys(rotationTrigger.outputs);
-  const differing = names.filter((name) => !isSame(saved?.[name], next[name]));
+  const differing = Object.keys(rotationTrigger.outputs).filter((name) => {
+    return !isSame(saved?.[name], next[name]);
+  });
   return {
     changes: differing.length > 0,
     // A preview knows what `decide` makes.
@@ -122,11 +122,11 @@ function noticesOf(saved: RotationOutputs | undefined, inputs: TriggerInputs, ru
   const due = planRotation(state, program, contextOf(subject.kind, run));
   const isOverLimit = due.kind === "rotate" && inputs.value === saved["value"];
   const made: Plan = isOverLimit ? { kind: "keep", waits: { ...due, why: limitIsUsedUp } } : due;
-  const effect =
-    "What has `value` as its replacementTrigger is replaced; the former one is deleted last.";
   return announcementsOf({ subject, plan: made, state, program }, run).flatMap((one) => {
-    const secrets = [turnOf(state)];
-    const turns = one.does && { text: `${one.text} ${effect}`, secrets };
+    const turns = one.does && {
+      text: `${one.text} What has \`value\` as its replacementTrigger is replaced; the former one is deleted last.`,
+      secrets: [turnOf(state)],
+    };
     return announce({ ...one, ...turns }, run).map((shown) => noticeAbout(subject, shown));
   });
 }
@@ -134,12 +134,14 @@ function noticesOf(saved: RotationOutputs | undefined, inputs: TriggerInputs, ru
 function outputsOf(inputs: TriggerInputs): RotationOutputs {
   const state = stateOf(inputs.memory);
   const { rotatedAt, rotationCount, rotationReason, memory } = state;
-  const { rotateEvery } = programOf(inputs);
+  const { rotateEvery } = inputs;
   return {
     subject: onlyId,
     value: valueOf(state),
     turnedAt: rotatedAt,
-    nextRotationAt: rotateEvery && dueAt(memory.scheduledFrom, rotateEvery).toISOString(),
+    nextRotationAt: isSet(rotateEvery)
+      ? dueAt(memory.scheduledFrom, rotateEvery).toISOString()
+      : undefined,
     rotationReason,
     rotationCount,
     memory: written(state),

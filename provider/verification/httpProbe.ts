@@ -15,8 +15,8 @@ const headerValue = /^[!-~]([ -~]*[!-~])?$/;
 
 /** The inputs of a verification over HTTP. */
 export function httpInputs({ z, text, flag, refuseIf }: Schemas) {
-  const status = "must be a list of statuses from 200 to 499, without 429, which proves nothing";
-  const isProof = (given: number) => given >= 200 && given < 500 && given !== 429;
+  const status = "must be a list of statuses below 500, without 429, which proves nothing";
+  const isProof = (given: number) => given < 500 && given !== 429;
   const statuses = z.array(z.int(status).refine(isProof, status), status).nullish();
   const header =
     "is not allowed: headers are a map of names, except Host and Content-Length, to lines of printable ASCII";
@@ -107,16 +107,14 @@ export function verdictOf(
   status: number | string,
   http: HttpProbeInput,
 ): Verdict {
-  const request = `${method} ${baseUrl}${path}`;
-  if (typeof status === "string") {
-    return { kind: "unknown", what: `${request} gave no status: ${status}`, mayChange: true };
-  }
-  const isAccepted = http.acceptedStatuses?.includes(status) ?? (status >= 200 && status < 300);
+  const code = typeof status === "string" ? 0 : status;
+  const isAccepted = http.acceptedStatuses?.includes(code) ?? (code >= 200 && code < 300);
   const kind = isAccepted ? "accepted" : "unknown";
+  const result = code === 0 ? `gave no status: ${status}` : `responded with ${code}`;
   return {
-    kind: refusedStatusesOf(http).includes(status) ? "refused" : kind,
-    what: `${request} responded with ${status}`,
-    mayChange: status === 429 || status >= 500,
+    kind: refusedStatusesOf(http).includes(code) ? "refused" : kind,
+    what: `${method} ${baseUrl}${path} ${result}`,
+    mayChange: code === 0 || code === 429 || code >= 500,
   };
 }
 

@@ -1,6 +1,6 @@
 import { RekeyError } from "../domain/errors";
 import { isUnknown } from "../pulumi/values";
-import { isObject, isSet } from "../records/fields";
+import { isSet } from "../records/fields";
 import { type Notice, type Planned, type Result } from "../resource/resource";
 import { saltedMark } from "../rotation/marks";
 import { parsed } from "../rotation/memory";
@@ -27,7 +27,7 @@ export interface HttpVerificationInputs {
 
 /** What is remembered, as a secret. */
 interface Proven {
-  /** Of what was proven: the credential, and how. Undefined after a failure. */
+  /** Of what was proven: the credential, and how. */
   readonly mark?: string | undefined;
   /** The credential that was proven last. */
   readonly accepted?: string | undefined;
@@ -44,7 +44,11 @@ export function planOverHttp(
   return { changes: former !== undefined, changing: ["formerRefused", "memory"], notices: [] };
 }
 
-/** Proves a credential that is not proven yet. Its provider deletes the former one after that. */
+/**
+ * Proves a credential that is not proven yet. Its provider deletes the former one after that.
+ *
+ * @throws RekeyError if it is not proven: what is saved stays that of the one that was
+ */
 export async function applyOverHttp(
   saved: CredentialVerificationOutputs | undefined,
   inputs: HttpVerificationInputs,
@@ -54,23 +58,12 @@ export async function applyOverHttp(
   const before = provenIn(saved);
   const mark = markOf(inputs);
   const isNew = mark !== before.mark;
-  const subject = "verification";
-  const failure = isNew ? await proofFailure(inputs, run) : undefined;
-  if (failure !== undefined) {
-    const memory = JSON.stringify({ ...before, mark: undefined });
-    const text = `Not verified. ${failure} The verification changes nothing, and the engine deletes what was replaced only after an \`up\` that succeeds. The next \`up\` verifies again.`;
-    return {
-      outputs: { subject, verified: false, verifiedAt: saved?.verifiedAt, memory },
-      failure: new RekeyError("REKEY_VERIFICATION_FAILED", text, "not sent"),
-      notices: [],
-    };
-  }
+  if (isNew) await prove(inputs, run);
   const isRemembered = saveCredentials !== false && refusedStatusesOf(http).length > 0;
   const tried = isRemembered ? await tryFormer(before, inputs, run) : undefined;
-  const accepted = isRemembered ? credential : undefined;
-  const proven: Proven = { mark, accepted, former: tried?.former };
+  const proven: Proven = { mark, ...(tried && { accepted: credential, former: tried.former }) };
   const outputs = {
-    subject,
+    subject: "verification",
     verified: true,
     verifiedAt: isNew ? run.options.clock.now().toISOString() : saved?.verifiedAt,
     formerRefused: tried && !tried.former ? (tried.isRefused ?? saved?.formerRefused) : undefined,
@@ -104,26 +97,35 @@ async function tryFormer(
   return { former: replaced ?? former, notices: [{ text, isWarning: true }] };
 }
 
-/** Why a credential is not proven; undefined if it is accepted, and a wrong one is refused. */
-async function proofFailure(inputs: HttpVerificationInputs, run: Run): Promise<string | undefined> {
+/** @throws RekeyError unless the credential is accepted, and a wrong one refused */
+async function prove(inputs: HttpVerificationInputs, run: Run): Promise<void> {
   const { credential, http, withinSeconds } = inputs;
   const endsAtMs = run.options.clock.elapsedMs() + (withinSeconds ?? defaultWithinSeconds) * 1000;
   const until = (value: string, isDone: (verdict: Verdict) => boolean) =>
     poll(run, { act: () => attempt(value, inputs, run), isDone, endsAtMs });
   const current = await until(credential, ({ kind }) => kind === "accepted");
   if (current.kind !== "accepted") {
-    return `The credential is not accepted: ${current.what}. Check http, and whether the credential may make this request. Raise withinSeconds if the vendor needs longer.`;
+    throw notVerified(
+      `The credential is not accepted: ${current.what}. Check http, and whether the credential may make this request. Raise withinSeconds if the vendor needs longer.`,
+    );
   }
   // A wrong password may lock an account.
   const isWrongSent = !isSet(http.username) || isSet(http.refusedStatuses);
-  if (!isWrongSent || refusedStatusesOf(http).length === 0) return undefined;
+  if (!isWrongSent || refusedStatusesOf(http).length === 0) return;
   const wrong = await until(wrongOf(credential), ({ mayChange }) => !mayChange);
-  if (wrong.kind === "refused") return undefined;
+  if (wrong.kind === "refused") return;
   const why =
     wrong.kind === "accepted"
       ? "a wrong one is accepted, too, so that nothing is proven"
       : "it is not known whether a wrong one is refused";
-  return `The credential is accepted, but ${why}: ${wrong.what}. Use a request that needs a valid credential, or set refusedStatuses to what means that one is refused.`;
+  throw notVerified(
+    `The credential is accepted, but ${why}: ${wrong.what}. Use a request that needs a valid credential, or set refusedStatuses to what means that one is refused.`,
+  );
+}
+
+function notVerified(why: string): RekeyError {
+  const text = `Not verified. ${why} The verification changes nothing, and the engine deletes what was replaced only after an \`up\` that succeeds. The next \`up\` verifies again.`;
+  return new RekeyError("REKEY_VERIFICATION_FAILED", text, "not sent");
 }
 
 /** Milliseconds of one attempt, which waits for what the server asks for. */
@@ -139,12 +141,9 @@ async function attempt(
   return verdictOf(request, await platform.statusOf(request, attemptMs), http);
 }
 
-/** What was remembered; nothing if it is damaged, or that of another form: then all is proven again. */
+/** What was remembered; nothing if it is damaged, or that of the other form: then all is proven again. */
 function provenIn(saved: CredentialVerificationOutputs | undefined): Proven {
-  const found = parsed(saved?.memory);
-  return isObject(found) && Object.values(found).every((one) => typeof one === "string")
-    ? found
-    : {};
+  return parsed(saved?.memory) ?? {};
 }
 
 function markOf({ credential, http, saveCredentials }: HttpVerificationInputs): string {

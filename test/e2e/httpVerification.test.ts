@@ -104,7 +104,8 @@ describe("A CredentialVerification over HTTP", () => {
       /Not verified\. The credential is not accepted: GET \S+ responded with 401\./,
       /REKEY_VERIF/,
     );
-    assertFields(saved(), { verified: false });
+    // What is saved is still that of the first one.
+    assert.ok(String(saved()["memory"]).includes(first));
     vendor.valid.add(second);
     await succeeds(stack.up());
     args = { ...args, credential: third };
@@ -197,7 +198,7 @@ describe("A CredentialVerification over HTTP", () => {
       );
       const { sent } = vendor;
       assert.equal(sent.length, sends ?? sent.length);
-      assertFields(saved(), { verified: false, verifiedAt: undefined });
+      assert.equal(stack.saved("proof"), undefined);
       vendor.script = [];
       await succeeds(stack.up());
       assertFields(saved(), { verified: true });

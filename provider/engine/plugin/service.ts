@@ -113,7 +113,7 @@ export class PluginService {
     // The Diff of an update has shown its notices.
     if (saved === undefined) await this.#show(notices, urn);
     // What a change may change is unknown. Other outputs are as the inputs of the same name.
-    const given = Object.entries(desired).filter(([name]) => Object.hasOwn(all, name));
+    const given = Object.entries(desired).filter(([name]) => name in all);
     const unknown = changing.map((name) => [name, unknownValue]);
     const planned = changes ? [...given, ...unknown] : [];
     const known = { ...before?.outputs, ...Object.fromEntries(planned) } as Properties;

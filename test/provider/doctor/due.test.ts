@@ -123,7 +123,7 @@ describe("pulumi-rekey doctor --due", () => {
     const why = "The state of b was not read: it is locked.";
     const states = [
       { name: "a", resources: overdue },
-      { name: "b", resources: why },
+      { name: "b", resources: [], unread: why },
     ];
     const { due, unread } = findDue(states, "24h", now);
     assert.deepEqual([due.map(({ state }) => state), unread], [["a"], [why]]);
