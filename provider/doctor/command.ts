@@ -73,7 +73,7 @@ export async function run(): Promise<void> {
     process.stderr.write(
       `error: ${error instanceof Error ? error.message : String(error)}\n${help}`,
     );
-    process.exitCode = process.argv.includes("--due") ? 2 : 1;
+    process.exitCode = parseArgs({ options, strict: false }).values.due ? 2 : 1;
   }
 }
 
@@ -142,12 +142,14 @@ function stacksIn(
 /** Reads states only. */
 function listDue(cwd: string, project: Project | undefined, values: Values) {
   const { state = [], grace = "24h" } = values;
-  const names = stacksIn(values, project);
-  if (names.length + state.length === 0) throw new Error(noProject(cwd));
-  const stacks = names.map((name) => exportStack(project?.directory ?? cwd, name));
-  const report = findDue([...state.map(readStateFile), ...stacks], grace, new Date());
-  const code = report.unread.length > 0 ? 2 : Math.min(1, report.due.length);
-  return { report, text: dueText(report), code };
+  const stacks = stacksIn(values, project);
+  if (stacks.length + state.length === 0) throw new Error(noProject(cwd));
+  const states = [
+    ...state.map(readStateFile),
+    ...stacks.map((name) => exportStack(project?.directory ?? cwd, name)),
+  ];
+  const report = findDue(states, grace, new Date());
+  return { report, text: dueText(report), code: report.unread[0] ? 2 : report.due[0] ? 1 : 0 };
 }
 
 /** Lists the account of the first stack. Without a project, the environment has its settings. */
