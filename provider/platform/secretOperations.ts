@@ -1,5 +1,10 @@
 import { isObject, isSameId, valuesOf } from "../records/fields";
-import { readSecretResponse, type SecretResponse, tryReadJson } from "../records/response";
+import {
+  onlyCredentials,
+  readSecretResponse,
+  type SecretResponse,
+  tryReadJson,
+} from "../records/response";
 import { unusable } from "./failures";
 import { type ApiResponse, fillPath, type Requester } from "./http";
 import { ownerOf, type SecretKind, secretOf, type SecretPaths } from "../domain/secretKind";
@@ -48,7 +53,7 @@ export class SecretOperations {
       return this.#isAttributed(response, read) ? read : { ...read, isUnattributed: true };
     }
     if (confirming.includes(status) && this.#isConfirmation(tryReadJson(body))) {
-      return { record: {}, credentials: {}, exactIntegers: {}, problems: [] };
+      return onlyCredentials({});
     }
     throw unusable(response, read, "maybe applied");
   }

@@ -32,6 +32,11 @@ export interface SecretResponse {
   readonly isUnattributed?: true;
 }
 
+/** Credentials without a record. */
+export function onlyCredentials(credentials: Credentials): SecretResponse {
+  return { record: {}, credentials, exactIntegers: {}, problems: [] };
+}
+
 /**
  * Reads the response to a reset or a read. A platform may leave out any field.
  *

@@ -3,9 +3,9 @@ import { type SecretResponse } from "../records/response";
 import { compare, identityIn, replacedMarks, knownCredential } from "./compare";
 import { validFormers, withoutRetired } from "./formers";
 import { type Finding, type Learned } from "./findings";
-import { handOver, replacedFormers } from "./handOver";
+import { currentKeyGeneratedAt, handOver, replacedFormers, withCurrent } from "./handOver";
 import { type Marks, marksOf, namesIn, triggerMark } from "./marks";
-import { type Attempt, emptyMemory, type Memory, withPast } from "./memory";
+import { type Attempt, emptyMemory } from "./memory";
 import { type Context, maySettle } from "./plan";
 import { type Program, savedProgram } from "./program";
 import { isFuture, pastTime } from "./schedule";
@@ -19,7 +19,10 @@ export function afterRead(saved: State, sight: Sight, context: Context, userName
   if (sight.hashes) return afterUserRead(saved, sight.hashes, sight.isGone, context, userName);
   const shown = marksOf(saved.memory, sight.credentials);
   const here = inAccount(saved, shown, context);
-  if (here === undefined) return notHere(saved);
+  if (here === undefined) {
+    const why = "it was read with different settings than before, and may be a different pair";
+    return { state: saved, findings: [{ kind: "notCompared", why }] };
+  }
   const { memory } = here;
   const { attempt } = memory;
   const compared = compare(memory, shown, context.kind);
@@ -36,7 +39,7 @@ export function afterRead(saved: State, sight: Sight, context: Context, userName
     case "unchanged":
       return afterSame(here, sight, shown, context);
     case "late":
-      return isFormerShown(memory, shown) ? twoValid(here, sight, shown, context) : late(here);
+      return afterLate(here, sight, shown, context);
     default:
       return afterChange(here, sight, shown, context);
   }
@@ -55,11 +58,6 @@ function inAccount(saved: State, shown: Marks, context: Context): State | undefi
   };
 }
 
-function notHere(saved: State): Learned {
-  const why = "it was read with different settings than before, and may be a different pair";
-  return { state: saved, findings: [{ kind: "notCompared", why }] };
-}
-
 /** A read shows the result of the open attempt. */
 function settled(saved: State, attempt: Attempt, sight: Sight, context: Context): Learned {
   const generatedAt = pastTime(attempt.firstSentAt, context.now);
@@ -69,33 +67,27 @@ function settled(saved: State, attempt: Attempt, sight: Sight, context: Context)
   return { state, findings: [{ kind: "settled" }, ...unknown] };
 }
 
-/** A read that shows an old credential is outdated, and changes nothing. */
-function late(saved: State): Learned {
-  const why =
-    "the platform still shows an old credential. If it keeps doing so, set a new version, which resets it once more";
-  return { state: saved, findings: [{ kind: "notCompared", why }] };
-}
-
-/** Whether a read shows the former token: the platform does so until a roll retires it. */
-function isFormerShown(memory: Memory, { token }: Marks): boolean {
-  return validFormers(memory).some(({ credential }) => credential?.mark === token);
-}
-
 /**
- * Two tokens are valid. If the next one is not the one that was handed out, that is lost: the token that is shown is
- * the current one again.
+ * A read that shows an old credential is outdated, and changes nothing, except that of a token, of which a platform
+ * shows the former one until a roll retires it. If the next one is not the one that was handed out, that is lost: the
+ * token that is shown is the current one again.
  */
-function twoValid(saved: State, sight: Sight, shown: Marks, context: Context): Learned {
-  if (!sight.isLost) return { state: saved, findings: [] };
+function afterLate(saved: State, sight: Sight, shown: Marks, context: Context): Learned {
   const { memory } = saved;
-  const [former] = validFormers(memory);
+  const former = validFormers(memory).find(({ credential }) => credential?.mark === shown.token);
+  if (former === undefined) {
+    const why =
+      "the platform still shows an old credential. If it keeps doing so, set a new version, which resets it once more";
+    return { state: saved, findings: [{ kind: "notCompared", why }] };
+  }
+  if (!sight.isLost) return { state: saved, findings: [] };
   const { state } = afterChange(
     { ...saved, memory: { ...memory, past: memory.past.filter((one) => one !== shown.token) } },
     sight,
     shown,
     context,
   );
-  const current = { ...state.memory.current, generatedAt: former?.generatedAt };
+  const current = { ...state.memory.current, generatedAt: former.generatedAt };
   return {
     state: { ...state, memory: { ...state.memory, current } },
     findings: [{ kind: "pairLost" }],
@@ -156,45 +148,35 @@ function afterSame(saved: State, sight: Sight, shown: Marks, context: Context): 
 /** Someone else has changed the secret, or it was not known before. What is shown is handed over. */
 function afterChange(saved: State, sight: Sight, shown: Marks, context: Context): Learned {
   const { memory } = saved;
-  const { kind, now, program } = context;
+  const { kind, now } = context;
   const { current } = memory;
   const known = knownCredential(kind, current.marks, memory.program);
   const wasKnown = current.marks.currentKey !== undefined || memory.attempt !== undefined;
   const isRolled = kind.shape === "rolls" && wasKnown;
-  const isOneRoll = isRolled && shown.currentKey === current.marks.nextKey;
+  const formers =
+    known || isRolled
+      ? replacedFormers(saved, now.toISOString(), context)
+      : withoutRetired(memory.formers, []);
+  const generatedAt = isRolled ? currentKeyGeneratedAt(memory, shown) : current.generatedAt;
+  const next = withCurrent(memory, { marks: shown, generatedAt, formers }, context);
   const state: State = {
     ...withRecord(withoutValues(saved), sight),
     ...sight.credentials,
     otherFields: sight.otherFields,
-    memory: {
-      ...memory,
-      attempt: undefined,
-      current: {
-        marks: shown,
-        identity: current.identity ?? identityIn(kind, shown),
-        generatedAt: isRolled
-          ? isOneRoll
-            ? memory.ofSource.nextGeneratedAt
-            : undefined
-          : current.generatedAt,
-        form: program?.form ?? current.form,
-        file: current.file,
-      },
-      past: withPast(memory, replacedMarks(kind, current.marks), shown),
-      formers:
-        known || isRolled
-          ? replacedFormers(saved, now.toISOString(), context)
-          : withoutRetired(memory.formers, []),
-      // Receivers need time before another roll.
-      scheduledFrom: isRolled ? now.toISOString() : memory.scheduledFrom,
-      ofSource: isRolled ? { ...memory.ofSource, nextGeneratedAt: undefined } : memory.ofSource,
-    },
+    // Receivers need time before another roll.
+    memory: isRolled
+      ? {
+          ...next,
+          scheduledFrom: now.toISOString(),
+          ofSource: { ...next.ofSource, nextGeneratedAt: undefined },
+        }
+      : next,
   };
   const names = [...namesIn(shown), ...changedFields(saved, sight)];
   return {
     state: withCreationTime(state, context),
     findings: [...found("drift", known ? names : []), ...noLongerKnown(current.marks, shown)],
-    isForeign: isRolled && !isOneRoll,
+    isForeign: isRolled && shown.currentKey !== current.marks.nextKey,
   };
 }
 

@@ -29,10 +29,8 @@ export async function readBefore(
   session: UpSession,
 ): Promise<Before> {
   const { subject, run, context, program, source } = session;
-  const { kind, id } = subject;
-  // Settings that are missing or cannot be used are found before anything is sent.
-  if (kind.service) run.platform.operations(kind);
-  if (kind.shape === "adds") run.options.settings.get("queueUserId");
+  // Settings that are missing are found even if no request is needed.
+  if (subject.kind.service) run.platform.operations(subject.kind);
   let sight: Sight | undefined;
   try {
     sight = context.canRead ? await source.read(saved) : undefined;
@@ -50,7 +48,7 @@ export async function readBefore(
   }
   const state = withAdmin(saved, program, run);
   return sight
-    ? { ...afterRead(state, sight, context, id), sight }
+    ? { ...afterRead(state, sight, context, subject.id), sight }
     : { state, sight, findings: [] };
 }
 
@@ -83,7 +81,7 @@ function notRead(
     intent === "adopted"
       ? ["to adopt it", "It was not adopted, and nothing was changed."]
       : addsSecret(kind, program)
-        ? ["before its rotation", "Nothing was changed."]
+        ? ["before it is changed", "Nothing was changed."]
         : ["before its reset", `No reset was sent, and the ${kind.word} was not changed.`];
   const purpose = `read ${ownerOf(subject)} ${when}`;
   const facts = { purpose, method, url, consequences: { unchanged } };

@@ -6,7 +6,7 @@ import { type KnownCredential, type Memory } from "./memory";
 /**
  * What a read proves about the credential by which a secret is compared:
  * - `hidden`: nothing, because it is not shown;
- * - `unchanged`: it is the current one. While an attempt is open: that was not applied;
+ * - `unchanged`: it is the current one. An open attempt has not been applied so far;
  * - `late`: nothing, because it shows one that was replaced before;
  * - `new`: another one, which may be that of the open attempt. Without an attempt, someone else has changed it;
  * - `foreign`: another one than the one that is expected, so someone else has changed it.

@@ -53,9 +53,14 @@ const texts = {
     kind.shape === "rolls"
       ? `was rolled, but its current key is still older than rotatedSince, or of unknown age. Give both keys to the receivers, then run \`up\` again after ${why} to roll a second time.`
       : "was reset, but an earlier reset that was not confirmed may have made it, so it may still be older than rotatedSince. The next `up` resets it once more.",
+  /** Someone else has rolled a pair of keys between the read and the roll, or an earlier roll was applied late. */
+  overtaken: () =>
+    "was rolled more than once: its current key is not the next key that was known before. Receivers that still have the former pair reject every message: give them both keys now.",
   /** About two that are valid: up to `prepared`. */
   retired: ({ kind, why }: Details) =>
     `the former ${kind.word} was retired. Both had been valid since ${why}.`,
+  partlyRetired: ({ kind, why }: Details) =>
+    `only some of the former ${kind.word}s were retired. The oldest had been valid since ${why}.`,
   waits: ({ why }: Details) => `the rotation that is due is not made yet, because ${why}.`,
   back: ({ kind }: Details) =>
     `a former ${kind.word} that was retired is valid again: someone has added it, or the server was restarted with an old ACL file. It is retired again.`,

@@ -3,7 +3,7 @@ import { type SecretResponse } from "../records/response";
 import { identityIn, identityMarks, knownCredential, replacedMarks } from "./compare";
 import { lastsAfter, validFormers } from "./formers";
 import { type Marks, marksOf, triggerMark } from "./marks";
-import { type Attempt, type Former, type Memory, withPast } from "./memory";
+import { type Attempt, type Current, type Former, type Memory, withPast } from "./memory";
 import { type Context, type Rotation } from "./plan";
 import { noOverlap, type Program } from "./program";
 import { readDate } from "./schedule";
@@ -18,7 +18,7 @@ export interface Made {
   >[];
   /** When it was generated, at the earliest (ISO 8601, UTC); undefined if that is not known. */
   readonly generatedAt: string | undefined;
-  /** Of what it has replaced: those that are still valid. */
+  /** What it has replaced. Those with `by` are still valid; of the others, a verification tries the last one. */
   readonly formers: readonly Former[];
   /** Whether a later read is to show what the responses do not. */
   readonly isUnread?: true | undefined;
@@ -27,10 +27,10 @@ export interface Made {
 }
 
 /**
- * The state before something is sent: it is saved if nothing comes back. It adds to what is saved:
+ * The state as if a request had been sent and nothing had come back. It is saved only at the end of the run. It adds:
  *
  * - `attempt`, which replaces one that was not confirmed, and counts it if it has the same trigger;
- * - `past`: what a read shows just before is replaced, whether or not it was known;
+ * - `past`: what a read shows just before is replaced, too, if it was not known;
  * - `current.identity`, if this read is the first that shows one.
  */
 export function attempted(
@@ -123,13 +123,13 @@ function sentFor({ rotatedSince }: Program, now: Date): string {
  * - `formers` and `past`. `program` and `salt` stay, and of the source what is not about the current one.
  */
 export function handOver(before: State, made: Made, context: Context): State {
-  const { kind, now, program } = context;
+  const { kind, now } = context;
   const { memory } = before;
-  const { attempt, current: replaced } = memory;
-  const { trigger = "", lastSentAt = now.toISOString(), adds, reason } = attempt ?? {};
+  const { trigger = "", lastSentAt = now.toISOString(), adds, reason } = memory.attempt ?? {};
   const { values, marks } = madeCredentials(before, made, context);
   const isPair = kind.shape === "rolls";
-  const isNextKey = marks.currentKey === replaced.marks.nextKey;
+  const generatedAt = isPair ? currentKeyGeneratedAt(memory, marks) : made.generatedAt;
+  const next = withCurrent(memory, { ...made, marks, generatedAt }, context);
   // What only adds has no record of its own.
   const otherFields = adds ? before.otherFields : undefined;
   const empty: State = { ...withoutValues(before), otherFields, problems: [] };
@@ -142,23 +142,9 @@ export function handOver(before: State, made: Made, context: Context): State {
     formerRetiredAt: undefined,
     waits: undefined,
     memory: {
-      ...memory,
+      ...next,
       applied: trigger || memory.applied,
-      attempt: undefined,
-      current: {
-        marks,
-        identity: identityIn(kind, marks) ?? replaced.identity,
-        generatedAt: isPair
-          ? isNextKey
-            ? memory.ofSource.nextGeneratedAt
-            : undefined
-          : made.generatedAt,
-        form: program?.form ?? replaced.form,
-        file: replaced.file,
-        isUnread: made.isUnread,
-      },
-      past: withPast(memory, replacedMarks(kind, replaced.marks), marks),
-      formers: [...made.formers],
+      current: { ...next.current, identity: identityIn(kind, marks) ?? memory.current.identity },
       scheduledFrom: earlier(lastSentAt, now.toISOString()),
       ofSource: {
         ...memory.ofSource,
@@ -167,6 +153,41 @@ export function handOver(before: State, made: Made, context: Context): State {
       },
     },
   };
+}
+
+/** What a memory takes as the current one. */
+type Next = Readonly<{ marks: Marks; formers: readonly Former[] }> &
+  Pick<Current, "generatedAt" | "isUnread">;
+
+/** The memory in which another one is current: what was made, or what someone else has made and a read shows. */
+export function withCurrent(
+  memory: Memory,
+  { marks, generatedAt, formers, isUnread }: Next,
+  { kind, program }: Context,
+): Memory {
+  const { current } = memory;
+  return {
+    ...memory,
+    attempt: undefined,
+    current: {
+      marks,
+      identity: current.identity ?? identityIn(kind, marks),
+      generatedAt,
+      form: program?.form ?? current.form,
+      file: current.file,
+      isUnread,
+    },
+    past: withPast(memory, replacedMarks(kind, current.marks), marks),
+    formers,
+  };
+}
+
+/** When the key that a roll has made the current one was generated, as far as known (ISO 8601, UTC). */
+export function currentKeyGeneratedAt(
+  { current, ofSource }: Memory,
+  { currentKey }: Marks,
+): string | undefined {
+  return currentKey === current.marks.nextKey ? ofSource.nextGeneratedAt : undefined;
 }
 
 /** The credentials that were made. A roll makes the next key the current one, even if no response shows that. */
@@ -189,7 +210,7 @@ function madeCredentials(
   };
 }
 
-/** What a hand-over replaces. It is not valid any more, or only for as long as receivers of keys need it. */
+/** What was current until now. It is not valid any more, or, of keys, for as long as receivers need it. */
 export function replacedFormers(
   { memory }: State,
   since: string,

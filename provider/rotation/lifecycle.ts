@@ -194,11 +194,16 @@ async function rotateOnce(before: Before, due: Rotation, session: UpSession): Pr
     replacedValues.push(...session.reads, credentialsIn(before.state), sight?.credentials ?? {});
     const proof = await source.prove(kept.state, added);
     if (!proof.made) return await finish(withoutProof(kept, proof, session), session);
+    // A change by someone else before the hand-over does not matter any more.
+    const outdated = ["drift", "notCompared", "unknown"];
+    const lasting = kept.findings.filter(({ kind }) => !outdated.includes(kind));
     kept = {
       state: withUnsaved(handOver(kept.state, proof.made, context), added.failure),
-      findings: [...kept.findings.filter(isLasting), ...proof.findings],
+      findings: [...lasting, ...proof.findings],
     };
-    const done = await retire(kept, retiredAtOnce(kept, session), session);
+    // With `none`, what stays valid at a hand-over is retired in the same run.
+    const over = program.overlap === noOverlap ? validFormers(kept.state.memory) : [];
+    const done = await retire(kept, over, session);
     kept = { ...done, findings: [...done.findings, ...problemsOf(done.state, session)] };
     return await finish({ ...kept, failure: done.failure ?? added.failure }, session, adds);
   } catch (error) {
@@ -236,18 +241,8 @@ async function afterError(
   // It is not saved by `finish`, whose encryption may be what has failed.
   const facts = { secret: secretOf(subject), word: subject.kind.word };
   const isHandedOver = state.memory.attempt === undefined;
-  const delivered = adds || isHandedOver ? {} : added?.credentials;
+  const delivered = adds || isHandedOver ? {} : added?.response?.credentials;
   return { state: { ...state, ...delivered }, findings, failure: new InternalError(facts, error) };
-}
-
-/** With `none`, what stays valid at a hand-over is retired in the same run. */
-function retiredAtOnce({ state }: Learned, { program }: UpSession): readonly Former[] {
-  return program.overlap === noOverlap ? validFormers(state.memory) : [];
-}
-
-/** After a hand-over, a change by someone else before it does not matter any more. */
-function isLasting({ kind }: Finding): boolean {
-  return !["drift", "notCompared", "unknown"].includes(kind);
 }
 
 /** The state before a rotation. */
@@ -291,7 +286,7 @@ function withAdded({ state, findings }: Learned, added: Added): Learned {
   };
 }
 
-/** The state after an attempt that is not proven, and why. What may be current is kept apart from what is saved. */
+/** The state after an attempt that is not proven, and why. What may be current is in `otherFields` only. */
 function withoutProof(
   { state, findings }: Learned,
   { failure, delivered = {}, attempt, changed }: Exclude<Proof, { made: Made }>,
@@ -323,7 +318,7 @@ function problemsOf(
 }
 
 /**
- * Saves what was done. Its own failure has precedence over that of the encryption.
+ * Saves what was done. A failure of the rotation takes precedence over a failure to encrypt.
  *
  * @param isAdded whether a secret was made valid in addition to the current one
  */

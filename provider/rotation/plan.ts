@@ -32,7 +32,7 @@ interface PlanningRead {
   /** Whether the current one is not valid any more, and why, or is not known to be at this server. */
   readonly isGone?: string | undefined;
   readonly isElsewhere?: boolean | undefined;
-  /** Of signing keys: whether someone else has rolled them. */
+  /** Of signing keys: whether the current one is not the next one that was known: two rolls were made elsewhere. */
   readonly isForeign?: boolean | undefined;
 }
 

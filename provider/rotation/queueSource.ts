@@ -3,7 +3,7 @@ import { type ProbeResult } from "../clients/probe";
 import { RekeyError, RequestError } from "../domain/errors";
 import { ownerOf, secretOf } from "../domain/secretKind";
 import { type Credentials, isObject, orUndefined } from "../records/fields";
-import { type SecretResponse } from "../records/response";
+import { onlyCredentials, type SecretResponse } from "../records/response";
 import { addsSecret, validFormers } from "./formers";
 import { keptFormer, valuesIn } from "./handOver";
 import { saltedMark } from "./marks";
@@ -57,7 +57,7 @@ export class QueueSource extends ResetSource {
       return await this.#addNext(attempted, attempt, sight);
     } catch (error) {
       if (!(error instanceof RekeyError) || error.delivery !== "maybe applied") throw error;
-      return { credentials: {}, lost: error };
+      return { lost: error };
     }
   }
 
@@ -72,20 +72,23 @@ export class QueueSource extends ResetSource {
     const isRemembered = count > 1 && [undefined, markOf(next)].includes(attempt.expects);
     if (!isRemembered) {
       const ofNew = { firstSentAt: attempt.lastSentAt, isOfUnknownAge: isPrepared || undefined };
-      return { credentials: next, attempt: { ...ofNew, expects: markOf(next) } };
+      return { response: onlyCredentials(next), attempt: { ...ofNew, expects: markOf(next) } };
     }
     if (!isOlder({ generatedAt: firstSentAt }, program?.rotatedSince, context.now)) {
-      return { credentials: next, attempt: { firstSentAt, isOfUnknownAge, expects: markOf(next) } };
+      return {
+        response: onlyCredentials(next),
+        attempt: { firstSentAt, isOfUnknownAge, expects: markOf(next) },
+      };
     }
     // What is older than a date must not be handed out: it takes the place of the current one, and is replaced.
     await this.#roll(hashOf(next.token ?? ""));
     try {
       const other = await this.#prepare(false);
       const ofOther = { firstSentAt: attempt.lastSentAt, isOfUnknownAge: undefined };
-      return { credentials: other, attempt: { ...ofOther, expects: markOf(other) } };
+      return { response: onlyCredentials(other), attempt: { ...ofOther, expects: markOf(other) } };
     } catch (error) {
       if (!(error instanceof RekeyError)) throw error;
-      return { credentials: {}, lost: error };
+      return { lost: error };
     }
   }
 
@@ -99,15 +102,15 @@ export class QueueSource extends ResetSource {
       }
       return proof;
     }
-    const { token } = added.credentials;
-    if (added.lost || token === undefined) return { failure: added.lost as RekeyError };
+    const { response, lost } = added;
+    if (!response) return { failure: lost };
+    const { token = "" } = response.credentials;
     const proof = await proveUntilAccepted(this.of, () => this.#try(token));
     if (proof.kind !== "accepted") return { failure: notProven(subject, proof) };
     const { isOfUnknownAge, firstSentAt, reason } = attempt;
-    const response = { record: {}, exactIntegers: {}, problems: [] };
     return {
       made: {
-        responses: [{ ...response, credentials: added.credentials }],
+        responses: [response],
         generatedAt: isOfUnknownAge ? undefined : firstSentAt,
         formers: [keptFormer(attempted, hashOf(token), { reason }, program, context)],
       },

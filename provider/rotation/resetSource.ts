@@ -38,7 +38,7 @@ export class ResetSource implements Source {
     const newConnection = identityIn(kind, sight?.credentials ?? {}) === undefined;
     try {
       const response = await operations.reset(id, { newConnection });
-      return { response, credentials: response.credentials };
+      return { response };
     } catch (error) {
       const isKnown = error instanceof RekeyError;
       if (isKnown && (error.delivery === "not sent" || error.delivery === "rejected")) throw error;
@@ -46,18 +46,22 @@ export class ResetSource implements Source {
         error instanceof RequestError
           ? error
           : new InternalError({ secret: secretOf(subject), word: kind.word }, error);
-      return { credentials: {}, lost };
+      return { lost };
     }
   }
 
   /** A response is evidence of its own, which may be better than a read. */
   async prove(attempted: State, { response, lost }: Added): Promise<Proof> {
-    if (!response) return this.#afterLostResponse(attempted, lost as RekeyError);
+    if (!response) return this.#afterLostResponse(attempted, lost);
     if (response.isUnattributed) return this.#afterUnattributed(attempted, response);
     const { context } = this.of;
     const { memory } = attempted;
     const verdict = this.#verdictOn(response, memory);
-    if (verdict === "new" || verdict === "foreign") return this.#complete(attempted, response);
+    if (verdict === "new") return this.#complete(attempted, response);
+    if (verdict === "foreign") {
+      const proof = await this.#complete(attempted, response);
+      return { ...proof, findings: [...proof.findings, { kind: "overtaken" }] };
+    }
     const others = withoutKnown(response, memory);
     const last: LastRead = context.canRead ? await readUntilChanged(this.of, memory) : {};
     if (last.read && isChanged(last.verdict)) {
@@ -87,10 +91,10 @@ export class ResetSource implements Source {
    * Reads once more in two cases: the response lacks a credential that was known, such as the REST token; or no value
    * is to be saved, and no read has shown yet that the new ones can be read again.
    */
-  async #complete(attempted: State, response: SecretResponse): Promise<Proof> {
+  async #complete(attempted: State, response: SecretResponse): Promise<Proven> {
     const { context, reads } = this.of;
     const confirmed = this.#made(attempted, [response]);
-    if (!confirmed.made || !context.canRead) return confirmed;
+    if (!context.canRead) return confirmed;
     const { memory } = handOver(attempted, confirmed.made, context);
     const isUnshown = (name: CredentialName) => !isShown(memory, name, reads);
     const { form = {}, marks } = memory.current;
@@ -108,7 +112,7 @@ export class ResetSource implements Source {
     responses: readonly SecretResponse[],
     last: LastRead = {},
     generatedAt = attempted.memory.attempt?.lastSentAt,
-  ): Extract<Proof, { made: Made }> {
+  ): Proven {
     const { context, reads, subject } = this.of;
     const { memory } = attempted;
     const since = memory.attempt?.lastSentAt ?? context.now.toISOString();
@@ -188,6 +192,8 @@ export class ResetSource implements Source {
     };
   }
 }
+
+type Proven = Extract<Proof, { made: Made }>;
 
 /** Whether a read shows what the reset has made, or someone else after it. */
 function isChanged(verdict: Verdict | undefined): boolean {

@@ -23,6 +23,7 @@ export async function retire(
       result,
       left = [],
       failure,
+      unsaved,
     } = await source.retire(formers, {
       salt: memory.salt,
       currentHash: memory.ofSource.hash,
@@ -47,14 +48,16 @@ export async function retire(
           ofSource: { ...memory.ofSource, ...(subject.kind.shape === "redis" && { retired }) },
         },
       },
-      failure,
+      unsaved,
     );
-    if (result === "already") return { state: next, findings, failure };
+    const rotated = { state: next, findings, failure: failure ?? unsaved };
+    const isDone = formers.some((one) => !left.includes(one));
+    if (result === "already" || !isDone) return rotated;
     const since = oldestFormer({ formers })?.since;
     return {
+      ...rotated,
       state: { ...next, formerRetiredAt: context.now.toISOString() },
-      findings: [...findings, { kind, why: since }],
-      failure,
+      findings: [...findings, { kind: left.length > 0 ? "partlyRetired" : kind, why: since }],
     };
   } catch (error) {
     if (!(error instanceof RekeyError)) throw error;
@@ -78,7 +81,8 @@ export function incomplete(
   failure: RekeyError,
 ): RekeyError {
   const has = (kind: Finding["kind"]) => findings.some((one) => one.kind === kind);
-  const retired = has("retired") ? "former" : has("retiredFirst") ? "older" : undefined;
+  const isRetired = has("retired") || has("partlyRetired");
+  const retired = isRetired ? "former" : has("retiredFirst") ? "older" : undefined;
   if (!(isAdded || retired) || failure.code === "REKEY_VERIFICATION_FAILED") return failure;
   const done = [isAdded && "added a new one", retired && `retired the ${retired} one`];
   // A refusal also says that nothing was changed.

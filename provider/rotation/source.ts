@@ -52,14 +52,14 @@ export interface Sight extends SecretResponse {
   readonly isElsewhere?: boolean | undefined;
 }
 
-/** What was sent, and what came back. */
-export interface Added {
-  /** What was delivered; empty if nothing came back. */
-  readonly credentials: Credentials;
-  /** Its response, if it has one that could be read. */
-  readonly response?: SecretResponse | undefined;
-  /** Why it is unknown whether it was made, until a proof shows it. */
-  readonly lost?: RekeyError | undefined;
+/** What was sent, and what came back: a response, the reason why it is unknown whether it was made, or both. */
+export type Added = AddedFacts &
+  (
+    | { readonly response: SecretResponse; readonly lost?: RekeyError | undefined }
+    | { readonly response?: undefined; readonly lost: RekeyError }
+  );
+
+interface AddedFacts {
   /** What is remembered until it is proven. */
   readonly attempt?: Partial<Attempt> | undefined;
   readonly findings?: readonly Finding[] | undefined;
@@ -99,10 +99,12 @@ export interface Retired {
    * current token is not valid, and the former one can only be replaced.
    */
   readonly result: "now" | "already" | "kept" | "lost";
-  /** Those that are still valid. Default: none, unless they were kept. */
+  /** Those that may still be valid. Default: none, unless they were kept. */
   readonly left?: readonly Former[] | undefined;
-  /** Why the run fails although some or all are not valid any more. */
+  /** Why some are left. */
   readonly failure?: RekeyError | undefined;
+  /** Why the server has not saved what was retired, which its restart would undo. */
+  readonly unsaved?: RekeyError | undefined;
 }
 
 /** What a source works with. */

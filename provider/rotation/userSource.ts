@@ -2,6 +2,7 @@ import { type AclUser, hashOf, nameInCommand, type ServerFacts } from "../client
 import { type AclUsers, type MadePassword } from "../clients/aclUsers";
 import { RefusedError, RekeyError } from "../domain/errors";
 import { ownerOf, secretOf } from "../domain/secretKind";
+import { onlyCredentials } from "../records/response";
 import { isServerChanged, redisAdminOf } from "./admin";
 import { type Finding } from "./findings";
 import { validFormers } from "./formers";
@@ -32,7 +33,7 @@ export class UserSource implements Source {
     const { program } = this.of;
     const { hashes } = await this.#readUser();
     this.#hashes = hashes;
-    const sight = { record: {}, credentials: {}, exactIntegers: {}, problems: [], hashes };
+    const sight = { ...onlyCredentials({}), hashes };
     if (!saved) return sight;
     const isElsewhere = program !== undefined && isServerChanged(program, saved.memory);
     if (await this.#isCurrentValid(saved, hashes, isElsewhere)) return sight;
@@ -85,8 +86,9 @@ export class UserSource implements Source {
     const list = lost ? undefined : await this.#listAgain();
     const expects = (list && hashInList(own, this.#hashes, list)) ?? own;
     this.#claim(expects);
+    const { value } = made;
     return {
-      credentials: { password: made.value, ...(made.isToken && { restToken: made.value }) },
+      response: onlyCredentials({ password: value, ...(made.isToken && { restToken: value }) }),
       lost,
       failure: saved.failure,
       // If the reply was lost, what is new in the list may be someone else's.
@@ -95,12 +97,12 @@ export class UserSource implements Source {
     };
   }
 
-  async prove(attempted: State, added: Added): Promise<Proof> {
+  async prove(attempted: State, { response = onlyCredentials({}), lost }: Added): Promise<Proof> {
     const { subject, context, program } = this.of;
-    const { password = "" } = added.credentials;
+    const { password = "" } = response.credentials;
     const proof = await proveUntilAccepted(this.of, () => this.#try(password));
     if (proof.kind !== "accepted") {
-      return { failure: added.lost ?? notProven(subject, proof) };
+      return { failure: lost ?? notProven(subject, proof) };
     }
     const list = await this.#listAgain();
     if (list?.every((one) => this.#hashes.includes(one))) {
@@ -111,10 +113,9 @@ export class UserSource implements Source {
     const hash = list && hashInList(hashOf(password), this.#hashes, list);
     const formers = this.#formersAfter(attempted, program as Program);
     const { lastSentAt } = attempted.memory.attempt ?? {};
-    const response = { record: {}, exactIntegers: {}, problems: [] };
     return {
       made: {
-        responses: [{ ...response, credentials: added.credentials }],
+        responses: [response],
         generatedAt: lastSentAt ?? context.now.toISOString(),
         formers,
         hash,
@@ -123,7 +124,7 @@ export class UserSource implements Source {
     };
   }
 
-  /** Those that stay valid: the first rotation takes all that the user has for former ones. */
+  /** Those that stay valid. The first rotation takes all that the user already has for former ones. */
   #formersAfter(attempted: State, program: Program): Former[] {
     const { context } = this.of;
     const { memory } = attempted;
@@ -146,24 +147,24 @@ export class UserSource implements Source {
     const { id } = this.of.subject;
     const users = await this.#connect();
     const user = await this.#readList();
-    // Its clients may use the former ones again: what was read says that the current one is gone.
+    // If the list does not have the current one any more, its clients may use a former one again.
     if (currentHash !== undefined && !user?.hashes.includes(currentHash)) return { result: "kept" };
     const valid = formers.filter(({ by = "" }) => user?.hashes.includes(by));
     const left = [...valid];
-    let failed: RekeyError | undefined;
-    for (const one of valid) {
-      try {
-        await users.remove(id, one.by ?? "");
+    let failure: RekeyError | undefined;
+    try {
+      for (const { by = "" } of valid) {
+        await users.remove(id, by);
         left.shift();
-      } catch (error) {
-        if (!(error instanceof RekeyError)) throw error;
-        failed = error;
-        break;
       }
+    } catch (error) {
+      if (!(error instanceof RekeyError)) throw error;
+      const isChanged = left.length < valid.length || error.delivery === "maybe applied";
+      if (!isChanged) throw error;
+      failure = error;
     }
-    if (failed && left.length === valid.length) throw failed;
-    const { failure } = await this.#save(users);
-    return { result: valid.length > 0 ? "now" : "already", left, failure: failed ?? failure };
+    const { failure: unsaved } = await this.#save(users);
+    return { result: valid.length > 0 ? "now" : "already", left, failure, unsaved };
   }
 
   #connect(): Promise<AclUsers> {

@@ -31,7 +31,8 @@ export async function retireFormerOf(
   const { source } = openSession(subject, run, target);
   if (!source.retire) throw new Error(`nothing retires a ${subject.kind.word}`);
   try {
-    const { failure, result, left = [] } = await source.retire(retire.formers, { salt });
+    const retired = await source.retire(retire.formers, { salt });
+    const { result, left = [], failure = retired.unsaved } = retired;
     if (result === "lost") {
       const why = "the platform does not have the new one any more, and the former one is valid";
       return {

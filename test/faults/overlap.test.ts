@@ -88,7 +88,7 @@ const additions: Readonly<Record<string, Row>> = {
   "the read is lost once": { faults: [lost(userPath, applied)], valid: [true, true] },
   "the read is lost each time": {
     faults: [lost(userPath, applied, { times })],
-    fails: /before its rotation: .* Nothing was changed\..*REKEY_NOT_READ/s,
+    fails: /before it is changed: .* Nothing was changed\..*REKEY_NOT_READ/s,
     valid: [true],
   },
   "the proof is lost once": { faults: [lost(probePath, applied)], valid: [true, true] },

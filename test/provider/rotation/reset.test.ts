@@ -271,7 +271,11 @@ const keys: Readonly<Record<string, Case>> = {
     saved: {},
     says: /does not know currentKey/,
   },
-  "is saved as the response shows it, although that is not the known next key": { responds: pair(8), saved: pair(8) },
+  "is saved as the response shows it, and warns, although that is not the known next key": {
+    responds: pair(8),
+    saved: pair(8),
+    says: /was rolled more than once.*give them both keys now/,
+  },
 };
 
 describe("reset: what follows from its response", () => {
