@@ -89,6 +89,7 @@ const inputTypes = {
     type: "object",
     additionalProperties: { oneOf: ["string", "number", "boolean"].map((type) => ({ type })) },
   }),
+  headers: () => ({ type: "object", additionalProperties: { type: "string" } }),
   databases: () => ({
     type: "object",
     additionalProperties: reference("FleetMemberArgs", declared("FleetMemberArgs")),

@@ -2,10 +2,63 @@ import * as pulumi from "@pulumi/pulumi";
 import { DynamicResource, resourceTitle, refuseProgram } from "./dynamicResource";
 import { type ConnectionArgs } from "./rotation";
 
-/** The arguments of `CredentialVerification`. */
+/** How a credential is tried over HTTP. */
+export interface HttpProbeArgs {
+  /**
+   * With https, or http on a loopback address. `{credential}` in its query is replaced by the credential,
+   * percent-encoded. Redirects are not followed.
+   */
+  url: pulumi.Input<string>;
+  /**
+   * `{credential}` in a value is replaced by the credential.
+   *
+   * @default `Authorization: Bearer {credential}`, if `{credential}` is neither here nor in the query
+   */
+  headers?: pulumi.Input<Record<string, pulumi.Input<string>>> | undefined;
+  /**
+   * `GET`, or `POST` without a body.
+   *
+   * @default GET
+   */
+  method?: pulumi.Input<"GET" | "POST"> | undefined;
+  /**
+   * With it, the credential is sent as the password of this user (HTTP Basic). A wrong password may lock an account, so
+   * none is sent unless `refusedStatuses` is set.
+   */
+  username?: pulumi.Input<string> | undefined;
+  /**
+   * The statuses that mean that the credential is accepted.
+   *
+   * @default 2xx
+   */
+  acceptedStatuses?: pulumi.Input<number[]> | undefined;
+  /**
+   * The statuses that mean that it is refused. With `[]`, neither a wrong credential nor the former one is tried.
+   *
+   * @default 401 and 403
+   */
+  refusedStatuses?: pulumi.Input<number[]> | undefined;
+}
+
+/** The arguments of `CredentialVerification`: `access`, or `credential` and `http`. */
 export interface CredentialVerificationArgs {
   /** The output `access` of the rotation, or of the fleet, to verify. */
-  access: pulumi.Input<string>;
+  access?: pulumi.Input<string> | undefined;
+  /**
+   * The credential to try over HTTP, for example a key that the program creates. It is always a secret, and is sent to
+   * the host of `http` only.
+   */
+  credential?: pulumi.Input<string> | undefined;
+  /** How `credential` is tried. Changing it tries the credential again. */
+  http?: pulumi.Input<HttpProbeArgs> | undefined;
+  /**
+   * With `http`: whether the credential is remembered, so that the `up` after its replacement can prove that it is
+   * refused. False is for keys that stay valid after the `up`. The current one is an argument, which Pulumi saves,
+   * encrypted, in any case.
+   *
+   * @default true
+   */
+  saveCredentials?: pulumi.Input<boolean> | undefined;
   /**
    * Where, and as which user, to connect to databases. What it sets overrides the `connection` of the rotation or
    * fleet. Changing it does not trigger another verification.
@@ -40,6 +93,10 @@ export interface CredentialVerificationArgs {
  * only a REST token is known, it sends `PING` over HTTPS. It sends a GET to indexes (`/info`) and to the queue
  * (`/v2/globalParallelism`). A failed verification fails the run; the next `up` verifies again and resets nothing.
  * With `retireFormerAfter`, it also retires the former one. Previews, refresh and destroy make no requests.
+ *
+ * With `credential` and `http`, it proves a key that another provider creates: that it is accepted, and a wrong one
+ * refused. That provider deletes the former one after that, so the next `up` tries the former one, which must be
+ * refused; if it is not, that `up` warns.
  *
  * With `retireFormerAfter`, the option `retainOnDelete` defaults to false: remove the resource before you uninstall the
  * package.
@@ -84,13 +141,15 @@ export class CredentialVerification extends DynamicResource {
     args: CredentialVerificationArgs,
     options?: pulumi.CustomResourceOptions,
   ) {
+    const { access, credential } = args;
     // A whole resource, which JavaScript lets pass: the provider would refuse it after the reset.
-    if (pulumi.Resource.isInstance(args.access)) {
+    if (pulumi.Resource.isInstance(access)) {
       const of = resourceTitle("CredentialVerification", name);
       const text = `${of}: access is a resource, and must be its output: write \`rotation.access\` instead of \`rotation\`. No request was made.`;
       refuseProgram("REKEY_INPUT_INVALID", text);
     }
-    super("CredentialVerification", name, args, {
+    const marked = { ...args, credential: credential && pulumi.secret(credential) };
+    super("CredentialVerification", name, marked, {
       ...options,
       // What it has retired, it tells its rotation, which is destroyed later.
       retainOnDelete: options?.retainOnDelete ?? args.retireFormerAfter === undefined,

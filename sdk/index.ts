@@ -28,5 +28,6 @@ export * from "./dataSources";
 export * from "./flowControl";
 export * from "./passwordRotation";
 export * from "./passwordRotationFleet";
+export * from "./rotationTrigger";
 export * from "./signingKeyRotation";
 export * from "./tokenRotations";

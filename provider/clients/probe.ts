@@ -10,7 +10,14 @@ import {
 } from "../domain/endpoint";
 import { RequestError, type RequestFacts } from "../domain/errors";
 import { whyNotSent } from "../platform/failures";
-import { HttpRequester, type RequesterOptions, RequestQueue } from "../platform/http";
+import {
+  type ApiRequest,
+  factsOf,
+  HttpRequester,
+  type RequesterOptions,
+  RequestQueue,
+  type Service,
+} from "../platform/http";
 import { quote } from "../platform/quote";
 import { type KnownSecrets } from "../platform/redact";
 import {
@@ -41,6 +48,10 @@ export interface ProbeRequest {
   /** What an error says of the changes so far if nothing may be sent. Default: `The rotation itself is saved.` */
   readonly unchanged?: string;
 }
+
+/** A request of a program that has a credential in its headers or its query. */
+export type ProgramRequest = Omit<Service, "name"> &
+  Pick<ApiRequest, "method" | "path" | "query" | "headers">;
 
 export interface ProbeOptions {
   readonly connections: ServerConnections;
@@ -80,6 +91,22 @@ export class CredentialProbe {
     return this.#get("path" in endpoint ? endpoint : ping, credential, facts, timeoutMs);
   }
 
+  /** Sends a request of a program. @returns the status of the response, or why there is none */
+  async statusOf(
+    { baseUrl, authorization, ...given }: ProgramRequest,
+    deadlineMs: number,
+  ): Promise<number | string> {
+    const request = { ...given, purpose: "verify a credential", idempotent: true };
+    await this.options.beforeSend?.(factsOf(request, baseUrl));
+    const requester = this.#requesterFor({ name: "queue", baseUrl, authorization }, deadlineMs);
+    try {
+      return (await requester.send({ ...request, newConnection: true })).status;
+    } catch (error) {
+      if (!(error instanceof RequestError)) throw error;
+      return error.status ?? error.happened;
+    }
+  }
+
   async #authenticate(
     endpoint: ClientEndpoint,
     credential: Credential,
@@ -103,12 +130,8 @@ export class CredentialProbe {
   ): Promise<ProbeResult> {
     // In errors, what responds for an index is the platform, as for the queue.
     const name = service === "database" ? "database" : "queue";
-    const requester = new HttpRequester(
-      { name, baseUrl, authorization: `Bearer ${value}` },
-      this.options.connections.to(new URL(baseUrl)),
-      new RequestQueue(1),
-      { deadlineMs: timeoutMs, secrets: this.options.secrets },
-    );
+    const authorization = `Bearer ${value}`;
+    const requester = this.#requesterFor({ name, baseUrl, authorization }, timeoutMs);
     try {
       const { body } = await requester.send({ method: "GET", path, newConnection: true, purpose });
       const response = tryReadObject(body);
@@ -124,6 +147,16 @@ export class CredentialProbe {
       if (service === "database" && words.startsWith("NOPERM ")) return accepted;
       return [401, 403].includes(status) ? { kind: "refused", words: happened } : unknown(happened);
     }
+  }
+
+  #requesterFor(service: Service, deadlineMs: number): HttpRequester {
+    const { connections, secrets } = this.options;
+    const to = connections.to(new URL(service.baseUrl));
+    return new HttpRequester(service, to, new RequestQueue(1), {
+      deadlineMs,
+      secrets,
+      permission: "limits",
+    });
   }
 }
 

@@ -1,8 +1,9 @@
 import { parseArgs } from "node:util";
-import { idProblem, orUndefined } from "../records/fields";
-import { isFuture, readDate } from "../rotation/schedule";
+import { idProblem } from "../records/fields";
+import { futureProblem, readInterval } from "../rotation/schedule";
 import { type Check, checkAll } from "./checks";
 import { cover, coverageText } from "./coverage";
+import { dueText, findDue } from "./due";
 import {
   environmentOnly,
   findProject,
@@ -11,21 +12,24 @@ import {
   readStack,
   selectedStack,
 } from "./project";
-import { neededServices, readStackState, readStateFile } from "./stackState";
+import { exportStack, neededServices, readStateFile, stackStateOf } from "./stackState";
 
 const help = `Usage: pulumi-rekey doctor [options]
 
 Checks the settings and the installation of the project in this folder, and its connection to the platform. Changes nothing.
 With --coverage, lists every secret of the account that can be rotated, and what stacks know about it, instead.
+With --due, lists what is overdue in the states of stacks, or waits. It needs no account, and decrypts nothing.
 
-  -s, --stack <name>  the stack (default: PULUMI_STACK, else the one that is selected, else dev). With --coverage, it may
-                      be repeated, also with stacks of other projects (organization/project/stack); the first one has
-                      the settings
+  -s, --stack <name>  the stack (default: PULUMI_STACK, else the one that is selected, else dev). With --coverage or
+                      --due, it may be repeated, also with stacks of other projects (organization/project/stack); of
+                      --coverage, the first one has the settings
   -d, --database <id> also read this database, without its credentials
       --coverage      list the secrets of the account, which resource rotates each, when it did last, and whether the
                       value is in the state, in an age file only, or known by its mark only
-      --state <file>  with --coverage: also compare a state that \`pulumi stack export\` wrote; may be repeated
+      --state <file>  with --coverage or --due: also read a state that \`pulumi stack export\` wrote; may be repeated
       --since <date>  with --coverage: also print which are older than a date (2026-04-19, or a time with a zone)
+      --due           list what should have been rotated or retired, has failed, or waits
+      --grace <time>  with --due: what counts as overdue (default: 24h)
   -j, --json          print one JSON object
   -h, --help          print this help
 
@@ -35,19 +39,22 @@ Example:
 
 Exit codes:
   0  no check found a problem; with --coverage, everything was listed that the settings are for, and nothing is older
-     than the date
+     than the date; with --due, nothing is due
   1  a check found a problem, or the command could not be run; with --coverage, a secret is older, of unknown age, or
-     may exist without being listed
+     may exist without being listed; with --due, something is due
+  2  with --due, a state cannot be read, or the command could not be run
 `;
 
 const options = {
   stack: { type: "string", short: "s", multiple: true },
   database: { type: "string", short: "d" },
-  coverage: { type: "boolean", default: false },
+  coverage: { type: "boolean" },
   state: { type: "string", multiple: true },
   since: { type: "string" },
-  json: { type: "boolean", short: "j", default: false },
-  help: { type: "boolean", short: "h", default: false },
+  due: { type: "boolean" },
+  grace: { type: "string" },
+  json: { type: "boolean", short: "j" },
+  help: { type: "boolean", short: "h" },
 } as const;
 
 /** Runs the command with the arguments of this process. */
@@ -58,15 +65,15 @@ export async function run(): Promise<void> {
     if (positionals.join(" ") !== "doctor") {
       throw new Error("the only command is `pulumi-rekey doctor`");
     }
-    const { report, text, isGood } = await runDoctor(values);
+    const { report, text, code } = await runDoctor(values);
     process.stdout.write(values.json ? `${JSON.stringify(report, undefined, 2)}\n` : text);
-    process.exitCode = isGood ? 0 : 1;
+    process.exitCode = code;
   } catch (error) {
     // The message alone: a stack trace does not help a user, and an error object may contain more than its message.
     process.stderr.write(
       `error: ${error instanceof Error ? error.message : String(error)}\n${help}`,
     );
-    process.exitCode = 1;
+    process.exitCode = parseArgs({ options, strict: false }).values.due ? 2 : 1;
   }
 }
 
@@ -74,61 +81,93 @@ type Values = ReturnType<typeof parseArgs<{ options: typeof options }>>["values"
 
 /** @throws Error for arguments that cannot be used, before anything is sent */
 async function runDoctor(values: Values) {
-  const problem = values.coverage ? coverageProblem(values) : checkProblem(values);
+  const problem = combinationProblem(values) ?? valueProblem(values);
   if (problem !== undefined) throw new Error(problem);
   const cwd = process.cwd();
   const project = findProject(cwd);
+  if (values.due) return listDue(cwd, project, values);
   if (values.coverage) return coverAccount(cwd, project, values);
   if (project === undefined) throw new Error(noProject(cwd));
-  const [name = selectedStack(project)] = stacksIn(values);
+  const [name = ""] = stacksIn(values, project);
   const stack = readStack(project.directory, name);
   const needed = neededServices(project.directory, name);
   const checks = await checkAll(project, stack, needed, values.database);
   const healthy = checks.every(({ state }) => state !== "wrong");
-  return { report: { healthy, checks }, text: asText(checks), isGood: healthy };
+  return { report: { healthy, checks }, text: asText(checks), code: healthy ? 0 : 1 };
 }
 
-function checkProblem({ stack = [], state = [], database, since }: Values): string | undefined {
-  if (since !== undefined) return "--since needs --coverage";
-  if (state.length > 0) return "--state needs --coverage";
-  if (stack.length > 1) return "--stack can be repeated only with --coverage";
-  const problem = database === undefined ? undefined : idProblem(database);
-  return problem === undefined ? undefined : `--database ${problem}`;
+/** Options that do not belong together. */
+function combinationProblem(values: Values): string | undefined {
+  const { stack = [], state, database, since, grace, coverage, due } = values;
+  const list = due ? "--due" : coverage && "--coverage";
+  if (due && coverage) return "--coverage cannot be used with --due";
+  if (list && database !== undefined) return `--database cannot be used with ${list}`;
+  if (!coverage && since !== undefined) return "--since needs --coverage";
+  if (!due && grace !== undefined) return "--grace needs --due";
+  if (!list && state) return "--state needs --coverage or --due";
+  if (list || stack.length < 2) return undefined;
+  return "--stack can be repeated only with --coverage or --due";
 }
 
-function coverageProblem({ database, since }: Values): string | undefined {
-  if (database !== undefined) return "--database cannot be used with --coverage";
-  const date = since === undefined ? new Date(0) : orUndefined(() => readDate(since));
-  if (!date) {
-    return "--since must be a date (2026-04-19), or a time with a zone (2026-04-19T18:30:00Z)";
+function valueProblem({
+  database = "id",
+  grace = "0h",
+  since = "2000-01-01",
+}: Values): string | undefined {
+  const problems = {
+    database: () => idProblem(database),
+    grace: () => void readInterval(grace, { orZero: true }),
+    since: () => futureProblem(since, new Date()),
+  };
+  for (const [option, problemOf] of Object.entries(problems)) {
+    try {
+      const problem = problemOf();
+      if (problem !== undefined) return `--${option} ${problem}`;
+    } catch (error) {
+      return `--${option} ${(error as Error).message}`;
+    }
   }
-  const now = new Date();
-  if (!isFuture(date.toISOString(), now)) return undefined;
-  return `--since must not be more than five minutes in the future: by this machine's clock, it is ${now.toISOString()}`;
+  return undefined;
 }
 
-/** The stacks that are named. An empty variable counts as not set. */
-function stacksIn({ stack = [process.env.PULUMI_STACK ?? ""] }: Values): string[] {
-  return stack.filter((name) => name !== "");
+/** The stacks that are named, otherwise the one that is selected. An empty variable counts as not set. */
+function stacksIn(
+  { stack = [process.env.PULUMI_STACK ?? ""] }: Values,
+  project: Project | undefined,
+): string[] {
+  const named = stack.filter((name) => name !== "");
+  return named.length === 0 && project ? [selectedStack(project)] : named;
+}
+
+/** Reads states only. */
+function listDue(cwd: string, project: Project | undefined, values: Values) {
+  const { state = [], grace = "24h" } = values;
+  const stacks = stacksIn(values, project);
+  if (stacks.length + state.length === 0) throw new Error(noProject(cwd));
+  const states = [
+    ...state.map(readStateFile),
+    ...stacks.map((name) => exportStack(project?.directory ?? cwd, name)),
+  ];
+  const report = findDue(states, grace, new Date());
+  return { report, text: dueText(report), code: report.unread[0] ? 2 : report.due[0] ? 1 : 0 };
 }
 
 /** Lists the account of the first stack. Without a project, the environment has its settings. */
 async function coverAccount(cwd: string, project: Project | undefined, values: Values) {
-  const files = (values.state ?? []).map(readStateFile);
+  const files = (values.state ?? []).map((file) => stackStateOf(readStateFile(file)));
   const directory = project?.directory ?? cwd;
-  const named = stacksIn(values);
-  const names = named.length === 0 && project ? [selectedStack(project)] : named;
+  const names = stacksIn(values, project);
   const [first] = names;
   const own = first === undefined ? environmentOnly(cwd) : readStack(directory, first);
   const stacks = names.map((name) =>
-    readStackState(directory, name, name === first ? own : undefined),
+    stackStateOf(exportStack(directory, name), name === first ? own : undefined),
   );
   const coverage = await cover(own.settings, [...stacks, ...files], values.since);
   const report = {
     ...coverage,
     notes: [...(own.unread ? [own.unread.message] : []), ...coverage.notes],
   };
-  return { report, text: coverageText(report), isGood: report.covered };
+  return { report, text: coverageText(report), code: report.covered ? 0 : 1 };
 }
 
 const marks: Record<Check["state"], string> = {

@@ -62,11 +62,7 @@ export async function cover(
   const client = new PlatformClient(settings);
   const account = await listSecrets(client, settings, states);
   // Names come from elsewhere.
-  const shown = (_: string, value: unknown) =>
-    typeof value === "string" ? client.secrets.redactName(value) : value;
-  return JSON.parse(
-    JSON.stringify(coverageOf(account, settings, states, since), shown),
-  ) as Coverage;
+  return client.secrets.redactNames(coverageOf(account, settings, states, since));
 }
 
 interface Rotated extends RotatedSecret, Pick<RotatedBy, "state"> {}

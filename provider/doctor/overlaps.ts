@@ -1,10 +1,10 @@
-import { type SecretKind } from "../domain/secretKind";
-import { isObject } from "../records/fields";
-import { hasOverlap, isDuration } from "../rotation/formers";
+import { isSecret } from "../pulumi/values";
+import { isObject, orUndefined } from "../records/fields";
+import { isDuration } from "../rotation/formers";
 import { untilVerified } from "../rotation/program";
 import { dueAt } from "../rotation/schedule";
 
-type Values = Readonly<Record<string, unknown>>;
+export type Values = Readonly<Record<string, unknown>>;
 
 /** A former secret that is still valid, as a state shows it. */
 export interface ValidFormer {
@@ -24,21 +24,22 @@ const longestUnverified = "24h";
  */
 export function validFormerOf(
   rotation: Values,
-  kind: SecretKind,
   resources: readonly Values[],
 ): ValidFormer | undefined {
-  const since = objectIn(rotation["outputs"])["formerValidSince"];
-  if (!hasOverlap(kind) || !isTime(since)) return undefined;
-  const isRetired = resources.some(({ type, propertyDependencies, outputs }) => {
-    const { access } = objectIn(propertyDependencies);
-    const { formerRetiredAt } = objectIn(outputs);
-    const isOfRotation = Array.isArray(access) && access.includes(rotation["urn"]);
-    const isVerification = isOfRotation && /:CredentialVerification$/.test(String(type));
-    return isVerification && isTime(formerRetiredAt) && formerRetiredAt >= since;
-  });
-  if (isRetired) return undefined;
-  const { overlap } = objectIn(rotation["inputs"]);
+  const since = objectOf(rotation["outputs"])["formerValidSince"];
+  if (!isTime(since)) return undefined;
+  const retiredAt = resources.flatMap((one) =>
+    isVerificationOf(one, rotation["urn"]) ? objectOf(one["outputs"])["formerRetiredAt"] : [],
+  );
+  if (retiredAt.some((time) => isTime(time) && time >= since)) return undefined;
+  const { overlap } = objectOf(rotation["inputs"]);
   return { since, lasts: typeof overlap === "string" ? overlap : untilVerified };
+}
+
+/** Whether a resource has the output `access` of a rotation as its input. */
+function isVerificationOf({ type, propertyDependencies }: Values, urn: unknown): boolean {
+  const of = objectOf(propertyDependencies)["access"];
+  return /:CredentialVerification$/.test(String(type)) && Array.isArray(of) && of.includes(urn);
 }
 
 /** Whether a former secret has been valid for longer than `overlap` allows. */
@@ -59,10 +60,12 @@ export function unprovenNote(resource: string): string {
   return `Also valid: ${resource} has added one that is not proven, and so not handed out. The next \`up\` proves or replaces it.`;
 }
 
-function isTime(time: unknown): time is string {
-  return typeof time === "string" && !Number.isNaN(Date.parse(time));
+/** Whether it is a saved time: of a part of one that is damaged, an earlier one could be read. */
+export function isTime(time: unknown): time is string {
+  return typeof time === "string" && orUndefined(() => new Date(time).toISOString()) === time;
 }
 
-function objectIn(value: unknown): Values {
-  return isObject(value) ? value : {};
+/** An object in plain text. */
+export function objectOf(value: unknown): Values {
+  return isObject(value) && !isSecret(value) ? value : {};
 }

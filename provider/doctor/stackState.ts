@@ -2,14 +2,11 @@ import { readFileSync } from "node:fs";
 import { isDefaultProvider } from "../engine/plugin/config";
 import { type SecretKind, type Subject, databasePassword, kindNamed } from "../domain/secretKind";
 import { isObject, isSet, orUndefined } from "../records/fields";
-import { isSecret } from "../pulumi/values";
 import { environmentOfProvider, type Lookup, Settings } from "../settings/settings";
 import { settingKey } from "../settings/table";
-import { type ValidFormer, validFormerOf } from "./overlaps";
+import { isTime, objectOf, type ValidFormer, validFormerOf, type Values } from "./overlaps";
 import { runPulumi, type Stack } from "./project";
 import { type Service } from "./services";
-
-type Values = Readonly<Record<string, unknown>>;
 
 /** Where the value of a secret is saved. A fleet encrypts its values as one text: it is what its arguments declare. */
 export type SavedValue = `${"in the state" | "age file only" | "mark only"}${"" | " (declared)"}`;
@@ -37,43 +34,42 @@ export interface StackState {
   readonly rotated: readonly RotatedSecret[] | string;
 }
 
-/** A state as `pulumi stack export` prints it, or why it has no text. */
-interface ExportedState {
-  readonly name: string;
-  readonly text?: string;
-  readonly why?: string;
+/** A state as `pulumi stack export` writes it. */
+export interface ExportedState extends Pick<StackState, "name"> {
+  readonly resources: readonly Values[];
+  /** Why it was not read, and has no resources here. */
+  readonly unread?: string;
 }
 
-function exportStack(directory: string, name: string): ExportedState {
+/** Reads the state of a stack with `pulumi stack export`. */
+export function exportStack(directory: string, name: string): ExportedState {
   const printed = runPulumi(directory, "stack", "export", "--stack", name);
-  return "text" in printed ? { name, text: printed.text } : { name, why: printed.error };
-}
-
-/**
- * Reads the state of a stack with `pulumi stack export`.
- *
- * @param own the stack itself if its settings were read, too: its default providers have them
- */
-export function readStackState(directory: string, name: string, own?: Stack): StackState {
-  const { text, why = "the pulumi CLI printed no state" } = exportStack(directory, name);
-  return { name, rotated: rotatedIn(text, own) ?? `The state of ${name} was not read: ${why}.` };
+  const resources = "text" in printed ? resourcesIn(printed.text) : undefined;
+  if (resources) return { name, resources };
+  const why = "error" in printed ? printed.error : "the pulumi CLI printed no state";
+  return { name, resources: [], unread: `The state of ${name} was not read: ${why}.` };
 }
 
 /** Reads a file that `pulumi stack export` has written. @throws Error if it is none, without showing a part of it */
-export function readStateFile(file: string): StackState {
+export function readStateFile(file: string): ExportedState {
   let text: string;
   try {
     text = readFileSync(file, "utf8");
   } catch (error) {
     throw new Error(`--state ${file} cannot be read (${(error as NodeJS.ErrnoException).code})`);
   }
-  const rotated = rotatedIn(text);
-  if (rotated === undefined) {
+  const resources = resourcesIn(text);
+  if (resources === undefined) {
     throw new Error(
       `--state ${file} is not an exported state: \`pulumi stack export --file ${file}\` writes one`,
     );
   }
-  return { name: file, rotated };
+  return { name: file, resources };
+}
+
+/** @param own the stack itself if its settings were read, too: its default providers have them */
+export function stackStateOf({ name, resources, unread }: ExportedState, own?: Stack): StackState {
+  return { name, rotated: unread ?? rotatedIn(resources, own) };
 }
 
 /**
@@ -81,7 +77,7 @@ export function readStateFile(file: string): StackState {
  * their own. Undefined if the state was not read, or has no resource of Rekey.
  */
 export function neededServices(directory: string, name: string): ReadonlySet<Service> | undefined {
-  const saved = resourcesIn(exportStack(directory, name).text) ?? [];
+  const { resources: saved } = exportStack(directory, name);
   const own = saved.filter((one) => typeOf(one) !== undefined);
   if (own.length === 0) return undefined;
   const explicit = saved.filter(
@@ -103,7 +99,7 @@ function referenceOf({ urn, id }: Values): string {
 }
 
 /** The name of a class of Rekey; undefined for a resource of another package. */
-function typeOf({ type }: Values): string | undefined {
+export function typeOf({ type }: Values): string | undefined {
   return /^(?:pulumi-nodejs:dynamic\/rekey|rekey:index):(\w+)$/.exec(String(type))?.[1];
 }
 
@@ -116,13 +112,11 @@ function kindOf(saved: Values): SecretKind | undefined {
 }
 
 /**
- * The secrets that the resources of an exported state rotate; undefined if the text is not an exported state.
+ * The secrets that the resources of an exported state rotate.
  *
  * @param own the stack, if its settings were read, too
  */
-export function rotatedIn(text: string | undefined, own?: Stack): RotatedSecret[] | undefined {
-  const saved = resourcesIn(text);
-  if (saved === undefined) return undefined;
+export function rotatedIn(saved: readonly Values[], own?: Stack): RotatedSecret[] {
   const providers = new Map(
     saved
       .filter(({ type }) => String(type).startsWith("pulumi:providers:"))
@@ -136,8 +130,8 @@ export function rotatedIn(text: string | undefined, own?: Stack): RotatedSecret[
 }
 
 /** The resources of an exported state; undefined if the text is none. A stack without resources has no list. */
-function resourcesIn(text: string | undefined): Values[] | undefined {
-  const exported = orUndefined(() => JSON.parse(text ?? "") as unknown);
+export function resourcesIn(text: string): Values[] | undefined {
+  const exported = orUndefined(() => JSON.parse(text) as unknown);
   if (!isObject(exported) || !("deployment" in exported)) return undefined;
   const deployment = exported["deployment"] ?? {};
   const listed = isObject(deployment) ? (deployment["resources"] ?? []) : undefined;
@@ -152,6 +146,12 @@ const ageOutputs: Readonly<Record<SecretKind["shape"], string>> = {
   redis: "generatedAt",
 };
 
+/** `PasswordRotation "sessions"` */
+export function resourceNamed(saved: Values): string {
+  const name = String(saved["urn"]).split("::").slice(3).join("::");
+  return `${typeOf(saved) ?? String(saved["type"])} ${JSON.stringify(name)}`;
+}
+
 /** The secrets that one resource rotates. */
 function secretsOf(
   saved: Values,
@@ -160,17 +160,19 @@ function secretsOf(
 ): RotatedSecret[] {
   const kind = kindOf(saved);
   if (kind === undefined) return [];
-  const name = String(saved["urn"]).split("::").slice(3).join("::");
-  const secretIn = (values: Values, id: unknown, value: SavedValue): RotatedSecret => ({
-    kind,
-    id: String(id),
-    resource: `${typeOf(saved)} ${JSON.stringify(name)}`,
-    rotatedAt: millisecondsIn(values[ageOutputs[kind.shape]]),
-    former: validFormerOf(saved, kind, resources),
-    isUnproven: values["outcome"] === "unproven",
-    value,
-    settings,
-  });
+  const secretIn = (values: Values, id: unknown, value: SavedValue): RotatedSecret => {
+    const time = values[ageOutputs[kind.shape]];
+    return {
+      kind,
+      id: String(id),
+      resource: resourceNamed(saved),
+      rotatedAt: isTime(time) ? Date.parse(time) : undefined,
+      former: validFormerOf(saved, resources),
+      isUnproven: values["outcome"] === "unproven",
+      value,
+      settings,
+    };
+  };
   const outputs = objectOf(saved["outputs"]);
   const { encryptedCredentials } = outputs;
   if (typeOf(saved) === fleet) {
@@ -214,15 +216,4 @@ function settingsIn({ urn, type, inputs }: Values, own: Stack | undefined): Sett
   // A secret one is set, too.
   const written: Lookup = (name) => plain(name) ?? (saved(name) === undefined ? undefined : "");
   return new Settings(plain, environmentOfProvider(written, process.env));
-}
-
-/** A saved time; undefined if it is damaged: of a part of it, an earlier one could be read. */
-function millisecondsIn(time: unknown): number | undefined {
-  const read = new Date(typeof time === "string" ? time : NaN);
-  return Number.isNaN(read.getTime()) || read.toISOString() !== time ? undefined : read.getTime();
-}
-
-/** An object in plain text. */
-function objectOf(value: unknown): Values {
-  return isObject(value) && !isSecret(value) ? value : {};
 }

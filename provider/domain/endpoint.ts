@@ -58,15 +58,17 @@ export function indexUrl(
   host = "{endpoint}",
 ): string | undefined {
   if (typeof endpoint !== "string" || endpoint === "") return undefined;
-  if (endpoint.includes("://")) {
-    // Without a user, a query and a fragment: the token is sent to a path below it.
-    if (/[\s@?#\\]/.test(endpoint) || !URL.canParse(endpoint)) return undefined;
-    const { protocol, hostname } = new URL(endpoint);
-    const isSafe = protocol === "https:" || (protocol === "http:" && isLoopback(hostname));
-    return isSafe && hostProblem(hostname) === undefined ? endpoint : undefined;
-  }
+  if (endpoint.includes("://")) return isSafeUrl(endpoint) ? endpoint : undefined;
   const whole = /[.:]/.test(endpoint) ? endpoint : host.replace("{endpoint}", () => endpoint);
   return hostProblem(whole) === undefined ? `https://${hostInUrl(whole)}` : undefined;
+}
+
+/** Whether a token may be sent to a URL, or to a path below it: it has no user, no query and no fragment. */
+export function isSafeUrl(url: string): boolean {
+  if (/[\s@?#\\]/.test(url) || !URL.canParse(url)) return false;
+  const { protocol, hostname } = new URL(url);
+  if (hostProblem(hostname) !== undefined) return false;
+  return protocol === "https:" || (protocol === "http:" && isLoopback(hostname));
 }
 
 /** Why a text cannot be a host with `{endpoint}` or `{id}` in it, if it cannot. */

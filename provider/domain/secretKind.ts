@@ -14,7 +14,7 @@ export type RotationType =
 
 /** One kind of secret, as data. */
 export interface SecretKind {
-  readonly name: RotationType;
+  readonly name: RotationType | "RotationTrigger";
   /**
    * What a rotation sends, and so what a lost response means:
    * - `replaces`: one request makes a new one and retires the former one. A read must show which one is valid;

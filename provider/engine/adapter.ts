@@ -7,6 +7,7 @@ import {
   type Planned,
   type Result,
   schemaProblems,
+  secretOutputsOf,
 } from "../resource/resource";
 import { type Run } from "../run/run";
 
@@ -58,13 +59,16 @@ export class ResourceHandler {
     });
   }
 
-  /** The inputs of a Check without problems that the calls after it get, with the marks of secrets that they had. */
+  /**
+   * The inputs of a Check without problems that the calls after it get, with the marks of secrets that they had, and
+   * those of secret outputs that it decides.
+   */
   decide(savedInputs: Properties, inputs: Properties): Properties {
     const { resource, run } = this;
     if (resource.decide === undefined) return inputs;
     const before = reveal(savedInputs) as Properties;
     const decided = resource.decide(before, reveal(inputs) as Properties, run);
-    return wrap(decided as Properties, secretNames(inputs));
+    return wrap(decided as Properties, [...secretNames(inputs), ...secretOutputsOf(resource)]);
   }
 
   /** What `apply` would do, and the inputs that would replace the resource: another id does. */

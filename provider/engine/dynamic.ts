@@ -2,7 +2,7 @@ import "./requireNode";
 import type * as dynamic from "@pulumi/pulumi/dynamic";
 import { RekeyError } from "../domain/errors";
 import { oldestPulumi } from "./installedPackage";
-import { type Properties, wrap } from "../pulumi/values";
+import { type Properties, reveal, wrap } from "../pulumi/values";
 import { type AnyResource, type Notice, secretOutputsOf } from "../resource/resource";
 import { type Run, startRun } from "../run/run";
 import { Settings } from "../settings/settings";
@@ -63,7 +63,7 @@ export function createProviders(
         const inputs = handler().decide(olds, given);
         // Previews do not call `create`. Saved inputs always have the provider's text.
         const isNew = Object.keys(olds).length === 0;
-        if (isNew) show(handler().plan(undefined, inputs).notices);
+        if (isNew) show(handler().plan(undefined, reveal(inputs) as Properties).notices);
         return { inputs: wrap({ ...inputs, __provider }, []), failures };
       }),
       diff: reportingOnce((id, outputs, { __provider, ...inputs }) => {

@@ -5,6 +5,7 @@ import { type AnyResource } from "../resource/resource";
 import { passwordRotationFleet } from "../rotation/fleet";
 import { kinds, type RotationType } from "../domain/secretKind";
 import { rotationOf } from "../rotation/rotation";
+import { rotationTrigger } from "../rotation/trigger";
 import { UserRotation } from "../rotation/userRotation";
 import { credentialVerification } from "../verification/credentialVerification";
 
@@ -19,6 +20,7 @@ const rotations = Object.fromEntries(
 export const resources = {
   ...rotations,
   PasswordRotationFleet: passwordRotationFleet,
+  RotationTrigger: rotationTrigger,
   CredentialVerification: credentialVerification,
   FlowControlReset: flowControlReset,
   FlowControlLimits: flowControlLimits,

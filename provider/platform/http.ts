@@ -20,7 +20,8 @@ export interface Service {
   readonly name: ServiceName;
   /** Address without a trailing slash. */
   readonly baseUrl: string;
-  readonly authorization: string;
+  /** Undefined if a credential is elsewhere in its requests. */
+  readonly authorization?: string | undefined;
 }
 
 export interface ApiRequest
@@ -35,6 +36,8 @@ export interface ApiRequest
   /** Path below the service's address, its parts already encoded, without a query: it is sent, and shown in errors. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string>>;
+  /** In addition to those that every request has, or instead of them. They are never shown. */
+  readonly headers?: Readonly<Record<string, string>>;
   /** Whether it needs a new connection, because its response may not show to which request it belongs. */
   readonly newConnection?: boolean;
   /** Whether the response is a list, which may be larger than a record. */
@@ -186,17 +189,20 @@ export class HttpRequester implements Requester {
     }
   }
 
-  #exchange({ method, query, body, isList }: ApiRequest, url: string, connection: Connection) {
+  #exchange(request: ApiRequest, url: string, connection: Connection) {
+    const { method, query, headers, body, isList } = request;
+    const { authorization } = this.service;
     return httpAdapter({
       method,
       url,
       params: query,
       headers: AxiosHeaders.from({
-        Authorization: this.service.authorization,
         Accept: "application/json",
         Connection: "keep-alive",
         "User-Agent": `pulumi-rekey/${packageVersion()}`,
         ...(body && { "Content-Type": "application/json" }),
+        ...headers,
+        ...(authorization && { Authorization: authorization }),
       }),
       ...(body && { data: JSON.stringify(body) }),
       maxContentLength: isList ? maxListBytes : maxRecordBytes,

@@ -56,6 +56,13 @@ export class KnownSecrets {
     return line.replace(/#(?=#+[\w-]*\[)/g, "# ").replace(/:(?=:+[a-z])/gi, ": ");
   }
 
+  /** A report with all its texts as such names. */
+  redactNames<T>(report: T): T {
+    return JSON.parse(JSON.stringify(report), (_, value: unknown) =>
+      typeof value === "string" ? this.redactName(value) : value,
+    ) as T;
+  }
+
   /** Whether a text contains a secret of any length, also if it was formatted or sent by a form. */
   areIn(text: string): boolean {
     const compacted = compact(text);

@@ -59,7 +59,7 @@ export type TableOf = (schemas: Schemas) => InputTable;
 export interface Planned {
   /** Whether it would do anything. */
   readonly changes: boolean;
-  /** The outputs that it may change. Default: all but the id. */
+  /** The outputs that it may change. Others that are inputs, too, have their values. Default: all but the id. */
   readonly changing?: readonly string[] | undefined;
   /** The reasons, and what may be wrong with the saved outputs. */
   readonly notices: readonly Notice[];

@@ -1,5 +1,5 @@
 import { type Credential } from "../domain/endpoint";
-import { type RotationType } from "../domain/secretKind";
+import { type SecretKind } from "../domain/secretKind";
 import { isObject, isSet } from "../records/fields";
 import { type LocatedDatabase } from "./databaseEndpoint";
 import { type Connection, type Former } from "./memory";
@@ -13,7 +13,7 @@ export interface Access {
   /** Of a user: its server, in messages. */
   readonly server?: string | undefined;
   /** `name` of its kind. */
-  readonly of: RotationType;
+  readonly of: SecretKind["name"];
   /** Confirmed resets so far. */
   readonly count: number;
   /** The salt of the marks. */

@@ -12,6 +12,6 @@ export function contextOf(kind: SecretKind, { options }: Run): Context {
     canRead: kind.shape === "redis" || settings.canRead(kind),
     isScheduleOn: settings.get("scheduledResets") === "on",
     ownToken: mayBeOwn ? settings.find("queueToken")?.value : undefined,
-    account: kind.onlyId === undefined ? undefined : options.queueAccount(),
+    account: kind.shape === "rolls" ? options.queueAccount() : undefined,
   };
 }

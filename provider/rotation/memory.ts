@@ -210,7 +210,7 @@ export function unsealed(saved: unknown): Memory {
   const reason =
     "cannot be read: another version of pulumi-rekey has written it, or the state is damaged";
   const advice =
-    "Use the version that wrote it, or restore an earlier export of the state. Otherwise, take the resource out of the state (`pulumi state delete`) and adopt the secret again with `initialRotation: false`; rotate a user, whose password no read shows.";
+    "Use the version that wrote it, or restore an earlier export of the state. Otherwise, take the resource out of the state (`pulumi state delete`) and adopt the secret again with `initialRotation: false`; rotate a user, whose password no read shows; a new trigger turns.";
   throw new StateError({ output: "memory", reason, advice });
 }
 

@@ -12,14 +12,22 @@ import { plainTextProblem } from "./databaseEndpoint";
 import { addsSecret, hasOverlap, isDuration, readOverlap } from "./formers";
 import { type Connection } from "./memory";
 import { noOverlap, type Program, savesNone, untilVerified } from "./program";
-import { dueAt, isFuture, readDate, readInterval } from "./schedule";
+import { dueAt, futureProblem, readDate, readInterval } from "./schedule";
 
-export function rotationInputs(schemas: Schemas) {
-  const { z, attempt, expected, trigger, flag, refuseIf } = schemas;
+/** The inputs that say when. */
+export function triggerInputs(schemas: Schemas) {
+  const { z, attempt, expected, trigger } = schemas;
   return {
     ...trigger,
     rotateEvery: intervalOf(schemas, false),
     rotatedSince: z.string(expected("a date written as a string")).superRefine(attempt(readDate)),
+  };
+}
+
+export function rotationInputs(schemas: Schemas) {
+  const { z, expected, flag, refuseIf } = schemas;
+  return {
+    ...triggerInputs(schemas),
     initialRotation: flag,
     saveCredentials: flag,
     encryptFor: z
@@ -107,10 +115,8 @@ export function rotationProblems(program: Program, kind: SecretKind, run: Run): 
     const { databaseHost } = run.options.settings;
     problems.push(...connectionProblems(connection, databaseHost));
   }
-  if (rotatedSince !== undefined && isFuture(readDate(rotatedSince).toISOString(), now)) {
-    const problem = `must not be more than five minutes in the future: by this machine's clock, it is ${now.toISOString()}`;
-    problems.push({ property: "rotatedSince", problem });
-  }
+  const inFuture = rotatedSince === undefined ? undefined : futureProblem(rotatedSince, now);
+  if (inFuture) problems.push({ property: "rotatedSince", problem: inFuture });
   if (savesNone(form) && !unknown.has("encryptFor") && !canRead) {
     const problem =
       "must not be false without encryptFor, because this platform cannot be read (rekey:databasePath) and new credentials would be lost";

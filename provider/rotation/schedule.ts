@@ -99,6 +99,12 @@ export function isFuture(time: string, now: Date): boolean {
   return Date.parse(time) > now.getTime() + clockToleranceMs;
 }
 
+/** What is wrong with a date that is to come. */
+export function futureProblem(date: string, now: Date): string | undefined {
+  if (!isFuture(readDate(date).toISOString(), now)) return undefined;
+  return `must not be more than five minutes in the future: by this machine's clock, it is ${now.toISOString()}`;
+}
+
 /** A time, or now if it is that of a clock that was ahead. */
 export function pastTime(time: string, now: Date): string {
   return isFuture(time, now) ? now.toISOString() : time;

@@ -11,7 +11,12 @@ import {
   RequestQueue,
   type Service,
 } from "../platform/http";
-import { CredentialProbe, type ProbeRequest, type ProbeResult } from "../clients/probe";
+import {
+  CredentialProbe,
+  type ProbeRequest,
+  type ProbeResult,
+  type ProgramRequest,
+} from "../clients/probe";
 import { NextTokens } from "../platform/nextTokens";
 import { type QueueUser, ReadTokenRequester } from "../platform/readToken";
 import { KnownSecrets } from "../platform/redact";
@@ -140,9 +145,11 @@ export class PlatformClient {
   }
 
   probe(request: ProbeRequest): Promise<ProbeResult> {
-    const { beforeSend, secrets } = this;
-    const options = { connections: this.#serverConnections, secrets, beforeSend };
-    return new CredentialProbe(options).probe(request);
+    return this.#probe.probe(request);
+  }
+
+  statusOf(request: ProgramRequest, deadlineMs: number): Promise<number | string> {
+    return this.#probe.statusOf(request, deadlineMs);
   }
 
   aclUsers(admin: RedisAdmin): AclUsers {
@@ -151,6 +158,11 @@ export class PlatformClient {
       connections: this.#serverConnections,
       queue: this.#requestQueue,
     });
+  }
+
+  get #probe(): CredentialProbe {
+    const { beforeSend, secrets } = this;
+    return new CredentialProbe({ connections: this.#serverConnections, secrets, beforeSend });
   }
 
   #requester(service: Service): HttpRequester {

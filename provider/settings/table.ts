@@ -132,7 +132,8 @@ const settingTable = {
     },
   },
   maxResetsPerRun: {
-    description: "Maximum number of resets in one run; further resets are refused and not sent.",
+    description:
+      "Maximum number of resets and turns of triggers in one run; further ones are refused and not made. A turn that only `rotateEvery` calls for waits.",
     kind: "number",
     schema: () => number(z().int("must be a whole number").min(0, "must not be negative")),
   },

@@ -32,6 +32,8 @@ export interface Tools extends Attempts {
   readonly queue: RequestQueue;
 }
 
+export const defaultWithinSeconds = 30;
+
 /**
  * Proves that the current credential is accepted, as a rotation does, and then that a wrong one and the former ones are
  * refused.

@@ -16,7 +16,10 @@ import { connectionIn, type RotationInputs } from "../rotation/program";
 import { connectionInput } from "../rotation/rotationInputs";
 import { noticeAbout } from "../rotation/messages";
 import { type Run } from "../run/run";
-import { placeOf } from "./attempts";
+import { defaultWithinSeconds, placeOf } from "./attempts";
+import { httpInputs } from "./httpProbe";
+import { applyOverHttp, type HttpVerificationInputs, planOverHttp } from "./httpVerification";
+import { type CredentialVerificationOutputs } from "./outputs";
 import { announcedRetirement } from "./retirement";
 import { targetsIn } from "./targets";
 import {
@@ -28,7 +31,8 @@ import {
   verifyTarget,
 } from "./verifyTarget";
 
-export interface CredentialVerificationInputs extends Pick<RotationInputs, "connection"> {
+/** The inputs of a verification of what Rekey rotates. */
+export interface AccessInputs extends Pick<RotationInputs, "connection"> {
   /** JSON text of one `Access`, or of a map of names to them. */
   readonly access: string;
   readonly withinSeconds?: number | null | undefined;
@@ -36,20 +40,10 @@ export interface CredentialVerificationInputs extends Pick<RotationInputs, "conn
   readonly retireFormerAfter?: unknown;
 }
 
-/** What a CredentialVerification saves. */
-export interface CredentialVerificationOutputs {
-  readonly subject: string;
-  readonly verified: boolean;
-  readonly verifiedAt?: string | undefined;
-  readonly formerRefused?: true | undefined;
-  readonly formerRetiredAt?: string | undefined;
-  /** JSON text of a map of secrets to what is remembered of them. */
-  readonly memory: string;
-}
+export type CredentialVerificationInputs = AccessInputs | HttpVerificationInputs;
 
 type Entries = ReadonlyMap<string, Entry>;
 
-const defaultWithinSeconds = 30;
 const notAList =
   "must be a list of what uses the secret, such as [deployment.urn]; for a time, set overlap";
 
@@ -59,6 +53,7 @@ export const credentialVerification: Resource<
 > = {
   idInput: "subject",
   onlyId: "verification",
+  secretInputs: ["credential"],
   outputs: {
     subject: "plain",
     verified: "plain",
@@ -78,9 +73,10 @@ export const credentialVerification: Resource<
     const seconds = "must be a number of seconds above 0";
     const withinSeconds = z.number(seconds).positive(seconds);
     return {
-      required: ["access"],
+      required: [],
       schemas: {
         access,
+        ...httpInputs(schemas),
         ...connectionInput(schemas),
         withinSeconds,
         // `true` passes here, because only `decide` knows what was saved.
@@ -88,15 +84,38 @@ export const credentialVerification: Resource<
       },
     };
   },
-  check,
+  check: (inputs, run) => {
+    const problems = formProblems(inputs);
+    if (problems.length > 0 || isOverHttp(inputs)) return problems;
+    return checkAccess(inputs, run);
+  },
   decide,
-  plan,
-  apply,
+  plan: (saved, inputs, run) =>
+    isOverHttp(inputs) ? planOverHttp(saved, inputs) : planForAccess(saved, inputs, run),
+  apply: (saved, inputs, run) =>
+    isOverHttp(inputs) ? applyOverHttp(saved, inputs, run) : applyForAccess(saved, inputs, run),
   remove,
 };
 
+function isOverHttp(inputs: CredentialVerificationInputs): inputs is HttpVerificationInputs {
+  return "http" in inputs && isSet(inputs.http);
+}
+
+/** What only the other form has, and what this one lacks. */
+function formProblems(inputs: Partial<AccessInputs & HttpVerificationInputs>): InputProblem[] {
+  const [form, required, others] = isSet(inputs.http)
+    ? (["http", "credential", ["access", "connection", "retireFormerAfter"]] as const)
+    : (["access", "access", ["credential", "saveCredentials"]] as const);
+  const given = others.filter((property) => isSet(inputs[property]));
+  const problem = "is required: set access, or credential and http";
+  return [
+    ...(isSet(inputs[required]) ? [] : [{ property: required, problem }]),
+    ...given.map((property) => ({ property, problem: `cannot be used with ${form}` })),
+  ];
+}
+
 /** As for a rotation: a password is never sent in plain text, and what is wrong is reported before anything is sent. */
-function check({ access, connection }: CredentialVerificationInputs, run: Run): InputProblem[] {
+function checkAccess({ access, connection }: AccessInputs, run: Run): InputProblem[] {
   const own = connectionIn(connection);
   // While the access is unknown, the host may be that of the rotation.
   if (isUnknown(connection) || (isUnknown(access) && own?.host === undefined)) return [];
@@ -122,8 +141,8 @@ function isFilledList(given: unknown): boolean {
  * With `ignoreChanges`, it sends back what was saved.
  */
 function decide(
-  savedInputs: Partial<CredentialVerificationInputs>,
-  inputs: CredentialVerificationInputs,
+  savedInputs: Partial<AccessInputs>,
+  inputs: CredentialVerificationInputs & Pick<AccessInputs, "retireFormerAfter">,
 ): CredentialVerificationInputs {
   const { retireFormerAfter } = inputs;
   if (isFilledList(retireFormerAfter)) return { ...inputs, retireFormerAfter: true };
@@ -133,9 +152,9 @@ function decide(
   return inputs;
 }
 
-function plan(
+function planForAccess(
   saved: CredentialVerificationOutputs | undefined,
-  { access, connection, retireFormerAfter }: CredentialVerificationInputs,
+  { access, connection, retireFormerAfter }: AccessInputs,
   run: Run,
 ): Planned {
   const isCertain = retireFormerAfter === true;
@@ -162,9 +181,9 @@ function plan(
   };
 }
 
-async function apply(
+async function applyForAccess(
   saved: CredentialVerificationOutputs | undefined,
-  { access, connection, withinSeconds, retireFormerAfter }: CredentialVerificationInputs,
+  { access, connection, withinSeconds, retireFormerAfter }: AccessInputs,
   run: Run,
 ): Promise<Result<CredentialVerificationOutputs>> {
   const { clock } = run.options;

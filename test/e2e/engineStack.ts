@@ -49,6 +49,7 @@ interface SavedResource {
   readonly inputs?: Readonly<Record<string, unknown>>;
   readonly outputs?: Readonly<Record<string, unknown>>;
   readonly initErrors?: readonly string[];
+  readonly replacementTrigger?: unknown;
 }
 interface Pending {
   readonly type: string;

@@ -7,6 +7,7 @@ import { blocksOf, pages, readPage, registryPages } from "../docs/page";
 import { fails, succeeds, valuesOf } from "./engineStack";
 import { loadExample } from "./loadExample";
 import { closePlatforms, TestStack } from "./memory";
+import { type KeyVendor, startServer } from "./keyVendor";
 import { Folder } from "../support/folder";
 import { databaseReply } from "../support/redis";
 import { examples } from "../support/project";
@@ -114,6 +115,7 @@ const account = {
  */
 const firstUps: Readonly<Record<string, readonly [changes: number, outputs: number, takers?: string]>> = {
   "after-a-leak": [0, 6],
+  "any-key": [0, 1],
   "fleet-from-file": [3, 4],
   "fleet-over-stacks": [20, 2],
   "flow-control-dashboard": [0, 4],
@@ -138,10 +140,17 @@ const firstUps: Readonly<Record<string, readonly [changes: number, outputs: numb
   "rotation-on-demand": [1, 3],
 };
 
-/** Where the examples with consumers write their secret. */
+/** Where the examples with consumers write their secret, and the vendor of any-key. */
 let folder: Folder;
-before(() => (folder = new Folder()));
-after(() => folder.remove());
+let vendor: KeyVendor;
+before(async () => {
+  folder = new Folder();
+  vendor = await startServer();
+});
+after(() => {
+  folder.remove();
+  vendor.close();
+});
 
 describe("The first `up` of an example, if every secret is in use", () => {
   afterEach(closePlatforms);
@@ -198,7 +207,7 @@ async function startExampleStack(example: string, stackName = "part-0-of-1") {
     ...account,
     ...(["hand-over/vercel", "no-outage/queue"].includes(example) && { queueUsers: [queueUserId] }),
     stack: stackName,
-    config: { ...settings, ...preset, file: folder.path("secret") },
+    config: { ...settings, ...preset, file: folder.path("secret"), server: vendor.url },
   });
   const { record, password } = stack.platform.database("db-sessions");
   if (example === "no-outage/redis") await databaseReply(record, ["AUTH", password], ["ACL", "SETUSER", "app", "on"]);

@@ -17,7 +17,12 @@ const inputs = fc.dictionary(fc.constantFrom(...names, ...hostileNames), value).
 it("fuzz: inputs of any JSON are accepted or refused without a failure, and nothing is sent", async () => {
   const platform = new InProcessAdapter();
   const checks = fc.asyncProperty(resource, inputs, inputs, async (type, olds, news) => {
-    const { failures = [], inputs: checked } = await platform.adapter[type].check(olds, news);
+    const checking = platform.adapter[type].check(olds, news);
+    const { failures = [], inputs: checked } = await checking.catch((error: Error) => {
+      // Only what was saved may be sent back.
+      assert.match(error.message, /is an output, and cannot be set|saved output memory cannot be read/);
+      return { inputs: olds, failures: [] };
+    });
     for (const { property, reason } of failures) assert.ok(property === "" && reason.length < 600, reason);
     assertCarried(checked);
     assertNothingPolluted();

@@ -27,6 +27,7 @@ interface GitLabJob {
 const examples = [
   "pipelines/github-actions/rekey.yml",
   "pipelines/pulumi-cloud/rekey.yml",
+  "pipelines/due/rekey-due.yml",
   "fleet-over-stacks/rotate.yml",
 ];
 const workflows = [

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import * as pulumi from "@pulumi/pulumi";
-import { AclUserRotation, type AclUserRotationArgs } from "pulumi-rekey";
+import { AclUserRotation, type AclUserRotationArgs, CredentialVerification } from "pulumi-rekey";
 import { isSecret } from "../support/wire";
 import { startMocks, valueOf } from "./pulumiMocks";
 
@@ -22,4 +22,11 @@ describe("sdk: the admin of an AclUserRotation", () => {
       assert.deepEqual(inputs["admin"].value, await valueOf(pulumi.output(admin)));
     });
   }
+
+  it("is one like the credential of a verification", async () => {
+    const registered = await startMocks();
+    const http = { url: "https://api.example.com" };
+    await valueOf(new CredentialVerification("a", { credential: "key", http }).urn);
+    assert.ok(isSecret(registered[0]?.inputs["credential"]));
+  });
 });

@@ -126,6 +126,7 @@ export class FakeRun {
         this.probes.push(request);
         return this.probe(request);
       },
+      statusOf: () => assert.fail("no program's request is sent here"),
       aclUsers: () => assert.fail("no users are changed here"),
       during: () => platform as PlatformClient,
       ...parts,

@@ -5,6 +5,7 @@ import { type ResourceType } from "../../provider/engine/resources";
 export const secretOutputs: Readonly<Record<ResourceType, readonly string[]>> = {
   ...(Object.fromEntries(kinds.map((kind) => [kind.name, secretsOf(kind)])) as Record<RotationType, string[]>),
   PasswordRotationFleet: ["access", "connectionUrls", "credentials", "memory"],
+  RotationTrigger: ["memory"],
   CredentialVerification: ["memory"],
   FlowControlReset: ["appliedTrigger"],
   FlowControlLimits: [],

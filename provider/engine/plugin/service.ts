@@ -112,9 +112,11 @@ export class PluginService {
     const { changes, changing = Object.keys(all), notices } = handler.plan(before, desired);
     // The Diff of an update has shown its notices.
     if (saved === undefined) await this.#show(notices, urn);
-    // What a change may change is unknown.
-    const unknown = (changes ? changing : []).map((name) => [name, unknownValue]);
-    const known = { ...before?.outputs, ...Object.fromEntries(unknown) } as Properties;
+    // What a change may change is unknown. Other outputs are as the inputs of the same name.
+    const given = Object.entries(desired).filter(([name]) => name in all);
+    const unknown = changing.map((name) => [name, unknownValue]);
+    const planned = changes ? [...given, ...unknown] : [];
+    const known = { ...before?.outputs, ...Object.fromEntries(planned) } as Properties;
     const id = onlyId ?? before?.outputs[idInput] ?? desired[idInput];
     const outputs = { ...known, [idInput]: id };
     return {

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { type ListedSecret, type Unlisted } from "../../../provider/doctor/account";
 import { coverageOf, coverageText } from "../../../provider/doctor/coverage";
-import { rotatedIn, type StackState } from "../../../provider/doctor/stackState";
+import { type Values } from "../../../provider/doctor/overlaps";
+import { resourcesIn, rotatedIn, type StackState } from "../../../provider/doctor/stackState";
 import { databasePassword, queueToken, signingKeys, vectorToken } from "../../../provider/domain/secretKind";
 import { Settings } from "../../../provider/settings/settings";
 
@@ -37,15 +38,13 @@ const after = "2024-04-19T00:00:00.000Z";
 /** A time some minutes from now. */
 const inMinutes = (minutes: number) => new Date(Date.now() + minutes * 60_000).toISOString();
 
-const exported = (resources: readonly object[]) => JSON.stringify({ version: 3, deployment: { resources } });
-
 /** The state of the stack whose settings are used. */
 const own = (resources: readonly object[]): StackState => {
-  return { name: "dev", rotated: rotatedIn(exported(resources), stack) ?? [] };
+  return { name: "dev", rotated: rotatedIn(resources as Values[], stack) };
 };
 /** Another state, of which only that is known. */
 const other = (resources: readonly object[], name = "shared.json"): StackState => {
-  return { name, rotated: rotatedIn(exported(resources)) ?? [] };
+  return { name, rotated: rotatedIn(resources as Values[]) };
 };
 
 function cover(account: readonly (ListedSecret | Unlisted)[], resources: readonly object[] = [], date?: string) {
@@ -258,15 +257,15 @@ describe("pulumi-rekey doctor --coverage", () => {
 
   it("reads a state that is empty or odd, and refuses a text that is none", () => {
     for (const odd of [{ deployment: {} }, { version: 3, deployment: null }]) {
-      assert.deepEqual(rotatedIn(JSON.stringify(odd)), []);
+      assert.deepEqual(resourcesIn(JSON.stringify(odd)), []);
     }
     const resources = [{}, rotation("odd", "x", null as never), fleet(encrypted), fleet({ a: null, b: 1 })];
     assert.equal(cover([], resources).secrets.length, 0);
     const list = { deployment: { resources: {} } };
     for (const none of [{}, [], null, "text", { version: 3, checkpoint: {} }, { deployment: [] }, list]) {
-      assert.equal(rotatedIn(JSON.stringify(none)), undefined, JSON.stringify(none));
+      assert.equal(resourcesIn(JSON.stringify(none)), undefined, JSON.stringify(none));
     }
-    assert.equal(rotatedIn("{"), undefined);
+    assert.equal(resourcesIn("{"), undefined);
   });
 
   const [young, old] = [{ ...database("db", after), name: "sessions" }, database("db-2", before)];

@@ -283,7 +283,12 @@ describe("pulumi-rekey doctor", function () {
         [/^error: .*--colour/, "--colour"],
         [/^error: the only command is `pulumi-rekey doctor`/, "again"],
         [/^error: --since needs --coverage/, "--since", "2026-04-19"],
-        [/^error: --since must be a date \(2026-04-19\), or a time with a zone/, "--coverage", "--since", "yesterday"],
+        [
+          /^error: --since must be a date \(2026-04-19\), or a date and time with a zone/,
+          "--coverage",
+          "--since",
+          "yesterday",
+        ],
         [
           /^error: --since must not be more than five minutes in the future: .* it is 20/,
           "--coverage",

@@ -83,11 +83,14 @@ describe("the user of a database of the local platform", () => {
     });
   }
 
-  it("has the admin as a secret in the plugin, whatever the program gives it as", async () => {
+  it("has an admin, and the credential of a verification, as secrets in the plugin, whatever they are given as", async () => {
     const host = await Host.start({ adapter: "plugin", settings: settings() });
     const admin = { host: "redis.example.com", port: 6379, password: "p" };
     const { inputs, problems } = await hostCalls(host, "aclUserRotation").check({ userName: "app", admin }, {});
+    const verification = { credential: "a-key", http: { url: "https://api.example.com" } };
+    const verified = await hostCalls(host, "credentialVerification").check(verification, {});
     await host.stop();
     assert.deepEqual([problems, isSecret(inputs["admin"])], [[], true]);
+    assert.deepEqual([verified.problems, isSecret(verified.inputs["credential"])], [[], true]);
   });
 });

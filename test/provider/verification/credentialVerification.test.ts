@@ -6,9 +6,10 @@ import { databasePassword, secretOf } from "../../../provider/domain/secretKind"
 import { saltedMark } from "../../../provider/rotation/marks";
 import {
   credentialVerification,
+  type AccessInputs,
   type CredentialVerificationInputs,
-  type CredentialVerificationOutputs,
 } from "../../../provider/verification/credentialVerification";
+import { type CredentialVerificationOutputs } from "../../../provider/verification/outputs";
 import { leaksOf } from "../../support/canaries";
 import { asShown, FakeRun, isMadeUp, rejected } from "../../support/fakeRun";
 import { assertFields } from "../../support/results";
@@ -225,7 +226,7 @@ describe("verification: CredentialVerification", () => {
   let fake: FakeRun;
   beforeEach(() => (fake = new FakeRun()));
 
-  const inputs = (said: object, more: Partial<CredentialVerificationInputs> = {}): CredentialVerificationInputs => {
+  const inputs = (said: object, more: Partial<AccessInputs> = {}): AccessInputs => {
     return { access: JSON.stringify(said), withinSeconds: 0.1, ...more };
   };
   const accepting = (accepts: Step["accepts"] = []): FakeRun["probe"] =>
@@ -239,7 +240,7 @@ describe("verification: CredentialVerification", () => {
   async function verify(
     said: object,
     saved?: CredentialVerificationOutputs,
-    more: Partial<CredentialVerificationInputs> = {},
+    more: Partial<AccessInputs> = {},
     run = fake.start(),
   ) {
     const { outputs, failure, message = "", warning = "" } = await apply(saved, inputs(said, more), run);
@@ -303,7 +304,7 @@ describe("verification: CredentialVerification", () => {
   });
 
   it("uses its own connection before that of the rotation, and what is unset in it from there", async () => {
-    const placed = async (said: object, connection: CredentialVerificationInputs["connection"]) => {
+    const placed = async (said: object, connection: AccessInputs["connection"]) => {
       await verify(said, undefined, { connection });
       const [{ endpoint, credential } = assert.fail()] = fake.probes.splice(0);
       return { endpoint, user: credential.username };

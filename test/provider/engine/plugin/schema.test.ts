@@ -39,6 +39,9 @@ function undescribed(part: unknown, path: string): string[] {
 }
 
 // What it takes from the provider's tables is what `npm run schema` writes. All else is written in the SDK's classes.
+/** Inputs that no program has: those that Check decides, and the name that the SDK passes. */
+const decided: Readonly<Record<string, readonly string[]>> = { RotationTrigger: ["memory", "name", "value"] };
+
 describe("schema.json", () => {
   it("and docs/reference.md are what `npm run schema` writes, from classes with the outputs of the provider", () => {
     const folder = new Folder();
@@ -56,7 +59,8 @@ describe("schema.json", () => {
 
     it(`has the inputs of ${name}, and no output with the name of one of another shape`, () => {
       const { schemas: inputs, required } = resource.inputs(schemas);
-      assert.deepEqual(namesOf(inputProperties), namesOf(inputs));
+      const ofProgram = namesOf(inputs).filter((input) => !decided[name]?.includes(input));
+      assert.deepEqual(namesOf(inputProperties), ofProgram);
       assert.deepEqual([...requiredInputs].sort(), [...required].sort());
       // A preview of the dynamic host shows the input in place of the output.
       for (const [output, { description: _, ...type }] of Object.entries(properties)) {

@@ -1,0 +1,195 @@
+import { InputError, RefusedError } from "../domain/errors";
+import { secretOf, type SecretKind, type Subject } from "../domain/secretKind";
+import { isUnknown, jsonText, unknownValue } from "../pulumi/values";
+import { isObject, isSet } from "../records/fields";
+import { type Notice, type Planned, type Resource } from "../resource/resource";
+import { type Run } from "../run/run";
+import { adopted } from "./afterRead";
+import { announce, announcementsOf } from "./announcements";
+import { contextOf } from "./context";
+import { attempted, handOver } from "./handOver";
+import { type Trigger } from "./marks";
+import { parsed, sealed, unsealed } from "./memory";
+import { noticeAbout } from "./messages";
+import { type Plan } from "./plan";
+import { planRotation } from "./planRotation";
+import { type Program, readProgram, type RotationInputs } from "./program";
+import { rotationProblems, triggerInputs } from "./rotationInputs";
+import { type RotationOutputs } from "./rotationOutputs";
+import { dueAt } from "./schedule";
+import { isSame, type State, stateIn } from "./state";
+
+/** What a program asks for, and what `decide` adds. */
+export interface TriggerInputs
+  extends Trigger, Pick<RotationInputs, "rotateEvery" | "rotatedSince"> {
+  /** Of the resource, for messages. Only the SDK passes it: a plugin's messages are shown under the resource. */
+  readonly name?: string | null | undefined;
+  readonly value?: string | null | undefined;
+  readonly memory?: string | null | undefined;
+}
+
+const onlyId = "trigger";
+
+/** Says when the engine replaces what another provider creates: it has the plan of every rotation, and no source. */
+export const rotationTrigger: Resource<TriggerInputs, RotationOutputs> = {
+  idInput: "subject",
+  onlyId,
+  outputs: {
+    subject: "plain",
+    value: "plain",
+    turnedAt: "plain",
+    nextRotationAt: "plain",
+    rotationReason: "plain",
+    rotationCount: "plain",
+    memory: "secret",
+  },
+  inputs: (schemas) => {
+    const { text } = schemas;
+    // Only `decide` knows whether `value` and `memory` are those that were saved.
+    const all = { ...triggerInputs(schemas), name: text, value: text, memory: text };
+    return { required: [], schemas: all };
+  },
+  check: (inputs, run) => rotationProblems(readProgram(inputs), subjectOf(inputs).kind, run),
+  decide,
+  plan,
+  apply: async (_, inputs) => ({ outputs: outputsOf(inputs), notices: [] }),
+};
+
+/**
+ * Decides whether it turns, so that a preview shows what an `up` replaces.
+ *
+ * @throws RefusedError if a version or a date turns it above the limit of the run
+ */
+function decide(saved: Partial<TriggerInputs>, inputs: TriggerInputs, run: Run): TriggerInputs {
+  // With `ignoreChanges`, the engine sends back what was saved.
+  const given = (["value", "memory"] as const).find(
+    (name) => isSet(inputs[name]) && inputs[name] !== saved[name],
+  );
+  if (given) throw new InputError(given, "is an output, and cannot be set");
+  const program = programOf(inputs);
+  if (program.unknown.size > 0) return { ...inputs, value: unknownValue, memory: unknownValue };
+  const subject = subjectOf(inputs);
+  const state = isSet(saved.memory)
+    ? nextState(stateOf(saved.memory), program, subject, run)
+    : adopted(program, undefined, contextOf(subject.kind, run)).state;
+  return { ...inputs, value: valueOf(state), memory: written(state) };
+}
+
+/** Counts a turn once in a run. A schedule waits above the limit, so that it does not fail each night's run. */
+function nextState(before: State, program: Program, subject: Subject, run: Run): State {
+  const context = contextOf(subject.kind, run);
+  const due = planRotation(before, program, context);
+  if (due.kind !== "rotate") return before;
+  const turn = turnOf(before);
+  const isCounted =
+    run.shared.reserved.has(turn) || (run.leftFor([turn]) > 0 && !run.reserveResets([turn]));
+  if (!isCounted && due.reason === "schedule") return before;
+  if (!isCounted) {
+    const why = `${limitIsUsedUp}. Check that so many are intended, then raise the limit or run again`;
+    throw new RefusedError("REKEY_RESET_LIMIT", { secret: secretOf(subject), why });
+  }
+  const sent = attempted(before, due, program, { shown: {}, adds: false }, context);
+  const generatedAt = sent.memory.attempt?.lastSentAt;
+  return handOver(sent, { responses: [], generatedAt, formers: [] }, context);
+}
+
+const limitIsUsedUp = "other resets and turns of this run have used up rekey:maxResetsPerRun";
+
+function plan(saved: RotationOutputs | undefined, inputs: TriggerInputs, run: Run): Planned {
+  const next = isUnknown(inputs.value) ? {} : outputsOf(inputs);
+  const differing = Object.keys(rotationTrigger.outputs).filter((name) => {
+    return !isSame(saved?.[name], next[name]);
+  });
+  return {
+    changes: differing.length > 0,
+    // A preview knows what `decide` makes.
+    changing: differing.filter((name) => !(name in inputs)),
+    notices: noticesOf(saved, inputs, run),
+  };
+}
+
+function noticesOf(saved: RotationOutputs | undefined, inputs: TriggerInputs, run: Run): Notice[] {
+  const subject = subjectOf(inputs);
+  if (saved === undefined) {
+    const date = isSet(inputs.rotatedSince)
+      ? " The age of the secret is not known, so the next `up` turns it for rotatedSince."
+      : "";
+    const text = `is new. Its first value replaces nothing that had no replacementTrigger before. If it was renamed without the option \`aliases\`, or replaced, it turns: what had the former value is replaced.${date}`;
+    return [noticeAbout(subject, { text })];
+  }
+  const program = programOf(inputs);
+  const state = stateOf(saved["memory"]);
+  const due = planRotation(state, program, contextOf(subject.kind, run));
+  const isOverLimit = due.kind === "rotate" && inputs.value === saved["value"];
+  const plan: Plan = isOverLimit ? { kind: "keep", waits: { ...due, why: limitIsUsedUp } } : due;
+  const announced = { subject, plan, state, program, isTentative: false };
+  return announcementsOf(announced, run).flatMap((one) => {
+    const turns = one.does && {
+      text: `${one.text} What has \`value\` as its replacementTrigger is replaced; the former one is deleted last.`,
+      secrets: [turnOf(state)],
+    };
+    return announce({ ...one, ...turns }, run).map((shown) => noticeAbout(subject, shown));
+  });
+}
+
+function outputsOf(inputs: TriggerInputs): RotationOutputs {
+  const state = stateOf(inputs.memory);
+  const { rotatedAt, rotationCount, rotationReason, memory } = state;
+  const { rotateEvery } = inputs;
+  return {
+    subject: onlyId,
+    value: valueOf(state),
+    turnedAt: rotatedAt,
+    nextRotationAt: isSet(rotateEvery)
+      ? dueAt(memory.scheduledFrom, rotateEvery).toISOString()
+      : undefined,
+    rotationReason,
+    rotationCount,
+    memory: written(state),
+  };
+}
+
+/** The day of the last turn, or of the adoption, in UTC, and how many turns there were: `20261128-3` */
+function valueOf({ memory, rotationCount }: State): string {
+  return `${memory.scheduledFrom.slice(0, 10).replaceAll("-", "")}-${rotationCount}`;
+}
+
+/** By what the turn after a state is counted: two triggers may have one name. */
+function turnOf({ memory }: State): string {
+  return `turn of trigger ${memory.salt}`;
+}
+
+/** Check gets no outputs, so all that a later one needs is in `memory`. */
+function written({ rotatedAt, rotationCount, rotationReason, memory }: State): string {
+  return jsonText({ rotatedAt, rotationCount, rotationReason, memory: sealed(memory) });
+}
+
+/** @throws StateError if it is damaged, or of another version */
+function stateOf(memory: unknown): State {
+  const saved = parsed(memory);
+  const fields = isObject(saved) ? saved : {};
+  return stateIn(fields, unsealed(fields["memory"]));
+}
+
+/** It never turns at first: it is not known whether there is something to replace. */
+function programOf(inputs: TriggerInputs): Program {
+  return readProgram({ ...inputs, initialRotation: false });
+}
+
+function subjectOf({ name }: TriggerInputs): Subject {
+  const title = isSet(name) ? `trigger ${JSON.stringify(name)}` : "trigger";
+  const kind: SecretKind = {
+    name: "RotationTrigger",
+    shape: "replaces",
+    table: { fields: {}, credentials: {} },
+    // Nothing is read or compared.
+    identities: ["token"],
+    idInput: "subject",
+    onlyId,
+    word: title,
+    noun: title,
+    verb: "turn",
+    done: "turned",
+  };
+  return { kind, id: onlyId };
+}

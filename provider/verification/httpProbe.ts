@@ -1,0 +1,124 @@
+import { type z } from "zod";
+import { isSafeUrl } from "../domain/endpoint";
+import { type ProgramRequest } from "../clients/probe";
+import { isSet } from "../records/fields";
+import { type Schemas } from "../resource/resource";
+
+/** How a credential is tried over HTTP, as a program gives it. */
+export type HttpProbeInput = z.infer<ReturnType<typeof httpInputs>["http"]>;
+
+/** In the query and in headers, the credential takes its place. */
+const placeholder = "{credential}";
+
+/** A line that a header can have, and so a credential in it. */
+const headerValue = /^[!-~]([ -~]*[!-~])?$/;
+
+/** The inputs of a verification over HTTP. */
+export function httpInputs({ z, text, flag, refuseIf }: Schemas) {
+  const status = "must be a list of statuses below 500, without 429, which proves nothing";
+  const isProof = (given: number) => given < 500 && given !== 429;
+  const statuses = z.array(z.int(status).refine(isProof, status), status).nullish();
+  const header =
+    "is not allowed: headers are a map of names, except Host and Content-Length, to lines of printable ASCII";
+  const headers = z.record(
+    z.string().regex(/^(?!(host|content-length)$)[\w!#$%&'*+.^`|~-]+$/i),
+    z.string(header).regex(headerValue, header),
+    header,
+  );
+  const all = {
+    url: text.superRefine(refuseIf(urlProblem)),
+    headers: headers.nullish(),
+    method: z.enum(["GET", "POST"], "must be GET or POST").nullish(),
+    username: text.regex(/^[^:]+$/, "must not be empty, or contain a colon").nullish(),
+    acceptedStatuses: statuses,
+    refusedStatuses: statuses,
+  };
+  return {
+    credential: text.regex(
+      headerValue,
+      "must be printable ASCII, not empty, and without a space at its ends",
+    ),
+    http: z.strictObject(
+      all,
+      `must be an object that has no other parts than ${Object.keys(all).join(", ")}`,
+    ),
+    saveCredentials: flag,
+  };
+}
+
+/** Messages show all of it but the query. */
+function urlProblem(url: string): string | undefined {
+  const [shown = ""] = url.split("?");
+  return isSafeUrl(shown) && !url.includes("#") && !shown.includes(placeholder)
+    ? undefined
+    : `must be a URL with https, or with http on a loopback address, without a user, a password and a fragment, and with ${placeholder} in its query only`;
+}
+
+/** The request that tries a credential. */
+export function requestWith(
+  credential: string,
+  { url, headers, method, username }: HttpProbeInput,
+): ProgramRequest {
+  const { origin, pathname, searchParams } = new URL(url);
+  const fill = (values: Iterable<[string, string]>) =>
+    Object.fromEntries(
+      Array.from(values, ([name, value]) => {
+        return [name, value.replaceAll(placeholder, () => credential)];
+      }),
+    );
+  const isPlaced = JSON.stringify([url, headers]).includes(placeholder);
+  const authorization = isSet(username)
+    ? `Basic ${Buffer.from(`${username}:${credential}`).toString("base64")}`
+    : isPlaced
+      ? undefined
+      : `Bearer ${credential}`;
+  return {
+    baseUrl: origin,
+    path: pathname,
+    query: fill(searchParams),
+    method: method ?? "GET",
+    headers: fill(Object.entries(headers ?? {})),
+    authorization,
+  };
+}
+
+/** A credential of the same form that is another one, if the second half of this one has a letter or a digit. */
+export function wrongOf(credential: string): string {
+  const half = Math.floor(credential.length / 2);
+  const otherFor = (character: string) => {
+    const [one, other] = /\d/.test(character) ? "23" : /[A-Z]/.test(character) ? "AB" : "ab";
+    return (character === one ? other : one) ?? "";
+  };
+  return credential.slice(0, half) + credential.slice(half).replace(/[a-z\d]/gi, otherFor);
+}
+
+/** What the response to a credential means. */
+export interface Verdict {
+  readonly kind: "accepted" | "refused" | "unknown";
+  /** `GET https://api.example.com/validate responded with 401` */
+  readonly what: string;
+  /** Whether another attempt may have another result. */
+  readonly mayChange: boolean;
+}
+
+/** @param status of the response, or why there is none */
+export function verdictOf(
+  { method, baseUrl, path }: ProgramRequest,
+  status: number | string,
+  http: HttpProbeInput,
+): Verdict {
+  const code = typeof status === "string" ? 0 : status;
+  const isAccepted = http.acceptedStatuses?.includes(code) ?? (code >= 200 && code < 300);
+  const kind = isAccepted ? "accepted" : "unknown";
+  const result = code === 0 ? `gave no status: ${status}` : `responded with ${code}`;
+  return {
+    kind: refusedStatusesOf(http).includes(code) ? "refused" : kind,
+    what: `${method} ${baseUrl}${path} ${result}`,
+    mayChange: code === 0 || code === 429 || code >= 500,
+  };
+}
+
+/** Empty if no response means that a credential is refused. */
+export function refusedStatusesOf({ refusedStatuses }: HttpProbeInput): readonly number[] {
+  return refusedStatuses ?? [401, 403];
+}

@@ -1,0 +1,79 @@
+import { setTimeout as wait } from "node:timers/promises";
+import * as pulumi from "@pulumi/pulumi";
+
+/** Clients that use the secret that they have, again and again, until they are stopped. */
+export class Clients {
+  /** Attempts that have ended. */
+  attempts = 0;
+  /** Why attempts have failed. */
+  readonly failures: string[] = [];
+  readonly #attemptsOfEach: number[];
+  readonly #running: Promise<unknown>;
+  #isStopped = false;
+
+  /**
+   * @param use uses a secret on a new connection, and rejects if it is refused
+   * @param secret that they have at first
+   */
+  constructor(
+    private readonly use: (secret: string) => Promise<void>,
+    private secret: string,
+    count = 20,
+  ) {
+    this.#attemptsOfEach = Array.from({ length: count }, () => 0);
+    this.#running = Promise.all(this.#attemptsOfEach.map((_, nth) => this.#run(nth)));
+  }
+
+  /**
+   * Hands over another secret, as a deployment that waits for its processes: until then, each connects again with the
+   * one that it has; when it is done, none has an attempt in flight with that.
+   */
+  async handOver(secret: string): Promise<void> {
+    await this.#attemptOfEach();
+    this.secret = secret;
+    await this.#attemptOfEach();
+  }
+
+  /** Resolves when no attempt is in flight any more. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    await this.#running;
+  }
+
+  /** Resolves when each has ended an attempt that it began after this call. */
+  async #attemptOfEach(): Promise<void> {
+    // The one in flight began before.
+    const wanted = this.#attemptsOfEach.map((count) => count + 2);
+    const isDone = () => this.#attemptsOfEach.every((count, nth) => count >= (wanted[nth] ?? 0));
+    while (!this.#isStopped && !isDone()) await wait(5);
+  }
+
+  async #run(nth: number): Promise<void> {
+    while (!this.#isStopped) {
+      await this.use(this.secret).catch((error: unknown) => void this.failures.push(String(error)));
+      this.attempts++;
+      this.#attemptsOfEach[nth] = (this.#attemptsOfEach[nth] ?? 0) + 1;
+      // A connection that was closed keeps its port for a minute.
+      await wait(100);
+    }
+  }
+}
+
+/** AUTH and PING on a new connection. @param url with the user and the password */
+
+/** A deployment in a program: it is done when the clients have the secrets. */
+export class Deployment extends pulumi.CustomResource {
+  constructor(name: string, inputs: pulumi.Inputs, options: pulumi.CustomResourceOptions) {
+    const __provider = `exports.handler = () => {
+      const deploy = async ({ url, secrets }) => {
+        const response = await fetch(url, { method: "POST", body: JSON.stringify(secrets) });
+        if (!response.ok) throw new Error(await response.text());
+      };
+      return {
+        create: async (inputs) => (await deploy(inputs), { id: "1", outs: inputs }),
+        update: async (id, olds, news) => (await deploy(news), { outs: news }),
+      };
+    }`;
+    super("pulumi-nodejs:dynamic/test:Deployment", name, { ...inputs, __provider }, options);
+  }
+}

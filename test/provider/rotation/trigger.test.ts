@@ -1,0 +1,223 @@
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { ResourceHandler } from "../../../provider/engine/adapter";
+import { type Properties, reveal } from "../../../provider/pulumi/values";
+import { rotationTrigger, type TriggerInputs } from "../../../provider/rotation/trigger";
+import { type Run } from "../../../provider/run/run";
+import { FakeRun } from "../../support/fakeRun";
+import { assertFields } from "../../support/results";
+import { seed } from "../../support/suite";
+import { isSecret, unknown } from "../../support/wire";
+
+/** A trigger as an engine saves it, and what the last operation has said. */
+class Trigger {
+  readonly fake = new FakeRun();
+  inputs: Properties = {};
+  outputs: Properties | undefined;
+  said = "";
+
+  get #saved() {
+    return this.outputs && { id: "trigger", outputs: this.outputs };
+  }
+
+  /** @param hours since the beginning of 2026 */
+  at(hours: number): this {
+    this.fake.time = new Date(Date.UTC(2026, 0, 1, hours));
+    return this;
+  }
+
+  /** Checks and plans. @returns the inputs of Check, and whether Diff shows a change */
+  preview(args: TriggerInputs, run: Run = this.fake.start()): { inputs: Properties; changes: boolean } {
+    const handler = new ResourceHandler(rotationTrigger, run);
+    const given = { ...args, name: "key" } as Properties;
+    assert.deepEqual(handler.check(given), []);
+    const marked = handler.decide(this.inputs, given);
+    assert.ok(isSecret(marked["memory"]));
+    const inputs = reveal(marked) as Properties;
+    const { changes, notices } = handler.plan(this.#saved, inputs);
+    this.said = notices.map(({ text }) => text).join("\n");
+    return { inputs, changes };
+  }
+
+  async up(args: TriggerInputs, run: Run = this.fake.start()): Promise<this> {
+    const { inputs, changes } = this.preview(args, run);
+    this.inputs = inputs;
+    const handler = new ResourceHandler(rotationTrigger, run);
+    if (changes) this.outputs = (await handler.apply(this.#saved, inputs)).outputs;
+    return this;
+  }
+}
+
+const weekly = { version: 1, rotateEvery: "7d" };
+const adopted = (args: TriggerInputs = weekly) => new Trigger().at(0).up(args);
+
+describe("RotationTrigger", () => {
+  it("adopts, with the day and without a turn", async () => {
+    const { outputs, said } = await adopted();
+    const { memory, ...shown } = outputs ?? assert.fail();
+    assert.equal(typeof memory, "string");
+    const next = { nextRotationAt: "2026-01-08T00:00:00.000Z", rotationCount: 0 };
+    assert.deepEqual(JSON.parse(JSON.stringify(shown)), { subject: "trigger", value: "20260101-0", ...next });
+    assert.match(said, /^The trigger "key" is new\. Its first value replaces nothing/);
+    assert.doesNotMatch(said, /rotatedSince/);
+  });
+
+  const effect = "What has `value` as its replacementTrigger is replaced; the former one is deleted last.";
+  const turns = (why: string) => `Turns the trigger "key", because ${why} ${effect} So far 1 in this run.`;
+  const changed = turns("version or triggers have changed.");
+  const elapsed = turns("rotateEvery has elapsed: it was last reset or adopted at 2026-01-01T00:00:00.000Z.");
+  const date = { ...weekly, rotatedSince: "2026-01-02" };
+  const soon =
+    'The trigger "key" is due for its next rotation at 2026-01-08T00:00:00.000Z (rotateEvery: 7d). The first `up` from 2026-01-07T12:00:00.000Z on makes it.';
+  const due = 'The trigger "key" is due for a turn, because rotateEvery has elapsed: it was last reset or adopted at';
+
+  type Row = readonly [hours: number, args: TriggerInputs, value: string, says: string, reason?: string];
+  /** What happens to one that was adopted at hour 0 with version 1 and `7d`. */
+  const rows: Readonly<Record<string, Row>> = {
+    "nothing new": [24, weekly, "20260101-0", ""],
+    "a version in another spelling": [24, { ...weekly, version: "1", triggers: {} }, "20260101-0", ""],
+    "a trigger that was removed": [24, { rotateEvery: "7d" }, "20260101-0", ""],
+    "a new version": [24, { ...weekly, version: 2 }, "20260102-1", changed, "trigger"],
+    "a further trigger": [24, { ...weekly, triggers: { a: 1 } }, "20260102-1", changed, "trigger"],
+    "a schedule that is due soon": [150, weekly, "20260101-0", soon],
+    "a schedule that is due": [156, weekly, "20260107-1", elapsed, "schedule"],
+    "a schedule that the program has removed": [200, { version: 1 }, "20260101-0", ""],
+    "a date, because the age is not known": [
+      48,
+      date,
+      "20260103-1",
+      turns("rotatedSince is set, and its age is not known."),
+      "rotatedSince",
+    ],
+  };
+  for (const [what, [hours, args, value, says, rotationReason]] of Object.entries(rows)) {
+    it(`with ${what} has the value ${value}, in the preview, too, and once`, async () => {
+      const trigger = (await adopted()).at(hours);
+      const previewed = trigger.preview(args).inputs["value"];
+      await trigger.up(args);
+      assert.equal(trigger.said, says);
+      assertFields(trigger.outputs ?? {}, { value, rotationReason });
+      const turnedAt = rotationReason && trigger.fake.time.toISOString();
+      assertFields(trigger.outputs ?? {}, { turnedAt, rotationCount: rotationReason ? 1 : 0 });
+      assert.equal(previewed, value);
+      assert.equal(trigger.preview(args).changes, false);
+    });
+  }
+
+  it("turns twice on one day, and each date once", async () => {
+    const trigger = await (await adopted()).at(48).up(date);
+    await trigger.at(49).up({ ...date, version: 2 });
+    assert.equal(trigger.outputs?.["value"], "20260103-2");
+    assert.equal(trigger.at(50).preview({ ...date, version: 2 }).changes, false);
+    await trigger.up({ ...date, version: 2, rotatedSince: "2026-01-03T02:04:00Z" });
+    assert.equal(trigger.outputs["value"], "20260103-3");
+    assert.equal(trigger.preview({ ...date, version: 2, rotatedSince: "2026-01-03T02:04:00Z" }).changes, false);
+  });
+
+  it("adopts with a date, and turns in the next `up`", async () => {
+    const trigger = await new Trigger().at(48).up(date);
+    assert.match(trigger.said, /The age of the secret is not known, so the next `up` turns it for rotatedSince\.$/);
+    assert.equal((await trigger.up(date)).outputs?.["value"], "20260103-1");
+  });
+
+  it("saves a new schedule, which turns nothing", async () => {
+    const trigger = await (await adopted()).at(24).up({ ...weekly, rotateEvery: "30d" });
+    assertFields(trigger.outputs ?? {}, { value: "20260101-0", nextRotationAt: "2026-01-31T00:00:00.000Z" });
+  });
+
+  it("has an unknown value while an argument is not known", async () => {
+    const args = { ...weekly, version: unknown };
+    assertFields(new Trigger().preview(args).inputs, { value: unknown });
+    const trigger = await adopted();
+    const { inputs, changes } = trigger.preview(args);
+    assert.deepEqual([inputs["value"], changes], [unknown, true]);
+    assert.equal(trigger.said, 'The trigger "key" may be turned: version is not known yet.');
+  });
+
+  it("takes back what it has saved, as with ignoreChanges, and refuses any other output", async () => {
+    const trigger = await adopted();
+    const { value, memory } = trigger.inputs as { value: string; memory: string };
+    assert.equal(trigger.at(156).preview({ ...weekly, value, memory }).inputs["value"], "20260107-1");
+    for (const other of [{ value: "20260102-1" }, { memory: `${memory} ` }]) {
+      assert.throws(() => trigger.preview({ ...weekly, ...other }), /(value|memory) is an output.*REKEY_INPUT_INVALID/);
+    }
+    assert.throws(() => new Trigger().preview({ value }), /REKEY_INPUT_INVALID/);
+    trigger.inputs["memory"] = memory.replace('"rotationCount":0', '"rotationCount":0,').slice(0, -1);
+    assert.throws(() => trigger.preview(weekly), /REKEY_STATE_UNREADABLE/);
+  });
+
+  it("waits for a schedule while rekey:scheduledResets is off, but not for a version", async () => {
+    const trigger = (await adopted()).at(200);
+    trigger.fake.settings = { scheduledResets: "off" };
+    assert.equal(trigger.preview(weekly).changes, false);
+    assert.equal(trigger.said, `${due} 2026-01-01T00:00:00.000Z. It is postponed: rekey:scheduledResets is off.`);
+    assert.equal((await trigger.up({ ...weekly, version: 2 })).outputs?.["value"], "20260109-1");
+  });
+
+  it("counts a turn once in a run: above the limit, a schedule waits, and a version or a date fails", async () => {
+    const [one, other] = [(await adopted()).at(200), (await adopted()).at(200)];
+    one.fake.settings = { maxResetsPerRun: "1" };
+    const run = one.fake.start();
+    assert.equal(one.preview(weekly, run).inputs["value"], "20260109-1");
+    assert.match(one.said, /So far 1 of 1 in this run\.$/);
+    assert.equal(one.preview(weekly, run).inputs["value"], "20260109-1");
+    assert.equal(other.preview(weekly, run).changes, false);
+    const used = "other resets and turns of this run have used up rekey:maxResetsPerRun";
+    assert.equal(other.said, `${due} 2026-01-01T00:00:00.000Z. It is postponed: ${used}.`);
+    for (const args of [{ ...weekly, version: 2 }, date]) {
+      assert.throws(() => other.preview(args, run), /trigger "key" was not rotated.*used up.*REKEY_RESET_LIMIT/);
+    }
+    assert.throws(() => run.reserveReset("password"), /REKEY_RESET_LIMIT/);
+    // A reset that was announced before is counted, too, so that a preview shows what its `up` does.
+    const next = one.fake.start();
+    next.announce(["password"]);
+    assert.equal(other.preview(weekly, next).changes, false);
+    assert.equal(other.preview(weekly, one.fake.start()).inputs["value"], "20260109-1");
+  });
+
+  const step = fc.record({
+    hours: fc.nat(400),
+    version: fc.option(fc.nat(2), { nil: undefined }),
+    rotateEvery: fc.constantFrom(undefined, "1d", "7d"),
+    isDated: fc.boolean(),
+    scheduledResets: fc.constantFrom("on", "off"),
+    maxResetsPerRun: fc.constantFrom(undefined, "0", "1"),
+    /** Whether the `up` fails before it has saved the trigger. */
+    isLost: fc.boolean(),
+  });
+  // What the engine does with `value` is one comparison; test/e2e/anyKey.slow.test.ts tries it on the real one.
+  it(`shows in a preview what its \`up\` replaces, in 200 walks (REKEY_SEED=${seed})`, async () => {
+    const walk = async (steps: readonly (typeof step extends fc.Arbitrary<infer T> ? T : never)[]) => {
+      const trigger = new Trigger();
+      let hours = 0;
+      for (const { hours: more, version, rotateEvery, isDated, isLost, ...settings } of steps) {
+        trigger.at((hours += more));
+        trigger.fake.settings = settings;
+        const rotatedSince = isDated ? trigger.fake.time.toISOString() : undefined;
+        const args = { version, rotateEvery, rotatedSince };
+        const previewed = valueIn(trigger, args);
+        // Minutes later, in a run of its own.
+        trigger.fake.time = new Date(trigger.fake.time.getTime() + 60_000);
+        assert.equal(valueIn(trigger, args), previewed);
+        if (previewed === undefined || isLost) continue;
+        const before = trigger.outputs?.["value"];
+        await trigger.up(args);
+        assert.equal(trigger.outputs?.["value"], previewed);
+        assert.equal(trigger.said.includes("Turns the trigger"), before !== undefined && before !== previewed);
+        // The same program asks for nothing more, except for a date, by which the first `up` only adopts.
+        if (before !== undefined) assert.equal(valueIn(trigger, args), previewed);
+      }
+    };
+    await fc.assert(fc.asyncProperty(fc.array(step, { maxLength: 12 }), walk), { seed, numRuns: 200 });
+  });
+});
+
+/** The value that a preview shows; undefined if it is refused. */
+function valueIn(trigger: Trigger, args: TriggerInputs): unknown {
+  try {
+    return trigger.preview(args).inputs["value"];
+  } catch (error) {
+    assert.match(String(error), /REKEY_RESET_LIMIT/);
+    return undefined;
+  }
+}
