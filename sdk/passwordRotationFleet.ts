@@ -1,9 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
-import {
-  type FleetCredentials,
-  type FleetDatabase,
-  fleetFailure,
-} from "../provider/rotation/fleetOutputs";
+import { fleetFailure } from "../provider/rotation/fleetOutputs";
+import { type FleetCredentials, type FleetDatabase } from "../provider/rotation/fleetTypes";
 import { InputError } from "../provider/domain/errors";
 import { isObject } from "../provider/records/fields";
 import { nameProblem } from "../provider/rotation/fleetPlan";

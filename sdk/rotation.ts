@@ -3,7 +3,7 @@ import { resourceOf } from "../provider/engine/resources";
 import { outputsAreFormer } from "../provider/domain/errors";
 import { secretOutputsOf } from "../provider/resource/resource";
 import { type RotationReason } from "../provider/rotation/memory";
-import { type Outcome } from "../provider/rotation/state";
+import { type Outcome } from "../provider/rotation/memory";
 import { DynamicResource, resourceTitle } from "./dynamicResource";
 import { runError } from "./program";
 

@@ -1,4 +1,4 @@
-import { type SecretResponse } from "../records/response";
+import { type SecretResponse } from "../records/secretResponse";
 import { RequestError, type RequestFacts } from "../domain/errors";
 import { type ApiRequest, type ApiResponse, factsOf, isIdempotent, type Requester } from "./http";
 import { type KnownSecrets } from "./redact";

@@ -1,10 +1,6 @@
 import { isObject, isSameId, valuesOf } from "../records/fields";
-import {
-  onlyCredentials,
-  readSecretResponse,
-  type SecretResponse,
-  tryReadJson,
-} from "../records/response";
+import { readSecretResponse, tryReadJson } from "../records/response";
+import { onlyCredentials, type SecretResponse } from "../records/secretResponse";
 import { unusable } from "./failures";
 import { type ApiResponse, fillPath, type Requester } from "./http";
 import { ownerOf, type SecretKind, secretOf, toCheckOf } from "../domain/secretKind";

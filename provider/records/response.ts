@@ -11,31 +11,10 @@ import {
   wireNamesOfCredentials,
 } from "./fields";
 import { isFaithful } from "../pulumi/values";
+import { type SecretResponse } from "./secretResponse";
 
 /** Known fields that make an object a record if it has neither an id nor a credential. */
 const fewestFields = 5;
-
-/** The response to a reset or a read of a secret, as far as it could be understood. */
-export interface SecretResponse {
-  /** Each field as the platform returned it. */
-  readonly record: Readonly<Record<string, unknown>>;
-  readonly credentials: Credentials;
-  readonly exactIntegers: Readonly<Record<string, string>>;
-  /** JSON text of unknown fields. A secret, because they may contain anything. */
-  readonly otherFields?: string;
-  /** What was sent and could not be read, one line each. Never contains a value. */
-  readonly problems: readonly string[];
-  /**
-   * Whether it may be the response to another request: it has no id, and its connection carried a request before. Only
-   * the response to a reset may be one, because its credentials may be the only copy.
-   */
-  readonly isUnattributed?: true;
-}
-
-/** Credentials without a record. */
-export function onlyCredentials(credentials: Credentials): SecretResponse {
-  return { record: {}, credentials, exactIntegers: {}, problems: [] };
-}
 
 /**
  * Reads the response to a reset or a read. A platform may leave out any field.

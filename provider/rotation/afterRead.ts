@@ -1,5 +1,5 @@
 import { type CredentialName } from "../records/fields";
-import { type SecretResponse } from "../records/response";
+import { type SecretResponse } from "../records/secretResponse";
 import { compare, identityIn, replacedMarks, knownCredential } from "./compare";
 import { validFormers, withoutRetired } from "./formers";
 import { type Finding, type Learned } from "./findings";

@@ -1,41 +1,12 @@
 import { outputsAreFormer, RekeyError, StateError } from "../domain/errors";
 import { type Subject, databasePassword } from "../domain/secretKind";
 import { isDeepStrictEqual } from "node:util";
-import { canonicalId, type Credentials, isObject, isSet } from "../records/fields";
+import { canonicalId, isObject, isSet } from "../records/fields";
 import { jsonText } from "../pulumi/values";
-import {
-  credentialsIn,
-  type Progress,
-  progressOf,
-  type Outcome,
-  type State,
-  stateIn,
-} from "./state";
+import { credentialsIn, progressOf, type State, stateIn } from "./state";
 import { parsed, sealed, unsealed } from "./memory";
 import { type Access } from "./access";
-
-/** What a fleet shows of one database. */
-export interface FleetDatabase extends Pick<State, "rotatedAt">, Pick<Progress, "adoptedAt"> {
-  /** Id of the database. */
-  readonly databaseId: string;
-  /**
-   * `reset`, `adopted`, `unknown` if the platform did not confirm the last reset, or `none` before the first one.
-   */
-  readonly outcome: Outcome | "none";
-  /** The parts of the platform's response that could not be read. */
-  readonly problems?: readonly string[] | undefined;
-  /** Why the last `up` failed for this database. */
-  readonly error?: string | undefined;
-}
-
-/** The credentials of a database that are known. All are secret. */
-export interface FleetCredentials extends Pick<
-  Credentials,
-  "password" | "restToken" | "readOnlyRestToken"
-> {
-  /** JSON text of the fields that Rekey does not know. */
-  readonly otherFields?: string | undefined;
-}
+import { type FleetCredentials, type FleetDatabase } from "./fleetTypes";
 
 export const fleetId = "fleet";
 

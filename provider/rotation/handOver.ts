@@ -1,5 +1,5 @@
 import { type Credentials } from "../records/fields";
-import { type SecretResponse } from "../records/response";
+import { type SecretResponse } from "../records/secretResponse";
 import { identityIn, identityMarks, knownCredential, replacedMarks } from "./compare";
 import { lastsAfter, validFormers } from "./formers";
 import { type Marks, marksOf, triggerMark } from "./marks";

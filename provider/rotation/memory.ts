@@ -75,6 +75,9 @@ export interface Attempt {
 /** What asks for a rotation. */
 export type RotationReason = "created" | "trigger" | "schedule" | "rotatedSince";
 
+/** The outcome of the last rotation; `unknown` or `unproven` if its result may not be the current one. */
+export type Outcome = "reset" | "adopted" | "unknown" | "unproven";
+
 /** A credential that the current one has replaced. */
 export interface Former {
   /** Undefined if it is not known. */

@@ -4,7 +4,7 @@ import { type ProbeEndpoint } from "../domain/endpoint";
 import { RekeyError, RequestError } from "../domain/errors";
 import { secretOf } from "../domain/secretKind";
 import { type Credentials, isObject, orUndefined } from "../records/fields";
-import { onlyCredentials, type SecretResponse } from "../records/response";
+import { onlyCredentials, type SecretResponse } from "../records/secretResponse";
 import { addsSecret, validFormers } from "./formers";
 import { keptFormer, valuesIn } from "./handOver";
 import { saltedMark } from "./marks";

@@ -1,5 +1,5 @@
 import { RequestError } from "../domain/errors";
-import { type SecretResponse } from "../records/response";
+import { type SecretResponse } from "../records/secretResponse";
 import { poll, untilEnd } from "../run/poll";
 import { compare, type Verdict } from "./compare";
 import { marksOf } from "./marks";

@@ -1,7 +1,7 @@
 import { InternalError, RekeyError, RequestError } from "../domain/errors";
 import { secretOf } from "../domain/secretKind";
 import { type CredentialName, type Credentials, valuesOf } from "../records/fields";
-import { type SecretResponse } from "../records/response";
+import { type SecretResponse } from "../records/secretResponse";
 import { compare, identityIn, type Verdict } from "./compare";
 import { type Finding } from "./findings";
 import { handOver, type Made, replacedFormers } from "./handOver";

@@ -1,7 +1,7 @@
 import { type RekeyError } from "../domain/errors";
 import { type Subject } from "../domain/secretKind";
 import { type Credentials } from "../records/fields";
-import { type SecretResponse } from "../records/response";
+import { type SecretResponse } from "../records/secretResponse";
 import { type Run } from "../run/run";
 import { type Admin } from "./admin";
 import { type Finding } from "./findings";

@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from "node:util";
 import { type CredentialName, credentialNames, type Credentials, isSet } from "../records/fields";
 import { jsonText } from "../pulumi/values";
-import { type SecretResponse } from "../records/response";
+import { type SecretResponse } from "../records/secretResponse";
 import { type Admin } from "./admin";
 import { saltedMark } from "./marks";
-import { type Memory, readMemory, type RotationReason } from "./memory";
+import { type Memory, type Outcome, readMemory, type RotationReason } from "./memory";
 
 /**
  * A secret as a rotation saves it: what a program can use, and what Rekey remembers in `memory`. Outputs that follow
@@ -29,9 +29,6 @@ export interface State extends Credentials {
   readonly admin?: Admin | undefined;
   readonly memory: Memory;
 }
-
-/** The outcome of the last rotation; `unknown` or `unproven` if its result may not be the current one. */
-export type Outcome = "reset" | "adopted" | "unknown" | "unproven";
 
 /** What the outputs show of the last reset. */
 export interface Progress {

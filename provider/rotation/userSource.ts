@@ -3,7 +3,7 @@ import { type AclUsers, type MadePassword, type RedisAdmin } from "../clients/ac
 import { type ProbeResult } from "../clients/probe";
 import { RefusedError, RekeyError } from "../domain/errors";
 import { ownerOf, secretOf } from "../domain/secretKind";
-import { onlyCredentials } from "../records/response";
+import { onlyCredentials } from "../records/secretResponse";
 import { isServerChanged, redisAdminOf } from "./admin";
 import { type Finding } from "./findings";
 import { validFormers } from "./formers";

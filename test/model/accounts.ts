@@ -3,7 +3,7 @@ import { hashOf } from "../../provider/clients/aclReplies";
 import { type AclUsers } from "../../provider/clients/aclUsers";
 import { type NextTokens } from "../../provider/platform/nextTokens";
 import { type Credentials } from "../../provider/records/fields";
-import { type SecretResponse } from "../../provider/records/response";
+import { type SecretResponse } from "../../provider/records/secretResponse";
 import { type Platform } from "../../provider/run/run";
 import { conflicting } from "../support/fakeRun";
 import { Account, type OthersDo, type Reply, valueOf } from "./account";

@@ -14,7 +14,7 @@ import { type NextTokens } from "../../provider/platform/nextTokens";
 import { type SecretOperations } from "../../provider/platform/secretOperations";
 import { type PlatformClient } from "../../provider/run/platformClient";
 import { type FlowControlKey } from "../../provider/records/flowControl";
-import { type SecretResponse } from "../../provider/records/response";
+import { type SecretResponse } from "../../provider/records/secretResponse";
 import { Settings } from "../../provider/settings/settings";
 import { type SettingName } from "../../provider/settings/table";
 import { type RotationInputs } from "../../provider/rotation/program";

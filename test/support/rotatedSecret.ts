@@ -1,6 +1,6 @@
 import { databasePassword, type SecretKind } from "../../provider/domain/secretKind";
 import { type Credentials } from "../../provider/records/fields";
-import { type SecretResponse } from "../../provider/records/response";
+import { type SecretResponse } from "../../provider/records/secretResponse";
 import { type Notice, type Resource, type Result } from "../../provider/resource/resource";
 import { type RotationInputs } from "../../provider/rotation/program";
 import { type Memory, readMemory } from "../../provider/rotation/memory";

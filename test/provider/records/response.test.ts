@@ -4,7 +4,8 @@ import { databaseRecord } from "../../../local/platform/databaseRecord";
 import { databaseTable } from "../../../provider/records/database";
 import { camelCase } from "../../../provider/records/fields";
 import { unknownValue } from "../../../provider/pulumi/values";
-import { readSecretResponse, type SecretResponse } from "../../../provider/records/response";
+import { readSecretResponse } from "../../../provider/records/response";
+import { type SecretResponse } from "../../../provider/records/secretResponse";
 import { databaseText } from "../../support/platformBodies";
 import { assertFields } from "../../support/results";
 

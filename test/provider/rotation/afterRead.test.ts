@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { signingKeys } from "../../../provider/domain/secretKind";
 import { type Credentials } from "../../../provider/records/fields";
-import { type SecretResponse } from "../../../provider/records/response";
+import { type SecretResponse } from "../../../provider/records/secretResponse";
 import { afterRead } from "../../../provider/rotation/afterRead";
 import { type Learned } from "../../../provider/rotation/findings";
 import { credentialsIn, progressOf } from "../../../provider/rotation/state";

@@ -4,7 +4,7 @@ import { Encrypter } from "age-encryption";
 import { signingKeys } from "../../../provider/domain/secretKind";
 import { type Credentials } from "../../../provider/records/fields";
 import { unknownValue } from "../../../provider/pulumi/values";
-import { type SecretResponse } from "../../../provider/records/response";
+import { type SecretResponse } from "../../../provider/records/secretResponse";
 import { type PlatformClient } from "../../../provider/run/platformClient";
 import { type Resource } from "../../../provider/resource/resource";
 import { saltedMark } from "../../../provider/rotation/marks";

@@ -65,11 +65,12 @@ describe("RotationTrigger", () => {
   const effect = "What has `value` as its replacementTrigger is replaced; the former one is deleted last.";
   const turns = (why: string) => `Turns the trigger "key", because ${why} ${effect} So far 1 in this run.`;
   const changed = turns("version or triggers have changed.");
-  const elapsed = turns("rotateEvery has elapsed: it was last reset or adopted at 2026-01-01T00:00:00.000Z.");
+  const elapsed = turns("it is due by rotateEvery: it was last turned or adopted at 2026-01-01T00:00:00.000Z.");
   const date = { ...weekly, rotatedSince: "2026-01-02" };
   const soon =
-    'The trigger "key" is due for its next rotation at 2026-01-08T00:00:00.000Z (rotateEvery: 7d). The first `up` from 2026-01-07T12:00:00.000Z on makes it.';
-  const due = 'The trigger "key" is due for a turn, because rotateEvery has elapsed: it was last reset or adopted at';
+    'The trigger "key" is due soon by rotateEvery: the first `up` from 2026-01-07T12:00:00.000Z on turns it.';
+  const due =
+    'The trigger "key" is due to be turned, because it is due by rotateEvery: it was last turned or adopted at';
 
   type Row = readonly [hours: number, args: TriggerInputs, value: string, says: string, reason?: string];
   /** What happens to one that was adopted at hour 0 with version 1 and `7d`. */
@@ -131,7 +132,7 @@ describe("RotationTrigger", () => {
     const trigger = await adopted();
     const { inputs, changes } = trigger.preview(args);
     assert.deepEqual([inputs["value"], changes], [unknown, true]);
-    assert.equal(trigger.said, 'The trigger "key" may be turned: version is not known yet.');
+    assert.equal(trigger.said, 'The trigger "key" may be turned (not known yet: version).');
   });
 
   it("takes back what it has saved, as with ignoreChanges, and refuses any other output", async () => {
