@@ -9,14 +9,14 @@ import { type Attempt, emptyMemory } from "./memory";
 import { type Context, maySettle } from "./plan";
 import { type Program, savedProgram } from "./program";
 import { isFuture, pastTime } from "./schedule";
-import { isElsewhere } from "./signingKeys";
+import { isOtherAccount } from "./signingKeys";
 import { type Sight } from "./source";
 import { isSame, progressOf, type State, withoutValues, withRecord } from "./state";
 import { afterUserRead, passwordFindings } from "./userRead";
 
 /** The state after a read, also while an attempt is open. What is masked or missing is not shown, not gone. */
 export function afterRead(saved: State, sight: Sight, context: Context, userName: string): Learned {
-  if (sight.hashes) return afterUserRead(saved, sight.hashes, sight.isGone, context, userName);
+  if (sight.hashes) return afterUserRead(saved, sight.hashes, sight.whyGone, context, userName);
   const shown = marksOf(saved.memory, sight.credentials);
   const here = inAccount(saved, shown, context);
   if (here === undefined) {
@@ -48,7 +48,7 @@ export function afterRead(saved: State, sight: Sight, context: Context, userName
 /** The state in the account of the settings; undefined if that is another one, and the pair is not the known one. */
 function inAccount(saved: State, shown: Marks, context: Context): State | undefined {
   const { memory } = saved;
-  if (!isElsewhere(memory, context)) return saved;
+  if (!isOtherAccount(memory, context)) return saved;
   const known = [...memory.past, ...replacedMarks(context.kind, memory.current.marks)];
   const isKnown = replacedMarks(context.kind, shown).some((mark) => known.includes(mark));
   if (!isKnown) return undefined;

@@ -11,7 +11,7 @@ import { type Context, isReadFirst, type Plan, type Rotation } from "./plan";
 import { planRotation } from "./planRotation";
 import { type Program, untilVerified } from "./program";
 import { dueFrom, isDueSoon, isFuture } from "./schedule";
-import { isElsewhere, lastRollAt, whyElsewhere } from "./signingKeys";
+import { isOtherAccount, lastRollAt, whyElsewhere } from "./signingKeys";
 import { type State } from "./state";
 import { passwordFindings } from "./userRead";
 
@@ -144,7 +144,7 @@ function concerns(memory: Memory, plan: Plan, program: Program, context: Context
   const { form, unknown, rotateEvery } = program;
   const { now } = context;
   const isImported = applied === undefined && (plan.kind === "read" || plan.kind === "keep");
-  const isOther = isElsewhere(memory, context) && plan.kind !== "refuse";
+  const isOther = isOtherAccount(memory, context) && plan.kind !== "refuse";
   const isFormKept =
     plan.kind !== "rotate" &&
     !unknown.has("saveCredentials") &&

@@ -43,9 +43,9 @@ export function refusalOf(due: Rotation, question: Question): Plan | undefined {
 
 /** At another server, only a version or a date rotates a user that may be another one. */
 function otherServer({ reason }: Rotation, { context }: Question): Refusal | undefined {
-  const { isElsewhere, isGone } = context.read ?? {};
-  if (!isElsewhere || isGone === undefined || reason !== "schedule") return undefined;
-  return { kind: "refuse", code: "REKEY_VERIFICATION_FAILED", why: isGone };
+  const { isOtherServer, whyGone } = context.read ?? {};
+  if (!isOtherServer || whyGone === undefined || reason !== "schedule") return undefined;
+  return { kind: "refuse", code: "REKEY_VERIFICATION_FAILED", why: whyGone };
 }
 
 /** An unconfirmed attempt fails each `up`: the credentials that are saved may not be valid any more. */
@@ -66,7 +66,7 @@ const maxOwnPasswords = 10;
  */
 function formerIsValid(due: Rotation, { memory, program, context }: Question): Plan | undefined {
   const { kind, read } = context;
-  if (!memory || !hasOverlap(kind) || !read || read.isGone !== undefined) return undefined;
+  if (!memory || !hasOverlap(kind) || !read || read.whyGone !== undefined) return undefined;
   const isScheduled = due.reason === "schedule";
   const isForDate = due.reason === "rotatedSince";
   if (isForDate || (!isScheduled && !addsSecret(kind, program))) return undefined;

@@ -41,7 +41,7 @@ export interface Made {
  * - `past`: what a read shows just before is replaced, too, if it was not known;
  * - `current.identity`, if this read is the first that shows one.
  */
-export function attempted(
+export function withAttempt(
   state: State,
   due: Rotation,
   program: Program,

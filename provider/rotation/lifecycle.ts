@@ -8,7 +8,7 @@ import { tryRecipients } from "./ageFile";
 import { type Before, failedRead, readBefore, type UpSession } from "./before";
 import { type Finding, type Learned, type Rotated } from "./findings";
 import { addsSecret, dueFormers, hasOverlap, validFormers, withOverlapOf } from "./formers";
-import { attempted, handOver, type Made, rolledTo } from "./handOver";
+import { withAttempt, handOver, type Made, rolledTo } from "./handOver";
 import { marksOf, triggerMark } from "./marks";
 import { type Former } from "./memory";
 import { refusalError, savedAdvice } from "./messages";
@@ -49,7 +49,7 @@ export async function rotate(
   // What only reads, retires or saves may be repeated. A rotation that waits is made if the current one is gone.
   const isUpkeep =
     ["read", "retire", "save"].includes(plan.kind) && !("waits" in plan && plan.waits);
-  return isAdoption || isUpkeep ? act() : once(session, saved, act);
+  return isAdoption || isUpkeep ? act() : oncePerTrigger(session, saved, act);
 }
 
 /** Reads a secret for a refresh, and prepares what is saved. It changes nothing and never fails. */
@@ -74,7 +74,7 @@ export async function refresh(subject: Subject, saved: State, run: Run): Promise
  * Rotates a secret at most once in a run for one trigger. An engine may repeat a call (an error hook does): it then
  * gets the first call's result, and nothing is sent again. What was certainly not applied may be tried again.
  */
-function once(
+function oncePerTrigger(
   { subject, run, program }: UpSession,
   saved: State | undefined,
   act: () => Promise<Rotated>,
@@ -112,15 +112,15 @@ async function readAndAct(
     read: {
       shown: sight?.credentials ?? {},
       shownInRun: reads,
-      isGone: sight?.isGone,
-      isElsewhere: sight?.isElsewhere,
+      whyGone: sight?.whyGone,
+      isOtherServer: sight?.isOtherServer,
       isForeign: before.isForeign,
     },
   });
   try {
     return await carryOut(plan, before, session);
   } catch (error) {
-    const isNews = state !== undefined && isChangedBy(state, saved) && !sight?.isElsewhere;
+    const isNews = state !== undefined && isChangedBy(state, saved) && !sight?.isOtherServer;
     if (!isNews || !(error instanceof RekeyError)) throw error;
     // What the read has shown is saved, although nothing was rotated.
     return { ...(await finish({ state, findings }, session)), failure: error };
@@ -132,7 +132,7 @@ async function carryOut(plan: Plan, before: Before, session: UpSession): Promise
   const { subject, context, program, source } = session;
   const { state, sight, findings } = before;
   if (plan.kind === "refuse") throw refusalError(subject, plan);
-  if (plan.kind === "rotate") return rotateOnce(before, plan, session);
+  if (plan.kind === "rotate") return performRotation(before, plan, session);
   if (state === undefined) throw new Error("without a state, a rotation is due");
   const waits = "waits" in plan ? plan.waits : undefined;
   const waiting: Finding[] = waits && sight ? [{ kind: "waits", why: waits.why }] : [];
@@ -164,7 +164,11 @@ function isChangedBy({ memory }: State, saved: State | undefined): boolean {
  *
  * @throws RekeyError if nothing was changed, also for the limit of the run
  */
-async function rotateOnce(before: Before, due: Rotation, session: UpSession): Promise<Rotated> {
+async function performRotation(
+  before: Before,
+  due: Rotation,
+  session: UpSession,
+): Promise<Rotated> {
   const { subject, run, context, program, source, replacedValues } = session;
   const { sight } = before;
   requireSettings(session);
@@ -182,7 +186,7 @@ async function rotateOnce(before: Before, due: Rotation, session: UpSession): Pr
     return finish(retired, session);
   }
   const shown = marksOf(first.memory, sight?.credentials ?? {});
-  const sent = attempted(retired.state, due, program, { shown, adds }, context);
+  const sent = withAttempt(retired.state, due, program, { shown, adds }, context);
   let added: Added | undefined;
   let kept: Learned = { state: sent, findings: retired.findings };
   try {
@@ -251,7 +255,7 @@ function firstState({ state, sight }: Before, { context, program, subject }: UpS
     const first = addsSecret(subject.kind, program) ? read : withoutValues(read);
     return withAdmin({ ...first, memory: { ...first.memory, applied: "" } }, program.admin);
   }
-  if (!sight?.isElsewhere) return state;
+  if (!sight?.isOtherServer) return state;
   // The user of another server: its passwords are those that the rotation replaces.
   const { memory } = state;
   const { server } = memory.ofSource;
@@ -266,7 +270,7 @@ function retiredFirst(
   sight: Sight | undefined,
   { subject, program, context }: UpSession,
 ): readonly Former[] {
-  if (sight?.isGone !== undefined || !addsSecret(subject.kind, program)) return [];
+  if (sight?.whyGone !== undefined || !addsSecret(subject.kind, program)) return [];
   if (subject.kind.shape === "adds") return validFormers(memory);
   return dueFormers(memory, program, context)?.formers ?? [];
 }
@@ -287,7 +291,7 @@ function withAdded(learned: Learned, added: Added): Learned {
 /** The state after an attempt that is not proven, and why. What may be current is in `otherFields` only. */
 function withoutProof(
   { state, findings }: Learned,
-  { failure, delivered = {}, attempt, changed }: Exclude<Proof, { made: Made }>,
+  { failure, delivered = {}, attempt, foreignRead }: Exclude<Proof, { made: Made }>,
   { context, subject }: UpSession,
 ): Rotated {
   const { memory } = state;
@@ -296,7 +300,7 @@ function withoutProof(
     ...(Object.keys(delivered).length > 0 && { otherFields: jsonText(delivered) }),
     memory: { ...memory, attempt: memory.attempt && { ...memory.attempt, ...attempt } },
   };
-  const learned = changed && afterRead(next, changed, context, subject.id);
+  const learned = foreignRead && afterRead(next, foreignRead, context, subject.id);
   return learned
     ? { state: learned.state, findings: [...findings, ...learned.findings], failure }
     : { state: next, findings, failure };

@@ -30,8 +30,8 @@ interface PlanningRead {
   /** What all reads of this run have shown: one may be late, or hide something. */
   readonly shownInRun: readonly Credentials[];
   /** Whether the current one is not valid any more, and why, or is not known to be at this server. */
-  readonly isGone?: string | undefined;
-  readonly isElsewhere?: boolean | undefined;
+  readonly whyGone?: string | undefined;
+  readonly isOtherServer?: boolean | undefined;
   /** Of signing keys: whether the current one is not the next one that was known: two rolls were made elsewhere. */
   readonly isForeign?: boolean | undefined;
 }

@@ -82,8 +82,8 @@ function rotationFor(reason: RotationReason, lastAt?: string): Rotation {
 /** What is to be refused, retired, saved or read although no rotation is due. */
 function upkeepOf(memory: Memory, program: Program, context: Context): Plan {
   const { canRead, read } = context;
-  if (read?.isGone !== undefined) {
-    return { kind: "refuse", code: "REKEY_VERIFICATION_FAILED", why: read.isGone };
+  if (read?.whyGone !== undefined) {
+    return { kind: "refuse", code: "REKEY_VERIFICATION_FAILED", why: read.whyGone };
   }
   const why = dueFormers(memory, program, context)?.why;
   if (why) return { kind: "retire", why };

@@ -64,7 +64,7 @@ export class ResetSource implements Source {
     }
     const others = withoutKnown(response, memory);
     const last: LastRead = context.canRead ? await readUntilChanged(this.of, memory) : {};
-    if (last.read && isChanged(last.verdict)) {
+    if (last.read && isReplaced(last.verdict)) {
       return this.#made(attempted, verdict === "hidden" ? [last.read, others] : [last.read]);
     }
     if (verdict === "hidden" && !last.isOld) {
@@ -143,7 +143,7 @@ export class ResetSource implements Source {
     // The platform's text may contain the new credentials, which only this read has shown.
     const why = run.redacted(lost instanceof RequestError ? lost.happened : "its result was lost");
     if (last.verdict === "foreign") {
-      return { failure: overtakenFailure(subject, lost, why), changed: last.read };
+      return { failure: overtakenFailure(subject, lost, why), foreignRead: last.read };
     }
     if (!last.read || last.verdict !== "new") {
       const isLast = memory.attempt?.count === unconfirmedLimit;
@@ -164,7 +164,7 @@ export class ResetSource implements Source {
     const { subject, context } = this.of;
     const { memory } = attempted;
     const last: LastRead = context.canRead ? await readUntilChanged(this.of, memory) : {};
-    if (last.read && isChanged(last.verdict)) {
+    if (last.read && isReplaced(last.verdict)) {
       const name = identityIn(subject.kind, response.credentials);
       const isSame =
         name !== undefined && response.credentials[name] === last.read.credentials[name];
@@ -198,7 +198,7 @@ export class ResetSource implements Source {
 type Proven = Extract<Proof, { made: Made }>;
 
 /** Whether a read shows what the reset has made, or someone else after it. */
-function isChanged(verdict: Verdict | undefined): boolean {
+function isReplaced(verdict: Verdict | undefined): boolean {
   return verdict === "new" || verdict === "foreign";
 }
 

@@ -19,7 +19,7 @@ import { type Finding, type Learned, type Rotated } from "./findings";
 export async function save({ state, findings }: Learned, session: Session): Promise<Rotated> {
   const file = await nextFile(state, session);
   if (file instanceof NotEncryptedError) {
-    const memory = withCurrent(state.memory, { form: {}, file: undefined });
+    const memory = changeCurrent(state.memory, { form: {}, file: undefined });
     const plain = { ...state, memory, encryptedCredentials: undefined };
     return { state: plain, findings, failure: file };
   }
@@ -44,7 +44,7 @@ async function nextFile(
   const unchanged: NextFile = { encryptedCredentials, memory };
   const none: NextFile = {
     encryptedCredentials: undefined,
-    memory: withCurrent(memory, { file: undefined }),
+    memory: changeCurrent(memory, { file: undefined }),
   };
   const onlyInFile = namesIn(marks).filter((name) => {
     const mark = marks[name] ?? "";
@@ -63,7 +63,7 @@ async function nextFile(
   try {
     const text = await encrypt(content, form.encryptFor);
     const mark = saltedMark(memory.salt, text);
-    return { encryptedCredentials: text, memory: withCurrent(memory, { file: { has, mark } }) };
+    return { encryptedCredentials: text, memory: changeCurrent(memory, { file: { has, mark } }) };
   } catch (error) {
     return new NotEncryptedError({ secret: secretOf(subject) }, error);
   }
@@ -108,6 +108,6 @@ function keptIn(state: State): Finding[] {
   return names.length > 0 || isFileKept ? [{ kind: "kept", names }] : [];
 }
 
-function withCurrent(memory: Memory, change: Partial<Current>): Memory {
+function changeCurrent(memory: Memory, change: Partial<Current>): Memory {
   return { ...memory, current: { ...memory.current, ...change } };
 }

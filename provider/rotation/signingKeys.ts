@@ -4,14 +4,14 @@ import { type Program } from "./program";
 import { dueAt, isFuture } from "./schedule";
 
 /** Whether the settings are those of another account than the memory's. Only a read can show that both are the same. */
-export function isElsewhere({ ofSource }: Memory, { account: here }: Context): boolean {
+export function isOtherAccount({ ofSource }: Memory, { account: here }: Context): boolean {
   const known = ofSource.account;
   return known !== undefined && here?.account !== undefined && known !== here.account;
 }
 
 /** Keys of another account are not rolled. */
 export function otherAccount(_: Rotation, { memory, context }: Question): Refusal | undefined {
-  if (!memory || !isElsewhere(memory, context)) return undefined;
+  if (!memory || !isOtherAccount(memory, context)) return undefined;
   return {
     kind: "refuse",
     code: "REKEY_OTHER_ACCOUNT",

@@ -48,9 +48,9 @@ export interface Sight extends SecretResponse {
   /** Of a queue user: whether the next token is not the one that was handed out any more. */
   readonly isLost?: boolean | undefined;
   /** Whether the current one is not valid any more, and why. */
-  readonly isGone?: string | undefined;
+  readonly whyGone?: string | undefined;
   /** Of a user: whether it is at another server than before, whose user of that name may be another one. */
-  readonly isElsewhere?: boolean | undefined;
+  readonly isOtherServer?: boolean | undefined;
 }
 
 /** What was sent, and what came back: a response, the reason why it is unknown whether it was made, or both. */
@@ -84,7 +84,7 @@ export type Proof =
       /** What else is remembered of the attempt. */
       readonly attempt?: Partial<Attempt> | undefined;
       /** What a read has shown that someone else has made. */
-      readonly changed?: SecretResponse | undefined;
+      readonly foreignRead?: SecretResponse | undefined;
     };
 
 /** What a retirement needs of a memory; a verification has it from `access`. */

@@ -7,7 +7,7 @@ import { type Run } from "../run/run";
 import { adopted } from "./afterRead";
 import { announce, announcementsOf } from "./announcements";
 import { contextOf } from "./context";
-import { attempted, handOver } from "./handOver";
+import { withAttempt, handOver } from "./handOver";
 import { type Trigger } from "./marks";
 import { parsed, sealed, unsealed } from "./memory";
 import { noticeAbout } from "./messages";
@@ -88,7 +88,7 @@ function nextState(before: State, program: Program, subject: Subject, run: Run):
     const why = `${limitIsUsedUp}. Check that so many are intended, then raise the limit or run again`;
     throw new RefusedError("REKEY_RESET_LIMIT", { secret: secretOf(subject), why });
   }
-  const sent = attempted(before, due, program, { shown: {}, adds: false }, context);
+  const sent = withAttempt(before, due, program, { shown: {}, adds: false }, context);
   const generatedAt = sent.memory.attempt?.lastSentAt;
   return handOver(sent, { responses: [], generatedAt, formers: [] }, context);
 }

@@ -10,12 +10,12 @@ import { type State } from "./state";
  * Compares the list of a user's passwords with what is saved. A former one that is not in it was retired, and one that
  * was retired and is in it again is retired again. Others are never taken for Rekey's own.
  *
- * @param isGone whether the current one is not valid any more, and why
+ * @param whyGone whether the current one is not valid any more, and why
  */
 export function afterUserRead(
   saved: State,
   hashes: readonly string[],
-  isGone: string | undefined,
+  whyGone: string | undefined,
   { now, program }: Context,
   userName: string,
 ): Learned {
@@ -26,13 +26,13 @@ export function afterUserRead(
   const again = back.map((by): Former => {
     const former = { by, since: now.toISOString(), lasts: program?.overlap ?? untilVerified };
     // It may be what clients use now.
-    return isGone === undefined ? { ...former, isBack: true } : former;
+    return whyGone === undefined ? { ...former, isBack: true } : former;
   });
   const isFirst = memory.current.marks.password === undefined;
   const others = hashes.filter((hash) => hash !== memory.attempt?.expects);
   const next: Memory = {
     ...memory,
-    current: { ...memory.current, isUnread: isGone === undefined ? undefined : true },
+    current: { ...memory.current, isUnread: whyGone === undefined ? undefined : true },
     formers: [...withoutRetired(memory.formers, valid), ...again],
     ofSource: {
       ...memory.ofSource,
@@ -44,9 +44,9 @@ export function afterUserRead(
   return {
     state,
     findings: [
-      ...(isGone === undefined ? [] : [{ kind: "warning", why: `${isGone}.` } as const]),
+      ...(whyGone === undefined ? [] : [{ kind: "warning", why: `${whyGone}.` } as const]),
       ...(again.length > 0
-        ? [{ kind: isGone === undefined ? "back" : "backInstead" } as const]
+        ? [{ kind: whyGone === undefined ? "back" : "backInstead" } as const]
         : []),
       ...(isFirst ? passwordFindings(next) : ofOthers(next, hashes, userName)),
     ],

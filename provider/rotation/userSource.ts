@@ -37,12 +37,12 @@ export class UserSource implements Source {
     this.#hashes = hashes;
     const sight = { ...onlyCredentials({}), hashes };
     if (!saved) return sight;
-    const isElsewhere = isServerChanged(program?.admin, saved.memory);
-    if (await this.#isCurrentValid(saved, hashes, isElsewhere)) return sight;
-    const isGone = isElsewhere
+    const isOtherServer = isServerChanged(program?.admin, saved.memory);
+    if (await this.#isCurrentValid(saved, hashes, isOtherServer)) return sight;
+    const whyGone = isOtherServer
       ? "the server has another address than before, and its user does not have the current password. Give the user of another server a resource name of its own. To rotate the user of this server in its place, set a new version"
       : "the user does not have the current password any more: someone else has removed it, or the server was restarted without an ACL file. It is not added again. Set a new version, which adds a new one";
-    return { ...sight, isGone, isElsewhere };
+    return { ...sight, whyGone, isOtherServer };
   }
 
   /**
@@ -53,16 +53,16 @@ export class UserSource implements Source {
   async #isCurrentValid(
     { memory, password }: State,
     hashes: readonly string[],
-    isElsewhere: boolean,
+    isOtherServer: boolean,
   ): Promise<boolean> {
     const { hash, retired = [] } = memory.ofSource;
     const isUnknown = memory.current.marks.password === undefined;
     if (isUnknown || (hash !== undefined && hashes.includes(hash))) return true;
     if (password !== undefined) {
       const { kind } = await this.#proveAccepted(password);
-      return isElsewhere ? kind === "accepted" : kind !== "refused";
+      return isOtherServer ? kind === "accepted" : kind !== "refused";
     }
-    if (isElsewhere) return false;
+    if (isOtherServer) return false;
     if (hash === undefined) return true;
     const known = [...validFormers(memory).map(({ by }) => by), ...retired];
     return !known.some((one) => one !== undefined && hashes.includes(one));

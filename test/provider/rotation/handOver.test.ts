@@ -7,7 +7,7 @@ import {
   signingKeys,
 } from "../../../provider/domain/secretKind";
 import { type Credentials } from "../../../provider/records/fields";
-import { attempted, handOver, keptFormer, type Made, replacedFormers } from "../../../provider/rotation/handOver";
+import { withAttempt, handOver, keptFormer, type Made, replacedFormers } from "../../../provider/rotation/handOver";
 import { marksOf, triggerMark } from "../../../provider/rotation/marks";
 import { type Attempt, emptyMemory, type Former, type Memory } from "../../../provider/rotation/memory";
 import { type Context, type Rotation } from "../../../provider/rotation/plan";
@@ -84,7 +84,7 @@ describe("rotation: an attempt", () => {
     it(title, () => {
       const state = stateOf({ token: "t1" }, last && { attempt: { ...sent, ...last } });
       const options = { shown: {}, adds: adds === true };
-      const { memory } = attempted(state, { ...due, reason }, readProgram(inputs), options, contextOf(queueToken));
+      const { memory } = withAttempt(state, { ...due, reason }, readProgram(inputs), options, contextOf(queueToken));
       assert.deepEqual(JSON.parse(JSON.stringify(memory.attempt)), expected);
       const { attempt: _, ...others } = state.memory;
       assert.deepEqual(
@@ -96,7 +96,7 @@ describe("rotation: an attempt", () => {
   }
 
   const reset = (state: State, shown: Credentials, kind = queueToken, adds = false) =>
-    attempted(state, due, readProgram({}), { shown: marks(shown), adds }, contextOf(kind)).memory;
+    withAttempt(state, due, readProgram({}), { shown: marks(shown), adds }, contextOf(kind)).memory;
 
   it("can be settled by a read if the one before it has shown what is current, or a former one that is valid", () => {
     const past = [mark("t0")];

@@ -71,7 +71,7 @@ function textOf(plan: Plan): string {
 }
 
 const daily = { rotateEvery: "24h" };
-const isGone = "it is gone";
+const whyGone = "it is gone";
 const ten = Array.from({ length: 9 }, (_, nth) => former({ by: `h${nth + 2}`, since: at(nth) }));
 const back = former({ isBack: true });
 
@@ -199,43 +199,43 @@ const sections: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
   },
   "a current one that is gone": {
     "fails if nothing is due": {
-      ...{ kind: aclUser, read: { isGone } },
+      ...{ kind: aclUser, read: { whyGone } },
       plan: "refuse: REKEY_VERIFICATION_FAILED",
       why: /gone/,
     },
     "fails although a former one is due to be retired": {
-      ...{ kind: aclUser, formers: [former({ lasts: "12h" })], inputs: { overlap: "12h" }, read: { isGone } },
+      ...{ kind: aclUser, formers: [former({ lasts: "12h" })], inputs: { overlap: "12h" }, read: { whyGone } },
       plan: "refuse: REKEY_VERIFICATION_FAILED",
     },
     "fails although something is not saved": {
-      ...{ kind: aclUser, memory: { ofSource: { hash: "h1", isUnsaved: true } }, read: { isGone } },
+      ...{ kind: aclUser, memory: { ofSource: { hash: "h1", isUnsaved: true } }, read: { whyGone } },
       plan: "refuse: REKEY_VERIFICATION_FAILED",
     },
-    "rotates for a version": { kind: aclUser, inputs: { version: 2 }, read: { isGone }, plan: "rotate: trigger" },
+    "rotates for a version": { kind: aclUser, inputs: { version: 2 }, read: { whyGone }, plan: "rotate: trigger" },
     "rotates for a schedule that would wait": {
       kind: aclUser,
       inputs: daily,
-      read: { isGone },
+      read: { whyGone },
       plan: "rotate: schedule",
     },
     "rotates at ten passwords": {
-      ...{ kind: aclUser, formers: ten, inputs: { version: 2 }, read: { isGone } },
+      ...{ kind: aclUser, formers: ten, inputs: { version: 2 }, read: { whyGone } },
       plan: "rotate: trigger",
     },
     "fails if schedules are off": {
-      ...{ kind: aclUser, inputs: daily, isScheduleOn: false, read: { isGone } },
+      ...{ kind: aclUser, inputs: daily, isScheduleOn: false, read: { whyGone } },
       plan: "refuse: REKEY_VERIFICATION_FAILED",
     },
     "at another server fails for a schedule, too": {
-      ...{ kind: aclUser, inputs: daily, read: { isGone, isElsewhere: true } },
+      ...{ kind: aclUser, inputs: daily, read: { whyGone, isOtherServer: true } },
       plan: "refuse: REKEY_VERIFICATION_FAILED",
     },
     "at another server rotates for a version": {
-      ...{ kind: aclUser, inputs: { version: 2 }, read: { isGone, isElsewhere: true } },
+      ...{ kind: aclUser, inputs: { version: 2 }, read: { whyGone, isOtherServer: true } },
       plan: "rotate: trigger",
     },
     "at another server rotates for a date": {
-      ...{ kind: aclUser, inputs: { rotatedSince: at(1) }, read: { isGone, isElsewhere: true } },
+      ...{ kind: aclUser, inputs: { rotatedSince: at(1) }, read: { whyGone, isOtherServer: true } },
       plan: "rotate: rotatedSince",
     },
   },

@@ -18,7 +18,7 @@ interface Case {
   readonly ofSource?: UserMemory;
   readonly attempt?: Attempt;
   readonly isFirst?: true;
-  readonly isGone?: string;
+  readonly whyGone?: string;
   /** Undefined in a refresh. */
   readonly inputs?: RotationInputs;
   /** Default: those of before. */
@@ -27,7 +27,7 @@ interface Case {
   readonly says?: RegExp;
 }
 
-const isGone = "it is gone";
+const whyGone = "it is gone";
 const cases: Readonly<Record<string, Case>> = {
   "nothing, if all that is known is there": { hashes: ["a", "b", "now"] },
   "which former ones were retired": { hashes: ["b", "now"], valid: ["b"], retired: ["a"] },
@@ -37,7 +37,7 @@ const cases: Readonly<Record<string, Case>> = {
     ...{ valid: [], retired: [...twelve.slice(2), "a", "b"] },
   },
   "that the current one is gone, and the former ones stay known": {
-    ...{ hashes: ["a"], isGone, valid: ["a"], retired: ["b"], says: /^it is gone\.$/ },
+    ...{ hashes: ["a"], whyGone, valid: ["a"], retired: ["b"], says: /^it is gone\.$/ },
   },
   "that one that was retired is back, and is retired again": {
     ...{ hashes: ["a", "b", "now", "x"], ofSource: { hash: "now", retired: ["x", "y"] } },
@@ -56,7 +56,7 @@ const cases: Readonly<Record<string, Case>> = {
     },
   },
   "that one is back that clients may need, while the current one is gone": {
-    ...{ hashes: ["x"], ofSource: { hash: "now", retired: ["x"] }, isGone },
+    ...{ hashes: ["x"], ofSource: { hash: "now", retired: ["x"] }, whyGone },
     ...{
       valid: ["x: verified"],
       retired: ["a", "b"],
@@ -105,14 +105,14 @@ describe("rotation: the list of a user's passwords shows", () => {
       const saved: State = { rotationCount: 1, memory };
       const program = inputs && readProgram(inputs);
       const context = { kind: aclUser, now, canRead: true, isScheduleOn: true, program };
-      const { state, findings } = afterUserRead(saved, hashes, one.isGone, context, "app");
+      const { state, findings } = afterUserRead(saved, hashes, one.whyGone, context, "app");
       const after = state.memory;
       const textOf = ({ by = "", isBack, lasts, since }: Former) =>
         since === at ? by : `${by}${isBack ? " back" : ""}: ${lasts}`;
       const valid = after.formers.filter(({ by }) => by !== undefined).map(textOf);
       assert.deepEqual(valid, one.valid ?? formers.map(textOf));
       assert.deepEqual(after.ofSource.retired, one.retired ?? []);
-      assert.equal(after.current.isUnread, one.isGone && true, "the next `up` reads");
+      assert.equal(after.current.isUnread, one.whyGone && true, "the next `up` reads");
       assert.match(findings.map((finding) => messageOf(finding, aclUser).text).join("\n"), one.says ?? /^$/);
     });
   }
