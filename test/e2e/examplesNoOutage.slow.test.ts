@@ -10,6 +10,7 @@ import { examples } from "../support/project";
 import { databaseReply } from "../support/redis";
 import { databasePath } from "../support/resources";
 import { EngineStack, onEngineByAdapter, succeeds } from "./engineStack";
+import { startServer } from "./keyVendor";
 import { loadExample } from "./loadExample";
 
 /** Processes of one example. They run until `end`. */
@@ -18,7 +19,7 @@ class Consumers {
   readonly #processes;
 
   constructor(example: string, count: number, args: readonly string[]) {
-    const script = join(examples, "no-outage", example, "consumer.mjs");
+    const script = join(examples, example, "consumer.mjs");
     this.#processes = Array.from({ length: count }, () => {
       const one = spawn(process.execPath, [script, ...args], { stdio: ["ignore", "pipe", "inherit"] });
       createInterface({ input: one.stdout }).on("line", (line) => this.lines.push(line));
@@ -120,7 +121,7 @@ onEngineByAdapter("The consumers of the examples no-outage", (adapter) => {
       const { stack, file } = await start(example, adapter);
       const { platform } = stack;
       const read = () => readFileSync(file, "utf8");
-      const consumers = new Consumers(example.name, 3, [file, platform.url]);
+      const consumers = new Consumers(`no-outage/${example.name}`, 3, [file, platform.url]);
       try {
         await consumers.until(() => consumers.changes >= 3);
         const first = read();
@@ -142,4 +143,35 @@ onEngineByAdapter("The consumers of the examples no-outage", (adapter) => {
       }
     });
   }
+});
+
+onEngineByAdapter("The consumers of the example any-key", (adapter) => {
+  it("are never refused while a version turns and the former key is deleted", async () => {
+    const vendor = await startServer();
+    const stack = await EngineStack.start(
+      (rekey) => loadExample("any-key", { "pulumi-rekey": rekey }) as Record<string, unknown>,
+      { adapter, config: { server: vendor.url } },
+    );
+    const file = stack.path("key");
+    await stack.configure({ file });
+    await succeeds(stack.up());
+    const [former] = vendor.keys.values();
+    const consumers = new Consumers("any-key", 3, [file, vendor.url]);
+    try {
+      await consumers.until(() => consumers.changes >= 3);
+      await stack.configure({ version: "2" });
+      await succeeds(stack.up());
+      await consumers.until(() => consumers.changes >= 6);
+      const { outputs } = await succeeds(stack.up());
+      assert.equal(outputs["formerRefused"]?.value, true);
+      assert.deepEqual([...vendor.keys.values()], [readFileSync(file, "utf8")]);
+      assert.notEqual(readFileSync(file, "utf8"), former);
+      assert.deepEqual(consumers.refused, []);
+      vendor.statusOf = () => 401;
+      await consumers.until(() => consumers.refused.length > 0);
+    } finally {
+      await consumers.end();
+      vendor.close();
+    }
+  });
 });

@@ -28,12 +28,17 @@ resources:
   queueProof:
     type: rekey:CredentialVerification
     properties: { access: "\${queue.access}", retireFormerAfter: ["\${queue.urn}"] }
+  turn:
+    type: rekey:RotationTrigger
+    properties: { version: "\${version}" }
 outputs:
   app: \${app.connectionUrl}
   queue: \${queue.token}
+  turn: \${turn.value}
 `;
 
-const title = "A program in YAML with the plugin creates, rotates and retires a queue token and a password of a user";
+const title =
+  "A program in YAML with the plugin turns a trigger, and creates, rotates and retires a queue token and a password of a user";
 const why = hasRedis ? whyNoPrograms("pulumi-language-yaml") : "there is no redis-server on PATH";
 
 if (why !== undefined) it.skip(`${title} (skipped: ${why})`);
@@ -63,6 +68,7 @@ else {
         const printed = await run(`pulumi config set version ${version}; pulumi up`);
         assert.match(printed, /the former password was retired/);
         assert.match(printed, /the former token was retired/);
+        assert.match(await show("turn"), new RegExp(`^\\d{8}-${version - 1}$`));
         const current = { app: await show("app"), queue: await show("queue") };
         assert.deepEqual(
           [await accepted(former), await accepted(current)],
@@ -73,7 +79,9 @@ else {
         );
         former = current;
       }
-      assert.match(await run("pulumi up"), /5 unchanged/);
+      // The rotations learn what the verifications have done.
+      assert.match(await run("pulumi up"), /2 updated\s+4 unchanged/);
+      assert.match(await run("pulumi up"), /6 unchanged/);
     } finally {
       await redis.close();
       await platform.close();
