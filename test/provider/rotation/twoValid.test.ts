@@ -36,6 +36,8 @@ interface Case {
   readonly hours?: number;
   readonly isScheduleOn?: false;
   readonly canRead?: false;
+  /** What the saved state says of a rotation that waits. */
+  readonly waits?: string;
   /** What the read has shown. Default: nothing special; null before the read. */
   readonly read?: Partial<NonNullable<Context["read"]>> | null;
   /** `rotate: trigger`, `retire: date`, `keep, waits: schedule` */
@@ -44,7 +46,7 @@ interface Case {
 }
 
 function planOf({ kind = queueToken, formers = [former()], memory, inputs, hours = 48, ...more }: Case): Plan {
-  const { isScheduleOn = true, canRead = true, read = {}, saved = inputs } = more;
+  const { isScheduleOn = true, canRead = true, read = {}, saved = inputs, waits } = more;
   const program = savedProgram(readProgram(saved ?? {}), empty);
   const ofSource = kind === aclUser ? { hash: "h1" } : {};
   const current = {
@@ -57,7 +59,7 @@ function planOf({ kind = queueToken, formers = [former()], memory, inputs, hours
   const context = { kind, now: timeAt(hours), canRead, isScheduleOn };
   const shown = { shown: {}, shownInRun: [], ...read };
   const given: Context = { ...context, ...(read && { read: shown }) };
-  return planRotation({ rotationCount: 1, memory: known }, readProgram({ version: 1, ...inputs }), given);
+  return planRotation({ rotationCount: 1, memory: known, waits }, readProgram({ version: 1, ...inputs }), given);
 }
 
 function textOf(plan: Plan): string {
@@ -88,6 +90,13 @@ const sections: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
     "keeps keys that may be rolled again": {
       ...{ kind: signingKeys, formers: [former({ by: undefined, lasts: "1h" })], hours: 1, read: null },
       plan: "keep",
+    },
+    "saves that nothing waits any more": { waits: "it is due", plan: "keep and save" },
+    "reads first, although nothing waits any more": { waits: "it is due", read: null, plan: "read: former" },
+    "keeps what still waits": { ...{ waits: "it is due", inputs: daily }, plan: "keep, waits: schedule" },
+    "adopts the program after an import": {
+      ...{ memory: { applied: undefined }, formers: [] },
+      plan: "read",
     },
     "saves another overlap": { inputs: { overlap: "24h" }, plan: "keep and save" },
     "saves an overlap that is not known yet": { inputs: { overlap: unknownValue }, plan: "keep and save" },
@@ -247,6 +256,10 @@ const sections: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
     },
     "is due again, for a date": {
       ...{ formers: [], memory: { attempt: unproven }, inputs: { rotatedSince: at(1) } },
+      plan: "rotate: rotatedSince",
+    },
+    "does not wait for a former one that is younger than the date": {
+      ...{ formers: [former({ generatedAt: at(47) })], inputs: { rotatedSince: at(24) } },
       plan: "rotate: rotatedSince",
     },
     "is due however often it failed": {
