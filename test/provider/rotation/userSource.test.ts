@@ -123,6 +123,32 @@ describe("rotation: the passwords of a user", () => {
   });
 
   describe("of which the current one is gone", () => {
+    it("are not handed over: the run fails, until a new version, which retires none of them", async () => {
+      await up();
+      users.hashes = [first];
+      const { failure = "" } = await up();
+      assert.match(
+        failure,
+        /does not have the current password any more.*Set a new version.*REKEY_VERIFICATION_FAILED/,
+      );
+      const { said, failure: none } = await up({ version: 2 });
+      assert.deepEqual([none, users.hashes], [undefined, [first, hashOf("made-2")]]);
+      assert.doesNotMatch(said, /was retired/);
+      assert.deepEqual(formers(), [first]);
+    });
+
+    it("are replaced by a new version at another server, of which nothing else is remembered", async () => {
+      await up();
+      await up({ version: 2 });
+      users.hashes = [hashOf("other")];
+      const admin = { host: "other.example.com", port: 6379, password: "admin" };
+      const moved = await up({ admin, version: 2 });
+      assert.match(moved.failure ?? "", /another address than before.*REKEY_VERIFICATION_FAILED/);
+      assert.equal((await up({ admin, version: 3 })).failure, undefined);
+      assert.deepEqual(users.hashes, ["other", "made-3"].map(hashOf));
+      assert.deepEqual(formers(), [hashOf("other")]);
+    });
+
     it("are valid if a login shows it, although the list does not have it", async () => {
       await up();
       users.hashes = [first];
