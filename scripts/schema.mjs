@@ -28,7 +28,10 @@ const sdk = new Map(
     .getExportsOfModule(checker.getSymbolAtLocation(program.getSourceFile(source)))
     .map((symbol) => [symbol.name, symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol]),
 );
-const declared = (name) => checker.getDeclaredTypeOfSymbol(sdk.get(name));
+const declared = (name) => {
+  if (!sdk.has(name)) throw new Error(`sdk/index.ts does not export ${name}.`);
+  return checker.getDeclaredTypeOfSymbol(sdk.get(name));
+};
 const types = {};
 
 function docOf(symbol) {
@@ -125,6 +128,7 @@ function resource([name, { outputs, secretInputs = [] }]) {
   if (unknown.length > 0) throw new Error(`The provider does not have ${unknown.map((one) => one.name)} of ${name}.`);
   const found = Object.entries(outputs).map(([output, kind]) => {
     const symbol = members.get(output);
+    if (symbol === undefined) throw new Error(`The class ${name} does not declare the output ${output}.`);
     const type = innerType(symbol.valueDeclaration);
     const secret = kind === "secret" ? { secret: true } : {};
     return { output, type, schema: { description: docOf(symbol), ...schemaOf(type, capital(output)), ...secret } };
