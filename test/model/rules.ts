@@ -279,7 +279,8 @@ const permitted =
 const isGone = /does not have the current password/;
 const isRefused = /^Not verified:[^]*is refused/;
 const isAccepted = /^Not verified:[^]*an old password is still accepted/;
-const announcesRetirement = /is retired, if it is still valid|retired first|the rotation waits until only one is/;
+const announcesRetirement =
+  /is retired, if it is still valid|retired first|the rotation waits until only one is|is retired again/;
 const warnsOfDate = /clients that still use it are refused/;
 
 function isAttemptOlder({ subject, before, program, leakedAt, now }: Taken): boolean {
