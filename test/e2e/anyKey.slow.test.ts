@@ -90,7 +90,7 @@ onEngineByAdapter("A key of any provider", (adapter) => {
     await turned(2, "rotatedSince");
     await up(false);
     args = { version: 2, rotateEvery: "PT1S" };
-    await up(true, /rotateEvery has elapsed/);
+    await up(true, /it is due by rotateEvery/);
     await turned(3, "schedule");
   });
 
@@ -98,7 +98,7 @@ onEngineByAdapter("A key of any provider", (adapter) => {
     args = { version: 3 };
     options = { ignoreChanges: ["*"] };
     // The ignored arguments of the last `up` still say every second.
-    await up(true, /rotateEvery has elapsed/);
+    await up(true, /it is due by rotateEvery/);
     await stack.configure({ "rekey:scheduledResets": "off" });
     options = { ignoreChanges: ["*"] };
     await up(false, /It is postponed: rekey:scheduledResets is off/);
