@@ -136,7 +136,7 @@ async function assertKill(stack: InterruptedStack, given: Given, setTrigger: (ne
   assert.ok(next.succeeded, next.printed);
   const current = await secretIn();
   assert.notEqual(current, former);
-  assert.deepEqual([clients.has, await accepts(current)], [current, true]);
+  assert.deepEqual([clients.has, await accepts(current)], [current, true], next.printed);
   assert.equal(await accepts(former), !kill.retires, next.printed);
   await assertUnsaved(given, next.printed);
   const { printed } = await stack.up();
