@@ -4,7 +4,6 @@ import { afterRead } from "./afterRead";
 import { type Finding, type Learned, type Rotated } from "./findings";
 import { oldestFormer, validFormers, withoutRetired } from "./formers";
 import { type Former, withRetired } from "./memory";
-
 import { type Session } from "./source";
 import { type State } from "./state";
 
@@ -53,11 +52,14 @@ export async function retire(
     const rotated = { state: next, findings, failure: failure ?? unsaved };
     const isDone = formers.some((one) => !left.includes(one));
     if (result === "already" || !isDone) return rotated;
-    const since = oldestFormer({ formers })?.since;
+    const why = oldestFormer({ formers })?.since;
+    if (left.length > 0) {
+      return { ...rotated, findings: [...findings, { kind: "partlyRetired", why }] };
+    }
     return {
       ...rotated,
       state: { ...next, formerRetiredAt: context.now.toISOString() },
-      findings: [...findings, { kind: left.length > 0 ? "partlyRetired" : kind, why: since }],
+      findings: [...findings, { kind, why }],
     };
   } catch (error) {
     if (!(error instanceof RekeyError)) throw error;
@@ -81,12 +83,15 @@ export function incomplete(
   failure: RekeyError,
 ): RekeyError {
   const has = (kind: Finding["kind"]) => findings.some((one) => one.kind === kind);
-  const isRetired = has("retired") || has("partlyRetired");
-  const retired = isRetired ? "former" : has("retiredFirst") ? "older" : undefined;
-  if (!(isAdded || retired) || failure.code === "REKEY_VERIFICATION_FAILED") return failure;
-  const done = [isAdded && "added a new one", retired && `retired the ${retired} one`];
+  const done = [
+    ...(isAdded ? ["added a new one"] : []),
+    ...(has("retired") ? ["retired the former one"] : []),
+    ...(has("partlyRetired") ? ["retired some of the former ones"] : []),
+    ...(has("retiredFirst") ? ["retired the older one"] : []),
+  ];
+  if (done.length === 0 || failure.code === "REKEY_VERIFICATION_FAILED") return failure;
   // A refusal also says that nothing was changed.
   const why = failure instanceof RefusedError ? `${failure.why}.` : failure.text;
-  const text = `The rotation of the ${secretOf(subject)} is not complete: this run has ${done.filter(Boolean).join(" and ")}. What it could not finish is saved, and the next \`up\` does it: ${why}`;
+  const text = `The rotation of the ${secretOf(subject)} is not complete: this run has ${done.join(" and ")}. What it could not finish is saved, and the next \`up\` does it: ${why}`;
   return new RekeyError("REKEY_INCOMPLETE", text, failure.delivery);
 }

@@ -190,6 +190,7 @@ describe("rotation: the passwords of a user", () => {
       assert.match(came.said, said);
       assert.match(came.failure ?? "", /it broke/);
       assert.deepEqual([formers().length, users.commands.includes("save")], [left, true]);
+      assert.equal(user.outputs["formerRetiredAt"], undefined, "not all were retired");
     });
   }
 
