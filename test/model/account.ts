@@ -1,6 +1,7 @@
 import { type ProbeResult } from "../../provider/clients/probe";
 import { type SecretKind } from "../../provider/domain/secretKind";
 import { type CredentialName, type Credentials, valuesOf } from "../../provider/records/fields";
+import { type SecretResponse } from "../../provider/records/secretResponse";
 import { type Platform } from "../../provider/run/run";
 import { notSent, rejected, unconfirmed } from "../support/fakeRun";
 import { type Place, type Settings } from "./steps";
@@ -77,6 +78,8 @@ export abstract class Account {
   /** Values that reads have shown, and those of them since the last `up` began. */
   readonly shown = new Set<string>();
   readonly shownInUp = new Set<string>();
+  /** The same with their names: a platform may show the current key only as the next one, before a roll. */
+  readonly shownAsInUp = new Set<string>();
   /** Values that others have added, and have removed; and values that are valid again. */
   readonly ofOthers = new Set<string>();
   readonly removedByOthers = new Set<string>();
@@ -121,7 +124,7 @@ export abstract class Account {
     this.#turns.clear();
     this.sent.length = 0;
     this.isRead = this.isCurrentShown = false;
-    for (const each of [this.proven, this.returned, ...(isUp ? [this.shownInUp] : [])]) each.clear();
+    for (const each of [this.proven, this.returned, ...(isUp ? [this.shownInUp, this.shownAsInUp] : [])]) each.clear();
   }
 
   /** The best credential of each that is accepted, by default where the program says that the secret is. */
@@ -186,7 +189,8 @@ export abstract class Account {
   }
 
   /** Notes what a read shows. */
-  protected show<T>(response: T): T {
+  protected show<T extends Partial<SecretResponse>>(response: T): T {
+    for (const [name, value] of Object.entries(response.credentials ?? {})) this.shownAsInUp.add(`${name} ${value}`);
     for (const value of valuesIn(response)) {
       this.shown.add(value);
       this.shownInUp.add(value);

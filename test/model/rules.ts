@@ -198,7 +198,7 @@ export class Rules {
     if (program.form.startsWith("saved") || !isNew || !taken.isHonest) return;
     for (const name of account.names) {
       const value = after.outputs[name] as string | undefined;
-      const isElsewhere = value !== undefined && (inFile.has(value) || account.shownInUp.has(value));
+      const isElsewhere = value !== undefined && (inFile.has(value) || account.shownAsInUp.has(`${name} ${value}`));
       assert.ok(!isElsewhere, `${name} stays, although it is elsewhere`);
     }
   }

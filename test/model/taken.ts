@@ -46,7 +46,7 @@ export interface Taken {
   readonly inFile: ReadonlySet<string>;
 }
 
-/** Whether two secrets may be valid, so that a rotation is no outage. */
+/** Whether two secrets may be valid, so that a rotation is not an outage. */
 export function overlaps({ shape }: Subject): boolean {
   return shape === "adds" || shape === "redis";
 }
