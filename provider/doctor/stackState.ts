@@ -88,7 +88,7 @@ export function neededServices(directory: string, name: string): ReadonlySet<Ser
   const references = explicit.map(referenceOf);
   const needing = own.filter(({ provider }) => !references.includes(String(provider)));
   const services = needing.map((one) =>
-    typeOf(one)?.startsWith("FlowControl") ? "queue" : kindOf(one)?.service,
+    typeOf(one)?.startsWith("FlowControl") ? "queue" : rotatedKind(one)?.service,
   );
   return new Set(services.filter(isSet));
 }
@@ -106,7 +106,7 @@ export function typeOf({ type }: Values): string | undefined {
 const fleet = "PasswordRotationFleet";
 
 /** The kind of secret that a resource rotates; undefined if it rotates none. */
-function kindOf(saved: Values): SecretKind | undefined {
+function rotatedKind(saved: Values): SecretKind | undefined {
   const type = typeOf(saved);
   return type === fleet ? databasePassword : kindNamed(type);
 }
@@ -158,7 +158,7 @@ function secretsOf(
   settings: Settings,
   resources: readonly Values[],
 ): RotatedSecret[] {
-  const kind = kindOf(saved);
+  const kind = rotatedKind(saved);
   if (kind === undefined) return [];
   const secretIn = (values: Values, id: unknown, value: SavedValue): RotatedSecret => {
     const time = values[ageOutputs[kind.shape]];

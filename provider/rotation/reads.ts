@@ -49,13 +49,13 @@ export function readUntilChanged(
       shown = { read, verdict, isOld, why: isOld || verdict === "hidden" ? why : undefined };
       return { ...shown, isFinal: !isOld };
     } catch (error) {
-      return { ...shown, ...failedRead(error) };
+      return { ...shown, ...whyNotRead(error) };
     }
   };
   return poll(run, { act, isDone: ({ isFinal }) => isFinal, endsAtMs });
 }
 
-function failedRead(error: unknown): { readonly why: string; readonly isFinal: boolean } {
+function whyNotRead(error: unknown): { readonly why: string; readonly isFinal: boolean } {
   if (!(error instanceof RequestError)) {
     return { why: "it could not be read (pulumi-rekey failed unexpectedly)", isFinal: false };
   }

@@ -48,7 +48,7 @@ export async function verify(
 ): Promise<Failure | undefined> {
   const { run } = tools;
   const { subject } = target;
-  const endpoint = placeOf(target, run);
+  const endpoint = endpointOfTarget(target, run);
   if ("reason" in endpoint) return endpoint;
   const current = await currentOf(target, tools);
   if ("reason" in current) return current;
@@ -57,13 +57,13 @@ export async function verify(
   for (const one of tries) {
     const { credential, expected } = one;
     const result = await tryUntil(expected, { subject, endpoint, credential }, tools);
-    if (result.kind !== expected) return failureOf(one, result, target, endpoint);
+    if (result.kind !== expected) return failureOfTry(one, result, target, endpoint);
   }
   return undefined;
 }
 
 /** Where a credential is tried, or why that is not known. */
-export function placeOf(target: Target, { options }: Run): ProbeEndpoint | Failure {
+export function endpointOfTarget(target: Target, { options }: Run): ProbeEndpoint | Failure {
   try {
     return endpointFor(target.subject, target, options.settings);
   } catch (error) {
@@ -201,7 +201,7 @@ function triesOf(
   ];
 }
 
-function failureOf(
+function failureOfTry(
   { credential, name, otherwise, check, isOfFormer }: Try,
   result: ProbeResult,
   { subject }: Target,

@@ -16,7 +16,7 @@ import { connectionIn, type RotationInputs } from "../rotation/program";
 import { connectionInput } from "../rotation/rotationInputs";
 import { noticeAbout } from "../rotation/messages";
 import { type Run } from "../run/run";
-import { defaultWithinSeconds, placeOf } from "./attempts";
+import { defaultWithinSeconds, endpointOfTarget } from "./attempts";
 import { httpInputs } from "./httpProbe";
 import { applyOverHttp, type HttpVerificationInputs, planOverHttp } from "./httpVerification";
 import { type CredentialVerificationOutputs } from "./outputs";
@@ -170,7 +170,7 @@ function planForAccess(
   );
   const retired = retires ? due.filter(({ retire }) => retire !== undefined) : [];
   const unplaced = due.flatMap((target) => {
-    const place = isPlaceKnown && target.current && placeOf(target, run);
+    const place = isPlaceKnown && target.current && endpointOfTarget(target, run);
     if (!place || !("reason" in place)) return [];
     const text = `\`up\` will fail: ${place.reason}. ${place.advice}`;
     return noticeAbout(target.subject, { text, isWarning: true });

@@ -82,7 +82,7 @@ export function requestWith(
   };
 }
 
-/** A credential of the same form that is another one, if the second half of this one has a letter or a digit. */
+/** A wrong credential of the same form: each letter and digit in the second half is replaced by another one. */
 export function wrongOf(credential: string): string {
   const half = Math.floor(credential.length / 2);
   const otherFor = (character: string) => {
@@ -110,7 +110,7 @@ export function verdictOf(
   const code = typeof status === "string" ? 0 : status;
   const isAccepted = http.acceptedStatuses?.includes(code) ?? (code >= 200 && code < 300);
   const kind = isAccepted ? "accepted" : "unknown";
-  const result = code === 0 ? `gave no status: ${status}` : `responded with ${code}`;
+  const result = code === 0 ? `failed: ${status}` : `responded with ${code}`;
   return {
     kind: refusedStatusesOf(http).includes(code) ? "refused" : kind,
     what: `${method} ${baseUrl}${path} ${result}`,

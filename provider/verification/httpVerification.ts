@@ -73,8 +73,8 @@ export async function applyOverHttp(
 }
 
 /**
- * Tries the former credential once. If it is not refused, that is no error: the engine deletes it only at the end of a
- * run without one.
+ * Tries the former credential once. If it is not refused, that is a warning, not an error: the engine deletes it only
+ * at the end of a run without one.
  *
  * @returns the former one that the next `up` tries
  */

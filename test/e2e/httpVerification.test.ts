@@ -129,7 +129,7 @@ describe("A CredentialVerification over HTTP", () => {
       const { printed } = await succeeds(stack.up());
       assert.match(
         printed,
-        /warning: The former credential is not refused: GET \S+ (responded with \d+|gave no status: .*)\. If/,
+        /warning: The former credential is not refused: GET \S+ (responded with \d+|failed: .*)\. If/,
       );
       vendor.script = [];
       vendor.valid.delete(first);
@@ -154,7 +154,7 @@ describe("A CredentialVerification over HTTP", () => {
     assertFields(saved(), { verified: true, formerRefused: undefined });
   });
 
-  const unknown = /The credential is not accepted: GET \S+ gave no status: /;
+  const unknown = /The credential is not accepted: GET \S+ failed: /;
   const failures: Record<string, { script: Behaviour[]; says: RegExp; sends?: number }> = {
     "accepts everything": {
       script: [({ answer }) => answer(204, {}, "")],
@@ -300,7 +300,7 @@ describe("A CredentialVerification over HTTP", () => {
     args = { ...args, http: { url: `https://localhost:${secure.server.port}/` }, withinSeconds: 0.1 };
     await fails(
       stack.up(),
-      /gave no status: the server's certificate was not accepted \(ERR_TLS_CERT_ALTNAME_INVALID\)/,
+      /failed: the server's certificate was not accepted \(ERR_TLS_CERT_ALTNAME_INVALID\)/,
     );
     assert.deepEqual(secure.sent, []);
     await secure.server.close();
