@@ -49,7 +49,7 @@ function reasonsOf(
   const outcomes = [outputs, ...Object.values(objectOf(outputs["states"]))].map((one) => {
     return objectOf(one)["outcome"];
   });
-  // With such a time, the next rotation is too late by as much.
+  // Such a time makes the next rotation late by the same amount.
   const ahead = ["rotatedAt", "adoptedAt", "turnedAt", "formerValidSince"].filter((name) =>
     isFuture(String(outputs[name]), now),
   );
