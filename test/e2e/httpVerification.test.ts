@@ -298,10 +298,7 @@ describe("A CredentialVerification over HTTP", () => {
       config: { "rekey:caFile": caFile },
     });
     args = { ...args, http: { url: `https://localhost:${secure.server.port}/` }, withinSeconds: 0.1 };
-    await fails(
-      stack.up(),
-      /failed: the server's certificate was not accepted \(ERR_TLS_CERT_ALTNAME_INVALID\)/,
-    );
+    await fails(stack.up(), /failed: the server's certificate was not accepted \(ERR_TLS_CERT_ALTNAME_INVALID\)/);
     assert.deepEqual(secure.sent, []);
     await secure.server.close();
     const good = await Vendor.start({ tls: certificate("good") });
