@@ -44,12 +44,9 @@ export async function rotate(
   }
   await tryRecipients(subject, program.form, run);
   const act = () => readAndAct(plan, saved, session);
-  // A program may adopt a secret and rotate it in the same run, so an adoption does not count as its rotation.
-  const isAdoption = plan.kind === "adopt" && !plan.mayRotate;
   // What only reads, retires or saves may be repeated. A rotation that waits is made if the current one is gone.
-  const isUpkeep =
-    ["read", "retire", "save"].includes(plan.kind) && !("waits" in plan && plan.waits);
-  return isAdoption || isUpkeep ? act() : oncePerTrigger(session, saved, act);
+  const isUpkeep = ["read", "retire", "save"].includes(plan.kind) && !("waits" in plan);
+  return isUpkeep ? act() : oncePerTrigger(session, saved, act);
 }
 
 /** Reads a secret for a refresh, and prepares what is saved. It changes nothing and never fails. */
@@ -90,7 +87,10 @@ function oncePerTrigger(
   return result;
 }
 
-/** Whether nothing was made. What failed may be a later request than the one that made a secret. */
+/**
+ * Whether nothing was made, as by an adoption, after which the same run may rotate. What failed may be a later request
+ * than the one that made a secret.
+ */
 function wasNotMade({ state, failure }: Rotated, saved: State | undefined): boolean {
   const isMade =
     state.rotationCount !== (saved?.rotationCount ?? 0) ||
