@@ -1,6 +1,6 @@
 import { type SecretKind } from "../domain/secretKind";
 import { type Former, type Memory } from "./memory";
-import { type Context, type Rotation } from "./plan";
+import { type Context, type DueFormers, type Rotation } from "./plan";
 import { noOverlap, type Program, untilVerified } from "./program";
 import { dueAt, isOlder, readInterval } from "./schedule";
 
@@ -64,12 +64,6 @@ export function lastsAfter(
 ): string {
   const isForDate = reason === "rotatedSince" || isOlder(current, rotatedSince, now);
   return isForDate && overlap !== noOverlap ? untilNextUp : overlap;
-}
-
-/** The former ones that are due to be retired. */
-export interface DueFormers {
-  readonly why: "time" | "date";
-  readonly formers: readonly Former[];
 }
 
 /**

@@ -129,7 +129,7 @@ async function readAndAct(
 
 /** Carries out a plan that was made after the read. */
 async function carryOut(plan: Plan, before: Before, session: UpSession): Promise<Rotated> {
-  const { subject, context, program, source } = session;
+  const { subject, source } = session;
   const { state, sight, findings } = before;
   if (plan.kind === "refuse") throw refusalError(subject, plan);
   if (plan.kind === "rotate") return performRotation(before, plan, session);
@@ -137,10 +137,7 @@ async function carryOut(plan: Plan, before: Before, session: UpSession): Promise
   const waits = "waits" in plan ? plan.waits : undefined;
   const waiting: Finding[] = waits && sight ? [{ kind: "waits", why: waits.why }] : [];
   const kept = { state: { ...state, waits: waits?.why }, findings: [...findings, ...waiting] };
-  if (plan.kind === "retire") {
-    const due = dueFormers(state.memory, program, context)?.formers ?? [];
-    return finish(await retire(kept, due, session), session);
-  }
+  if (plan.kind === "retire") return finish(await retire(kept, plan.formers, session), session);
   if (plan.kind === "save") {
     const failure = await source.save?.();
     return finish({ ...kept, state: withUnsaved(kept.state, failure), failure }, session);

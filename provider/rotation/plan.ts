@@ -1,7 +1,7 @@
 import { type RefusedError } from "../domain/errors";
 import { type SecretKind } from "../domain/secretKind";
 import { type Credentials } from "../records/fields";
-import { type KeyMemory, type Memory, type RotationReason } from "./memory";
+import { type Former, type KeyMemory, type Memory, type RotationReason } from "./memory";
 import { type Program } from "./program";
 import { type State } from "./state";
 
@@ -71,9 +71,14 @@ export interface Rotation {
   readonly lastAt?: string | undefined;
 }
 
-export interface DueRetirement {
-  readonly kind: "retire";
+/** The former ones that are due to be retired. */
+export interface DueFormers {
   readonly why: "time" | "date";
+  readonly formers: readonly Former[];
+}
+
+export interface DueRetirement extends DueFormers {
+  readonly kind: "retire";
   readonly waits?: WaitingRotation | undefined;
 }
 

@@ -85,8 +85,8 @@ function upkeepOf(memory: Memory, program: Program, context: Context): Plan {
   if (read?.whyGone !== undefined) {
     return { kind: "refuse", code: "REKEY_VERIFICATION_FAILED", why: read.whyGone };
   }
-  const why = dueFormers(memory, program, context)?.why;
-  if (why) return { kind: "retire", why };
+  const due = dueFormers(memory, program, context);
+  if (due) return { kind: "retire", ...due };
   if (memory.ofSource.isUnsaved) return { kind: "save" };
   if (canRead && mustRead(memory, program, context)) return { kind: "read" };
   if (canRead && !read && isFormerOpen(memory, program, context)) {
