@@ -255,10 +255,9 @@ function firstState({ state, sight }: Before, { context, program, subject }: UpS
   if (!sight?.isOtherServer) return state;
   // The user of another server: its passwords are those that the rotation replaces.
   const { memory } = state;
-  const { server } = memory.ofSource;
   const current = { ...memory.current, marks: {}, generatedAt: undefined };
-  const others = { attempt: undefined, formers: [], ofSource: { server } };
-  return { ...state, memory: { ...memory, current, ...others } };
+  const ofSource = { server: program.admin?.server };
+  return { ...state, memory: { ...memory, current, attempt: undefined, formers: [], ofSource } };
 }
 
 /** What is retired before a rotation: what is due to be, and for a token, of which two can be valid, the former one. */

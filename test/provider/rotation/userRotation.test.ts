@@ -277,6 +277,12 @@ describe("rotation: a user of a server", () => {
     assert.match(scheduled.failure ?? "", /REKEY_VERIFICATION_FAILED/);
     assert.equal((await up({ admin, version: 2 })).failure, undefined);
     assert.deepEqual(users.hashes, ["of another user", String(user.outputs["password"])].map(hashOf));
+    users = new FakeAclUsers([]);
+    assert.match(
+      (await up({ version: 2 })).failure ?? "",
+      /another address than before/,
+      "the first server is another",
+    );
   });
 
   it("is previewed with another address while the password of its admin is not known", () => {
