@@ -44,8 +44,8 @@ export async function rotate(
   }
   await tryRecipients(subject, program.form, run);
   const act = () => readAndAct(plan, saved, session);
-  // What only reads, retires or saves may be repeated. A rotation that waits is made if the current one is gone.
-  const isUpkeep = ["read", "retire", "save"].includes(plan.kind) && !("waits" in plan);
+  // What only reads, retires or saves may be repeated.
+  const isUpkeep = ["read", "retire", "save"].includes(plan.kind);
   return isUpkeep ? act() : oncePerTrigger(session, saved, act);
 }
 
