@@ -26,6 +26,8 @@ export interface PlatformDoes {
   readonly record?: Readonly<Record<string, unknown>>;
   /** Other fields of each read, as JSON text. */
   readonly otherFields?: string | undefined;
+  /** How often the engine makes the call in one run, each time with the same state. Default: once. */
+  readonly calls?: number;
 }
 
 /** The response to a reset is lost. */
@@ -119,7 +121,9 @@ export class RotatedSecret {
     const { fake } = this;
     const before = { sent: fake.resets.length, reads: fake.reads.length };
     this.#meet(does);
-    const result = await act(fake.start(does.parts)).catch((error: unknown) => error as Error & { code?: string });
+    const run = fake.start(does.parts);
+    for (let nth = 1; nth < (does.calls ?? 1); nth++) await act(run).catch(() => undefined);
+    const result = await act(run).catch((error: unknown) => error as Error & { code?: string });
     const requests = { sent: fake.resets.length - before.sent, reads: fake.reads.length - before.reads };
     if (result instanceof Error) {
       return { code: result.code ?? result.name, message: result.message, said: "", ...requests };

@@ -306,6 +306,25 @@ describe("rotation: a token of which two are valid", () => {
     }
   });
 
+  it("of unknown age is replaced for a date, and the former one is retired first, although it is not older", async () => {
+    await token.up(0, { version: 1 });
+    token.roll();
+    Object.assign(token, { next: "t7", otherFields: '{"has_next_token":true}' });
+    await token.up(1, { version: 2 });
+    await token.up(2, { version: 2, rotatedSince: at(-1) });
+    assert.deepEqual([token.sent, token.secret.saved], [["roll", "next"], { token: "t2" }]);
+    assert.equal(token.secret.outputs?.["generatedAt"], at(2), "the next one that was shown before is gone");
+  });
+
+  it("is not added if the address at which it would be proven is not set", async () => {
+    token.secret.fake.settings = { ...token.secret.fake.settings, queueUrl: undefined };
+    const { code, message = "" } = await token.up(0, { version: 1 });
+    assert.deepEqual([code, token.sent], ["REKEY_SETTING_MISSING", []]);
+    const says =
+      /^The token .* was not rotated, and nothing was changed: rekey:queueUrl is not set\. .*\. Run .*[^.]\. \[/;
+    assert.match(message, says);
+  });
+
   it("says after a destroy that two are valid, as far as is known, unless a verification has retired it", async () => {
     await token.up(0, { version: 1 });
     const { memory } = token.secret;

@@ -6,7 +6,7 @@ import { notSent, rejected } from "../../support/fakeRun";
 import { readProgram } from "../../../provider/rotation/program";
 import { planRotation } from "../../../provider/rotation/planRotation";
 import { type Plan } from "../../../provider/rotation/plan";
-import { isLost, type PlatformDoes, resetSecret, RotatedSecret } from "../../support/rotatedSecret";
+import { isLost, type PlatformDoes, resetSecret, RotatedSecret, timeAt } from "../../support/rotatedSecret";
 
 /** Credentials of generation n. */
 const all = (n: number): Credentials => ({ password: `p${n}`, restToken: `r${n}` });
@@ -53,6 +53,12 @@ const passwords: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
       responds: { password: "p2" },
       saved: { password: "p2" },
       says: /does not know restToken/,
+    },
+    "confirms, and what someone else has changed before does not matter": {
+      shows: all(7),
+      showsAfter: all(2),
+      responds: all(2),
+      saved: all(2),
     },
     "confirms although the token is repeated": {
       responds: { password: "p2", restToken: "r1" },
@@ -363,6 +369,31 @@ describe("reset: what follows from one that was not confirmed", () => {
     assert.match(later.said, /a read now shows new credentials/);
   });
 
+  it("one that is rejected saves what someone else has changed before it, and may be sent again in the run", async () => {
+    const secret = await resetSecret({ version: 1 }, one);
+    const { code, sent } = await secret.up({ version: 2 }, { shows: all(7), responds: rejected, calls: 2 });
+    assert.deepEqual([code, sent, secret.saved], ["REKEY_REJECTED", 2, all(7)]);
+  });
+
+  it("one for a date that is rejected does not undo the adoption before it", async () => {
+    const secret = new RotatedSecret();
+    const { code } = await secret.up({ initialRotation: false, rotatedSince: "2025-01-01" }, { responds: rejected });
+    assert.deepEqual([code, progressOf(secret.state).outcome], ["REKEY_REJECTED", "adopted"]);
+  });
+
+  it("one of several may be older than a date, so that one more is sent", async () => {
+    const secret = await resetSecret({ version: 1 }, one);
+    await secret.up({ version: 2 }, { responds: isLost });
+    secret.hours = 5;
+    const desired = { version: 2, rotatedSince: timeAt(3).toISOString() };
+    const { said } = await secret.up(desired, { ...both, responds: isLost });
+    assert.match(
+      said,
+      /may have made it, so it may still be older than rotatedSince\. The next `up` resets it once more/,
+    );
+    assert.equal((await secret.up(desired, { shows: all(2), showsAfter: all(3), responds: all(3) })).sent, 1);
+  });
+
   it("of a new resource settles with the next read after two were lost, as that of a saved one does", async () => {
     for (const secret of [new RotatedSecret(), await resetSecret({ version: 1 }, one)]) {
       const desired = { version: 2 };
@@ -398,8 +429,9 @@ describe("reset: what follows from one that was not confirmed", () => {
   it("a lost roll, after which a read shows someone else's, fails, and is due again once minInterval is over", async () => {
     const secret = (await resetSecret({ version: 1 }, pair(1), { kind: signingKeys })).copy();
     secret.hours = 5;
-    const lost = await secret.up({ version: 2 }, { shows: pair(1), showsAfter: pair(8), responds: isLost });
-    const { said, code, message = "" } = lost;
+    const does = { shows: pair(1), showsAfter: pair(8), responds: isLost, calls: 2 };
+    const { said, code, message = "", sent } = await secret.up({ version: 2 }, does);
+    assert.equal(sent, 1, "also if the engine repeats the call");
     assert.match(said, /^was changed outside of Rekey \(currentKey, nextKey\)/);
     assert.match(
       message,
@@ -457,7 +489,8 @@ describe("reset: its requests", () => {
   it("an adoption that becomes a reset, because its age is not known, does not say that it was adopted", async () => {
     const secret = new RotatedSecret();
     const desired = { initialRotation: false, rotatedSince: "2025-01-01" };
-    const { said, sent } = await secret.up(desired, { shows: {}, showsAfter: all(2), responds: all(2) });
+    const does = { shows: {}, showsAfter: all(2), responds: all(2), calls: 2 };
+    const { said, sent } = await secret.up(desired, does);
     assert.deepEqual([said, sent], ["", 1]);
   });
 

@@ -65,13 +65,96 @@ describe("rotation: the passwords of a user", () => {
       it(`are added once, although ${what}`, async () => {
         users.instead = instead;
         const run = start();
-        await up(more, run);
+        const { failure = "" } = await up(more, run);
+        assert.match(failure, /is not complete: this run has added a new one\b.*it broke/);
         user.saved = undefined;
         await up(more, run);
         assert.equal(users.commands.filter((command) => command === "add").length, 1);
         assert.deepEqual(users.hashes, [first, hashOf("made-1")]);
       });
     }
+  });
+
+  describe("in a second call of one run, after which the engine has saved the first", () => {
+    const left: Readonly<Record<string, Pick<FakeAclUsers, "instead"> & { more?: object; sends: string[] }>> = {
+      "are saved": { instead: { save: fails("rejected") }, sends: ["read", "save"] },
+      "are retired": {
+        ...{ instead: { remove: fails("rejected") }, more: { overlap: "none" } },
+        sends: ["read", "read", "remove", "save"],
+      },
+      "are read": { instead: {}, sends: ["read"] },
+    };
+    for (const [what, { instead, more = {}, sends }] of Object.entries(left)) {
+      it(what, async () => {
+        const run = start();
+        users.instead = instead;
+        await up(more, run);
+        users.instead = {};
+        users.commands.length = 0;
+        assert.equal((await up(more, run)).failure, undefined);
+        assert.deepEqual(users.commands, sends);
+      });
+    }
+  });
+
+  const unproven: Readonly<Record<string, Pick<FakeAclUsers, "instead"> & { says: RegExp }>> = {
+    "the addition is lost, too": {
+      instead: { add: lost, prove: fails("not sent") },
+      says: /^Could not do it: .* It may have been added/,
+    },
+    "that is a bug": {
+      instead: {
+        prove: () => {
+          throw new TypeError("made-2");
+        },
+      },
+      says: /pulumi-rekey failed unexpectedly \(TypeError.*may have been changed/,
+    },
+  };
+  for (const [what, { instead, says }] of Object.entries(unproven)) {
+    it(`are not handed out if their proof fails, and ${what}`, async () => {
+      await up();
+      users.instead = instead;
+      assert.match((await up({ version: 2 })).failure ?? "", says);
+      assert.deepEqual([current(), user.outputs["outcome"]], ["made-1", "unproven"]);
+      users.instead = {};
+      assert.equal((await up({ version: 2 })).failure, undefined);
+      assert.deepEqual(users.hashes, ["first", "made-1", "made-3"].map(hashOf));
+    });
+  }
+
+  const dated: Readonly<Record<string, Pick<FakeAclUsers, "instead"> & { says: RegExp; valid: string[] }>> = {
+    "the older one is not removed: none is added": {
+      instead: { remove: fails("rejected") },
+      says: /^Could not do it/,
+      valid: ["first", "made-1"],
+    },
+    "none is added: the older one is retired": {
+      instead: { add: fails("rejected") },
+      says: /is not complete: this run has retired the older one\. What it could not finish is saved/,
+      valid: ["made-1"],
+    },
+  };
+  for (const [what, { instead, says, valid }] of Object.entries(dated)) {
+    it(`that are older than a date: ${what}, and it does not count for the limit`, async () => {
+      await up();
+      user.settings = { ...user.settings, maxResetsPerRun: "1" };
+      const [run, more] = [start(), { rotatedSince: new Date().toISOString() }];
+      users.instead = instead;
+      assert.match((await up(more, run)).failure ?? "", says);
+      assert.deepEqual([users.hashes, formers()], [valid.map(hashOf), valid.slice(0, -1).map(hashOf)]);
+      users.instead = {};
+      assert.equal((await up(more, run)).failure, undefined);
+      assert.deepEqual(formers(), [hashOf("made-1")]);
+    });
+  }
+
+  it("that someone else has retired are known to be, although the next one is not added", async () => {
+    await up();
+    users.hashes.shift();
+    users.instead = { add: fails("rejected") };
+    assert.match((await up({ version: 2 })).failure ?? "", /it broke/);
+    assert.deepEqual(formers(), []);
   });
 
   it("are tokens of the REST interface at a server that makes them", async () => {
@@ -137,16 +220,25 @@ describe("rotation: the passwords of a user", () => {
       assert.deepEqual(formers(), [first]);
     });
 
-    it("are replaced by a new version at another server, of which nothing else is remembered", async () => {
-      await up();
-      await up({ version: 2 });
-      users.hashes = [hashOf("other")];
+    it("are replaced by a new version at another server, although that has what the first one has retired", async () => {
+      await up({ overlap: "none" });
+      users.hashes = [first];
       const admin = { host: "other.example.com", port: 6379, password: "admin" };
-      const moved = await up({ admin, version: 2 });
+      const moved = await up({ admin });
       assert.match(moved.failure ?? "", /another address than before.*REKEY_VERIFICATION_FAILED/);
-      assert.equal((await up({ admin, version: 3 })).failure, undefined);
-      assert.deepEqual(users.hashes, ["other", "made-3"].map(hashOf));
-      assert.deepEqual(formers(), [hashOf("other")]);
+      users.instead = { prove: () => ({ kind: "refused", words: "WRONGPASS no" }) };
+      assert.match((await up({ admin, version: 2 })).failure ?? "", /not proven/);
+      assert.deepEqual(memory().formers, []);
+      users.instead = {};
+      assert.equal((await up({ admin, version: 2 })).failure, undefined);
+      assert.deepEqual([users.hashes, formers()], [[first, hashOf(current())], [first]]);
+      assert.doesNotMatch((await up({ admin, version: 2 })).said, /valid again/);
+    });
+
+    it("are named by a refresh", async () => {
+      await up();
+      users.hashes = [first];
+      assert.match((await user.refresh(start())).said, /does not have the current password any more/);
     });
 
     it("are valid if a login shows it, although the list does not have it", async () => {
