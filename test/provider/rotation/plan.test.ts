@@ -128,6 +128,10 @@ const due: Readonly<Record<string, Section>> = {
         desired: { initialRotation: false, rotatedSince: "2025-01-01" },
         plan: "adopt or rotate",
       },
+      "that is adopted may be older than a date that is not known yet": {
+        desired: { initialRotation: false, ...unknowns("rotatedSince") },
+        plan: "adopt or rotate",
+      },
       "may be adopted": { desired: unknowns("initialRotation"), plan: "maybe: initialRotation" },
     },
   },
