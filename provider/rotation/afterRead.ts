@@ -16,7 +16,7 @@ import { afterUserRead, passwordFindings } from "./userRead";
 
 /** The state after a read, also while an attempt is open. What is masked or missing is not shown, not gone. */
 export function afterRead(saved: State, sight: Sight, context: Context, userName: string): Learned {
-  if (sight.hashes) return afterUserRead(saved, sight.hashes, sight.whyGone, context, userName);
+  if (context.kind.shape === "redis") return afterUserRead(saved, sight, context, userName);
   const shown = marksOf(saved.memory, sight.credentials);
   const here = inAccount(saved, shown, context);
   if (here === undefined) {
