@@ -25,10 +25,7 @@ export function afterRead(saved: State, sight: Sight, context: Context, userName
   }
   const { memory } = here;
   const { attempt } = memory;
-  const compared = compare(memory, shown, context.kind);
-  // Half of another pair is not enough: receivers need both keys.
-  const isHalf = context.kind.shape === "rolls" && shown.nextKey === undefined;
-  const verdict = compared === "foreign" && isHalf ? "hidden" : compared;
+  const verdict = compare(memory, shown, context.kind);
   if (attempt && !attempt.adds && verdict !== "foreign") {
     const isSettled = verdict === "new" && maySettle(memory, context);
     return isSettled ? settled(here, attempt, sight, context) : { state: here, findings: [] };
