@@ -238,6 +238,14 @@ describe("A CredentialVerification over HTTP", () => {
         credential: odd,
         sends: [["GET", `/validate?a=p+%22%2B%2Fa%26%3D&b=1`, undefined, undefined]],
       },
+      "and a wrong one, although its second half has neither letters nor digits": {
+        http: {},
+        credential: "a====",
+        sends: [
+          ["GET", "/validate", "Bearer a===="],
+          ["GET", "/validate", "Bearer a====a"],
+        ],
+      },
       "as the password of a user, without a wrong one": {
         http: { username: "me", headers: { authorization: "Basic other" } },
         credential: odd,
