@@ -52,7 +52,7 @@ export const rotationTrigger: Resource<TriggerInputs, RotationOutputs> = {
   check: (inputs, run) => rotationProblems(readProgram(inputs), subjectOf(inputs).kind, run),
   decide,
   plan,
-  apply: async (_, inputs) => ({ outputs: outputsOf(inputs), notices: [] }),
+  apply: async (_, inputs) => ({ outputs: triggerOutputs(inputs), notices: [] }),
 };
 
 /**
@@ -96,7 +96,7 @@ function nextState(before: State, program: Program, subject: Subject, run: Run):
 const limitIsUsedUp = "other resets and turns of this run have used up rekey:maxResetsPerRun";
 
 function plan(saved: RotationOutputs | undefined, inputs: TriggerInputs, run: Run): Planned {
-  const next = isUnknown(inputs.value) ? {} : outputsOf(inputs);
+  const next = isUnknown(inputs.value) ? {} : triggerOutputs(inputs);
   const differing = Object.keys(rotationTrigger.outputs).filter((name) => {
     return !isSame(saved?.[name], next[name]);
   });
@@ -132,7 +132,7 @@ function noticesOf(saved: RotationOutputs | undefined, inputs: TriggerInputs, ru
   });
 }
 
-function outputsOf(inputs: TriggerInputs): RotationOutputs {
+function triggerOutputs(inputs: TriggerInputs): RotationOutputs {
   const state = stateOf(inputs.memory);
   const { rotatedAt, rotationCount, rotationReason, memory } = state;
   const { rotateEvery } = inputs;

@@ -41,7 +41,7 @@ export function planOverHttp(
   inputs: HttpVerificationInputs,
 ): Planned {
   const { mark, former } = provenIn(saved);
-  if (isUnknown(inputs) || mark !== markOf(inputs)) return { changes: true, notices: [] };
+  if (isUnknown(inputs) || mark !== proofMark(inputs)) return { changes: true, notices: [] };
   return { changes: former !== undefined, changing: ["formerRefused", "memory"], notices: [] };
 }
 
@@ -60,7 +60,7 @@ export async function applyOverHttp(
   const endsAtMs = clock.elapsedMs() + (withinSeconds ?? defaultWithinSeconds) * 1000;
   const attempts = { run, endsAtMs };
   const before = provenIn(saved);
-  const mark = markOf(inputs);
+  const mark = proofMark(inputs);
   const isNew = mark !== before.mark;
   if (isNew) await prove(inputs, attempts);
   const isRemembered = saveCredentials !== false && refusedStatusesOf(http).length > 0;
@@ -91,7 +91,7 @@ async function tryFormer(
   const replaced = accepted === credential ? undefined : accepted;
   // One that was put back is the current one again.
   if (former === undefined || former === credential) return { former: replaced };
-  const { kind, what } = await attempt(former, inputs, attempts);
+  const { kind, what } = await tryOverHttp(former, inputs, attempts);
   if (kind === "refused") return { former: replaced, isRefused: true };
   const next =
     replaced === undefined
@@ -106,7 +106,7 @@ async function prove(inputs: HttpVerificationInputs, attempts: Attempts): Promis
   const { credential, http } = inputs;
   const { run, endsAtMs } = attempts;
   const until = (value: string, isDone: (verdict: Verdict) => boolean) =>
-    poll(run, { act: () => attempt(value, inputs, attempts), isDone, endsAtMs });
+    poll(run, { act: () => tryOverHttp(value, inputs, attempts), isDone, endsAtMs });
   const current = await until(credential, ({ kind }) => kind === "accepted");
   if (current.kind !== "accepted") {
     throw notVerified(
@@ -132,7 +132,7 @@ function notVerified(why: string): RekeyError {
   return new RekeyError("REKEY_VERIFICATION_FAILED", text, "not sent");
 }
 
-async function attempt(
+async function tryOverHttp(
   credential: string,
   { http }: HttpVerificationInputs,
   attempts: Attempts,
@@ -148,6 +148,6 @@ function provenIn(saved: CredentialVerificationOutputs | undefined): Proven {
   return parsed(saved?.memory) ?? {};
 }
 
-function markOf({ credential, http, saveCredentials }: HttpVerificationInputs): string {
+function proofMark({ credential, http, saveCredentials }: HttpVerificationInputs): string {
   return saltedMark(credential, JSON.stringify([http, saveCredentials !== false]));
 }
