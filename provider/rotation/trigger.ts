@@ -119,10 +119,11 @@ function noticesOf(saved: RotationOutputs | undefined, inputs: TriggerInputs, ru
   }
   const program = programOf(inputs);
   const state = stateOf(saved["memory"]);
-  const due = planRotation(state, program, contextOf(subject.kind, run));
+  const context = contextOf(subject.kind, run);
+  const due = planRotation(state, program, context);
   const isOverLimit = due.kind === "rotate" && inputs.value === saved["value"];
   const plan: Plan = isOverLimit ? { kind: "keep", waits: { ...due, why: limitIsUsedUp } } : due;
-  const announced = { subject, plan, state, program, isTentative: false };
+  const announced = { subject, plan, state, program, context, isTentative: false };
   return announcementsOf(announced, run).flatMap((one) => {
     const turns = one.does && {
       text: `${one.text} What has \`value\` as its replacementTrigger is replaced; the former one is deleted last.`,
