@@ -21,7 +21,7 @@ export function findDue(states: readonly ExportedState[], grace: string, now: Da
   const latest = new Date(now.getTime() - graceMs);
   const due = states.flatMap(({ name: state, resources }) =>
     resources.flatMap((one) =>
-      reasonsOf(one, resources, latest, now).map((what) => {
+      whyListed(one, resources, latest, now).map((what) => {
         return { state, resource: resourceNamed(one), what };
       }),
     ),
@@ -35,7 +35,7 @@ export function findDue(states: readonly ExportedState[], grace: string, now: Da
  *
  * @param latest what was due until then is overdue
  */
-function reasonsOf(
+function whyListed(
   resource: Values,
   resources: readonly Values[],
   latest: Date,

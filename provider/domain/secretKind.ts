@@ -122,14 +122,14 @@ export function kindInList(kind: SecretKind): string {
 }
 
 /** What to check if the platform does not know what was requested, in messages: the setting of the path. */
-export function settingOf(path: Path | undefined): string[] {
+export function settingOfPath(path: Path | undefined): string[] {
   return typeof path === "object" ? [`rekey:${path.setting}`] : [];
 }
 
 /** The same for a request about one secret: its id, too. */
 export function toCheckOf({ onlyId }: SecretKind, path?: Path): string[] {
   const id = "the id (for Upstash, the UUID that the console shows, not the name)";
-  return [...(onlyId === undefined ? [id] : []), ...settingOf(path)];
+  return [...(onlyId === undefined ? [id] : []), ...settingOfPath(path)];
 }
 
 /** The password of a database. */

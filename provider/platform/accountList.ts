@@ -2,7 +2,7 @@ import { isObject } from "../records/fields";
 import { nestedCredentials } from "../records/response";
 import { jsonIn, jsonEntries, recordIn, unusable } from "./failures";
 import { type Requester } from "./http";
-import { pluralOf, type SecretKind, settingOf } from "../domain/secretKind";
+import { pluralOf, type SecretKind, settingOfPath } from "../domain/secretKind";
 
 /** What a list shows of one thing that has a secret: its id, and the fields of the table that are not credentials. */
 export interface ListedRecord extends Readonly<Record<string, unknown>> {}
@@ -57,7 +57,7 @@ async function listEntries(requester: Requester, kind: SecretKind, path: string)
     path,
     isList: true,
     purpose: `list the ${pluralOf(kind)}`,
-    toCheck: settingOf(kind.paths?.list),
+    toCheck: settingOfPath(kind.paths?.list),
   });
   return { response, entries: jsonEntries(response, jsonIn(response), pluralOf(kind)) };
 }

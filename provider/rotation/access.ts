@@ -51,6 +51,8 @@ export interface AdminValues {
 export interface AccessRetirement {
   /** Those that are valid, with what retires them. */
   readonly formers: readonly Former[];
+  /** Of a user: the hash of the current password, if it is certain. */
+  readonly currentHash?: string | undefined;
   /** Since when the first of them was to be replaced (ISO 8601, UTC). */
   readonly since: string;
   /** If `overlap` is a duration: until when the former one is valid (ISO 8601, UTC). */

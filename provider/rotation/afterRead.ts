@@ -16,7 +16,7 @@ import { afterUserRead, passwordFindings } from "./userRead";
 
 /** The state after a read, also while an attempt is open. What is masked or missing is not shown, not gone. */
 export function afterRead(saved: State, sight: Sight, context: Context, userName: string): Learned {
-  if (sight.hashes) return afterUserRead(saved, sight.hashes, sight.whyGone, context, userName);
+  if (context.kind.shape === "redis") return afterUserRead(saved, sight, context, userName);
   const shown = marksOf(saved.memory, sight.credentials);
   const here = inAccount(saved, shown, context);
   if (here === undefined) {
@@ -25,10 +25,7 @@ export function afterRead(saved: State, sight: Sight, context: Context, userName
   }
   const { memory } = here;
   const { attempt } = memory;
-  const compared = compare(memory, shown, context.kind);
-  // Half of another pair is not enough: receivers need both keys.
-  const isHalf = context.kind.shape === "rolls" && shown.nextKey === undefined;
-  const verdict = compared === "foreign" && isHalf ? "hidden" : compared;
+  const verdict = compare(memory, shown, context.kind);
   if (attempt && !attempt.adds && verdict !== "foreign") {
     const isSettled = verdict === "new" && maySettle(memory, context);
     return isSettled ? settled(here, attempt, sight, context) : { state: here, findings: [] };

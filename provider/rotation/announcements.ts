@@ -31,6 +31,8 @@ export interface Wanted {
 
 export interface PlannedSecret extends Wanted {
   readonly plan: Plan;
+  /** With which it was planned. */
+  readonly context: Context;
   /** Whether it is read first, which may change the plan. */
   readonly isTentative: boolean;
 }
@@ -44,33 +46,27 @@ export function planSecret(wanted: Wanted, run: Run): PlannedSecret {
     (state || isInFleet) && isUnknown(id)
       ? { kind: "maybe", names: [kind.idInput] }
       : planRotation(state, program, context);
-  return { ...wanted, plan, isTentative: isReadFirst(state, plan, context) };
+  return { ...wanted, plan, context, isTentative: isReadFirst(state, plan, context) };
 }
 
 /** The announcement of a plan before it is carried out, and what may be wrong with the saved memory. */
 export function announcementsOf(announced: PlannedSecret, run: Run): Message[] {
-  const { subject, plan, state, program } = announced;
+  const { subject, plan, state, program, context } = announced;
   const { kind } = subject;
-  const context = contextOf(kind, run);
   const waits = "waits" in plan ? plan.waits : undefined;
   const findings: Finding[][] = [
-    planned(announced, context),
+    planned(announced),
     waits
       ? [{ kind: "isDue" }, ...reasonsOf(waits, announced), { kind: "postponed", why: waits.why }]
       : [],
     ...(state ? concerns(state.memory, plan, program, context) : concernsOfNew(announced, run)),
   ];
   const messages = findings.filter(({ length }) => length > 0).map((one) => messageOf(one, kind));
-  return plan.kind === "rotate"
-    ? [rotationMessage(announced, plan, context), ...messages]
-    : messages;
+  return plan.kind === "rotate" ? [rotationMessage(announced, plan), ...messages] : messages;
 }
 
 /** What a plan that is not a rotation will do. */
-function planned(
-  { subject, plan, state, isTentative }: PlannedSecret,
-  context: Context,
-): Finding[] {
+function planned({ subject, plan, state, context, isTentative }: PlannedSecret): Finding[] {
   switch (plan.kind) {
     case "retire":
       return state ? plannedRetirement(state.memory, plan, context) : [];
@@ -96,8 +92,8 @@ function planned(
   }
 }
 
-function rotationMessage(announced: PlannedSecret, due: Rotation, context: Context): Message {
-  const { subject, state, program, isTentative } = announced;
+function rotationMessage(announced: PlannedSecret, due: Rotation): Message {
+  const { subject, state, program, context, isTentative } = announced;
   const { kind, id, server } = subject;
   const sentences: Finding[] = [
     { kind: "because" },

@@ -7,7 +7,7 @@ import { type Access, type AccessCredential, type AccessRetirement } from "./acc
 import { knownCredential } from "./compare";
 import { endpointOf, restConnection, usernameFor } from "./databaseEndpoint";
 import { isDuration, oldestFormer, validFormers, validUntil } from "./formers";
-import { type Connection, type Former, type KnownCredential } from "./memory";
+import { type Connection, type KnownCredential, type Memory } from "./memory";
 import { untilVerified } from "./program";
 import { type State } from "./state";
 
@@ -34,16 +34,18 @@ export function accessOf(subject: Subject, state: State, run: Run): Access | und
     ...access,
     current: current && { ...accessCredential(current, subject), value: state[current.name] },
     former: former && accessCredential(former, subject),
-    retire: accessRetirement(validFormers(memory)),
+    retire: accessRetirement(memory),
   };
 }
 
-function accessRetirement(formers: readonly Former[]): AccessRetirement | undefined {
-  const oldest = oldestFormer({ formers });
+function accessRetirement(memory: Memory): AccessRetirement | undefined {
+  const formers = validFormers(memory);
+  const oldest = oldestFormer(memory);
   if (oldest === undefined) return undefined;
   const isUrgent = formers.some(({ lasts }) => lasts !== untilVerified && !isDuration(lasts));
   return {
     formers,
+    currentHash: memory.ofSource.hash,
     since: oldest.since,
     until: validUntil(oldest),
     isUrgent: isUrgent || undefined,

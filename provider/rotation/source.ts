@@ -41,7 +41,7 @@ export interface Source {
 
 /** What a read shows. */
 export interface Sight extends SecretResponse {
-  /** Of a user: the hashes of all passwords that are valid. */
+  /** Of a user: the hashes of all passwords that are valid; undefined if they are not all shown. */
   readonly hashes?: readonly string[];
   /** Of a queue user: whether it has a next pair of tokens; undefined if that is not shown. */
   readonly hasNext?: boolean | undefined;
@@ -91,10 +91,7 @@ export type Proof =
 export interface RetirableMemory {
   /** The salt of the marks. */
   readonly salt: string;
-  /**
-   * The hash of the current password, without which the former ones are kept. Undefined if the current one has just
-   * been proven, as by a verification.
-   */
+  /** The hash of the current password, without which the former ones are kept. Undefined if it is not certain. */
   readonly currentHash?: string | undefined;
 }
 

@@ -52,7 +52,7 @@ export const rotationTrigger: Resource<TriggerInputs, RotationOutputs> = {
   check: (inputs, run) => rotationProblems(readProgram(inputs), subjectOf(inputs).kind, run),
   decide,
   plan,
-  apply: async (_, inputs) => ({ outputs: outputsOf(inputs), notices: [] }),
+  apply: async (_, inputs) => ({ outputs: triggerOutputs(inputs), notices: [] }),
 };
 
 /**
@@ -96,7 +96,7 @@ function nextState(before: State, program: Program, subject: Subject, run: Run):
 const limitIsUsedUp = "other resets and turns of this run have used up rekey:maxResetsPerRun";
 
 function plan(saved: RotationOutputs | undefined, inputs: TriggerInputs, run: Run): Planned {
-  const next = isUnknown(inputs.value) ? {} : outputsOf(inputs);
+  const next = isUnknown(inputs.value) ? {} : triggerOutputs(inputs);
   const differing = Object.keys(rotationTrigger.outputs).filter((name) => {
     return !isSame(saved?.[name], next[name]);
   });
@@ -119,10 +119,11 @@ function noticesOf(saved: RotationOutputs | undefined, inputs: TriggerInputs, ru
   }
   const program = programOf(inputs);
   const state = stateOf(saved["memory"]);
-  const due = planRotation(state, program, contextOf(subject.kind, run));
+  const context = contextOf(subject.kind, run);
+  const due = planRotation(state, program, context);
   const isOverLimit = due.kind === "rotate" && inputs.value === saved["value"];
   const plan: Plan = isOverLimit ? { kind: "keep", waits: { ...due, why: limitIsUsedUp } } : due;
-  const announced = { subject, plan, state, program, isTentative: false };
+  const announced = { subject, plan, state, program, context, isTentative: false };
   return announcementsOf(announced, run).flatMap((one) => {
     const turns = one.does && {
       text: `${one.text} What has \`value\` as its replacementTrigger is replaced; the former one is deleted last.`,
@@ -132,7 +133,7 @@ function noticesOf(saved: RotationOutputs | undefined, inputs: TriggerInputs, ru
   });
 }
 
-function outputsOf(inputs: TriggerInputs): RotationOutputs {
+function triggerOutputs(inputs: TriggerInputs): RotationOutputs {
   const state = stateOf(inputs.memory);
   const { rotatedAt, rotationCount, rotationReason, memory } = state;
   const { rotateEvery } = inputs;

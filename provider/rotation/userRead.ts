@@ -4,21 +4,24 @@ import { type Finding, type Learned } from "./findings";
 import { type Former, maxPast, type Memory } from "./memory";
 import { type Context } from "./plan";
 import { untilVerified } from "./program";
+import { type Sight } from "./source";
 import { type State } from "./state";
 
 /**
  * Compares the list of a user's passwords with what is saved. A former one that is not in it was retired, and one that
  * was retired and is in it again is retired again. Others are never taken for Rekey's own.
- *
- * @param whyGone whether the current one is not valid any more, and why
  */
 export function afterUserRead(
   saved: State,
-  hashes: readonly string[],
-  whyGone: string | undefined,
+  { hashes, whyGone }: Pick<Sight, "hashes" | "whyGone">,
   { now, program }: Context,
   userName: string,
 ): Learned {
+  if (!hashes) {
+    const why =
+      "the server does not list it, so it is unknown which of the user's passwords are valid";
+    return { state: saved, findings: [{ kind: "notCompared", why }] };
+  }
   const { memory } = saved;
   const { retired = [] } = memory.ofSource;
   const [valid, ended] = split(validFormers(memory), ({ by = "" }) => hashes.includes(by));

@@ -38,7 +38,11 @@ export class UserSource implements Source {
     const sight = { ...onlyCredentials({}), hashes };
     if (!saved) return sight;
     const isOtherServer = isServerChanged(program?.admin, saved.memory);
-    if (await this.#isCurrentValid(saved, hashes, isOtherServer)) return sight;
+    if (await this.#isCurrentValid(saved, hashes, isOtherServer)) {
+      const { hash } = saved.memory.ofSource;
+      // A list that hides the current one shows nothing of the others, either.
+      return hash === undefined || hashes.includes(hash) ? sight : onlyCredentials({});
+    }
     const whyGone = isOtherServer
       ? "the server has another address than before, and its user does not have the current password. Give the user of another server a resource name of its own. To rotate the user of this server in its place, set a new version"
       : "the user does not have the current password any more: someone else has removed it, or the server was restarted without an ACL file. It is not added again. Set a new version, which adds a new one";

@@ -23,6 +23,8 @@ export interface Failure {
   readonly advice: string;
   /** Whether it is about a former credential: the current one is accepted, and a wrong one refused. */
   readonly isOfFormer?: true | undefined;
+  /** Whether the server has not saved what was retired, which its restart would undo. */
+  readonly isUnsaved?: true | undefined;
   /** Of the error, if it is another one than that of a failed verification. */
   readonly code?: ErrorCode | undefined;
 }

@@ -82,14 +82,18 @@ export function requestWith(
   };
 }
 
-/** A wrong credential of the same form: each letter and digit in the second half is replaced by another one. */
+/**
+ * A wrong credential of the same form: each letter and digit in the second half is replaced by another one. If it has
+ * none, one is added.
+ */
 export function wrongOf(credential: string): string {
   const half = Math.floor(credential.length / 2);
   const otherFor = (character: string) => {
     const [one, other] = /\d/.test(character) ? "23" : /[A-Z]/.test(character) ? "AB" : "ab";
     return (character === one ? other : one) ?? "";
   };
-  return credential.slice(0, half) + credential.slice(half).replace(/[a-z\d]/gi, otherFor);
+  const wrong = credential.slice(0, half) + credential.slice(half).replace(/[a-z\d]/gi, otherFor);
+  return wrong === credential ? `${credential}a` : wrong;
 }
 
 /** What the response to a credential means. */

@@ -4,6 +4,7 @@ import { isSet } from "../records/fields";
 import { type Notice, type Planned, type Result } from "../resource/resource";
 import { saltedMark } from "../rotation/marks";
 import { parsed } from "../rotation/memory";
+import { attemptLimitMs, type Attempts } from "../rotation/proof";
 import { poll } from "../run/poll";
 import { type Run } from "../run/run";
 import { defaultWithinSeconds } from "./attempts";
@@ -40,7 +41,7 @@ export function planOverHttp(
   inputs: HttpVerificationInputs,
 ): Planned {
   const { mark, former } = provenIn(saved);
-  if (isUnknown(inputs) || mark !== markOf(inputs)) return { changes: true, notices: [] };
+  if (isUnknown(inputs) || mark !== proofMark(inputs)) return { changes: true, notices: [] };
   return { changes: former !== undefined, changing: ["formerRefused", "memory"], notices: [] };
 }
 
@@ -54,18 +55,21 @@ export async function applyOverHttp(
   inputs: HttpVerificationInputs,
   run: Run,
 ): Promise<Result<CredentialVerificationOutputs>> {
-  const { credential, http, saveCredentials } = inputs;
+  const { credential, http, saveCredentials, withinSeconds } = inputs;
+  const { clock } = run.options;
+  const endsAtMs = clock.elapsedMs() + (withinSeconds ?? defaultWithinSeconds) * 1000;
+  const attempts = { run, endsAtMs };
   const before = provenIn(saved);
-  const mark = markOf(inputs);
+  const mark = proofMark(inputs);
   const isNew = mark !== before.mark;
-  if (isNew) await prove(inputs, run);
+  if (isNew) await prove(inputs, attempts);
   const isRemembered = saveCredentials !== false && refusedStatusesOf(http).length > 0;
-  const tried = isRemembered ? await tryFormer(before, inputs, run) : undefined;
+  const tried = isRemembered ? await tryFormer(before, inputs, attempts) : undefined;
   const proven: Proven = { mark, ...(tried && { accepted: credential, former: tried.former }) };
   const outputs = {
     subject: "verification",
     verified: true,
-    verifiedAt: isNew ? run.options.clock.now().toISOString() : saved?.verifiedAt,
+    verifiedAt: isNew ? clock.now().toISOString() : saved?.verifiedAt,
     formerRefused: tried && !tried.former ? (tried.isRefused ?? saved?.formerRefused) : undefined,
     memory: JSON.stringify(proven),
   };
@@ -81,13 +85,13 @@ export async function applyOverHttp(
 async function tryFormer(
   { accepted, former }: Proven,
   inputs: HttpVerificationInputs,
-  run: Run,
+  attempts: Attempts,
 ): Promise<Pick<Proven, "former"> & { isRefused?: true; notices?: Notice[] }> {
   const { credential } = inputs;
   const replaced = accepted === credential ? undefined : accepted;
   // One that was put back is the current one again.
   if (former === undefined || former === credential) return { former: replaced };
-  const { kind, what } = await attempt(former, inputs, run);
+  const { kind, what } = await tryOverHttp(former, inputs, attempts);
   if (kind === "refused") return { former: replaced, isRefused: true };
   const next =
     replaced === undefined
@@ -98,11 +102,11 @@ async function tryFormer(
 }
 
 /** @throws RekeyError unless the credential is accepted, and a wrong one refused */
-async function prove(inputs: HttpVerificationInputs, run: Run): Promise<void> {
-  const { credential, http, withinSeconds } = inputs;
-  const endsAtMs = run.options.clock.elapsedMs() + (withinSeconds ?? defaultWithinSeconds) * 1000;
+async function prove(inputs: HttpVerificationInputs, attempts: Attempts): Promise<void> {
+  const { credential, http } = inputs;
+  const { run, endsAtMs } = attempts;
   const until = (value: string, isDone: (verdict: Verdict) => boolean) =>
-    poll(run, { act: () => attempt(value, inputs, run), isDone, endsAtMs });
+    poll(run, { act: () => tryOverHttp(value, inputs, attempts), isDone, endsAtMs });
   const current = await until(credential, ({ kind }) => kind === "accepted");
   if (current.kind !== "accepted") {
     throw notVerified(
@@ -128,17 +132,15 @@ function notVerified(why: string): RekeyError {
   return new RekeyError("REKEY_VERIFICATION_FAILED", text, "not sent");
 }
 
-/** Milliseconds of one attempt, which waits for what the server asks for. */
-const attemptMs = 10_000;
-
-async function attempt(
+async function tryOverHttp(
   credential: string,
   { http }: HttpVerificationInputs,
-  { platform }: Run,
+  attempts: Attempts,
 ): Promise<Verdict> {
+  const { platform } = attempts.run;
   const request = requestWith(credential, http);
   platform.secrets.add([credential]);
-  return verdictOf(request, await platform.statusOf(request, attemptMs), http);
+  return verdictOf(request, await platform.statusOf(request, attemptLimitMs(attempts)), http);
 }
 
 /** What was remembered; nothing if it is damaged, or that of the other form: then all is proven again. */
@@ -146,6 +148,6 @@ function provenIn(saved: CredentialVerificationOutputs | undefined): Proven {
   return parsed(saved?.memory) ?? {};
 }
 
-function markOf({ credential, http, saveCredentials }: HttpVerificationInputs): string {
+function proofMark({ credential, http, saveCredentials }: HttpVerificationInputs): string {
   return saltedMark(credential, JSON.stringify([http, saveCredentials !== false]));
 }

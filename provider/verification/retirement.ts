@@ -27,11 +27,17 @@ export async function retireFormerOf(
   const { source } = openSession(subject, run, { ...target, admin });
   if (!source.retire) throw new Error(`nothing retires a ${word}`);
   try {
-    const retired = await source.retire(retire.formers, { salt });
-    const { result, left = [], failure = retired.unsaved } = retired;
+    const retired = await source.retire(retire.formers, { salt, currentHash: retire.currentHash });
+    const { result, left = [], unsaved, failure = unsaved } = retired;
     if (result === "lost") {
       const reason = `the new ${word} is lost: the platform does not have the new one any more, and the former one is valid`;
       return { reason, advice: "" };
+    }
+    if (result === "kept") {
+      const reason = `the new ${word} is accepted, but the server does not list it, so the former one was not retired`;
+      const advice =
+        "Check that the admin reaches the server that clients use, and that `ACL GETUSER` lists its passwords there.";
+      return { reason, advice };
     }
     const areSeveral = retire.formers.length > 1;
     const areLeft = areSeveral
@@ -41,7 +47,8 @@ export async function retireFormerOf(
       left.length > 0
         ? `accepted, but ${areLeft}`
         : "accepted and the former one was retired, but the server did not save that";
-    return failure && failureAfter(failure, `the new ${word} is ${what}`);
+    const isUnsaved = unsaved && (true as const);
+    return failure && { ...failureAfter(failure, `the new ${word} is ${what}`), isUnsaved };
   } catch (error) {
     if (!(error instanceof RekeyError)) throw error;
     const isOver = retire.until !== undefined && new Date(retire.until) <= run.options.clock.now();

@@ -1,5 +1,5 @@
 import { type Notice } from "../resource/resource";
-import { type AccessCredential } from "../rotation/access";
+import { type AccessCredential, type AccessRetirement } from "../rotation/access";
 import { saltedMark } from "../rotation/marks";
 import { type Failure, type Tools, verify } from "./attempts";
 import { formersOf, isFormerRefused } from "./formers";
@@ -20,6 +20,8 @@ export interface Entry {
   readonly accepted?: AccessCredential | undefined;
   /** The former one that was not tried, because it is valid until it is retired. It must be refused then. */
   readonly kept?: { readonly former?: AccessCredential | undefined } | undefined;
+  /** What this resource has retired, if the server has not saved that: only this resource knows of it. */
+  readonly unsaved?: AccessRetirement | undefined;
   /** When this resource retired the former one, or found that it was retired (ISO 8601, UTC). */
   readonly retiredAt?: string | undefined;
 }
@@ -67,14 +69,16 @@ export async function verifyTarget(
 ): Promise<Verified> {
   if (entry && !isDue(target, entry, tools.retires)) return { target, entry };
   const { count, current } = target;
-  const { kept, retiredAt, failure } = entry && isAbout(entry, target) ? entry : ({} as Entry);
+  const { kept, retiredAt, unsaved, failure } =
+    entry && isAbout(entry, target) ? entry : ({} as Entry);
   const accepted = withoutUnsaved(entry?.accepted, target);
-  const next: Entry = { count, mark: current?.mark, accepted, kept, retiredAt };
+  const next: Entry = { count, mark: current?.mark, accepted, kept, retiredAt, unsaved };
   if (!current) return { target, entry: next };
   if (failure && isLasting(failure, target)) return { target, entry: { ...next, failure } };
   // A former one that was kept was not tried yet. Without one, the former one is what was accepted before.
   const before = kept ? { accepted: kept.former } : entry;
-  const verified = await verifyKnown({ ...target, current }, next, before, tools);
+  const retire = target.retire ?? (tools.retires ? unsaved : undefined);
+  const verified = await verifyKnown({ ...target, current, retire }, next, before, tools);
   const { failure: found } = verified.entry;
   const redacted = found && { ...found, reason: tools.run.redacted(found.reason) };
   return { ...verified, target, entry: { ...verified.entry, failure: redacted } };
@@ -115,8 +119,14 @@ async function verifyKnown(
   if (result && "waits" in result) {
     return { entry: proven, notices: [{ text: result.waits, isWarning: true }] };
   }
-  if (result) return { entry: { ...proven, failure: result } };
-  const retired = { ...proven, retiredAt: tools.run.options.clock.now().toISOString() };
+  if (result) {
+    return { entry: { ...proven, ...(result.isUnsaved && { unsaved: retire }), failure: result } };
+  }
+  const retired = {
+    ...proven,
+    unsaved: undefined,
+    retiredAt: tools.run.options.clock.now().toISOString(),
+  };
   const notices = [retiredNotice(both)];
   const failure = await verify({ ...target, retire: undefined }, formers, tools);
   if (failure) return { entry: { ...retired, failure }, notices };

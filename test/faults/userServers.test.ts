@@ -394,13 +394,19 @@ describe("faults: users and their servers", () => {
       at,
       async (user) => {
         const reply = "*4\r\n+flags\r\n*1\r\n+on\r\n+passwords\r\n*0";
+        const hide = () => user.gate.fail({ command: /^ACL GETUSER/, does: { reply }, times: 99 });
         for (const version of [1, 2]) {
           const { password } = user.rotation.saved ? user.rotation.plain : {};
-          user.gate.fail({ command: /^ACL GETUSER/, does: { reply }, times: 99 });
+          hide();
           assert.match(await user.rotate({ version }), /accepts it, but does not list it.*REKEY_VERIFICATION_FAILED/s);
           assert.deepEqual([user.rotation.plain["password"], user.rotation.plain["outcome"]], [password, "unproven"]);
           user.gate.meet = () => undefined;
           assert.equal(await user.rotate({ version }), "");
+          hide();
+          assert.equal(await user.rotate({ version }), "");
+          assert.ok(user.rotation.plain["formerValidSince"], "the former one is valid");
+          assert.match(await user.verify(), /accepted, but the server does not list it.*VERIFICATION_FAILED/s);
+          user.gate.meet = () => undefined;
           assert.equal(await user.listed(), 2);
           assert.equal(await user.verify(), "");
           assert.deepEqual([(await user.valid()).at(-1), await user.listed()], [true, 1]);

@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { listable } from "../../../provider/doctor/account";
+import { kindInList, pluralOf } from "../../../provider/domain/secretKind";
 import { Folder } from "../../support/folder";
 import { environmentOf, settingsOf } from "../../support/project";
 import { databasePath } from "../../support/resources";
@@ -196,14 +198,15 @@ describe("pulumi-rekey doctor", function () {
       args: ["--coverage"],
       prints: [
         /^database +db-sessions +cache db-sessions +20\S+Z +PasswordRotation "sessions" +mark only$/,
-        /^database +db-carts +cache db-carts +created 2025-07-14T00:00:00Z +- +-$/,
-        /^vector index +idx-vectors +idx-vectors +created 2025-07-14T00:00:00Z +- +-$/,
-        /^search index +idx-search +idx-search +created 2025-07-14T00:00:00Z +- +-$/,
-        /^queue user +00000000-0000-4000-8000-000000000001 +eu-central-1 +created 2025-07-14T00:00:00Z +- +-$/,
-        /^signing keys +signing-keys +- +unknown +- +-$/,
+        ...listable.map((kind) => new RegExp(`^${kindInList(kind)} .* +(created 2025-07-14T00:00:00Z|unknown) +- +-$`)),
+        /^database +db-carts +cache db-carts /,
+        /^queue user +00000000-0000-4000-8000-000000000001 +eu-central-1 /,
         /^Compared with the state of dev\.$/,
       ],
-      sent: ["keys", "qstash/users", "redis/databases", "search", "vector/index"].map((path) => `GET /v2/${path}`),
+      sent: listable
+        .map(({ paths }) => paths?.list ?? paths?.read)
+        .map((path) => `GET ${typeof path === "string" ? path : listPath}`)
+        .sort(),
     },
     {
       title: "finds what is older than a date, and prints JSON",
@@ -240,8 +243,11 @@ describe("pulumi-rekey doctor", function () {
       args: ["--coverage"],
       prints: [
         /^user +app .* AclUserRotation "app"/,
-        /^Not looked at: databases, vector indexes, search indexes, and queue users, because rekey:baseUrl, .* are not set\.$/,
-        /^Not looked at: signing keys, because rekey:queueUrl and rekey:queueToken are not set\.$/,
+        ...listable.map((kind) => {
+          const missing = { management: "rekey:baseUrl, .*", queue: "rekey:queueUrl and rekey:queueToken" };
+          const why = missing[kind.service ?? assert.fail()];
+          return new RegExp(`^Not looked at: (.*, )?(and )?${pluralOf(kind)},.* because ${why} are not set\\.$`);
+        }),
         /^1 secret\.$/,
       ],
       sent: [],

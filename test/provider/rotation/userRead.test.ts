@@ -105,7 +105,7 @@ describe("rotation: the list of a user's passwords shows", () => {
       const saved: State = { rotationCount: 1, memory };
       const program = inputs && readProgram(inputs);
       const context = { kind: aclUser, now, canRead: true, isScheduleOn: true, program };
-      const { state, findings } = afterUserRead(saved, hashes, one.whyGone, context, "app");
+      const { state, findings } = afterUserRead(saved, { hashes, whyGone: one.whyGone }, context, "app");
       const after = state.memory;
       const textOf = ({ by = "", isBack, lasts, since }: Former) =>
         since === at ? by : `${by}${isBack ? " back" : ""}: ${lasts}`;

@@ -241,11 +241,15 @@ describe("rotation: the passwords of a user", () => {
       assert.match((await user.refresh(start())).said, /does not have the current password any more/);
     });
 
-    it("are valid if a login shows it, although the list does not have it", async () => {
+    it("are kept if a login shows that it is valid: a list without it shows nothing of the others, either", async () => {
       await up();
-      users.hashes = [first];
+      users.hashes = [];
       users.instead = { prove: () => ({ kind: "accepted" }) };
-      assert.equal((await up()).failure, undefined);
+      for (const { said, failure } of [await up(), await user.refresh(start()), await up({ overlap: "none" })]) {
+        assert.equal(failure, undefined);
+        assert.match(said, /compared: the server does not list it, so it is unknown which of the user's passwords are/);
+        assert.deepEqual(formers(), [first]);
+      }
     });
 
     it("are proven to be by the list alone if its value is not known, and another one that is known is in it", async () => {
