@@ -243,7 +243,8 @@ export class Rules {
     const isScheduled = left === "schedule" || (left === "again" && memory.attempt?.reason === "schedule");
     const isOff = isScheduled && taken.settings.scheduledResets === "off";
     const formers = validIn(memory).length;
-    const isFull = this.subject.shape === "adds" || formers >= 9 || memory.ofSource.hash === undefined;
+    const isUncertain = memory.current.marks.password !== undefined && memory.ofSource.hash === undefined;
+    const isFull = this.subject.shape === "adds" || formers >= 9 || isUncertain;
     assert.ok(isOff || (formers > 0 && (isScheduled || isFull)), `${left} waits: ${waits}`);
     this.reached.add(`waits: ${left}`);
   }

@@ -181,6 +181,11 @@ describe("a random walk, with both adapters", function () {
       "AclUserRotation",
       ...[up(), others("replaces"), bump, up({ isDeployed: false }), others("brings back"), up()],
     ],
+    "a first rotation does not wait for what was not proven and is back": [
+      "AclUserRotation",
+      ...[set({ isHiding: true }), up(), set({ isHiding: false }), bump],
+      ...[up({}, { replies: {}, meanwhile: "restarts" }), bump, up()],
+    ],
     "a read that fails does not take another server for that of before": [
       "AclUserRotation",
       ...[up(), set({ place: "elsewhere" }), faulty({ read: ["lost before"] }), up()],
