@@ -140,6 +140,10 @@ describe("a random walk, with both adapters", function () {
       "QueueTokenRotation",
       ...[wait(1), leak, faulty({ proof: ["rejected"] }), wait(1), leak, up()],
     ],
+    "a token that is only in an age file, and is lost, is replaced although another next one was made": [
+      "QueueTokenRotation",
+      ...[edit({ form: "encrypted" }), up(), bump, up({ isDeployed: false }), others("loses"), bump, killed, up()],
+    ],
     "a token that takes the place of another for a date is the former one": [
       "QueueTokenRotation",
       ...[wait(1), leak, faulty({ add: ["lost after"] }), wait(1), leak, up({ isDeployed: false })],
