@@ -7,6 +7,7 @@ import {
   isFirst,
   isKilled,
   isOlder,
+  isOnlyRead,
   isRotated,
   isSamePlace,
   madeBy,
@@ -58,7 +59,7 @@ export class Rules {
   }
 
   #checkChange(change: Change, taken: Taken, due: Due): void {
-    const { phase, request, added, removed, recognized } = change;
+    const { phase, request, removed, recognized } = change;
     const { program, announced, settings, ownToken, before } = taken;
     assert.ok(phase === "rotation" || phase === "verification", `${request} is sent by a preview or a refresh`);
     assert.ok(!recognized.includes(ownToken ?? ""), "rekey:queueToken was retired or reset");
@@ -67,9 +68,7 @@ export class Rules {
     }
     if (phase === "verification") return this.#checkVerification(change, taken);
     if (request === "retire") return this.#checkRetirement(change, taken, due);
-    // The platform returns the next token that it has.
-    const isRead = this.subject.shape === "adds" && request === "add" && added.length === 0;
-    if (isRead && !due) return;
+    if (!due && isOnlyRead(this.subject, change)) return;
     assert.ok(due, `${request}, although nothing is due`);
     if (due === "schedule") assert.equal(settings.scheduledResets, "on", "a rotation by schedule");
     const isAnnounced = /(Rotates|Resets|Rolls) the|may (then )?be (rotated|reset|rolled)/.test(announced);

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { type Team } from "../support/age";
 import { withoutSecrets } from "../support/wire";
-import { type Account, anyValue, type Delivery, honest, isHonest } from "./account";
+import { type Account, anyValue, type Change, type Delivery, honest, isHonest } from "./account";
 import { type AdapterName, Deployment, type Done, nothingDone } from "./deployment";
 import { Rules } from "./rules";
 import { numbered, SavedReader } from "./saved";
 import { plainProgram, plainSettings, plainUp, type Settings, type Step, type Subject } from "./steps";
-import { overlaps, type Seen, type Taken } from "./taken";
+import { isOnlyRead, overlaps, type Seen, type Taken } from "./taken";
 
 interface Secret {
   readonly id: string;
@@ -77,9 +77,9 @@ export class Walk {
       rules.check(taken);
       if (deployment.rotation.saved && !taken.after) rules.history.lose();
     }
-    const made = this.#secrets.flatMap(({ account }) =>
-      account.sent.filter(({ request, mayBeApplied }) => request !== "retire" && mayBeApplied).slice(0, 1),
-    );
+    const isMade = (change: Change) =>
+      change.request !== "retire" && change.mayBeApplied && !isOnlyRead(this.subject, change);
+    const made = this.#secrets.flatMap(({ account }) => account.sent.filter(isMade).slice(0, 1));
     assert.ok(made.length <= (settings.maxResets ?? Infinity), "more resets than maxResetsPerRun");
     const { rotation, verification } = deployment;
     const outputs = [rotation, verification].map((stack) => stack.saved?.outputs ?? {});
