@@ -164,6 +164,8 @@ const warnings = {
   warning: "{why}",
 };
 
+const texts = { ...notes, ...warnings };
+
 /** A text about one secret, or about all of a fleet for which it is the same, without the subject. */
 export interface Message {
   /** What it is about: of a fleet, those about the same are one line. */
@@ -179,7 +181,6 @@ export interface Message {
 /** The message of a finding, or of several, each of which is a sentence of it. */
 export function messageOf(finding: Finding | readonly Finding[], kind: SecretKind): Message {
   const all = [finding].flat();
-  const texts = { ...notes, ...warnings };
   const { word, verb, done, handOver } = kind;
   const sentences = all.map(({ kind: found, names = [], why }) => {
     const details = new Map(

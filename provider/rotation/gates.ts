@@ -84,9 +84,17 @@ function formerIsValid(due: Rotation, { memory, program, context }: Question): P
   return { kind: "keep", waits: { ...due, why } };
 }
 
-/** Whether a user may get a further password: of a current one whose hash is not certain, no later run knows it. */
-function mayAddMore({ ofSource }: Memory, formers: number, { shape }: SecretKind): boolean {
-  return shape === "redis" && ofSource.hash !== undefined && formers + 1 < maxOwnPasswords;
+/**
+ * Whether a user may get a further password: of a current one whose hash is not certain, no later run knows it. Until
+ * the first rotation, there is none.
+ */
+function mayAddMore(
+  { current, ofSource }: Memory,
+  formers: number,
+  { shape }: SecretKind,
+): boolean {
+  const isCertain = current.marks.password === undefined || ofSource.hash !== undefined;
+  return shape === "redis" && isCertain && formers + 1 < maxOwnPasswords;
 }
 
 /** A credential that is not saved must be shown by reads. Before the read, nothing is known of that. */

@@ -30,14 +30,26 @@ export class QueueSource extends ResetSource {
   }
 
   /** While two are valid, no read shows the one that was handed out: someone may have made another next pair. */
-  async #isLost({ memory, token }: State, { credentials, hasNext: has }: Sight): Promise<boolean> {
-    const shown = saltedMark(memory.salt, credentials.token ?? "");
-    const isFormer = validFormers(memory).some(({ credential }) => credential?.mark === shown);
-    if (!isFormer) return false;
-    if (has === false) return true;
-    const canTry = orUndefined(() => this.#endpoint()) !== undefined;
-    if (token === undefined || !this.of.program || !canTry) return false;
-    return (await this.#proveAccepted(token)).kind === "refused";
+  async #isLost({ memory, token }: State, user: Sight): Promise<boolean> {
+    const showsFormer = ({ credentials }: Sight) => {
+      const shown = saltedMark(memory.salt, credentials.token ?? "");
+      return validFormers(memory).some(({ credential }) => credential?.mark === shown);
+    };
+    if (!showsFormer(user)) return false;
+    if (user.hasNext === false) return true;
+    const { run, subject, program } = this.of;
+    if (!program) return false;
+    if (token !== undefined) {
+      const canTry = orUndefined(() => this.#endpoint()) !== undefined;
+      return canTry && (await this.#proveAccepted(token)).kind === "refused";
+    }
+    // Its value is not saved, but the platform returns the next pair that it has.
+    if (!user.hasNext) return false;
+    const next = await run.platform.nextTokens.prepare(subject.id).catch(() => undefined);
+    const isOther =
+      next && saltedMark(memory.salt, next.token ?? "") !== memory.current.marks.token;
+    // After a roll by someone else, another pair was made.
+    return isOther === true && showsFormer(await this.#readUser());
   }
 
   requireSettings(): void {

@@ -1,6 +1,6 @@
 import { type Former, type Memory } from "../../provider/rotation/memory";
 import { type Properties } from "../support/wire";
-import { type Account } from "./account";
+import { type Account, type Change } from "./account";
 import { placeOf } from "./accounts";
 import { type Place, type Program, type Settings, type Subject, type Up } from "./steps";
 
@@ -62,6 +62,11 @@ export function isRotated({ before, after }: Taken): boolean {
 /** What the rotation has made in this step by a request. */
 export function madeBy(request: "add" | "reset", { account }: Taken): string[] {
   return account.sent.flatMap((one) => (one.request === request ? one.added : []));
+}
+
+/** Whether it has only asked for the next token, which the platform returns if there is one. */
+export function isOnlyRead({ shape }: Subject, { request, added }: Change): boolean {
+  return shape === "adds" && request === "add" && added.length === 0;
 }
 
 export function validIn({ formers }: Memory): Former[] {

@@ -140,6 +140,10 @@ describe("a random walk, with both adapters", function () {
       "QueueTokenRotation",
       ...[wait(1), leak, faulty({ proof: ["rejected"] }), wait(1), leak, up()],
     ],
+    "a token that is only in an age file, and is lost, is replaced although another next one was made": [
+      "QueueTokenRotation",
+      ...[edit({ form: "encrypted" }), up(), bump, up({ isDeployed: false }), others("loses"), bump, killed, up()],
+    ],
     "a token that takes the place of another for a date is the former one": [
       "QueueTokenRotation",
       ...[wait(1), leak, faulty({ add: ["lost after"] }), wait(1), leak, up({ isDeployed: false })],
@@ -180,6 +184,11 @@ describe("a random walk, with both adapters", function () {
     "a current password that others have removed and brought back is a former one": [
       "AclUserRotation",
       ...[up(), others("replaces"), bump, up({ isDeployed: false }), others("brings back"), up()],
+    ],
+    "a first rotation does not wait for what was not proven and is back": [
+      "AclUserRotation",
+      ...[set({ isHiding: true }), up(), set({ isHiding: false }), bump],
+      ...[up({}, { replies: {}, meanwhile: "restarts" }), bump, up()],
     ],
     "a read that fails does not take another server for that of before": [
       "AclUserRotation",

@@ -80,6 +80,7 @@ export class FakeRun {
   readKey: (resets: number) => Partial<FlowControlKey> = (resets) => ({ rateCount: resets });
   /** Returns the action that reset a key. */
   resetKey: (isKnown: boolean) => string = () => "reset";
+  #last: { readonly text: string; readonly settings: Settings } | undefined;
 
   /**
    * A run as a host process has it: it remembers what was done in it.
@@ -143,7 +144,7 @@ export class FakeRun {
     };
     return new Run({
       platform: () => platform,
-      settings: new Settings((name) => settings[name]),
+      settings: this.#readOnce(settings),
       queueAccount: () => this.queueAccount,
       clock: {
         now: () => this.time,
@@ -156,6 +157,13 @@ export class FakeRun {
       end: new AbortController().signal,
       log: (line) => this.said.push(line),
     });
+  }
+
+  /** Settings remember what they have read: a walk has many runs with the same ones. */
+  #readOnce(given: typeof this.settings): Settings {
+    const text = JSON.stringify(given);
+    if (this.#last?.text !== text) this.#last = { text, settings: new Settings((name) => given[name]) };
+    return this.#last.settings;
   }
 }
 

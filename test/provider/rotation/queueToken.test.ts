@@ -6,6 +6,7 @@ import { messageOf } from "../../../provider/rotation/findings";
 import { leftValid } from "../../../provider/rotation/formerFindings";
 import { type RotationInputs } from "../../../provider/rotation/program";
 import { OverlappingToken } from "./overlappingToken";
+import { Team } from "../../support/age";
 import { isLost, timeAt } from "../../support/rotatedSecret";
 
 const at = (hours: number) => timeAt(hours).toISOString();
@@ -159,6 +160,17 @@ describe("rotation: a token of which two are valid", () => {
     assert.deepEqual([code, isFormerValid(), token.secret.saved, token.sent], [undefined, false, { token: "t0" }, []]);
     await token.up(1, { version: 2 });
     assert.deepEqual([token.sent, isFormerValid()], [["next"], true]);
+  });
+
+  it("that is lost is recognized by another next one, if its value is only in an age file", async () => {
+    const encrypted = { encryptFor: [(await Team.create()).recipient], saveCredentials: false };
+    await token.up(0, { version: 1, ...encrypted });
+    token.otherFields = '{"has_next_token":true}';
+    assert.match((await token.up(1, { version: 2, ...encrypted })).said, /the rotation that is due is not made yet/);
+    token.next = "t8";
+    const { said } = await token.up(1, { version: 2, ...encrypted });
+    assert.match(said, /does not have the token that was handed out any more, and shows the former one/);
+    assert.match(said, /the platform already had a next token, whose age is unknown\. It is now handed out/);
   });
 
   describe("while a reset that replaces both is not confirmed", () => {

@@ -271,6 +271,12 @@ const keys: Readonly<Record<string, Case>> = {
     responds: { nextKey: "k3" },
     saved: pair(2),
   },
+  "makes the next key of the read before it the current one, although its response is from before it": {
+    shows: { nextKey: "k3" },
+    responds: pair(2),
+    showsAfter: pair(3),
+    saved: pair(3),
+  },
   "is the first of a new resource": { from: "nothing", responds: pair(2), saved: pair(2) },
   "does not know the current key if no next one was known": {
     from: { currentKey: "k1" },

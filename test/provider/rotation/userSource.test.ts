@@ -54,6 +54,16 @@ describe("rotation: the passwords of a user", () => {
     });
   }
 
+  it("are replaced by the first rotation, although one that was not proven, and was removed, is back", async () => {
+    users.instead = { prove: () => ({ kind: "refused", words: "WRONGPASS no" }) };
+    await up();
+    await up();
+    users.hashes = [first, hashOf("made-1")];
+    users.instead = {};
+    assert.equal((await up()).failure, undefined);
+    assert.deepEqual([user.outputs["waits"], current(), formers()], [undefined, "made-3", [first, hashOf("made-1")]]);
+  });
+
   describe("in a call that the engine repeats, as an error hook does", () => {
     const failures: Readonly<Record<string, Pick<FakeAclUsers, "instead"> & { readonly more?: object }>> = {
       "SAVE is not sent": { instead: { save: fails("not sent") } },
