@@ -149,6 +149,27 @@ describe("rotation: the passwords of a user", () => {
       assert.deepEqual(formers(), [hashOf("other")]);
     });
 
+    it("are not replaced by one at another server that is not proven: what was current stays, and is not lost", async () => {
+      const encryptFor = ["age1xmp5wfwz62pu6l8jz6ws5p3vcp8a0fd9srve2d2x76y4revu8c3qexh4vv"];
+      await up({ saveCredentials: false, encryptFor, overlap: "24h" });
+      const { encryptedCredentials } = user.outputs;
+      users.hashes = [hashOf("other")];
+      users.instead = { prove: () => ({ kind: "refused", words: "WRONGPASS no" }) };
+      const admin = { host: "other.example.com", port: 6379, password: "admin" };
+      const moved = { saveCredentials: false, encryptFor, overlap: "24h", admin, version: 2 };
+      const { said, failure = "" } = await up(moved);
+      assert.match(failure, /was made valid, but not proven/);
+      assert.match(said, /another address than before.*has 1 password that Rekey did not make/s);
+      assert.doesNotMatch(said, /never retires/);
+      assert.deepEqual([user.outputs["encryptedCredentials"], formers()], [encryptedCredentials, [first]]);
+      const access = JSON.parse(String(user.outputs["access"])) as { admin: object };
+      assert.deepEqual([access.admin, memory().ofSource.hash], [inputs.admin, hashOf("made-1")]);
+      users.instead = {};
+      assert.equal((await up(moved)).failure, undefined);
+      assert.deepEqual(users.hashes, ["other", "made-3"].map(hashOf));
+      assert.deepEqual([formers(), memory().ofSource.server?.endpoint?.host], [[hashOf("other")], admin.host]);
+    });
+
     it("are valid if a login shows it, although the list does not have it", async () => {
       await up();
       users.hashes = [first];
