@@ -55,7 +55,7 @@ export function withAttempt(
   const mark = identity && shown[identity];
   // What a reset replaces is also a former one that is still valid, and shown.
   const isFormerValid = validFormers(memory).length > 0;
-  const canSettle = mark !== undefined && (!past.includes(mark) || isFormerValid);
+  const canSettle = !adds && mark !== undefined && (!past.includes(mark) || isFormerValid);
   const attempt: Attempt = {
     ...nextAttempt(memory, due, program, adds, context),
     canSettle: canSettle || undefined,
