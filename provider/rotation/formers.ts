@@ -66,6 +66,15 @@ export function lastsAfter(
   return isForDate && overlap !== noOverlap ? untilNextUp : overlap;
 }
 
+/** Whether what was added and not proven is older than a date. A next token then takes the place of the current one. */
+export function isAttemptOlder(
+  { attempt }: Pick<Memory, "attempt">,
+  { rotatedSince }: Program,
+  { now }: Pick<Context, "now">,
+): boolean {
+  return attempt?.adds === true && isOlder({ generatedAt: attempt.firstSentAt }, rotatedSince, now);
+}
+
 /** The former ones that are due to be retired. */
 export interface DueFormers {
   readonly why: "time" | "date";

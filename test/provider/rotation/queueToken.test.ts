@@ -245,6 +245,15 @@ describe("rotation: a token of which two are valid", () => {
       assert.deepEqual([token.secret.saved, token.secret.memory.current.generatedAt], [{ token: "t2" }, at(2)]);
     });
 
+    it("is not replaced for a date while the current one, which that retires, is rekey:queueToken", async () => {
+      await addUnproven({ version: 1 });
+      token.secret.fake.settings = { queueToken: "t0", queueUserId: undefined };
+      const dated = { version: 1, rotatedSince: at(1) };
+      assert.match(token.preview(2, dated), /^is not rotated: it is rekey:queueToken/);
+      const { code } = await token.up(2, dated);
+      assert.deepEqual([code, token.sent, token.current], ["REKEY_QUEUE_TOKEN_IN_USE", [], "t0"]);
+    });
+
     const reasons: Readonly<Record<string, { inputs: RotationInputs; reason: string }>> = {
       "a new version after it": { inputs: { version: 2 }, reason: "trigger" },
       "the one of before, if the version is removed": { inputs: {}, reason: "created" },
