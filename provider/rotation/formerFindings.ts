@@ -10,6 +10,7 @@ import {
   oldestFormer,
   validFormers,
 } from "./formers";
+import { formerIsValid } from "./gates";
 import { saltedMark } from "./marks";
 import { type Memory } from "./memory";
 import { type Context, type DueRetirement, type Plan, type Rotation } from "./plan";
@@ -66,7 +67,10 @@ function notesOnOlder(
     const kind = isForDate ? "retiresOlderForDate" : "retiresOlder";
     return [{ kind }, ...notesOnOwnToken(memory, context)];
   }
-  if (isToken || due.reason === "schedule") return [{ kind: "waitsForOlder" }];
+  const read = { shown: {}, shownInRun: [] };
+  if (formerIsValid(due, { memory, program, context: { ...context, read } })) {
+    return [{ kind: valid.length > 1 ? "waitsForSome" : "waitsForOlder" }];
+  }
   return [{ kind: retired ? "retiresOver" : "keepsOlder" }];
 }
 

@@ -65,7 +65,10 @@ const maxOwnPasswords = 10;
  * waits. A schedule waits in any case, but not for one that was retired before and is valid again. Only a read shows
  * whether a verification has retired the former ones, and nothing waits for them if the current one is not valid.
  */
-function formerIsValid(due: Rotation, { memory, program, context }: Question): Plan | undefined {
+export function formerIsValid(
+  due: Rotation,
+  { memory, program, context }: Question,
+): Plan | undefined {
   const { kind, read } = context;
   if (!memory || !hasOverlap(kind) || !read || read.whyGone !== undefined) return undefined;
   const isScheduled = due.reason === "schedule";

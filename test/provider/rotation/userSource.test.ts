@@ -186,6 +186,14 @@ describe("rotation: the passwords of a user", () => {
     });
   });
 
+  it("are ten at most: a preview says that the next version may wait", async () => {
+    for (let version = 1; version <= 9; version++) await up({ version });
+    const { said } = user.preview({ ...inputs, version: 10 });
+    assert.match(said, /If all of the older passwords are still valid, the rotation waits\. The former password stays/);
+    assert.match((await up({ version: 10 })).said, /is not made yet, because the former password has been valid/);
+    assert.equal(users.hashes.length, 10);
+  });
+
   it("show when the rotation has retired the former one, until the next rotation", async () => {
     await up({ overlap: "none" });
     const { formerRetiredAt } = user.outputs;
