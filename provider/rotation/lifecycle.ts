@@ -275,7 +275,8 @@ function beforeFirst(
 function notHandedOver(learned: Learned, { state: saved, sight }: Before): Learned {
   const { attempt } = learned.state.memory;
   if (attempt === undefined || saved === undefined || !sight?.isOtherServer) return learned;
-  return { ...learned, state: { ...saved, memory: { ...saved.memory, attempt } } };
+  const memory = { ...saved.memory, attempt };
+  return { ...learned, state: { ...saved, waits: undefined, memory } };
 }
 
 /** What is retired before a rotation: what is due to be, and for a token, of which two can be valid, the former one. */

@@ -148,7 +148,6 @@ describe("rotation: a hand-over", () => {
   const known = (more: Partial<Memory> = {}) => ({
     ...stateOf({ password: "p1", restToken: "r1" }, { attempt: sent, formers: [former], ...more }),
     ...{
-      waits: "it waits",
       formerRetiredAt: at(2),
       otherFields: "old",
       problems: ["old"],
@@ -174,7 +173,7 @@ describe("rotation: a hand-over", () => {
     const { memory: after, ...outputs } = next;
     assert.deepEqual(outputs, {
       ...{ password: "p2", restToken: "r2", record: { port: 2, state: "active" }, exactIntegers: {}, problems: [] },
-      ...{ otherFields: undefined, encryptedCredentials: "file", waits: undefined, formerRetiredAt: undefined },
+      ...{ otherFields: undefined, encryptedCredentials: "file", formerRetiredAt: undefined },
       ...{ rotatedAt: at(4), rotationCount: 2, rotationReason: "trigger" },
     });
     assert.deepEqual(after, {

@@ -106,14 +106,18 @@ describe("rotation: a token of which two are valid", () => {
     });
   }
 
-  it("says in `waits` why a version is not applied, until it is", async () => {
+  it("says in `waits` why a version is not applied, until it is sent", async () => {
     await token.up(0, { version: 1 });
     await token.up(1, { version: 2 });
     assert.match(String(token.secret.outputs?.["waits"]), /^the former token has been valid, too, since 2026-01-01T00/);
     assert.equal(token.secret.outputs?.["token"], "t1");
     token.roll();
-    await token.up(2, { version: 2 });
-    assert.deepEqual([token.sent, token.secret.outputs?.["waits"]], [["next"], undefined]);
+    for (const outcome of ["unproven", "reset"]) {
+      token.isAway = outcome === "unproven";
+      await token.up(2, { version: 2 });
+      assert.deepEqual([token.sent, token.secret.outputs?.["waits"]], [["next"], undefined]);
+      assert.equal(token.secret.outputs?.["outcome"], outcome);
+    }
     await token.up(3, { version: 2 });
     assert.deepEqual(token.sent, []);
   });
