@@ -214,6 +214,14 @@ describe("rotation: a token of which two are valid", () => {
       assert.deepEqual([token.secret.saved, token.secret.memory.current.generatedAt], [{ token: "t7" }, undefined]);
     });
 
+    it("is of unknown age although it has taken the place of one that was not proven", async () => {
+      token.isAway = true;
+      await token.up(0, { version: 1 });
+      Object.assign(token, { next: "t8", isAway: false });
+      assert.match((await token.up(1, { version: 1 })).said, /whose age is unknown/);
+      assert.deepEqual([token.secret.saved, token.secret.memory.current.generatedAt], [{ token: "t8" }, undefined]);
+    });
+
     it("is announced by an adoption", async () => {
       const { said } = await token.up(0, { initialRotation: false });
       assert.match(said, /someone has prepared a next token, which is also valid\. The first rotation hands it out/);
