@@ -49,10 +49,9 @@ export async function readBefore(
     if (program.isAdopted) return { ...first, sight };
     return { state: undefined, sight, findings: passwordFindings(first.state.memory) };
   }
-  const state = withAdmin(saved, program.admin);
-  return sight
-    ? { ...afterRead(state, sight, context, subject.id), sight }
-    : { state, sight, findings: [] };
+  // What is saved stays so until the user of another server is rotated in its place.
+  if (!sight || sight.isOtherServer) return { state: saved, sight, findings: [] };
+  return { ...afterRead(withAdmin(saved, program.admin), sight, context, subject.id), sight };
 }
 
 /** An import whose first read fails is read by the next `up`. */

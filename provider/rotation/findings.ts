@@ -71,6 +71,7 @@ const notes = {
   retiresOlderForDate:
     "If two {word}s are still valid, the older one is retired first: clients that still use it are refused.",
   waitsForOlder: "If two {word}s are still valid, the rotation waits until only one is.",
+  waitsForSome: "If all of the older {word}s are still valid, the rotation waits.",
   retiresOver:
     "Of the older {word}s that are still valid, those whose time is over are retired first.",
   keepsOlder: "The older {word}s that are still valid stay so, too.",

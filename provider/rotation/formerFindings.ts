@@ -4,16 +4,17 @@ import {
   addsSecret,
   dueFormers,
   hasOverlap,
+  isAttemptOlder,
   isDuration,
   lastsAfter,
   oldestFormer,
   validFormers,
 } from "./formers";
+import { formerIsValid } from "./gates";
 import { saltedMark } from "./marks";
 import { type Memory } from "./memory";
 import { type Context, type DueRetirement, type Plan, type Rotation } from "./plan";
 import { noOverlap, type Program, untilVerified } from "./program";
-import { isOlder } from "./schedule";
 
 /** What the announcement of a rotation adds about the secrets that stay valid. */
 export function notesOnFormers(
@@ -56,27 +57,21 @@ function notesOnOlder(
 ): Finding[] {
   const valid = validFormers(memory);
   const isToken = context.kind.shape === "adds";
-  const isAttemptOlder = isToken && isAttemptOlderThanDate(memory, program, context);
-  if (valid.length === 0 && !isAttemptOlder) return [];
+  const isRolled = isToken && isAttemptOlder(memory, program, context);
+  if (valid.length === 0 && !isRolled) return [];
   const retired = dueFormers(memory, program, context);
   // A token of unknown age is replaced for a date, whatever the age of the former one.
   const isForDate =
-    isAttemptOlder || retired?.why === "date" || (isToken && due.reason === "rotatedSince");
+    isRolled || retired?.why === "date" || (isToken && due.reason === "rotatedSince");
   if (isForDate || retired?.formers.length === valid.length) {
     const kind = isForDate ? "retiresOlderForDate" : "retiresOlder";
     return [{ kind }, ...notesOnOwnToken(memory, context)];
   }
-  if (isToken || due.reason === "schedule") return [{ kind: "waitsForOlder" }];
+  const read = { shown: {}, shownInRun: [] };
+  if (formerIsValid(due, { memory, program, context: { ...context, read } })) {
+    return [{ kind: valid.length > 1 ? "waitsForSome" : "waitsForOlder" }];
+  }
   return [{ kind: retired ? "retiresOver" : "keepsOlder" }];
-}
-
-/** Whether an unproven next token is older than a date: it takes the place of the current one, and is replaced. */
-function isAttemptOlderThanDate(
-  { attempt }: Memory,
-  { rotatedSince }: Program,
-  { now }: Context,
-): boolean {
-  return attempt?.adds === true && isOlder({ generatedAt: attempt.firstSentAt }, rotatedSince, now);
 }
 
 /** Empty unless the former one is the token that Rekey uses. */

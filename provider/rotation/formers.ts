@@ -66,6 +66,15 @@ export function lastsAfter(
   return isForDate && overlap !== noOverlap ? untilNextUp : overlap;
 }
 
+/** Whether what was added and not proven is older than a date. A next token then takes the place of the current one. */
+export function isAttemptOlder(
+  { attempt }: Pick<Memory, "attempt">,
+  { rotatedSince }: Program,
+  { now }: Pick<Context, "now">,
+): boolean {
+  return attempt?.adds === true && isOlder({ generatedAt: attempt.firstSentAt }, rotatedSince, now);
+}
+
 /**
  * A changed `overlap` counts from the next `up` on, and a run without scheduled rotations retires only for a date. What
  * is valid again is retired at once, unless a verification does it.

@@ -4,6 +4,7 @@ import {
   addsSecret,
   dueFormers,
   hasOverlap,
+  isAttemptOlder,
   oldestFormer,
   validFormers,
   validUntil,
@@ -64,7 +65,10 @@ const maxOwnPasswords = 10;
  * waits. A schedule waits in any case, but not for one that was retired before and is valid again. Only a read shows
  * whether a verification has retired the former ones, and nothing waits for them if the current one is not valid.
  */
-function formerIsValid(due: Rotation, { memory, program, context }: Question): Plan | undefined {
+export function formerIsValid(
+  due: Rotation,
+  { memory, program, context }: Question,
+): Plan | undefined {
   const { kind, read } = context;
   if (!memory || !hasOverlap(kind) || !read || read.whyGone !== undefined) return undefined;
   const isScheduled = due.reason === "schedule";
@@ -114,7 +118,9 @@ function wouldBeLost(_: Rotation, { memory, program, context }: Question): Refus
 function isInUse(_: Rotation, { memory, program, context }: Question): Refusal | undefined {
   const { kind, ownToken } = context;
   // A rotation that only adds leaves it valid.
-  if (ownToken === undefined || addsSecret(kind, program)) return undefined;
+  const onlyAdds =
+    addsSecret(kind, program) && !(memory && isAttemptOlder(memory, program, context));
+  if (ownToken === undefined || onlyAdds) return undefined;
   const isOwn = isShownInRun(ownToken, context) || isRemembered(ownToken, memory);
   if (!isOwn && !isTokenHidden(memory, context)) return undefined;
   const why = `it ${isOwn ? "is" : "is not shown, and may be"} rekey:queueToken, which other processes of this run also use. Set rekey:queueUserId instead, so that each process reads the token when it needs it, or reset the token in a stack without rekey:queueToken`;

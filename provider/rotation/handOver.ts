@@ -37,7 +37,7 @@ export interface Made {
 /**
  * The state as if a request had been sent and nothing had come back. It is saved only at the end of the run. It adds:
  *
- * - `attempt`, which replaces one that was not confirmed, and counts it if it has the same trigger;
+ * - `attempt`, which replaces one that was not confirmed, and counts it if it has the same trigger. It ends `waits`;
  * - `past`: what a read shows just before is replaced, too, if it was not known;
  * - `current.identity`, if this read is the first that shows one.
  */
@@ -55,7 +55,7 @@ export function withAttempt(
   const mark = identity && shown[identity];
   // What a reset replaces is also a former one that is still valid, and shown.
   const isFormerValid = validFormers(memory).length > 0;
-  const canSettle = mark !== undefined && (!past.includes(mark) || isFormerValid);
+  const canSettle = !adds && mark !== undefined && (!past.includes(mark) || isFormerValid);
   const attempt: Attempt = {
     ...nextAttempt(memory, due, program, adds, context),
     canSettle: canSettle || undefined,
@@ -63,6 +63,7 @@ export function withAttempt(
   };
   return {
     ...state,
+    waits: undefined,
     memory: {
       ...memory,
       applied: memory.applied ?? "",
@@ -140,7 +141,7 @@ function sentFor({ rotatedSince }: Program, now: Date): string {
  * The state in which what was made is the current one: the only function that makes it. It replaces:
  *
  * - the credentials, `record`, `problems` and `otherFields`, by what the responses show: the rest is not known;
- * - `rotatedAt`, `rotationCount`, `rotationReason`; it ends `attempt`, `waits` and `formerRetiredAt`;
+ * - `rotatedAt`, `rotationCount`, `rotationReason`; it ends `attempt` and `formerRetiredAt`;
  * - `applied`: the trigger of the attempt. Removing the whole trigger keeps the one before;
  * - `scheduledFrom`: the last request of the attempt. A clock may have been set back since;
  * - all of `current`, in the form of the program, or of before in a refresh. The age file stays until it is saved;
@@ -164,7 +165,6 @@ export function handOver(before: State, made: Made, context: Context): State {
     rotationCount: before.rotationCount + 1,
     rotationReason: reason,
     formerRetiredAt: undefined,
-    waits: undefined,
     memory: {
       ...next,
       applied: trigger || memory.applied,

@@ -3,6 +3,7 @@ import { InternalError, RefusedError, RekeyError, SettingsError } from "../domai
 import { secretOf, type Subject } from "../domain/secretKind";
 import { jsonText } from "../pulumi/values";
 import { type Run } from "../run/run";
+import { isServerChanged } from "./admin";
 import { adopted, afterRead, tokenOnly } from "./afterRead";
 import { tryRecipients } from "./ageFile";
 import { type Before, failedRead, readBefore, type UpSession } from "./before";
@@ -120,7 +121,7 @@ async function readAndAct(
   try {
     return await carryOut(plan, before, session);
   } catch (error) {
-    const isNews = state !== undefined && isChangedBy(state, saved) && !sight?.isOtherServer;
+    const isNews = state !== undefined && isChangedBy(state, saved);
     if (!isNews || !(error instanceof RekeyError)) throw error;
     // What the read has shown is saved, although nothing was rotated.
     return { ...(await finish({ state, findings }, session)), failure: error };
@@ -171,9 +172,9 @@ async function performRotation(
   requireSettings(session);
   const undo = run.reserveReset(secretOf(subject));
   const adds = addsSecret(subject.kind, program);
-  const first = firstState(before, session);
+  const { state: first, findings } = beforeFirst(before, session);
   const retired = await retire(
-    { state: first, findings: before.findings.filter(({ kind }) => kind !== "adopted") },
+    { state: first, findings: findings.filter(({ kind }) => kind !== "adopted") },
     retiredFirst(first, sight, session),
     session,
     "retiredFirst",
@@ -192,7 +193,9 @@ async function performRotation(
     kept = withAdded(kept, added);
     replacedValues.push(...session.reads, credentialsIn(before.state), sight?.credentials ?? {});
     const proof = await source.prove(kept.state, added);
-    if (!proof.made) return await finish(withoutProof(kept, proof, session), session);
+    if (!proof.made) {
+      return await finish(withoutProof(notHandedOver(kept, before), proof, session), session);
+    }
     // A change by someone else before the hand-over does not matter any more.
     const outdated = ["drift", "notCompared", "unknown"];
     const lasting = kept.findings.filter(({ kind }) => !outdated.includes(kind));
@@ -206,7 +209,9 @@ async function performRotation(
     kept = { ...done, findings: [...done.findings, ...problemsOf(done.state, session)] };
     return await finish({ ...kept, failure: done.failure ?? added.failure }, session, adds);
   } catch (error) {
-    if (added || !(error instanceof RekeyError)) return afterError(error, kept, added, session);
+    if (added || !(error instanceof RekeyError)) {
+      return afterError(error, notHandedOver(kept, before), added, session);
+    }
     undo();
     if (retired.state !== first) return finish({ ...retired, failure: error }, session);
     throw error;
@@ -244,20 +249,31 @@ async function afterError(
   return { state: { ...state, ...delivered }, findings, failure: new InternalError(facts, error) };
 }
 
-/** The state before a rotation. */
-function firstState({ state, sight }: Before, { context, program, subject }: UpSession): State {
+/** What is known before a rotation. At another server, that is nothing, as before the first rotation. */
+function beforeFirst(
+  { state, sight, findings }: Before,
+  { context, program, subject }: UpSession,
+): Learned {
   if (state === undefined) {
     const { state: read } = adopted(program, sight, context);
     // It has no value yet, unless that stays valid, and has applied no trigger.
     const first = addsSecret(subject.kind, program) ? read : withoutValues(read);
-    return withAdmin({ ...first, memory: { ...first.memory, applied: "" } }, program.admin);
+    const memory = { ...first.memory, applied: "" };
+    return { state: withAdmin({ ...first, memory }, program.admin), findings };
   }
-  if (!sight?.isOtherServer) return state;
-  // The user of another server: its passwords are those that the rotation replaces.
+  if (!sight?.isOtherServer) return { state, findings };
   const { memory } = state;
   const current = { ...memory.current, marks: {}, generatedAt: undefined };
-  const ofSource = { server: program.admin?.server };
-  return { ...state, memory: { ...memory, current, attempt: undefined, formers: [], ofSource } };
+  const first = { ...state, memory: { ...memory, current, formers: [], ofSource: {} } };
+  return afterRead(withAdmin(first, program.admin), sight, context, subject.id);
+}
+
+/** What is saved of an attempt that is not handed over. At another server, what was known before stays so. */
+function notHandedOver(learned: Learned, { state: saved, sight }: Before): Learned {
+  const { attempt } = learned.state.memory;
+  if (attempt === undefined || saved === undefined || !sight?.isOtherServer) return learned;
+  const memory = { ...saved.memory, attempt };
+  return { ...learned, state: { ...saved, waits: undefined, memory } };
 }
 
 /** What is retired before a rotation: what is due to be, and for a token, of which two can be valid, the former one. */
@@ -330,7 +346,8 @@ async function finish(rotated: Rotated, session: UpSession, isAdded = false): Pr
 
 /** The state with what the program says. The first `up` after an import adopts its trigger and form. */
 function withProgram<T extends Learned>(rotated: T, { program }: UpSession): T {
-  const state = withAdmin(rotated.state, program.admin);
+  const isElsewhere = isServerChanged(program.admin, rotated.state.memory);
+  const state = isElsewhere ? rotated.state : withAdmin(rotated.state, program.admin);
   const memory = withOverlapOf(state.memory, program);
   const { applied = triggerMark(memory, program.trigger), current } = memory;
   const { form = program.form } = current;

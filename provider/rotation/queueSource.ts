@@ -84,7 +84,10 @@ export class QueueSource extends ResetSource {
     if (next.token === sight?.credentials.token) throw this.#sameToken(isPrepared);
     const isRemembered = count > 1 && [undefined, markOf(next)].includes(attempt.expects);
     if (!isRemembered) {
-      const ofNew = { firstSentAt: attempt.lastSentAt, isOfUnknownAge: isPrepared || undefined };
+      const ofNew = {
+        firstSentAt: attempt.lastSentAt,
+        isOfUnknownAge: sight?.hasNext || undefined,
+      };
       return { response: onlyCredentials(next), attempt: { ...ofNew, expects: markOf(next) } };
     }
     if (!isOlder({ generatedAt: firstSentAt }, program?.rotatedSince, context.now)) {

@@ -110,8 +110,12 @@ export class SecretRotation implements Resource<RotationInputs, RotationOutputs>
     inputs: RotationInputs,
     run: Run,
   ): Promise<Result<RotationOutputs>> {
-    const state = saved && stateIn(saved);
-    const program = readProgram(inputs, run.options.settings.find("databaseHost"));
+    const databaseHost = run.options.settings.find("databaseHost");
+    const state = saved && {
+      ...stateIn(saved),
+      admin: savedAdmin(saved["access"], databaseHost),
+    };
+    const program = readProgram(inputs, databaseHost);
     const subject = this.subjectOf(inputs, state, program.admin);
     const rotated = await rotate(subject, state, program, run);
     try {

@@ -98,7 +98,7 @@ describe("rotation: an attempt", () => {
   const reset = (state: State, shown: Credentials, kind = queueToken, adds = false) =>
     withAttempt(state, due, readProgram({}), { shown: marks(shown), adds }, contextOf(kind)).memory;
 
-  it("can be settled by a read if the one before it has shown what is current, or a former one that is valid", () => {
+  it("can be settled by a read if it replaces, and the one before it has shown what is current, or a valid former one", () => {
     const past = [mark("t0")];
     const former = {
       credential: { name: "token", mark: mark("t0") },
@@ -108,6 +108,7 @@ describe("rotation: an attempt", () => {
     } as const;
     assert.equal(reset(stateOf({ token: "t1" }), { token: "t1" }).attempt?.canSettle, true);
     assert.equal(reset(stateOf({ token: "t1" }), {}).attempt?.canSettle, undefined);
+    assert.equal(reset(stateOf({ token: "t1" }), { token: "t1" }, queueToken, true).attempt?.canSettle, undefined);
     assert.equal(reset(stateOf({ token: "t1" }, { past }), { token: "t0" }).attempt?.canSettle, undefined);
     const both = stateOf({ token: "t1" }, { past, formers: [former] });
     assert.equal(reset(both, { token: "t0" }).attempt?.canSettle, true);
@@ -147,7 +148,6 @@ describe("rotation: a hand-over", () => {
   const known = (more: Partial<Memory> = {}) => ({
     ...stateOf({ password: "p1", restToken: "r1" }, { attempt: sent, formers: [former], ...more }),
     ...{
-      waits: "it waits",
       formerRetiredAt: at(2),
       otherFields: "old",
       problems: ["old"],
@@ -173,7 +173,7 @@ describe("rotation: a hand-over", () => {
     const { memory: after, ...outputs } = next;
     assert.deepEqual(outputs, {
       ...{ password: "p2", restToken: "r2", record: { port: 2, state: "active" }, exactIntegers: {}, problems: [] },
-      ...{ otherFields: undefined, encryptedCredentials: "file", waits: undefined, formerRetiredAt: undefined },
+      ...{ otherFields: undefined, encryptedCredentials: "file", formerRetiredAt: undefined },
       ...{ rotatedAt: at(4), rotationCount: 2, rotationReason: "trigger" },
     });
     assert.deepEqual(after, {

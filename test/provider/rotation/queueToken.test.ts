@@ -107,14 +107,18 @@ describe("rotation: a token of which two are valid", () => {
     });
   }
 
-  it("says in `waits` why a version is not applied, until it is", async () => {
+  it("says in `waits` why a version is not applied, until it is sent", async () => {
     await token.up(0, { version: 1 });
     await token.up(1, { version: 2 });
     assert.match(String(token.secret.outputs?.["waits"]), /^the former token has been valid, too, since 2026-01-01T00/);
     assert.equal(token.secret.outputs?.["token"], "t1");
     token.roll();
-    await token.up(2, { version: 2 });
-    assert.deepEqual([token.sent, token.secret.outputs?.["waits"]], [["next"], undefined]);
+    for (const outcome of ["unproven", "reset"]) {
+      token.isAway = outcome === "unproven";
+      await token.up(2, { version: 2 });
+      assert.deepEqual([token.sent, token.secret.outputs?.["waits"]], [["next"], undefined]);
+      assert.equal(token.secret.outputs?.["outcome"], outcome);
+    }
     await token.up(3, { version: 2 });
     assert.deepEqual(token.sent, []);
   });
@@ -222,6 +226,14 @@ describe("rotation: a token of which two are valid", () => {
       assert.deepEqual([token.secret.saved, token.secret.memory.current.generatedAt], [{ token: "t7" }, undefined]);
     });
 
+    it("is of unknown age although it has taken the place of one that was not proven", async () => {
+      token.isAway = true;
+      await token.up(0, { version: 1 });
+      Object.assign(token, { next: "t8", isAway: false });
+      assert.match((await token.up(1, { version: 1 })).said, /whose age is unknown/);
+      assert.deepEqual([token.secret.saved, token.secret.memory.current.generatedAt], [{ token: "t8" }, undefined]);
+    });
+
     it("is announced by an adoption", async () => {
       const { said } = await token.up(0, { initialRotation: false });
       assert.match(said, /someone has prepared a next token, which is also valid\. The first rotation hands it out/);
@@ -255,6 +267,15 @@ describe("rotation: a token of which two are valid", () => {
       await token.up(2, { version: 1, rotatedSince: at(1) });
       assert.deepEqual(token.sent, ["next", "roll", "next"]);
       assert.deepEqual([token.secret.saved, token.secret.memory.current.generatedAt], [{ token: "t2" }, at(2)]);
+    });
+
+    it("is not replaced for a date while the current one, which that retires, is rekey:queueToken", async () => {
+      await addUnproven({ version: 1 });
+      token.secret.fake.settings = { queueToken: "t0", queueUserId: undefined };
+      const dated = { version: 1, rotatedSince: at(1) };
+      assert.match(token.preview(2, dated), /^is not rotated: it is rekey:queueToken/);
+      const { code } = await token.up(2, dated);
+      assert.deepEqual([code, token.sent, token.current], ["REKEY_QUEUE_TOKEN_IN_USE", [], "t0"]);
     });
 
     const reasons: Readonly<Record<string, { inputs: RotationInputs; reason: string }>> = {

@@ -245,6 +245,27 @@ describe("rotation: the passwords of a user", () => {
       assert.doesNotMatch((await up({ admin, version: 2 })).said, /valid again/);
     });
 
+    it("are not replaced by one at another server that is not proven: what was current stays, and is not lost", async () => {
+      const encryptFor = ["age1xmp5wfwz62pu6l8jz6ws5p3vcp8a0fd9srve2d2x76y4revu8c3qexh4vv"];
+      await up({ saveCredentials: false, encryptFor, overlap: "24h" });
+      const { encryptedCredentials } = user.outputs;
+      users.hashes = [hashOf("other")];
+      users.instead = { prove: () => ({ kind: "refused", words: "WRONGPASS no" }) };
+      const admin = { host: "other.example.com", port: 6379, password: "admin" };
+      const moved = { saveCredentials: false, encryptFor, overlap: "24h", admin, version: 2 };
+      const { said, failure = "" } = await up(moved);
+      assert.match(failure, /was made valid, but not proven/);
+      assert.match(said, /another address than before.*has 1 password that Rekey did not make/s);
+      assert.doesNotMatch(said, /never retires/);
+      assert.deepEqual([user.outputs["encryptedCredentials"], formers()], [encryptedCredentials, [first]]);
+      const access = JSON.parse(String(user.outputs["access"])) as { admin: object };
+      assert.deepEqual([access.admin, memory().ofSource.hash], [inputs.admin, hashOf("made-1")]);
+      users.instead = {};
+      assert.equal((await up(moved)).failure, undefined);
+      assert.deepEqual(users.hashes, ["other", "made-3"].map(hashOf));
+      assert.deepEqual([formers(), memory().ofSource.server?.endpoint?.host], [[hashOf("other")], admin.host]);
+    });
+
     it("are named by a refresh", async () => {
       await up();
       users.hashes = [first];
@@ -269,6 +290,14 @@ describe("rotation: the passwords of a user", () => {
       users.hashes = [hashOf("other")];
       assert.equal((await up(hidden)).failure, undefined, "which hash is the current one is not certain");
     });
+  });
+
+  it("are ten at most: a preview says that the next version may wait", async () => {
+    for (let version = 1; version <= 9; version++) await up({ version });
+    const { said } = user.preview({ ...inputs, version: 10 });
+    assert.match(said, /If all of the older passwords are still valid, the rotation waits\. The former password stays/);
+    assert.match((await up({ version: 10 })).said, /is not made yet, because the former password has been valid/);
+    assert.equal(users.hashes.length, 10);
   });
 
   it("show when the rotation has retired the former one, until the next rotation", async () => {
