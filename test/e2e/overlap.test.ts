@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { CredentialVerification, QueueTokenRotation } from "pulumi-rekey";
 import { Team } from "../support/age";
 import { leaksOf } from "../support/canaries";
+import { acceptsToken } from "../support/resources";
 import { assertFields } from "../support/results";
 import { fails, succeeds } from "./engineStack";
 import { closePlatforms, Consumer, TestStack } from "./memory";
@@ -10,13 +11,8 @@ import { moveOn, resetTime } from "./time";
 const queueUserId = "00000000-0000-4000-8000-000000000001";
 
 /** Whether the queue accepts tokens. */
-async function accepts({ platform: { url } }: TestStack, ...tokens: unknown[]): Promise<boolean[]> {
-  const statuses = tokens.map(async (token) => {
-    const headers = { authorization: `Bearer ${String(token)}` };
-    return (await fetch(`${url}/v2/globalParallelism`, { headers })).ok;
-  });
-  return Promise.all(statuses);
-}
+const accepts = ({ platform }: TestStack, ...tokens: unknown[]): Promise<boolean[]> =>
+  Promise.all(tokens.map((token) => acceptsToken(platform, token)));
 
 describe("A program with two valid queue tokens", () => {
   let args: Record<string, unknown>;
