@@ -3,7 +3,7 @@ import * as ts from "typescript";
 import { type MemoryResult, MemoryStack, type Platform, startPlatform } from "../../local/index";
 import { Project, settingsOf } from "../support/project";
 import { runToEnd } from "../support/processes";
-import { databaseReply, type RedisServer, startRedisServer } from "../support/redis";
+import { aclOf, type RedisServer, startRedisServer } from "../support/redis";
 import { type Block } from "./page";
 
 /** What a reader of these pages has: databases, one of them with a user, keys, and credentials to type in. */
@@ -52,8 +52,7 @@ export class Session {
 
   static async start(): Promise<Session> {
     const platform = await startPlatform(fixture);
-    const { record, password } = platform.database("sessions");
-    await databaseReply(record, ["AUTH", password], ["ACL", "SETUSER", "app", "on"]);
+    await aclOf(platform.database("sessions"))("SETUSER", "app", "on");
     return new Session(platform);
   }
 

@@ -9,7 +9,7 @@ import { loadExample } from "./loadExample";
 import { closePlatforms, TestStack } from "./memory";
 import { type KeyVendor, startServer } from "./keyVendor";
 import { Folder } from "../support/folder";
-import { databaseReply } from "../support/redis";
+import { aclOf } from "../support/redis";
 import { examples } from "../support/project";
 import { databasePath } from "../support/resources";
 
@@ -209,8 +209,7 @@ async function startExampleStack(example: string, stackName = "part-0-of-1") {
     stack: stackName,
     config: { ...settings, ...preset, file: folder.path("secret"), server: vendor.url },
   });
-  const { record, password } = stack.platform.database("db-sessions");
-  if (example === "no-outage/redis") await databaseReply(record, ["AUTH", password], ["ACL", "SETUSER", "app", "on"]);
+  if (example === "no-outage/redis") await aclOf(stack.platform.database("db-sessions"))("SETUSER", "app", "on");
   return stack;
 }
 

@@ -7,8 +7,8 @@ import { createInterface } from "node:readline";
 import { type Platform } from "../../local/platform/index";
 import { type Adapter } from "../support/host";
 import { examples } from "../support/project";
-import { databaseReply } from "../support/redis";
-import { databasePath } from "../support/resources";
+import { acceptsPassword, aclOf, addUser } from "../support/redis";
+import { acceptsToken, databasePath } from "../support/resources";
 import { EngineStack, onEngineByAdapter, succeeds } from "./engineStack";
 import { startServer } from "./keyVendor";
 import { loadExample } from "./loadExample";
@@ -54,21 +54,6 @@ const queueUserId = "7b1ad1c2-0e7e-4e0c-9d3f-0c2c1c1f5a11";
 /** Rekey reads the token that it uses itself, so that it can be retired. */
 const ownToken = { "rekey:queueToken": undefined, "rekey:queueUserId": queueUserId };
 
-/** Sends ACL commands to the database. */
-function adminOf(platform: Platform) {
-  const { record, password } = platform.database("db-sessions");
-  return (...words: readonly string[]) => databaseReply(record, ["AUTH", password], ["ACL", ...words]);
-}
-
-/** Makes the Redis user, whose clients have a password already. @returns its address */
-async function addUser(platform: Platform): Promise<string> {
-  const { record } = platform.database("db-sessions");
-  const acl = adminOf(platform);
-  const token = (await acl("GENTOKEN", "app")).trim().split("\r\n").at(-1) ?? "";
-  await acl("SETUSER", "app", "on", `>${token}`, "~*", "+@all");
-  return `redis://app:${token}@${String(record["endpoint"])}:${String(record["port"])}`;
-}
-
 interface Example {
   readonly name: string;
   /** What its clients have before the first `up`. */
@@ -82,21 +67,23 @@ interface Example {
 const queue: Example = {
   name: "queue",
   before: async ({ queueToken }) => queueToken,
-  accepts: async (token, { url }) => {
-    const headers = { authorization: `Bearer ${token}` };
-    return (await fetch(`${url}/v2/globalParallelism`, { headers })).ok;
-  },
+  accepts: (token, platform) => acceptsToken(platform, token),
   revoke: (platform) => platform.changeQueueUserTokens(queueUserId),
 };
 
 const redis: Example = {
   name: "redis",
-  before: addUser,
+  // Its clients have a password already.
+  before: async (platform) => {
+    const database = platform.database("db-sessions");
+    const token = await addUser(database, "app", "~*");
+    return `redis://app:${token}@${String(database.record["endpoint"])}:${String(database.record["port"])}`;
+  },
   accepts: async (url) => {
     const { hostname: endpoint, port, username, password } = new URL(url);
-    return (await databaseReply({ endpoint, port }, ["AUTH", username, password])).startsWith("+OK");
+    return acceptsPassword({ endpoint, port }, username, password);
   },
-  revoke: (platform) => adminOf(platform)("DELUSER", "app"),
+  revoke: (platform) => aclOf(platform.database("db-sessions"))("DELUSER", "app"),
 };
 
 /** A stack of an example, and the file that it writes. */

@@ -17,7 +17,7 @@ export class Clients {
    */
   constructor(
     private readonly use: (secret: string) => Promise<void>,
-    private secret: string,
+    public secret: string,
     count = 20,
   ) {
     this.#attemptsOfEach = Array.from({ length: count }, () => 0);
@@ -59,11 +59,9 @@ export class Clients {
   }
 }
 
-/** AUTH and PING on a new connection. @param url with the user and the password */
-
 /** A deployment in a program: it is done when the clients have the secrets. */
 export class Deployment extends pulumi.CustomResource {
-  constructor(name: string, inputs: pulumi.Inputs, options: pulumi.CustomResourceOptions) {
+  constructor(name: string, inputs: pulumi.Inputs, options: pulumi.CustomResourceOptions = {}) {
     const __provider = `exports.handler = () => {
       const deploy = async ({ url, secrets }) => {
         const response = await fetch(url, { method: "POST", body: JSON.stringify(secrets) });

@@ -10,7 +10,7 @@ import { EngineStack, onEngineByAdapter, type Rekey, type Result, succeeds, valu
 import { textsBelow } from "../support/files";
 import { Folder } from "../support/folder";
 import { credentialsAt, idAt, inputsOf } from "../support/kinds";
-import { databaseReply } from "../support/redis";
+import { aclOf } from "../support/redis";
 import { databasePath } from "../support/resources";
 import { until } from "../support/results";
 
@@ -141,8 +141,7 @@ onEngineByAdapter("Credentials that are not saved", (adapter) => {
         config: { "rekey:queueUserId": queueUserId, "rekey:queueToken": undefined },
       },
     );
-    const { record, password } = stack.platform.database("db-a");
-    await databaseReply(record, ["AUTH", password], ["ACL", "SETUSER", "app", "on", "~*", "+@all"]);
+    await aclOf(stack.platform.database("db-a"))("SETUSER", "app", "on", "~*", "+@all");
     const secrets: Record<string, string> = { queue: stack.platform.queueToken };
     const shown: string[] = [];
     for (version of [1, 2]) {

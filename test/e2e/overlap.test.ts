@@ -1,22 +1,15 @@
 import assert from "node:assert/strict";
 import { CredentialVerification, QueueTokenRotation } from "pulumi-rekey";
-import { Team } from "../support/age";
-import { leaksOf } from "../support/canaries";
+import { acceptsToken } from "../support/resources";
 import { assertFields } from "../support/results";
 import { fails, succeeds } from "./engineStack";
 import { closePlatforms, Consumer, TestStack } from "./memory";
-import { moveOn, resetTime } from "./time";
 
 const queueUserId = "00000000-0000-4000-8000-000000000001";
 
 /** Whether the queue accepts tokens. */
-async function accepts({ platform: { url } }: TestStack, ...tokens: unknown[]): Promise<boolean[]> {
-  const statuses = tokens.map(async (token) => {
-    const headers = { authorization: `Bearer ${String(token)}` };
-    return (await fetch(`${url}/v2/globalParallelism`, { headers })).ok;
-  });
-  return Promise.all(statuses);
-}
+const accepts = ({ platform }: TestStack, ...tokens: unknown[]): Promise<boolean[]> =>
+  Promise.all(tokens.map((token) => acceptsToken(platform, token)));
 
 describe("A program with two valid queue tokens", () => {
   let args: Record<string, unknown>;
@@ -27,7 +20,6 @@ describe("A program with two valid queue tokens", () => {
     retires = true;
     isBroken = false;
   });
-  afterEach(resetTime);
   afterEach(closePlatforms);
 
   const program = () => {
@@ -74,30 +66,6 @@ describe("A program with two valid queue tokens", () => {
     assert.deepEqual((await succeeds(stack.up())).changes, { same: 4 });
   });
 
-  it("verifies and retires for a rotation that only encrypts, which saves no token", async () => {
-    const { recipient } = await Team.create();
-    args = { version: 1, saveCredentials: false, encryptFor: [recipient] };
-    const stack = await TestStack.start(
-      () => {
-        const queue = new QueueTokenRotation("queue", { queueUserId, ...args });
-        new CredentialVerification("proof", { access: queue.access, withinSeconds: 1, retireFormerAfter: [queue] });
-      },
-      { credentials: "read" },
-    );
-    delete stack.config["rekey:queueToken"];
-    stack.config["rekey:queueUserId"] = queueUserId;
-    const tokens = [stack.platform.queueToken];
-    for (const version of [1, 2]) {
-      args["version"] = version;
-      const { printed } = await succeeds(stack.up());
-      tokens.push(stack.platform.queueToken);
-      assert.match(printed, /former token was retired/);
-      assertFields(stack.saved("proof"), { verified: true, formerRefused: true });
-      assert.deepEqual(await accepts(stack, ...tokens.slice(-2)), [false, true]);
-    }
-    assert.deepEqual(leaksOf(stack.state, Object.fromEntries(tokens.entries())), []);
-  });
-
   it("keeps the former token without a retirement, and does not try it", async () => {
     const stack = await start();
     retires = false;
@@ -113,25 +81,6 @@ describe("A program with two valid queue tokens", () => {
     assertFields(stack.saved("proof"), { verified: true, formerRefused: true });
     const destroyed = await succeeds(stack.destroy());
     assert.doesNotMatch(destroyed.printed, /may stay valid/, "the verification has retired it");
-  });
-
-  it("says when a rotation is due that a run leaves, and makes it up to 12 hours before its time", async () => {
-    const stack = await start();
-    args = { rotateEvery: "7d", initialRotation: false };
-    await succeeds(stack.up());
-    const saysIt = /is due soon by rotateEvery: the first `up` from 20\S+Z on rotates it/;
-    for (const [hours, isSaid] of [
-      [138, false],
-      [2, true],
-      [15.9, true],
-    ] as const) {
-      moveOn(hours);
-      const { printed, changes } = await succeeds(stack.up());
-      assert.equal(saysIt.test(printed), isSaid, printed);
-      assert.deepEqual(changes, { same: 4 });
-    }
-    moveOn(0.2);
-    assert.match((await succeeds(stack.up())).printed, /Rotates the token .* because it is due by rotateEvery/);
   });
 
   describe("at a platform that hides tokens", () => {

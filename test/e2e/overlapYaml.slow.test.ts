@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { startPlatform } from "../../local/platform/index";
 import { Folder } from "../support/folder";
 import { environmentOf } from "../support/project";
-import { databaseReply, hasRedis, startRedisServer } from "../support/redis";
+import { acceptsPassword, hasRedis, startRedisServer } from "../support/redis";
+import { acceptsToken } from "../support/resources";
 import { HomeWithPlugin, whyNoPrograms } from "./pluginArchive";
 
 const queueUserId = "00000000-0000-4000-8000-000000000001";
@@ -56,9 +57,7 @@ else {
     const accepted = async ({ app, queue }: Readonly<Record<"app" | "queue", string>>) => {
       const { username, password } = new URL(app);
       const at = { endpoint: "127.0.0.1", port: redis.port };
-      const headers = { authorization: `Bearer ${queue}` };
-      const { ok } = await fetch(`${platform.url}/v2/globalParallelism`, { headers });
-      return [(await databaseReply(at, ["AUTH", username, password])) === "+OK\r\n", ok];
+      return [await acceptsPassword(at, username, password), await acceptsToken(platform, queue)];
     };
     const show = async (output: string) => (await run(`pulumi stack output ${output} --show-secrets`)).trim();
     let former = { app: `redis://app:first@127.0.0.1:${redis.port}`, queue: platform.queueToken };

@@ -7,7 +7,6 @@ import { packageVersion } from "../../provider/domain/ownPackage";
 import { pulumiPath } from "./engine";
 import { EngineStack, fails, onEngine, type Program, type Rekey, succeeds, valuesOf } from "./engineStack";
 import { HomeWithPlugin } from "./pluginArchive";
-import { assertFields } from "../support/results";
 
 /** Of a resource: `options.provider` is an explicit provider of the plugin. */
 type Options = pulumi.CustomResourceOptions;
@@ -65,31 +64,6 @@ onEngine("The native plugin", () => {
     assert.deepEqual(sent(), []);
     await succeeds(stack.destroy());
     assert.deepEqual(sent(), ["/v2/flowControl/orders/unpin?rate=true"]);
-  });
-
-  it("imports a queue token, adopts the program's trigger, and rotates it with the next one", async () => {
-    const queueUserId = "00000000-0000-4000-8000-000000000001";
-    let options: Options = { import: queueUserId };
-    let version = 1;
-    const stack = await EngineStack.start(
-      ({ QueueTokenRotation }) => void new QueueTokenRotation("queue", { queueUserId, version }, options),
-      { adapter: "plugin", platform: { credentials: "read" }, config: { "rekey:queueUserId": queueUserId } },
-    );
-    const { platform } = stack;
-    await succeeds(stack.up());
-    options = {};
-    await succeeds(stack.up());
-    assert.deepEqual(
-      platform.requests.filter(({ method }) => method !== "GET"),
-      [],
-    );
-    assertFields(await stack.outputsOf("queue"), { outcome: "adopted", token: platform.queueToken });
-    assert.deepEqual((await succeeds(stack.up())).changes, { same: 2 });
-    version = 2;
-    await succeeds(stack.up());
-    const { token, ...outputs } = await stack.outputsOf("queue");
-    assertFields(outputs, { outcome: "reset", rotationCount: 1 });
-    assert.notEqual(token, platform.queueToken, "the one that was imported stays valid");
   });
 
   it("says that limits of a moved resource are unpinned by another process, and retainOnDelete keeps them", async () => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import * as pulumi from "@pulumi/pulumi";
 import { AclUserRotation, CredentialVerification } from "pulumi-rekey";
 import { Team } from "../support/age";
-import { databaseReply } from "../support/redis";
+import { acceptsPassword, addUser } from "../support/redis";
 import { RedisGate } from "../support/redisGate";
 import { assertFields } from "../support/results";
 import { fails, succeeds } from "./engineStack";
@@ -14,11 +14,9 @@ describe("A program with the password of a Redis user", () => {
   let stack: TestStack;
   beforeEach(async () => {
     stack = await TestStack.start(() => program(), { databases: ["db"] });
-    const { record, password } = stack.platform.database("db");
-    gate = await RedisGate.start(Number(record["port"]));
-    const acl = (...words: string[]) => databaseReply(record, ["AUTH", password], ["ACL", ...words]);
-    const [, , token = ""] = (await acl("GENTOKEN", "app")).split("\r\n");
-    await acl("SETUSER", "app", "on", "+@all", `>${token}`);
+    const database = stack.platform.database("db");
+    gate = await RedisGate.start(Number(database.record["port"]));
+    await addUser(database, "app");
   });
   afterEach(() => gate.close());
   afterEach(closePlatforms);
@@ -29,10 +27,8 @@ describe("A program with the password of a Redis user", () => {
     const port = at === "gate" ? gate.port : Number(record["port"]);
     return { host: "127.0.0.1", port, tls: false, password: pulumi.secret(password) };
   };
-  const isAccepted = async (name: string): Promise<boolean> => {
-    const password = String(stack.saved(name)?.["password"]);
-    return (await databaseReply(stack.platform.database("db").record, ["AUTH", "app", password])) === "+OK\r\n";
-  };
+  const isAccepted = (name: string): Promise<boolean> =>
+    acceptsPassword(stack.platform.database("db").record, "app", stack.saved(name)?.["password"]);
 
   for (const order of ["one after the other", "at once"]) {
     it(`never retires what another resource of the run has added, by another port of the server: ${order}`, async () => {

@@ -4,10 +4,13 @@ import { Settings } from "../../provider/settings/settings";
 import { dynamicCalls, pluginCalls } from "../model/adapterCalls";
 import { leaksOf } from "../support/canaries";
 import { type Adapter, adapters } from "../support/host";
+import { secretOutputs } from "../support/secretOutputs";
 import { type EngineCalls, Stack } from "../support/stack";
 import { itInPairs } from "../support/suite";
-import { type Properties } from "../support/wire";
+import { type Properties, secretNames } from "../support/wire";
 import { titled, type Titled } from "./describeFaults";
+
+const retiring = { retireFormerAfter: ["deployment"] };
 
 /** A secret of which two may be valid: its rotation and its verification, in several runs. */
 export abstract class OverlappingSecret {
@@ -42,15 +45,29 @@ export abstract class OverlappingSecret {
     const { password, token = password } = this.rotation.plain;
     if (typeof token === "string" && !this.#given.includes(token)) this.#given.push(token);
     this.#assertNoSecrets(failure);
+    const { outputs = {} } = this.rotation.saved ?? {};
+    assert.deepEqual(
+      secretNames(outputs),
+      secretOutputs[this.type].filter((name) => name in outputs),
+    );
     return failure;
   }
 
   /** Creates or updates the verification in the same run. */
-  async verify(inputs: Properties = { retireFormerAfter: ["deployment"] }): Promise<string> {
+  async verify(inputs: Properties = retiring): Promise<string> {
     const { access } = this.rotation.plain;
     const failure = await failureOf(this.verification.up({ access, withinSeconds: 1, ...inputs }));
     this.#assertNoSecrets(failure);
     return failure;
+  }
+
+  /** Previews both in a new run, and refreshes the rotation. */
+  async preview(inputs: Properties): Promise<void> {
+    this.nextRun();
+    await this.rotation.preview({ ...this.inputs, ...inputs });
+    if (!this.rotation.saved) return;
+    const { access } = await this.rotation.refresh();
+    await this.verification.preview({ access, withinSeconds: 1, ...retiring });
   }
 
   async refresh(): Promise<Properties> {

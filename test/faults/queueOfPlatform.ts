@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { type Platform, type PlatformOptions, startPlatform } from "../../local/platform/index";
 import { type Adapter } from "../support/host";
-import { settingsFor } from "../support/resources";
+import { acceptsToken, settingsFor } from "../support/resources";
 import { OverlappingSecret } from "./overlappingSecret";
 
-const id = "00000000-0000-4000-8000-000000000001";
-export const userPath = `/v2/qstash/user/${id}`;
-export const nextPath = `/v2/qstash/next-token/${id}`;
-export const rollPath = `/v2/qstash/roll-token/${id}`;
+export const queueUserId = "00000000-0000-4000-8000-000000000001";
+export const userPath = `/v2/qstash/user/${queueUserId}`;
+export const nextPath = `/v2/qstash/next-token/${queueUserId}`;
+export const rollPath = `/v2/qstash/roll-token/${queueUserId}`;
 export const probePath = "/v2/globalParallelism";
 
 const platforms = new Set<Platform>();
@@ -26,18 +26,18 @@ export async function startedPlatform(options: PlatformOptions = {}): Promise<Pl
 
 /** The token of a user of the queue. */
 export class Queue extends OverlappingSecret {
-  protected readonly inputs = { queueUserId: id };
+  protected readonly inputs = { queueUserId };
 
   private constructor(
     adapter: Adapter,
     readonly platform: Platform,
   ) {
-    const settings = settingsFor(platform, { queueUserId: id, queueToken: undefined, deadlineSeconds: 3 });
+    const settings = settingsFor(platform, { queueUserId, queueToken: undefined, deadlineSeconds: 3 });
     super(adapter, "QueueTokenRotation", settings, platform.queueToken);
   }
 
   static async start(adapter: Adapter, options: PlatformOptions = {}): Promise<Queue> {
-    return new Queue(adapter, await startedPlatform({ credentials: "read", queueUsers: [id], ...options }));
+    return new Queue(adapter, await startedPlatform({ credentials: "read", queueUsers: [queueUserId], ...options }));
   }
 
   /** The same token in another stack. */
@@ -45,9 +45,8 @@ export class Queue extends OverlappingSecret {
     return new Queue(this.adapter, this.platform);
   }
 
-  async accepts(token: string): Promise<boolean> {
-    const headers = { authorization: `Bearer ${token}` };
-    return (await fetch(`${this.platform.url}${probePath}`, { headers })).ok;
+  accepts(token: string): Promise<boolean> {
+    return acceptsToken(this.platform, token);
   }
 
   protected get canaries() {

@@ -1,7 +1,6 @@
-import assert from "node:assert/strict";
 import { type Platform, startPlatform } from "../../local/platform/index";
 import { type Adapter } from "../support/host";
-import { databaseReply, type RedisServer } from "../support/redis";
+import { acceptsPassword, aclOf, addUser, type RedisServer } from "../support/redis";
 import { RedisGate } from "../support/redisGate";
 import { type Properties } from "../support/wire";
 import { type Titled } from "./describeFaults";
@@ -38,14 +37,10 @@ export async function usersOf(redis: RedisServer): Promise<UserServer> {
 /** The Redis of the local platform, in which users have tokens, as at the vendor. */
 export async function usersOfPlatform(): Promise<{ platform: Platform; server: UserServer }> {
   const platform = await startPlatform({ databases: ["db"] });
-  const { record, password } = platform.database("db");
-  const acl = (...words: readonly string[]) => databaseReply(record, ["AUTH", password], ["ACL", ...words]);
-  const makeUser = async (name: string, ...rules: readonly string[]): Promise<string> => {
-    const [token = ""] = (await acl("GENTOKEN", name)).split("\r\n").slice(-2);
-    assert.match(await acl("SETUSER", name, "on", `>${token}`, "+@all", ...rules), /\+OK\r\n$/);
-    return token;
-  };
-  return { platform, server: { port: Number(record["port"]), acl, admin: { password }, makeUser } };
+  const database = platform.database("db");
+  const makeUser: UserServer["makeUser"] = (...user) => addUser(database, ...user);
+  const { record, password } = database;
+  return { platform, server: { port: Number(record["port"]), acl: aclOf(database), admin: { password }, makeUser } };
 }
 
 let count = 0;
@@ -81,8 +76,7 @@ export class UserOfServer extends OverlappingSecret {
   }
 
   async accepts(password: string): Promise<boolean> {
-    const at = { endpoint: "127.0.0.1", port: this.server.port };
-    return (await databaseReply(at, ["AUTH", this.name, password])) === "+OK\r\n";
+    return acceptsPassword({ endpoint: "127.0.0.1", port: this.server.port }, this.name, password);
   }
 
   /** How many passwords the server lists. */

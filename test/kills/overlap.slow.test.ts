@@ -1,11 +1,8 @@
 import assert from "node:assert/strict";
-import { createServer } from "node:http";
-import { text as textOf } from "node:stream/consumers";
-import { setTimeout as wait } from "node:timers/promises";
-import * as pulumi from "@pulumi/pulumi";
 import { onEngine, type Rekey } from "../e2e/engineStack";
+import { Clients, Deployment } from "../e2e/keyClients";
+import { HttpServer } from "../support/httpServer";
 import { hasRedis, type RedisServer, startRedisServer } from "../support/redis";
-import { SocketServer } from "../support/socketServer";
 import { itInPairs } from "../support/suite";
 import { type KillGate } from "./gate";
 import { InterruptedStack } from "./interruptedStack";
@@ -19,63 +16,6 @@ import {
   userSubject,
 } from "./overlapSubjects";
 
-/** The clients of a secret: they have what was deployed last, and use it again and again. */
-class Clients extends SocketServer {
-  readonly deployed: string[] = [];
-  readonly refused: string[] = [];
-  attempts = 0;
-  #isOpen = true;
-
-  private constructor(private readonly accepts: (secret: string) => Promise<boolean>) {
-    super(
-      createServer((incoming, outgoing) => {
-        void textOf(incoming).then((secret) => {
-          this.deployed.push(secret);
-          outgoing.end();
-        });
-      }),
-    );
-  }
-
-  static async start(accepts: (secret: string) => Promise<boolean>): Promise<Clients> {
-    const clients = await new Clients(accepts).listen();
-    void clients.#use();
-    return clients;
-  }
-
-  get has(): string {
-    return this.deployed.at(-1) ?? "";
-  }
-
-  override close(): Promise<void> {
-    this.#isOpen = false;
-    return super.close();
-  }
-
-  async #use(): Promise<void> {
-    while (this.#isOpen) {
-      const secret = this.has;
-      const isAccepted = secret === "" || (await this.accepts(secret).catch(() => !this.#isOpen));
-      this.attempts++;
-      // A client that was given another one meanwhile connects again with that.
-      if (!isAccepted && secret === this.has) this.refused.push(secret);
-      await wait(20);
-    }
-  }
-}
-
-/** What gives a secret to the clients. */
-class Deployment extends pulumi.CustomResource {
-  constructor(name: string, port: number, inputs: pulumi.Inputs) {
-    const deploy = `await fetch("http://127.0.0.1:${port}", { method: "POST", body: news.secret })`;
-    const __provider = `exports.handler = () => ({
-      create: async (news) => { ${deploy}; return { id: "1", outs: news }; },
-      update: async (id, olds, news) => { ${deploy}; return { outs: news }; },
-    })`;
-    super("pulumi-nodejs:dynamic:Deployment", name, { ...inputs, __provider });
-  }
-}
-
 type Subject = Omit<OverlapSubject, "kills">;
 
 async function killAndRepeat(
@@ -85,10 +25,19 @@ async function killAndRepeat(
   onStart?: (stack: InterruptedStack) => void,
 ) {
   let trigger: Trigger = { version: 1 };
-  const clients = await Clients.start((secret) => subject.accepts(secret));
+  const use = async (secret: string): Promise<void> => {
+    if (secret !== "" && !(await subject.accepts(secret))) throw new Error("refused");
+  };
+  const clients = new Clients(use, "", 1);
+  const deployer = await HttpServer.start({
+    behaviour: async ({ answer }) => {
+      await clients.handOver((JSON.parse(deployer.requests.at(-1)?.body ?? "") as { secret: string }).secret);
+      answer(200);
+    },
+  });
   const program = (rekey: Rekey): void => {
     const { secret, access } = subject.declare(rekey, trigger);
-    const deployment = new Deployment("deployment", clients.port, { secret });
+    const deployment = new Deployment("deployment", { url: deployer.url, secrets: { secret } });
     const [args, options] = kill.retires ? [{ retireFormerAfter: [deployment.urn] }] : [{}, { dependsOn: deployment }];
     new rekey.CredentialVerification("proof", { access: access as string, ...args }, options);
   };
@@ -101,7 +50,8 @@ async function killAndRepeat(
   try {
     await assertKill(stack, { ...subject, kill, clients }, (next) => (trigger = next));
   } finally {
-    await clients.close();
+    await clients.stop();
+    await deployer.close();
     await stack.end();
   }
 }
@@ -116,7 +66,7 @@ async function assertKill(stack: InterruptedStack, given: Given, setTrigger: (ne
   };
   const first = await stack.up();
   assert.ok(first.succeeded, first.printed);
-  const former = clients.has;
+  const former = clients.secret;
   assert.equal(former, await secretIn());
 
   setTrigger(kill.retires ? { version: 2 } : { version: 1, rotatedSince: new Date().toISOString() });
@@ -130,18 +80,18 @@ async function assertKill(stack: InterruptedStack, given: Given, setTrigger: (ne
     { isFormerValid: await accepts(former), isSaved: saved !== former, isSavedValid: await accepts(saved) },
     { isFormerValid: isValid, isSaved, isSavedValid: true },
   );
-  assert.ok(await accepts(clients.has), "the clients are not refused");
+  assert.ok(await accepts(clients.secret), "the clients are not refused");
 
   const next = await stack.up();
   assert.ok(next.succeeded, next.printed);
   const current = await secretIn();
   assert.notEqual(current, former);
-  assert.deepEqual([clients.has, await accepts(current)], [current, true], next.printed);
+  assert.deepEqual([clients.secret, await accepts(current)], [current, true], next.printed);
   assert.equal(await accepts(former), !kill.retires, next.printed);
   await assertUnsaved(given, next.printed);
   const { printed } = await stack.up();
   assert.match(printed, /unchanged/);
-  assert.deepEqual(clients.refused, [], `of ${clients.attempts} attempts`);
+  assert.deepEqual(clients.failures, [], `of ${clients.attempts} attempts`);
 }
 
 /** A password that was added and is in no state is named, and never retired; the pair of tokens is the same one. */

@@ -3,8 +3,9 @@ import { setTimeout as wait } from "node:timers/promises";
 import { type Platform } from "../../local/platform/index";
 import { type Rekey } from "../e2e/engineStack";
 import { type Adapter } from "../support/host";
-import { databaseReply, type RedisServer } from "../support/redis";
+import { acceptsPassword, type RedisServer } from "../support/redis";
 import { RedisGate } from "../support/redisGate";
+import { acceptsToken } from "../support/resources";
 import { type KillGate, type Point } from "./gate";
 
 /** A kill at a point of a command or request in an `up` with a new version. */
@@ -105,10 +106,7 @@ export function queueSubject(platformOf: () => Platform): Omit<OverlapSubject, "
       const { token, access } = new QueueTokenRotation("secret", { queueUserId, ...trigger });
       return { secret: token, access };
     },
-    accepts: async (token) => {
-      const headers = { authorization: `Bearer ${token}` };
-      return (await fetch(`${platformOf().url}/v2/globalParallelism`, { headers })).ok;
-    },
+    accepts: (token) => acceptsToken(platformOf(), token),
     count: async () => assert.fail("the platform does not list tokens"),
   };
 }
@@ -149,10 +147,7 @@ export async function userSubject(redis: RedisServer): Promise<Omit<OverlapSubje
       const { password, access } = new AclUserRotation("secret", { admin, userName, ...trigger });
       return { secret: password, access };
     },
-    accepts: async (password) => {
-      const at = { endpoint: "127.0.0.1", port: redis.port };
-      return (await databaseReply(at, ["AUTH", userName, password])) === "+OK\r\n";
-    },
+    accepts: (password) => acceptsPassword({ endpoint: "127.0.0.1", port: redis.port }, userName, password),
     count: async () => {
       const reply = (await redis.acl("GETUSER", userName)) as unknown[];
       return (reply[reply.indexOf("passwords") + 1] as unknown[]).length;

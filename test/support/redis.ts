@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
@@ -5,6 +6,7 @@ import { connect, createServer } from "node:net";
 import { text as textOf } from "node:stream/consumers";
 import { setTimeout as wait } from "node:timers/promises";
 import { Redis } from "ioredis";
+import { type Database } from "../../local/platform/index";
 import { findOnPath } from "./processes";
 import { until } from "./results";
 import { SocketServer } from "./socketServer";
@@ -117,6 +119,27 @@ export async function databaseReply(
   const socket = connect(Number(port), String(endpoint));
   socket.end(commands.map((words) => redisCommand(...words)).join(""));
   return textOf(socket);
+}
+
+type Address = Parameters<typeof databaseReply>[0];
+
+/** Whether a server accepts the password of a user. */
+export async function acceptsPassword(at: Address, user: string, password: unknown): Promise<boolean> {
+  return (await databaseReply(at, ["AUTH", user, String(password)])) === "+OK\r\n";
+}
+
+/** Sends ACL commands to a database of the local platform, each in a session of its own. @returns its reply */
+export function aclOf({ record, password }: Pick<Database, "record" | "password">) {
+  return (...words: readonly string[]): Promise<string> =>
+    databaseReply(record, ["AUTH", password], ["ACL", ...words]).then((replies) => replies.replace("+OK\r\n", ""));
+}
+
+/** Makes a user of a database of the local platform, with a token and these rules. @returns the token */
+export async function addUser(database: Parameters<typeof aclOf>[0], name: string, ...rules: readonly string[]) {
+  const acl = aclOf(database);
+  const [, token = ""] = (await acl("GENTOKEN", name)).split("\r\n");
+  assert.equal(await acl("SETUSER", name, "on", `>${token}`, "+@all", ...rules), "+OK\r\n");
+  return token;
 }
 
 /** A command in the Redis protocol. */

@@ -18,6 +18,12 @@ export function counterReset(flowControlKey: unknown, more: Properties = {}): Pr
 /** Where a platform is, and the credentials of its account. */
 export type Account = Pick<Platform, "url" | "username" | "password" | "queueToken">;
 
+/** Whether the queue of a platform accepts a token. */
+export async function acceptsToken({ url }: Pick<Platform, "url">, token: unknown): Promise<boolean> {
+  const headers = { authorization: `Bearer ${String(token)}` };
+  return (await fetch(`${url}/v2/globalParallelism`, { headers })).ok;
+}
+
 /** The settings for a platform, and others. Undefined leaves one out. */
 export function settingsFor(
   { url, username, password, queueToken }: Account,

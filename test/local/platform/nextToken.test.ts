@@ -135,26 +135,6 @@ describe("Local platform: two valid queue tokens", () => {
     assert.equal(user().record["has_next_token"], false);
   });
 
-  it("meet faults over HTTP: a lost response of each operation, before it is applied and after it", async () => {
-    await start();
-    const fault = (path: string, dropConnection: string) =>
-      send(platform, "POST", "/local/faults", basic(platform), { body: JSON.stringify({ path, dropConnection }) });
-    const hasNext = () => user().record["has_next_token"];
-    await fault("/v2/qstash/next-token/one", "before-apply");
-    await assert.rejects(prepare());
-    assert.equal(hasNext(), false);
-    await fault("/v2/qstash/next-token/one", "after-apply");
-    await assert.rejects(prepare());
-    assert.equal(hasNext(), true);
-    const { next_token } = await prepare();
-    await fault("/v2/qstash/roll-token/one", "before-apply");
-    await assert.rejects(roll(next_token));
-    assert.equal(hasNext(), true);
-    await fault("/v2/qstash/roll-token/one", "after-apply");
-    await assert.rejects(roll(next_token));
-    assert.deepEqual([hasNext(), user().token], [false, next_token]);
-  });
-
   it("do not exist at a platform without the operations", async () => {
     await start({ nextToken: false });
     const { token } = user();

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect } from "node:net";
-import { Redis } from "ioredis";
 import { type Platform, type PlatformOptions, startPlatform } from "../../../local/platform/index";
 import { databaseReply, redisCommand } from "../../support/redis";
 import { resetPassword } from "./client";
@@ -22,16 +21,6 @@ describe("Local platform: the listener for the Redis protocol", () => {
     assert.equal(await reply(["auth", "default", password], ["ping", "é\r\n"]), "+OK\r\n$4\r\né\r\n\r\n");
     const other = await databaseReply(database("db-sessions").record, ["AUTH", password]);
     assert.equal(other, "+OK\r\n", "one port for all");
-  });
-
-  it("serves a real client, which begins with HELLO, and falls back to AUTH", async () => {
-    await start();
-    const { password, record } = database();
-    const options = { host: String(record.endpoint), port: Number(record.port), password };
-    const client = new Redis({ ...options, enableReadyCheck: false, lazyConnect: true, retryStrategy: () => null });
-    await client.connect();
-    assert.equal(await client.ping(), "PONG");
-    client.disconnect();
   });
 
   it("refuses other passwords, users and commands", async () => {

@@ -64,7 +64,7 @@ const changes: Readonly<Record<string, (users: AclUsers) => Promise<unknown>>> =
 const isRead = (command: string): boolean => command.startsWith("ACL GETUSER");
 
 describe("clients: the users of a Redis", () => {
-  const { closes, startProxy } = withRealSockets();
+  const { closes } = withRealSockets();
 
   /** A server that accepts the administrator, and replies so to other commands. */
   const startRedis = async (meet: Meet, tls?: Parameters<typeof certificate>[0]) =>
@@ -112,16 +112,6 @@ describe("clients: the users of a Redis", () => {
       await usersAt(server.port).remove("app", hash.toUpperCase());
       assert.deepEqual(server.sent(/^ACL/), [`ACL SETUSER app !${hash}`, "ACL GETUSER app"]);
       assert.equal(server.connections, 2);
-    });
-
-    it("everything goes through the proxy with TLS, and the proxy sees no secret", async () => {
-      const server = await startRedis(ok, "good");
-      const proxy = await startProxy();
-      const settings = { caFile, proxy: `http://127.0.0.1:${proxy.port}` };
-      const users = usersAt(server.port, { tls: true, settings });
-      await users.add("app", token);
-      assert.equal(proxy.heads.length, 1);
-      assert.deepEqual(leaksOf(proxy.heads.join(), canaries), []);
     });
 
     it("not more commands run at a time than requests may", async () => {

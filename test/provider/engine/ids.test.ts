@@ -53,14 +53,6 @@ for (const adapter of adapters) {
       });
     }
 
-    it("is the same database of a fleet, which keeps the saved one", async () => {
-      const stack = stackOf("PasswordRotationFleet");
-      await stack.up({ databases: { one: upper } });
-      assert.equal((await stack.up({ databases: { one: lower } })).did, "same");
-      await stack.up({ databases: { one: lower, two: "b" } });
-      assert.deepEqual(fake.resets, [upper, "b"]);
-    });
-
     it("is another flow-control key, because a key is any text", async () => {
       const stack = stackOf("FlowControlReset");
       await stack.up({ flowControlKey: upper });

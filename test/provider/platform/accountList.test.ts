@@ -62,7 +62,8 @@ describe("platform: the list of an account", () => {
     ]);
   });
 
-  const size = 16 * 1024 * 1024;
+  /** A quarter of what is read: longer ones would take the test more than what they show is worth. */
+  const size = 4 * 1024 * 1024;
   const filled = (entry: string) =>
     `[${Array<string>(Math.floor(size / (entry.length + 1)))
       .fill(entry)
@@ -71,15 +72,15 @@ describe("platform: the list of an account", () => {
     numbers: filled("1"),
     "objects after an entry": `[{"database_id":"a"},${filled("{ }").slice(1)}`,
     "credentials in one entry": `[{"a":${filled('{"token":"x"}')}}]`,
-    "fields of one entry": `[{${Array.from({ length: 1_000_000 }, (_, nth) => `"k${nth}":1`).join()}}]`,
+    "fields of one entry": `[{${Array.from({ length: 250_000 }, (_, nth) => `"k${nth}":1`).join()}}]`,
     brackets: "[".repeat(size),
   };
   for (const [what, body] of Object.entries(huge)) {
-    it(`is an error after seconds at most, not a hang: 16 MiB of ${what}`, async () => {
+    it(`is an error after seconds at most, not a hang: 4 MiB of ${what}`, async () => {
       const before = process.cpuUsage();
       await assert.rejects(listOf(listing(body)), RequestError);
       const { user, system } = process.cpuUsage(before);
-      assert.ok(user + system < 20_000_000, `${(user + system) / 1000} ms`);
+      assert.ok(user + system < 10_000_000, `${(user + system) / 1000} ms`);
     });
   }
 

@@ -59,20 +59,6 @@ describe("platform: kept connections, over real sockets", () => {
     }
   });
 
-  it("make a record without an id doubtful, unless the reset has a new connection", async () => {
-    const server = await startServer();
-    const { read, reset } = requestsOf(plain(server));
-    server.behave("POST", "db", ({ answer }) => answer(200, {}, '{"password":"without-an-id"}'));
-    for (const newConnection of [false, true]) {
-      await read();
-      const before = server.connections;
-      const { credentials, isUnattributed } = await reset("db", { newConnection });
-      assert.equal(credentials.password, "without-an-id");
-      assert.equal(isUnattributed, newConnection ? undefined : true);
-      assert.equal(server.connections - before, newConnection ? 1 : 0);
-    }
-  });
-
   it("are kept for each origin", async () => {
     const [management, queue] = [await startServer(), await startServer()];
     const { read, reset } = requestsOf(plain(management), { queueUrl: plain(queue) });
@@ -87,12 +73,6 @@ describe("platform: kept connections, over real sockets", () => {
         { requests: 2, connections: 2 },
       ],
     );
-  });
-
-  it("are never more than the requests that may be under way", async () => {
-    const { server, read, reset } = await start(protocols["TLS 1.3"]);
-    await Promise.all(Array.from({ length: 50 }, (_, nth) => [reset(`db-${nth}`), read(`key-${nth}`)]).flat());
-    assert.equal(server.connections, maxConcurrency);
   });
 
   for (const [protocol, options] of Object.entries(protocols)) {

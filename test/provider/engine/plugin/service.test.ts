@@ -9,7 +9,7 @@ import { databasePath } from "../../../support/resources";
 import { until } from "../../../support/results";
 import { secretOutputs } from "../../../support/secretOutputs";
 import { Stack } from "../../../support/stack";
-import { type Properties, revealed, secret, secretNames, unknown, urnOf } from "../../../support/wire";
+import { isSecret, type Properties, revealed, secret, secretNames, unknown, urnOf } from "../../../support/wire";
 
 const id = "db-quickstart";
 const urn = urnOf("PasswordRotation");
@@ -80,6 +80,18 @@ describe("plugin service", () => {
     await stack.refresh();
     for (const { outputs } of [await stackOf().preview(inputs), stack.saved ?? assert.fail()]) {
       assert.ok(secretNames(outputs).includes("databaseId"));
+    }
+  });
+
+  it("marks an admin, and the credential of a verification, whatever they are given as", () => {
+    const admin = { host: "redis.example.com", port: 6379, password: "p" };
+    const verification = { credential: "a-key", http: { url: "https://api.example.com" } };
+    for (const [type, input, inputs] of [
+      ["AclUserRotation", "admin", { userName: "app", admin }],
+      ["CredentialVerification", "credential", verification],
+    ] as const) {
+      const checked = plugin.check(urnOf(type), inputs);
+      assert.deepEqual([checked.problems, isSecret(checked.inputs[input])], [[], true]);
     }
   });
 
