@@ -67,11 +67,22 @@ function notesOnOlder(
     const kind = isForDate ? "retiresOlderForDate" : "retiresOlder";
     return [{ kind }, ...notesOnOwnToken(memory, context)];
   }
+  const over: Finding[] = retired ? [{ kind: "retiresOver" }] : [];
+  const notes = [...over, ...notesOnWaiting(memory, program, due, context)];
+  return notes.length > 0 ? notes : [{ kind: "keepsOlder" }];
+}
+
+/** Whether the rotation waits if the read before it changes nothing. */
+function notesOnWaiting(
+  memory: Memory,
+  program: Program,
+  due: Rotation,
+  context: Context,
+): Finding[] {
   const read = { shown: {}, shownInRun: [] };
-  if (formerIsValid(due, { memory, program, context: { ...context, read } })) {
-    return [{ kind: valid.length > 1 ? "waitsForSome" : "waitsForOlder" }];
-  }
-  return [{ kind: retired ? "retiresOver" : "keepsOlder" }];
+  if (!formerIsValid(due, { memory, program, context: { ...context, read } })) return [];
+  const areSeveral = validFormers(memory).length > 1 && due.reason !== "schedule";
+  return [{ kind: areSeveral ? "waitsForSome" : "waitsForOlder" }];
 }
 
 /** Empty unless the former one is the token that Rekey uses. */

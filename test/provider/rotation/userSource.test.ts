@@ -2,9 +2,11 @@ import assert from "node:assert/strict";
 import { hashOf } from "../../../provider/clients/aclReplies";
 import { type AclUsers } from "../../../provider/clients/aclUsers";
 import { RequestError } from "../../../provider/domain/errors";
+import { aclUser } from "../../../provider/domain/secretKind";
 import { readMemory } from "../../../provider/rotation/memory";
 import { FakeAclUsers } from "../../support/fakeAclUsers";
 import { RealResource } from "../../support/redisUser";
+import { RotatedSecret } from "../../support/rotatedSecret";
 
 const facts = {
   purpose: "do it",
@@ -297,6 +299,22 @@ describe("rotation: the passwords of a user", () => {
     assert.match(said, /If all of the older passwords are still valid, the rotation waits\. The former password stays/);
     assert.match((await up({ version: 10 })).said, /is not made yet, because the former password has been valid/);
     assert.equal(users.hashes.length, 10);
+  });
+
+  it("that are over are retired although the schedule waits for another one, as a preview says", async () => {
+    const app = new RotatedSecret(aclUser, undefined, "app");
+    const { admin } = inputs;
+    const upAt = (hours: number, version: number) => {
+      app.hours = hours;
+      return app.up({ admin, version, overlap: "PT7H30M", rotateEvery: "8h" }, users);
+    };
+    await upAt(0, 1);
+    await upAt(5, 2);
+    app.hours = 12.3;
+    const said = app.preview({ admin, version: 2, overlap: "PT7H30M", rotateEvery: "8h" });
+    assert.match(said, /those whose time is over are retired first\. If two .* still valid, the rotation waits/);
+    assert.match((await upAt(12.3, 2)).said, /is not made yet/);
+    assert.deepEqual(users.hashes, ["made-1", "made-2"].map(hashOf));
   });
 
   it("show when the rotation has retired the former one, until the next rotation", async () => {
