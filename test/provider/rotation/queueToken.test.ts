@@ -147,6 +147,17 @@ describe("rotation: a token of which two are valid", () => {
     const [hidden, ...after] = await of({});
     assert.match(hidden, /could not be compared: the platform does not show token/);
     assert.deepEqual(after, [true, "t1"]);
+    token.secret.outputs = outputs;
+    await refreshed({}, '{"has_next_token":false}');
+    assert.equal(isFormerValid(), false, "a token that is hidden is the only one without a next one");
+  });
+
+  it("is not compared with a token that is older than the former one, which stays valid", async () => {
+    await token.up(0, { version: 1 });
+    token.roll();
+    await token.up(1, { version: 2 });
+    assert.match(await refreshed({ token: "t0" }), /still shows an old credential/);
+    assert.equal(isFormerValid(), true);
   });
 
   it("that is lost is replaced by the one that the platform shows, which is handed over, and what is due rotates", async () => {
@@ -159,6 +170,15 @@ describe("rotation: a token of which two are valid", () => {
     assert.deepEqual([code, isFormerValid(), token.secret.saved, token.sent], [undefined, false, { token: "t0" }, []]);
     await token.up(1, { version: 2 });
     assert.deepEqual([token.sent, isFormerValid()], [["next"], true]);
+  });
+
+  it("that is lost when the former one is to be retired is replaced by that one, too", async () => {
+    await token.up(0, short);
+    token.losesNext = true;
+    const { said, code } = await token.up(12, short);
+    assert.match(said, /does not have the token that was handed out any more, and shows the former one/);
+    assert.doesNotMatch(said, /was retired/);
+    assert.deepEqual([code, isFormerValid(), token.secret.saved], [undefined, false, { token: "t0" }]);
   });
 
   describe("while a reset that replaces both is not confirmed", () => {
@@ -243,6 +263,13 @@ describe("rotation: a token of which two are valid", () => {
       await token.up(2, { version: 1, rotatedSince: at(1) });
       assert.deepEqual(token.sent, ["next", "roll", "next"]);
       assert.deepEqual([token.secret.saved, token.secret.memory.current.generatedAt], [{ token: "t2" }, at(2)]);
+    });
+
+    it("is forgotten if someone else has reset the token, whose schedule goes on", async () => {
+      await addUnproven({ version: 1 });
+      token.secret.hours = 3;
+      assert.match(await refreshed({ token: "t9" }), /was changed outside of Rekey \(token\)/);
+      assert.deepEqual([token.secret.saved, token.secret.memory.scheduledFrom], [{ token: "t9" }, at(0)]);
     });
 
     const reasons: Readonly<Record<string, { inputs: RotationInputs; reason: string }>> = {
