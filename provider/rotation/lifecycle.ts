@@ -232,15 +232,16 @@ async function afterError(
   session: UpSession,
 ): Promise<Rotated> {
   const { subject, program } = session;
+  const { lost, response } = added ?? {};
   const adds = addsSecret(subject.kind, program);
   if (error instanceof RekeyError) {
-    const isAdded = adds && added?.lost === undefined;
-    return finish({ state, findings, failure: added?.lost ?? error }, session, isAdded);
+    const isAdded = adds && lost === undefined;
+    return finish({ state, findings, failure: lost ?? error }, session, isAdded);
   }
   // It is not saved by `finish`, whose encryption may be what has failed.
   const facts = { secret: secretOf(subject), word: subject.kind.word };
   const isHandedOver = state.memory.attempt === undefined;
-  const delivered = adds || isHandedOver ? {} : added?.response?.credentials;
+  const delivered = adds || isHandedOver ? {} : response?.credentials;
   return { state: { ...state, ...delivered }, findings, failure: new InternalError(facts, error) };
 }
 
@@ -256,8 +257,8 @@ function firstState({ state, sight }: Before, { context, program, subject }: UpS
   // The user of another server: its passwords are those that the rotation replaces.
   const { memory } = state;
   const current = { ...memory.current, marks: {}, generatedAt: undefined };
-  const ofSource = { server: program.admin?.server };
-  return { ...state, memory: { ...memory, current, attempt: undefined, formers: [], ofSource } };
+  const others = { attempt: undefined, formers: [], ofSource: {} };
+  return withAdmin({ ...state, memory: { ...memory, current, ...others } }, program.admin);
 }
 
 /** What is retired before a rotation: what is due to be, and for a token, of which two can be valid, the former one. */

@@ -348,7 +348,7 @@ describe("rotation: a token of which two are valid", () => {
     const { code, message = "" } = await token.up(0, { version: 1 });
     assert.deepEqual([code, token.sent], ["REKEY_SETTING_MISSING", []]);
     const says =
-      /^The token .* was not rotated, and nothing was changed: rekey:queueUrl is not set\. .*\. Run .*[^.]\. \[/;
+      /^The token .* was not rotated, and nothing was changed: rekey:queueUrl is not set\. .* paths\. Run .* environment\. \[/;
     assert.match(message, says);
   });
 
