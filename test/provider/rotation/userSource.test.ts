@@ -35,6 +35,8 @@ describe("rotation: the passwords of a user", () => {
   /** The hashes of the former ones that are valid. */
   const formers = () => memory().formers.flatMap(({ by = [] }) => by);
   const first = hashOf("first");
+  /** A date for which all that was made before is too old. */
+  const inASecond = () => new Date(Date.now() + 1_000).toISOString();
   const current = (): string => String(user.outputs["password"]);
 
   const lostWhile: Readonly<Record<string, keyof AclUsers>> = {
@@ -146,7 +148,7 @@ describe("rotation: the passwords of a user", () => {
     it(`that are older than a date: ${what}, and it does not count for the limit`, async () => {
       await up();
       user.settings = { ...user.settings, maxResetsPerRun: "1" };
-      const [run, more] = [start(), { rotatedSince: new Date().toISOString() }];
+      const [run, more] = [start(), { rotatedSince: inASecond() }];
       users.instead = instead;
       assert.match((await up(more, run)).failure ?? "", says);
       assert.deepEqual([users.hashes, formers()], [valid.map(hashOf), former.map(hashOf)]);
@@ -159,7 +161,7 @@ describe("rotation: the passwords of a user", () => {
   it("that are older than a date are retired, and a new one that is not proven is not said to be incomplete", async () => {
     await up();
     users.instead = { prove: () => ({ kind: "refused", words: "WRONGPASS no" }) };
-    const { failure = "" } = await up({ rotatedSince: new Date().toISOString() });
+    const { failure = "" } = await up({ rotatedSince: inASecond() });
     assert.match(failure, /^The new password .* was made valid, but not proven/);
     assert.deepEqual([users.hashes, formers()], [["made-1", "made-2"].map(hashOf), []]);
   });
