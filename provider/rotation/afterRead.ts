@@ -78,12 +78,7 @@ function afterLate(saved: State, sight: Sight, shown: Marks, context: Context): 
     return { state: saved, findings: [{ kind: "notCompared", why }] };
   }
   if (!sight.isLost) return { state: saved, findings: [] };
-  const { state } = afterChange(
-    { ...saved, memory: { ...memory, past: memory.past.filter((one) => one !== shown.token) } },
-    sight,
-    shown,
-    context,
-  );
+  const { state } = afterChange(saved, sight, shown, context);
   const current = { ...state.memory.current, generatedAt: former.generatedAt };
   return {
     state: { ...state, memory: { ...state.memory, current } },

@@ -237,15 +237,16 @@ async function afterError(
   session: UpSession,
 ): Promise<Rotated> {
   const { subject, program } = session;
+  const { lost, response } = added ?? {};
   const adds = addsSecret(subject.kind, program);
   if (error instanceof RekeyError) {
-    const isAdded = adds && added?.lost === undefined;
-    return finish({ state, findings, failure: added?.lost ?? error }, session, isAdded);
+    const isAdded = adds && lost === undefined;
+    return finish({ state, findings, failure: lost ?? error }, session, isAdded);
   }
   // It is not saved by `finish`, whose encryption may be what has failed.
   const facts = { secret: secretOf(subject), word: subject.kind.word };
   const isHandedOver = state.memory.attempt === undefined;
-  const delivered = adds || isHandedOver ? {} : added?.response?.credentials;
+  const delivered = adds || isHandedOver ? {} : response?.credentials;
   return { state: { ...state, ...delivered }, findings, failure: new InternalError(facts, error) };
 }
 

@@ -17,53 +17,41 @@ import { type Finding, type Learned, type Rotated } from "./findings";
  * can be encrypted, the values stay, as secrets.
  */
 export async function save({ state, findings }: Learned, session: Session): Promise<Rotated> {
-  const file = await nextFile(state, session);
-  if (file instanceof NotEncryptedError) {
+  const filed = await withFile(state, session);
+  if (filed instanceof NotEncryptedError) {
     const memory = changeCurrent(state.memory, { form: {}, file: undefined });
     const plain = { ...state, memory, encryptedCredentials: undefined };
-    return { state: plain, findings, failure: file };
+    return { state: plain, findings, failure: filed };
   }
-  const next = withoutSaved({ ...state, ...file }, session.reads);
+  const next = withoutSaved(filed, session.reads);
   return { state: next, findings: [...findings, ...keptIn(next)] };
 }
 
-/** The age file of a state, and what is remembered of it. */
-interface NextFile {
-  readonly encryptedCredentials: string | undefined;
-  readonly memory: Memory;
-}
-
-async function nextFile(
+/** The state with the age file of its current credentials, as far as their values are at hand. */
+async function withFile(
   state: State,
-  { subject, run, reads }: Session,
-): Promise<NextFile | NotEncryptedError> {
-  const { memory, encryptedCredentials, rotatedAt } = state;
+  { subject, run }: Session,
+): Promise<State | NotEncryptedError> {
+  const { memory, rotatedAt } = state;
   const { marks, file, form } = memory.current;
   const values = credentialsIn(state);
   const has = Object.values(marksOf(memory, values));
-  const unchanged: NextFile = { encryptedCredentials, memory };
-  const none: NextFile = {
-    encryptedCredentials: undefined,
-    memory: changeCurrent(memory, { file: undefined }),
-  };
-  const onlyInFile = namesIn(marks).filter((name) => {
-    const mark = marks[name] ?? "";
-    return isInFile(memory, mark) && !has.includes(mark);
-  });
-  if (form?.encryptFor === undefined) {
-    return onlyInFile.every((name) => isShown(memory, name, reads)) ? none : unchanged;
+  // Another file would not have everything that is in this one.
+  const isOnlyInFile = (mark: string) => isInFile(memory, mark) && !has.includes(mark);
+  if (Object.values(marks).some(isOnlyInFile)) return state;
+  if (form?.encryptFor === undefined || has.length === 0) {
+    const next = changeCurrent(memory, { file: undefined });
+    return { ...state, encryptedCredentials: undefined, memory: next };
   }
-  // Another file would not have everything that is in this one, or would have the same.
-  const isSame = file !== undefined && isDeepStrictEqual(new Set(file.has), new Set(has));
-  if (onlyInFile.length > 0 || isSame) return unchanged;
-  if (has.length === 0) return none;
+  if (file && isDeepStrictEqual(new Set(file.has), new Set(has))) return state;
   const { kind, id } = subject;
   const urls = urlsOf(subject, state, run);
   const content = jsonText({ [kind.idInput]: id, rotatedAt, ...values, ...urls });
   try {
     const text = await encrypt(content, form.encryptFor);
     const mark = saltedMark(memory.salt, text);
-    return { encryptedCredentials: text, memory: changeCurrent(memory, { file: { has, mark } }) };
+    const next = changeCurrent(memory, { file: { has, mark } });
+    return { ...state, encryptedCredentials: text, memory: next };
   } catch (error) {
     return new NotEncryptedError({ secret: secretOf(subject) }, error);
   }

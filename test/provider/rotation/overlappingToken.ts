@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { queueToken } from "../../../provider/domain/secretKind";
 import { type NextTokens } from "../../../provider/platform/nextTokens";
 import { type RotationInputs } from "../../../provider/rotation/program";
+import { conflicting } from "../../support/fakeRun";
 import { type Came, RotatedSecret } from "../../support/rotatedSecret";
 
 const hashOf = (text: string) => createHash("sha256").update(text).digest("hex");
@@ -18,6 +19,8 @@ export class OverlappingToken {
   otherFields: string | undefined;
   /** Whether the queue accepts no token for now. */
   isAway = false;
+  /** Whether the next token is gone once it is to become the current one. */
+  losesNext = false;
   #made = 0;
 
   constructor() {
@@ -39,6 +42,10 @@ export class OverlappingToken {
       },
       roll: async (_, hash) => {
         this.sent.push("roll");
+        if (this.losesNext) {
+          this.next = undefined;
+          conflicting();
+        }
         assert.equal(hash, hashOf(String(this.next)));
         this.roll();
       },

@@ -152,6 +152,17 @@ describe("rotation: a token of which two are valid", () => {
     const [hidden, ...after] = await of({});
     assert.match(hidden, /could not be compared: the platform does not show token/);
     assert.deepEqual(after, [true, "t1"]);
+    token.secret.outputs = outputs;
+    await refreshed({}, '{"has_next_token":false}');
+    assert.equal(isFormerValid(), false, "a token that is hidden is the only one without a next one");
+  });
+
+  it("is not compared with a token that is older than the former one, which stays valid", async () => {
+    await token.up(0, { version: 1 });
+    token.roll();
+    await token.up(1, { version: 2 });
+    assert.match(await refreshed({ token: "t0" }), /still shows an old credential/);
+    assert.equal(isFormerValid(), true);
   });
 
   it("that is lost is replaced by the one that the platform shows, which is handed over, and what is due rotates", async () => {
@@ -175,6 +186,15 @@ describe("rotation: a token of which two are valid", () => {
     const { said } = await token.up(1, { version: 2, ...encrypted });
     assert.match(said, /does not have the token that was handed out any more, and shows the former one/);
     assert.match(said, /the platform already had a next token, whose age is unknown\. It is now handed out/);
+  });
+
+  it("that is lost when the former one is to be retired is replaced by that one, too", async () => {
+    await token.up(0, short);
+    token.losesNext = true;
+    const { said, code } = await token.up(12, short);
+    assert.match(said, /does not have the token that was handed out any more, and shows the former one/);
+    assert.doesNotMatch(said, /was retired/);
+    assert.deepEqual([code, isFormerValid(), token.secret.saved], [undefined, false, { token: "t0" }]);
   });
 
   describe("while a reset that replaces both is not confirmed", () => {
@@ -278,6 +298,13 @@ describe("rotation: a token of which two are valid", () => {
       assert.deepEqual([code, token.sent, token.current], ["REKEY_QUEUE_TOKEN_IN_USE", [], "t0"]);
     });
 
+    it("is forgotten if someone else has reset the token, whose schedule goes on", async () => {
+      await addUnproven({ version: 1 });
+      token.secret.hours = 3;
+      assert.match(await refreshed({ token: "t9" }), /was changed outside of Rekey \(token\)/);
+      assert.deepEqual([token.secret.saved, token.secret.memory.scheduledFrom], [{ token: "t9" }, at(0)]);
+    });
+
     const reasons: Readonly<Record<string, { inputs: RotationInputs; reason: string }>> = {
       "a new version after it": { inputs: { version: 2 }, reason: "trigger" },
       "the one of before, if the version is removed": { inputs: {}, reason: "created" },
@@ -354,7 +381,7 @@ describe("rotation: a token of which two are valid", () => {
     const { code, message = "" } = await token.up(0, { version: 1 });
     assert.deepEqual([code, token.sent], ["REKEY_SETTING_MISSING", []]);
     const says =
-      /^The token .* was not rotated, and nothing was changed: rekey:queueUrl is not set\. .*\. Run .*[^.]\. \[/;
+      /^The token .* was not rotated, and nothing was changed: rekey:queueUrl is not set\. .* paths\. Run .* environment\. \[/;
     assert.match(message, says);
   });
 

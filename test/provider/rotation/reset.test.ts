@@ -55,7 +55,7 @@ const passwords: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
       says: /does not know restToken/,
     },
     "confirms, and what someone else has changed before does not matter": {
-      shows: all(7),
+      shows: { password: "p7" },
       showsAfter: all(2),
       responds: all(2),
       saved: all(2),

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { mock } from "node:test";
 import { Encrypter } from "age-encryption";
-import { databasePassword, signingKeys } from "../../../provider/domain/secretKind";
+import { databasePassword, queueToken, signingKeys } from "../../../provider/domain/secretKind";
 import { type Credentials } from "../../../provider/records/fields";
 import { readProgram, type RotationInputs } from "../../../provider/rotation/program";
 import { planRotation } from "../../../provider/rotation/planRotation";
@@ -222,6 +222,25 @@ describe("save", () => {
       await secret.up({ ...desired, version: 3 }, { responds: all(3) });
       assert.equal((await team.decrypt(fileOf(secret)))["password"], "p3");
     }
+  });
+
+  it("nothing is saved of an import, nor by a refresh after it, because a read shows it", async () => {
+    const secret = new RotatedSecret();
+    await secret.import({ shows: all(1) });
+    assert.deepEqual([(await secret.refresh({ shows: all(1) })).said, secret.saved], ["", {}]);
+  });
+
+  it("what a bug has left in the state stays there, although the file has the one before it", async () => {
+    const secret = new RotatedSecret(queueToken, undefined, "u");
+    const desired = { ...forms.encrypted, overlap: "none" };
+    await secret.up({ ...desired, version: 1 }, { responds: { token: "t1" } });
+    const parts = { useQueueToken: () => assert.fail("broken") };
+    assert.equal(
+      (await secret.up({ ...desired, version: 2 }, { responds: { token: "t2" }, parts })).code,
+      "REKEY_INTERNAL",
+    );
+    await secret.up({ ...desired, version: 3 }, { responds: isLost });
+    assert.deepEqual(secret.saved, { token: "t2" });
   });
 
   it("what cannot be encrypted after a reset is not reset again if the engine repeats the call", async () => {

@@ -133,6 +133,10 @@ const sections: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
       ...{ formers: [former({ lasts: "next up" })], isScheduleOn: false },
       plan: "retire: date",
     },
+    "what a date has replaced, and what is over": {
+      ...{ formers: [former({ lasts: "12h" }), former({ lasts: "next up" })], inputs: { overlap: "12h" } },
+      plan: "retire: date",
+    },
     "what was retired and is back, for a duration or none": {
       ...{ kind: aclUser, formers: [back], inputs: { overlap: "24h" }, saved: {} },
       plan: "retire: time",
@@ -172,6 +176,10 @@ const sections: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
         plan: "keep, waits: trigger",
         why: /after 2026-01-04T00:00:00\.000Z$/,
       },
+    },
+    "waits for the oldest one, also if a clock was set back": {
+      ...{ formers: [former({ since: at(3) }), former({ by: "h2", since: at(2) })], inputs: { version: 2 } },
+      ...{ plan: "keep, waits: trigger", why: /since 2026-01-01T02/ },
     },
     "waits while the current hash is not certain": {
       ...{ kind: aclUser, memory: { ofSource: {} }, inputs: { version: 2 }, plan: "keep, waits: trigger" },

@@ -48,6 +48,10 @@ describe("rotation: the inputs of a user", () => {
     }
   });
 
+  it("may have any overlap", () => {
+    for (const overlap of ["verified", "none", "24h", unknownValue]) assert.equal(check({ overlap }), "");
+  });
+
   it("may have a name that is not known yet, as that of its admin", () => {
     assert.equal(check({ userName: unknownValue, admin: { ...values, username: unknownValue } }), "");
   });

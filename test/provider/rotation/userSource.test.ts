@@ -37,6 +37,8 @@ describe("rotation: the passwords of a user", () => {
   /** The hashes of the former ones that are valid. */
   const formers = () => memory().formers.flatMap(({ by = [] }) => by);
   const first = hashOf("first");
+  /** A date for which all that was made before is too old. */
+  const inASecond = () => new Date(Date.now() + 1_000).toISOString();
   const current = (): string => String(user.outputs["password"]);
 
   const lostWhile: Readonly<Record<string, keyof AclUsers>> = {
@@ -135,39 +137,94 @@ describe("rotation: the passwords of a user", () => {
     });
   }
 
-  const dated: Readonly<Record<string, Pick<FakeAclUsers, "instead"> & { says: RegExp; valid: string[] }>> = {
+  type Failing = Pick<FakeAclUsers, "instead"> & { says: RegExp; valid: string[]; former?: string[] };
+  const dated: Readonly<Record<string, Failing>> = {
     "the older one is not removed: none is added": {
       instead: { remove: fails("rejected") },
       says: /^Could not do it/,
       valid: ["first", "made-1"],
+      former: ["first"],
     },
     "none is added: the older one is retired": {
       instead: { add: fails("rejected") },
       says: /is not complete: this run has retired the older one\. What it could not finish is saved/,
       valid: ["made-1"],
     },
+    "the server has become a replica: the older one is retired": {
+      instead: { readServer: () => ({ isReplica: true, isCluster: false, isSentinel: false, replicas: 0 }) },
+      says: /retired the older one\. What it could not finish is saved, and the next `up` does it: the server is a replica.*primary\. \[REKEY_INCOMPLETE/,
+      valid: ["made-1"],
+    },
   };
-  for (const [what, { instead, says, valid }] of Object.entries(dated)) {
+  for (const [what, { instead, says, valid, former = [] }] of Object.entries(dated)) {
     it(`that are older than a date: ${what}, and it does not count for the limit`, async () => {
       await up();
       user.settings = { ...user.settings, maxResetsPerRun: "1" };
-      const [run, more] = [start(), { rotatedSince: new Date().toISOString() }];
+      const [run, more] = [start(), { rotatedSince: inASecond() }];
       users.instead = instead;
       assert.match((await up(more, run)).failure ?? "", says);
-      assert.deepEqual([users.hashes, formers()], [valid.map(hashOf), valid.slice(0, -1).map(hashOf)]);
+      assert.deepEqual([users.hashes, formers()], [valid.map(hashOf), former.map(hashOf)]);
       users.instead = {};
       assert.equal((await up(more, run)).failure, undefined);
       assert.deepEqual(formers(), [hashOf("made-1")]);
     });
   }
 
+  it("that are older than a date are retired, and a new one that is not proven is not said to be incomplete", async () => {
+    await up();
+    users.instead = { prove: () => ({ kind: "refused", words: "WRONGPASS no" }) };
+    const { failure = "" } = await up({ rotatedSince: inASecond() });
+    assert.match(failure, /^The new password .* was made valid, but not proven/);
+    assert.deepEqual([users.hashes, formers()], [["made-1", "made-2"].map(hashOf), []]);
+  });
+
+  it("that are not older than a date stay valid", async () => {
+    const rotatedSince = new Date().toISOString();
+    await up();
+    await up({ version: 2 });
+    await up({ version: 2, rotatedSince });
+    assert.deepEqual([users.hashes, formers()], [["made-1", "made-2"].map(hashOf), [hashOf("made-1")]]);
+  });
+
+  it("are added, and the former one is retired, although the server fails to save the last step, which is said", async () => {
+    let saves = 0;
+    users.instead = { save: () => (++saves === 2 ? fails("rejected")() : "saved") };
+    const { failure = "" } = await up({ overlap: "none" });
+    assert.match(
+      failure,
+      /this run has added a new one and retired the former one\. .*it broke.*\[REKEY_INCOMPLETE\]$/,
+    );
+  });
+
   it("that someone else has retired are known to be, although the next one is not added", async () => {
     await up();
-    users.hashes.shift();
+    await up({ version: 2 });
+    users.hashes.splice(0, 2);
     users.instead = { add: fails("rejected") };
-    assert.match((await up({ version: 2 })).failure ?? "", /it broke/);
-    assert.deepEqual(formers(), []);
+    assert.match((await up({ version: 3 })).failure ?? "", /it broke/);
+    assert.deepEqual(
+      memory().formers.map(({ by }) => by),
+      [undefined],
+      "a verification tries the last one",
+    );
   });
+
+  const changed: Readonly<Record<string, { list: () => string[]; left: string[] }>> = {
+    "are kept if the current one has gone since": { list: () => [first], left: [first] },
+    "have gone since": { list: () => [hashOf(current())], left: [] },
+  };
+  for (const [what, { list, left }] of Object.entries(changed)) {
+    it(`that are due, and were read, ${what}`, async () => {
+      await up();
+      await up({ overlap: "none" });
+      let reads = 0;
+      const [before, after] = [users.hashes, list()];
+      const hashesAt = () => (++reads === 1 ? before : after);
+      users.instead = { read: () => ({ isOn: true, hasNoPassword: false, hashes: hashesAt() }) };
+      assert.deepEqual(await up({ overlap: "none" }), { said: "", failure: undefined });
+      assert.deepEqual([formers(), user.outputs["formerRetiredAt"]], [left, undefined]);
+    });
+  }
 
   it("are tokens of the REST interface at a server that makes them", async () => {
     users.makesTokens = true;
@@ -175,6 +232,11 @@ describe("rotation: the passwords of a user", () => {
     const { restToken, restUrl } = user.outputs;
     assert.deepEqual([restToken, restUrl], ["made-1", "https://redis.example.com"]);
     assert.ok(!users.commands.includes("readServer"), "the server replicates its users itself");
+  });
+
+  it("are not shown before the first rotation of a user that is adopted", async () => {
+    const { said } = await up({ initialRotation: false, version: undefined });
+    assert.match(said, /was adopted without credentials, because a Redis shows only hashes of passwords/);
   });
 
   it("are none before the first rotation of a user without one", async () => {
@@ -326,10 +388,13 @@ describe("rotation: the passwords of a user", () => {
   });
 
   const failing = {
-    "the first one, and nothing is said of it": { nth: 1, said: /^$/, left: 2 },
-    "the second one, and it says so": { nth: 2, said: /only some of the former passwords were retired/, left: 1 },
+    "the first one, and nothing is said of it": { nth: 1, said: /^$/, says: /^Could not do it/, left: 2 },
+    "the second one, and it says so": {
+      ...{ nth: 2, said: /only some of the former passwords were retired/, left: 1 },
+      says: /this run has retired some of the former ones\. .*it broke/,
+    },
   };
-  for (const [which, { nth, said, left }] of Object.entries(failing)) {
+  for (const [which, { nth, said, says, left }] of Object.entries(failing)) {
     it(`are saved, although it is not known whether the server has removed ${which}`, async () => {
       await up();
       await up({ version: 2 });
@@ -340,7 +405,7 @@ describe("rotation: the passwords of a user", () => {
       users.commands.length = 0;
       const came = await up(over);
       assert.match(came.said, said);
-      assert.match(came.failure ?? "", /it broke/);
+      assert.match(came.failure ?? "", says);
       assert.deepEqual([formers().length, users.commands.includes("save")], [left, true]);
       assert.equal(user.outputs["formerRetiredAt"], undefined, "not all were retired");
     });
