@@ -407,6 +407,7 @@ describe("rotation: the passwords of a user", () => {
       assert.match(came.said, said);
       assert.match(came.failure ?? "", says);
       assert.deepEqual([formers().length, users.commands.includes("save")], [left, true]);
+      assert.equal(memory().ofSource.retired?.length, 2 - left, "what is back is retired again");
       assert.equal(user.outputs["formerRetiredAt"], undefined, "not all were retired");
     });
   }
