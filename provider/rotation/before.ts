@@ -8,7 +8,7 @@ import { type Plan } from "./plan";
 import { type Program } from "./program";
 
 import { type Session, type Sight } from "./source";
-import { type State, withAdmin } from "./state";
+import { type State, withAdmin, withoutValues } from "./state";
 import { passwordFindings } from "./userRead";
 
 /** What is known before a rotation, and what to report about it. */
@@ -52,6 +52,33 @@ export async function readBefore(
   // What is saved stays so until the user of another server is rotated in its place.
   if (!sight || sight.isOtherServer) return { state: saved, sight, findings: [] };
   return { ...afterRead(withAdmin(saved, program.admin), sight, context, subject.id), sight };
+}
+
+/** What is known before a rotation. At another server, that is nothing, as before the first rotation. */
+export function beforeFirst(
+  { state, sight, findings }: Before,
+  { context, program, subject }: UpSession,
+): Learned {
+  if (state === undefined) {
+    const { state: read } = adopted(program, sight, context);
+    // It has no value yet, unless that stays valid, and has applied no trigger.
+    const first = addsSecret(subject.kind, program) ? read : withoutValues(read);
+    const memory = { ...first.memory, applied: "" };
+    return { state: withAdmin({ ...first, memory }, program.admin), findings };
+  }
+  if (!sight?.isOtherServer) return { state, findings };
+  const { memory } = state;
+  const current = { ...memory.current, marks: {}, generatedAt: undefined };
+  const first = { ...state, memory: { ...memory, current, formers: [], ofSource: {} } };
+  return afterRead(withAdmin(first, program.admin), sight, context, subject.id);
+}
+
+/** What is saved of an attempt that is not handed over. At another server, what was known before stays so. */
+export function notHandedOver(learned: Learned, { state: saved, sight }: Before): Learned {
+  const { attempt } = learned.state.memory;
+  if (attempt === undefined || saved === undefined || !sight?.isOtherServer) return learned;
+  const memory = { ...saved.memory, attempt };
+  return { ...learned, state: { ...saved, waits: undefined, memory } };
 }
 
 /** An import whose first read fails is read by the next `up`. */

@@ -4,9 +4,16 @@ import { secretOf, type Subject } from "../domain/secretKind";
 import { jsonText } from "../pulumi/values";
 import { type Run } from "../run/run";
 import { isServerChanged } from "./admin";
-import { adopted, afterRead, tokenOnly } from "./afterRead";
+import { afterRead, tokenOnly } from "./afterRead";
 import { tryRecipients } from "./ageFile";
-import { type Before, failedRead, readBefore, type UpSession } from "./before";
+import {
+  type Before,
+  beforeFirst,
+  failedRead,
+  notHandedOver,
+  readBefore,
+  type UpSession,
+} from "./before";
 import { type Finding, type Learned, type Rotated } from "./findings";
 import { addsSecret, dueFormers, hasOverlap, validFormers, withOverlapOf } from "./formers";
 import { withAttempt, handOver, type Made, rolledTo } from "./handOver";
@@ -22,7 +29,7 @@ import { isOlder } from "./schedule";
 import { openSession } from "./session";
 import { secondRollAt } from "./signingKeys";
 import { type Added, type Proof, type Sight } from "./source";
-import { credentialsIn, type State, withAdmin, withoutValues } from "./state";
+import { credentialsIn, type State, withAdmin } from "./state";
 
 /**
  * Makes one secret what the program asks for: plans, reads, plans again, rotates, and saves.
@@ -248,33 +255,6 @@ async function afterError(
   const isHandedOver = state.memory.attempt === undefined;
   const delivered = adds || isHandedOver ? {} : response?.credentials;
   return { state: { ...state, ...delivered }, findings, failure: new InternalError(facts, error) };
-}
-
-/** What is known before a rotation. At another server, that is nothing, as before the first rotation. */
-function beforeFirst(
-  { state, sight, findings }: Before,
-  { context, program, subject }: UpSession,
-): Learned {
-  if (state === undefined) {
-    const { state: read } = adopted(program, sight, context);
-    // It has no value yet, unless that stays valid, and has applied no trigger.
-    const first = addsSecret(subject.kind, program) ? read : withoutValues(read);
-    const memory = { ...first.memory, applied: "" };
-    return { state: withAdmin({ ...first, memory }, program.admin), findings };
-  }
-  if (!sight?.isOtherServer) return { state, findings };
-  const { memory } = state;
-  const current = { ...memory.current, marks: {}, generatedAt: undefined };
-  const first = { ...state, memory: { ...memory, current, formers: [], ofSource: {} } };
-  return afterRead(withAdmin(first, program.admin), sight, context, subject.id);
-}
-
-/** What is saved of an attempt that is not handed over. At another server, what was known before stays so. */
-function notHandedOver(learned: Learned, { state: saved, sight }: Before): Learned {
-  const { attempt } = learned.state.memory;
-  if (attempt === undefined || saved === undefined || !sight?.isOtherServer) return learned;
-  const memory = { ...saved.memory, attempt };
-  return { ...learned, state: { ...saved, waits: undefined, memory } };
 }
 
 /** What is retired before a rotation: what is due to be, and for a token, of which two can be valid, the former one. */
