@@ -131,6 +131,15 @@ describe("a random walk, with both adapters", function () {
       ...[up(), bump, wait(1), killed],
       faulty({ reset: [{ mask: "nothing" }], read: [{ mask: "nothing" }, { mask: "the best" }] }),
     ],
+    "a key that someone else has made the current one is not that of a roll after it": [
+      "SigningKeyRotation",
+      ...[up(), others("rolls"), bump, wait(1)],
+      faulty({ read: [{ mask: "the other" }, {}], reset: [{ mask: "the best", isLate: true }] }),
+    ],
+    "a pair that a response shows is not lost for reads that are outdated": [
+      "SigningKeyRotation",
+      ...[up(), bump, wait(1), faulty({ reset: ["rejected"] }), others("rolls"), faulty({ read: [{ isLate: true }] })],
+    ],
     "a pair whose response is lost twice is asked for again": [
       "QueueTokenRotation",
       ...[edit({ initialRotation: false }), up(), wait(1), leak, faulty({ add: ["lost after", "rejected"] })],
