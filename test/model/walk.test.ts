@@ -122,6 +122,11 @@ describe("a random walk, with both adapters", function () {
       ...[up(), bump, killed, { do: "set own token", isSet: true } as const],
       faulty({ read: [{}, { mask: "the other" }] }, { isRepeated: true }),
     ],
+    "a password that a read settles is saved until the reset after it is confirmed": [
+      "PasswordRotation",
+      faulty({ read: [{ isLate: true }], reset: [{ mask: "the other" }] }),
+      ...[bump, faulty({ read: [{ isLate: true }], reset: [{ mask: "nothing" }] })],
+    ],
     "a killed roll is recognized by the current key alone": [
       "SigningKeyRotation",
       ...[up(), bump, wait(1), killed, faulty({ reset: [{ mask: "nothing" }], read: [{ mask: "the best" }] })],
