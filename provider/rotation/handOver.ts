@@ -38,7 +38,7 @@ export interface Made {
  * The state as if a request had been sent and nothing had come back. It is saved only at the end of the run. It adds:
  *
  * - `attempt`, which replaces one that was not confirmed, and counts it if it has the same trigger. It ends `waits`;
- * - `past`: what a read shows just before is replaced, too, if it was not known;
+ * - `past`: what a read shows just before is replaced, too, if it was not known, and so is a next key of before;
  * - `current.identity`, if this read is the first that shows one.
  */
 export function withAttempt(
@@ -56,11 +56,16 @@ export function withAttempt(
   // What a reset replaces is also a former one that is still valid, and shown.
   const isFormerValid = validFormers(memory).length > 0;
   const canSettle = !adds && mark !== undefined && (!past.includes(mark) || isFormerValid);
+  const expects = adds ? undefined : nextKeyOf(memory, shown);
   const attempt: Attempt = {
     ...nextAttempt(memory, due, program, adds, context),
     canSettle: canSettle || undefined,
-    ...(!adds && { expects: nextKeyOf(memory, shown) }),
+    ...(!adds && { expects }),
   };
+  // Another next key, without a current one, shows that someone has rolled the pair that was known.
+  const { nextKey, ...others } = current.marks;
+  const isRolled = expects !== undefined && nextKey !== undefined && nextKey !== expects;
+  const replaced = [...identityMarks(kind, shown), ...(isRolled ? [nextKey] : [])];
   return {
     ...state,
     waits: undefined,
@@ -69,7 +74,7 @@ export function withAttempt(
       applied: memory.applied ?? "",
       attempt,
       current: { ...current, identity },
-      past: adds ? past : withPast(memory, identityMarks(kind, shown), current.marks),
+      past: adds ? past : withPast(memory, replaced, isRolled ? others : current.marks),
     },
   };
 }

@@ -58,13 +58,12 @@ export class ResetSource implements Source {
     const { memory } = attempted;
     const verdict = this.#verdictOn(response, memory);
     if (verdict === "new") return this.#complete(attempted, response);
-    const last: LastRead = context.canRead ? await readUntilChanged(this.of, memory) : {};
-    // If a read shows the expected key, a response with another one was outdated.
-    if (verdict === "foreign" && last.verdict !== "new") {
+    if (verdict === "foreign") {
       const proof = await this.#complete(attempted, response);
       return { ...proof, findings: [...proof.findings, { kind: "overtaken" }] };
     }
     const others = withoutKnown(response, memory);
+    const last: LastRead = context.canRead ? await readUntilChanged(this.of, memory) : {};
     if (last.read && isReplaced(last.verdict)) {
       return this.#made(attempted, verdict === "hidden" ? [last.read, others] : [last.read]);
     }

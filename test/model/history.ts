@@ -156,8 +156,10 @@ export class History {
     const pairs = account.credentialsAt(savedPlace(after)).map(valuesOf);
     const current = pairs.find((one) => one.includes(after.value ?? "")) ?? [];
     if (isRotated(taken)) {
-      // If nothing shows the current key, it is the next one of before, as far as anyone can know.
-      const isCertain = subject.shape !== "rolls" || account.isCurrentShown;
+      // If nothing shows the current key, it is the next one of before, as far as anyone can know. A reset that is not
+      // confirmed replaces nothing, also in a run in which a read has settled the one before it.
+      const isShown = subject.shape !== "rolls" || account.isCurrentShown;
+      const isCertain = isShown && after.outcome !== "unknown";
       const here = overlaps(subject) ? current : account.valuesAt([settings.place]);
       const isHere = (value: string) => overlaps(subject) || value.startsWith(prefixOf(here[0]));
       const replaced = [...this.known].filter((value) => isHere(value) && !here.includes(value));

@@ -122,6 +122,11 @@ describe("a random walk, with both adapters", function () {
       ...[up(), bump, killed, { do: "set own token", isSet: true } as const],
       faulty({ read: [{}, { mask: "the other" }] }, { isRepeated: true }),
     ],
+    "a password that a read settles is saved until the reset after it is confirmed": [
+      "PasswordRotation",
+      faulty({ read: [{ isLate: true }], reset: [{ mask: "the other" }] }),
+      ...[bump, faulty({ read: [{ isLate: true }], reset: [{ mask: "nothing" }] })],
+    ],
     "a killed roll is recognized by the current key alone": [
       "SigningKeyRotation",
       ...[up(), bump, wait(1), killed, faulty({ reset: [{ mask: "nothing" }], read: [{ mask: "the best" }] })],
@@ -130,6 +135,15 @@ describe("a random walk, with both adapters", function () {
       "SigningKeyRotation",
       ...[up(), bump, wait(1), killed],
       faulty({ reset: [{ mask: "nothing" }], read: [{ mask: "nothing" }, { mask: "the best" }] }),
+    ],
+    "a key that someone else has made the current one is not that of a roll after it": [
+      "SigningKeyRotation",
+      ...[up(), others("rolls"), bump, wait(1)],
+      faulty({ read: [{ mask: "the other" }, {}], reset: [{ mask: "the best", isLate: true }] }),
+    ],
+    "a pair that a response shows is not lost for reads that are outdated": [
+      "SigningKeyRotation",
+      ...[up(), bump, wait(1), faulty({ reset: ["rejected"] }), others("rolls"), faulty({ read: [{ isLate: true }] })],
     ],
     "a pair whose response is lost twice is asked for again": [
       "QueueTokenRotation",

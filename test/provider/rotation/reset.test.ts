@@ -277,6 +277,13 @@ const keys: Readonly<Record<string, Case>> = {
     showsAfter: pair(3),
     saved: pair(3),
   },
+  "is saved as the response shows it, although reads before and after it show an outdated pair": {
+    shows: pair(1),
+    responds: pair(3),
+    showsAfter: pair(2),
+    saved: pair(3),
+    says: /was rolled more than once/,
+  },
   "is the first of a new resource": { from: "nothing", responds: pair(2), saved: pair(2) },
   "does not know the current key if no next one was known": {
     from: { currentKey: "k1" },
