@@ -85,7 +85,7 @@ function nextState(before: State, program: Program, subject: Subject, run: Run):
     run.shared.reserved.has(turn) || (run.leftFor([turn]) > 0 && !run.reserveResets([turn]));
   if (!isCounted && due.reason === "schedule") return before;
   if (!isCounted) {
-    const why = `${limitIsUsedUp}. Check that so many are intended, then raise the limit or run again`;
+    const why = `${limitIsReached}. Check that so many are intended, then raise the limit or run again`;
     throw new RefusedError("REKEY_RESET_LIMIT", { secret: secretOf(subject), why });
   }
   const sent = withAttempt(before, due, program, { shown: {}, adds: false }, context);
@@ -93,7 +93,7 @@ function nextState(before: State, program: Program, subject: Subject, run: Run):
   return handOver(sent, { responses: [], generatedAt, formers: [] }, context);
 }
 
-const limitIsUsedUp = "other resets and turns of this run have used up rekey:maxResetsPerRun";
+const limitIsReached = "rekey:maxResetsPerRun allows no further reset or turn in this run";
 
 function plan(saved: RotationOutputs | undefined, inputs: TriggerInputs, run: Run): Planned {
   const next = isUnknown(inputs.value) ? {} : triggerOutputs(inputs);
@@ -122,7 +122,7 @@ function noticesOf(saved: RotationOutputs | undefined, inputs: TriggerInputs, ru
   const context = contextOf(subject.kind, run);
   const due = planRotation(state, program, context);
   const isOverLimit = due.kind === "rotate" && inputs.value === saved["value"];
-  const plan: Plan = isOverLimit ? { kind: "keep", waits: { ...due, why: limitIsUsedUp } } : due;
+  const plan: Plan = isOverLimit ? { kind: "keep", waits: { ...due, why: limitIsReached } } : due;
   const announced = { subject, plan, state, program, context, isTentative: false };
   return announcementsOf(announced, run).flatMap((one) => {
     const turns = one.does && {

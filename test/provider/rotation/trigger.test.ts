@@ -163,10 +163,10 @@ describe("RotationTrigger", () => {
     assert.match(one.said, /So far 1 of 1 in this run\.$/);
     assert.equal(one.preview(weekly, run).inputs["value"], "20260109-1");
     assert.equal(other.preview(weekly, run).changes, false);
-    const used = "other resets and turns of this run have used up rekey:maxResetsPerRun";
+    const used = "rekey:maxResetsPerRun allows no further reset or turn in this run";
     assert.equal(other.said, `${due} 2026-01-01T00:00:00.000Z. It is postponed: ${used}.`);
     for (const args of [{ ...weekly, version: 2 }, date]) {
-      assert.throws(() => other.preview(args, run), /trigger "key" was not rotated.*used up.*REKEY_RESET_LIMIT/);
+      assert.throws(() => other.preview(args, run), /trigger "key" was not rotated.*allows no further.*REKEY_RESET_LIMIT/);
     }
     assert.throws(() => run.reserveReset("password"), /REKEY_RESET_LIMIT/);
     // A reset that was announced before is counted, too, so that a preview shows what its `up` does.
