@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { Folder } from "../../support/folder";
 import { type RedisServer, startRedisServer, withRedis } from "../../support/redis";
-import { RealResource } from "../../support/redisUser";
+import { RealResource } from "./redisUser";
 
 const settings = { deadlineSeconds: "2" };
 

@@ -7,8 +7,8 @@ import { resources } from "../../../provider/engine/resources";
 import { plainResult } from "../../../provider/rotation/rotationOutputs";
 import { isSame, stateIn } from "../../../provider/rotation/state";
 import { aclUser } from "../../../provider/domain/secretKind";
-import { FakeAclUsers } from "../../support/fakeAclUsers";
-import { RealResource } from "../../support/redisUser";
+import { FakeAclUsers } from "./fakeAclUsers";
+import { RealResource } from "./redisUser";
 
 const password = "canary-admin-0c2f";
 const values = { host: "redis.example.com", port: 6379, password };

@@ -4,8 +4,8 @@ import { type AclUsers } from "../../../provider/clients/aclUsers";
 import { RequestError } from "../../../provider/domain/errors";
 import { aclUser } from "../../../provider/domain/secretKind";
 import { readMemory } from "../../../provider/rotation/memory";
-import { FakeAclUsers } from "../../support/fakeAclUsers";
-import { RealResource } from "../../support/redisUser";
+import { FakeAclUsers } from "./fakeAclUsers";
+import { RealResource } from "./redisUser";
 import { RotatedSecret } from "../../support/rotatedSecret";
 
 const facts = {

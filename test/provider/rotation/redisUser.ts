@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
-import { ResourceHandler, type Saved } from "../../provider/engine/adapter";
-import { resources, type ResourceType } from "../../provider/engine/resources";
-import { type Properties } from "../../provider/pulumi/values";
-import { type Notice } from "../../provider/resource/resource";
-import { type PlatformClient } from "../../provider/run/platformClient";
-import { type Platform, Run, startRun } from "../../provider/run/run";
-import { Settings } from "../../provider/settings/settings";
+import { ResourceHandler, type Saved } from "../../../provider/engine/adapter";
+import { resources, type ResourceType } from "../../../provider/engine/resources";
+import { type Properties } from "../../../provider/pulumi/values";
+import { type Notice } from "../../../provider/resource/resource";
+import { type PlatformClient } from "../../../provider/run/platformClient";
+import { type Platform, Run, startRun } from "../../../provider/run/run";
+import { Settings } from "../../../provider/settings/settings";
 
 /** What came of one call of the engine. */
 export interface Came {
