@@ -37,7 +37,7 @@ describe("faults: the engine is gone when a connection is ready", () => {
         });
         const results = Array.from({ length: count }, (_, nth) => host.create(rotation(`db-${nth}`)));
         await until(() => proxy.heads.length === concurrency);
-        await host.engine.close();
+        await host.engine.kill();
         if (successor) fixture.closes(await EngineListener.start(host.engine.port));
         connect();
         for (const result of await Promise.all(results)) {

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
+import { setTimeout as wait } from "node:timers/promises";
 import { saltedMark } from "../../provider/rotation/marks";
+import { freshnessMs } from "../../provider/engine/liveness";
 import { freePort } from "../support/redis";
 import { providerTexts } from "../support/host";
 import { type Meet, RedisGate } from "../support/redisGate";
@@ -174,7 +176,8 @@ describe("faults: a verification", () => {
     const inputs = { ...verification(database, password, 2), withinSeconds: 120 };
     const verifying = host.create(inputs);
     await until(() => database.commands.length > 0);
-    await host.engine.close();
+    await host.engine.kill();
+    await wait(freshnessMs + 5);
     const { connections } = database;
     // The host could try again now.
     database.cut();

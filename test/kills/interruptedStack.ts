@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { mkdirSync, readdirSync, rmSync, statSync, watch } from "node:fs";
+import { setTimeout as wait } from "node:timers/promises";
+import { freshnessMs } from "../../provider/engine/liveness";
 import { EngineStack, endAll, type Program, type StackOptions, type Victim } from "../e2e/engineStack";
 import { type Process } from "../support/processes";
 import { databasePath } from "../support/resources";
@@ -81,6 +83,8 @@ export class InterruptedStack {
         const killed = stack.kill(victim);
         struck = killed !== undefined;
         left = killed ?? [];
+        // The provider no longer relies on its last check of the engine. A timer may end a millisecond early.
+        if (victim === "engine") await wait(freshnessMs + 5);
       }
       return victim === "interrupt" || !struck;
     };

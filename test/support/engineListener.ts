@@ -1,6 +1,8 @@
 import { createServer, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
 import { buffer } from "node:stream/consumers";
+import { setTimeout as wait } from "node:timers/promises";
 import { LogRequest, type LogSeverity } from "@pulumi/pulumi/proto/engine_pb";
+import { freshnessMs } from "../../provider/engine/liveness";
 import { SocketServer } from "./socketServer";
 
 /** What an adapter knows of its engine: a gRPC server that shows lines to the user, and implements nothing else. */
@@ -34,6 +36,13 @@ export class EngineListener extends SocketServer {
   /** Closes the connections after the calls on them, as a server does with those that are not used. */
   closeIdle(): void {
     for (const session of this.#sessions.splice(0)) session.close();
+  }
+
+  /** Ends it as a killed engine, and resolves when its last response no longer counts. */
+  async kill(): Promise<void> {
+    await this.close();
+    // A timer may end a millisecond early.
+    await wait(freshnessMs + 5);
   }
 
   get address(): string {

@@ -204,7 +204,7 @@ export class Host {
   async abandon(): Promise<void> {
     this.#disconnect();
     for (const stream of [this.child.stdout, this.child.stderr]) stream?.destroy();
-    await this.engine.close();
+    await this.engine.kill();
   }
 
   /** Resolves when the process has ended, to its exit code and signal. */

@@ -2,9 +2,10 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer as createHttp2Server, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
 import { type AddressInfo, type Server } from "node:net";
+import { mock } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
 import { RequestError } from "../../../provider/domain/errors";
-import { EngineWatch } from "../../../provider/engine/liveness";
+import { EngineWatch, freshnessMs } from "../../../provider/engine/liveness";
 import { engineAddress } from "../../../provider/engine/pulumiInternals";
 import { EngineListener } from "../../support/engineListener";
 import { until } from "../../support/results";
@@ -19,6 +20,14 @@ async function addressOf(server: Server): Promise<string> {
 }
 
 describe("the engine watch", () => {
+  let time = 0;
+  before(() => void mock.method(performance, "now", () => time));
+  after(() => mock.restoreAll());
+  const requireLater = (watch: EngineWatch) => {
+    time += freshnessMs + 1;
+    return watch.requireEngine(facts);
+  };
+
   it("finds the engine's address behind the switches of a traced or logged run", () => {
     const { argv } = process;
     const engine = "127.0.0.1:4000";
@@ -35,22 +44,40 @@ describe("the engine watch", () => {
     }
   });
 
-  it("makes one call for all that ask at once, a new one for each that asks later, and all on one connection", async () => {
+  it("makes one call for all that ask, goes on for a short time so that no reset waits, and all on one connection", async () => {
     const engine = await EngineListener.start();
     const watch = new EngineWatch(engine.address, ignore);
-    for (const calls of [1, 2]) {
-      await Promise.all(Array.from({ length: 8 }, () => watch.requireEngine(facts)));
-      assert.deepEqual({ calls: engine.calls, connections: engine.connections }, { calls, connections: 1 });
-    }
+    await Promise.all(Array.from({ length: 8 }, () => watch.requireEngine(facts)));
+    assert.equal(engine.calls, 1);
+    // While the time stands still, a reset was just sent.
+    await until(() => engine.calls > 3);
+    time += 1_000;
+    await wait(100);
+    const { calls } = engine;
+    await wait(100);
+    assert.equal(engine.calls, calls, "it stops");
+    await Promise.all(Array.from({ length: 8 }, () => watch.requireEngine(facts)));
+    assert.deepEqual({ calls: engine.calls, connections: engine.connections }, { calls: calls + 1, connections: 1 });
     await engine.close();
     const other = await EngineListener.start(engine.port);
-    await assert.rejects(watch.requireEngine(facts), (error) => {
+    await assert.rejects(requireLater(watch), (error) => {
       assert.ok(error instanceof RequestError);
       assert.match(error.message, /the engine that requested it has ended.*Run again\. \[REKEY_ENGINE_GONE\]$/);
       return true;
     });
     assert.equal(other.connections, 0, "another server at its port is not asked");
     await other.close();
+  });
+
+  it("does not count a fresh response of an engine that has closed its connection since", async () => {
+    const engine = await EngineListener.start();
+    let isGone = false;
+    const watch = new EngineWatch(engine.address, () => (isGone = true));
+    await watch.requireEngine(facts);
+    await engine.close();
+    await until(() => isGone);
+    // The time stands still: the response is as fresh as it can be.
+    await assert.rejects(watch.requireEngine(facts), /has ended.*REKEY_ENGINE_GONE/);
   });
 
   it("reports that the engine is gone only if it does not respond on a new connection", async () => {
