@@ -6,7 +6,6 @@ import { type Finding, type Learned } from "./findings";
 import { addsSecret } from "./formers";
 import { type Plan } from "./plan";
 import { type Program } from "./program";
-
 import { type Session, type Sight } from "./source";
 import { type State, withAdmin, withoutValues } from "./state";
 import { passwordFindings } from "./userRead";
