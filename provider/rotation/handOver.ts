@@ -2,7 +2,7 @@ import { type Credentials } from "../records/fields";
 import { type SecretResponse } from "../records/secretResponse";
 import { identityIn, identityMarks, knownCredential, replacedMarks } from "./compare";
 import { lastsAfter, validFormers } from "./formers";
-import { type Marks, marksOf, triggerMark } from "./marks";
+import { type Marks, marksOf, saltedMark, triggerMark } from "./marks";
 import {
   type Attempt,
   type Current,
@@ -236,16 +236,14 @@ function madeCredentials(
   { responses }: Made,
   { kind }: Context,
 ): { readonly values: Credentials; readonly marks: Marks } {
-  const { memory } = before;
-  const { expects } = memory.attempt ?? {};
+  const { memory, nextKey } = before;
   const shown = valuesIn(responses);
   const marks = marksOf(memory, shown);
-  if (kind.shape !== "rolls" || shown.currentKey !== undefined || expects === undefined) {
-    return { values: shown, marks };
-  }
-  const isSaved = marksOf(memory, { nextKey: before.nextKey ?? "" }).nextKey === expects;
+  const expects = kind.shape === "rolls" ? memory.attempt?.expects : undefined;
+  if (expects === undefined) return { values: shown, marks };
+  const isSaved = nextKey !== undefined && saltedMark(memory.salt, nextKey) === expects;
   return {
-    values: { ...(isSaved && { currentKey: before.nextKey ?? "" }), ...shown },
+    values: { ...(isSaved && { currentKey: nextKey }), ...shown },
     marks: { currentKey: expects, ...marks },
   };
 }
