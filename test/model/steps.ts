@@ -195,7 +195,7 @@ const shapes: Readonly<Record<ShapeName, Shape>> = {
     meanwhile: [1, "adds", "retires", "restarts"],
     hours: [1, 3, 5.8, 7, 11, 13, 40],
     program: { overlap: ["verified", "none", "6h"], verification: ["retires", "tries", "none"] },
-    settings: { place: places, server: servers, canSave: [true, false], isHiding: [true, false, false] },
+    settings: { place: places, server: servers, canSave: [true, false] },
     alone: [],
   },
 };
@@ -308,5 +308,11 @@ export function walksOf({ kind, shape: name, type, ids }: Subject): fc.Arbitrary
       return { weight: 1, arbitrary: fc.tuple(doing(one, one === "import" ? { deliveries } : {})) };
     }),
   );
-  return fc.array(some, { minLength: 1, maxLength: 15, size: "max" }).map((all) => all.flat());
+  const walk = fc.array(some, { minLength: 1, maxLength: 15, size: "max" }).map((all) => all.flat());
+  if (name !== "redis") return walk;
+  // A server that hides its hashes does so from the first rotation on.
+  const hidden = fc.tuple(doing("set", { change: fc.constant({ isHiding: true }) }), up);
+  const shown = doing("set", { change: fc.constant({ isHiding: false }) });
+  const fromHidden = fc.tuple(hidden, shown, walk).map(([first, then, all]) => [...first, then, ...all]);
+  return fc.oneof({ weight: 5, arbitrary: walk }, fromHidden);
 }
