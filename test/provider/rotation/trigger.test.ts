@@ -166,7 +166,10 @@ describe("RotationTrigger", () => {
     const used = "rekey:maxResetsPerRun allows no further reset or turn in this run";
     assert.equal(other.said, `${due} 2026-01-01T00:00:00.000Z. It is postponed: ${used}.`);
     for (const args of [{ ...weekly, version: 2 }, date]) {
-      assert.throws(() => other.preview(args, run), /trigger "key" was not rotated.*allows no further.*REKEY_RESET_LIMIT/);
+      assert.throws(
+        () => other.preview(args, run),
+        /trigger "key" was not rotated.*allows no further.*REKEY_RESET_LIMIT/,
+      );
     }
     assert.throws(() => run.reserveReset("password"), /REKEY_RESET_LIMIT/);
     // A reset that was announced before is counted, too, so that a preview shows what its `up` does.
