@@ -60,7 +60,7 @@ export function beforeFirst(
 ): Learned {
   if (state === undefined) {
     const { state: read } = adopted(program, sight, context);
-    // It has no value yet, unless that stays valid, and has applied no trigger.
+    // What is to be replaced at once is not handed out. No trigger is applied yet.
     const first = addsSecret(subject.kind, program) ? read : withoutValues(read);
     const memory = { ...first.memory, applied: "" };
     return { state: withAdmin({ ...first, memory }, program.admin), findings };

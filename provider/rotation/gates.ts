@@ -89,8 +89,8 @@ export function formerIsValid(
 }
 
 /**
- * Whether a user may get a further password: of a current one whose hash is not certain, no later run knows it. Until
- * the first rotation, there is none.
+ * Whether a user may get a further password. As a former one, a current password whose hash is not certain could not be
+ * recognized, so nothing would retire it. Until the first rotation, no current password is known.
  */
 function mayAddMore(
   { current, ofSource }: Memory,

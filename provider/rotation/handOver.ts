@@ -38,7 +38,8 @@ export interface Made {
  * The state as if a request had been sent and nothing had come back. It is saved only at the end of the run. It adds:
  *
  * - `attempt`, which replaces one that was not confirmed, and counts it if it has the same trigger. It ends `waits`;
- * - `past`: what a read shows just before is replaced, too, if it was not known, and so is a next key of before;
+ * - `past`: what a read shows just before is replaced, too, if it was not known. So is the next key that was known, if
+ *   that read shows another one;
  * - `current.identity`, if this read is the first that shows one.
  */
 export function withAttempt(

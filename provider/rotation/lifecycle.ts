@@ -52,7 +52,7 @@ export async function rotate(
   }
   await tryRecipients(subject, program.form, run);
   const act = () => readAndAct(plan, saved, session);
-  // What only reads, retires or saves may be repeated.
+  // A repeated call may do what the first one has left: it has the state that the first one has saved.
   const isUpkeep = ["read", "retire", "save"].includes(plan.kind);
   return isUpkeep ? act() : oncePerTrigger(session, saved, act);
 }

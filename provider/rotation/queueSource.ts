@@ -48,7 +48,7 @@ export class QueueSource extends ResetSource {
     const next = await run.platform.nextTokens.prepare(subject.id).catch(() => undefined);
     const isOther =
       next && saltedMark(memory.salt, next.token ?? "") !== memory.current.marks.token;
-    // After a roll by someone else, another pair was made.
+    // If someone else has rolled since the read, this request has made another pair, and nothing is lost.
     return isOther === true && showsFormer(await this.#readUser());
   }
 
