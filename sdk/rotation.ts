@@ -112,12 +112,12 @@ export interface RotationArgs extends TriggerArgs {
 /** The argument of rotations that leave the former secret valid until it is retired. */
 export interface OverlapArgs {
   /**
-   * How long the former secret stays valid. `verified`: until a `CredentialVerification` with `retireFormerAfter` has
-   * proven the new one. A duration (`24h`), shorter than `rotateEvery`: until the first `up` after that time. `none`:
+   * How long the former secret stays valid. `retirement`: until a `Retirement` retires it, at the end of an `up`.
+   * A duration (`24h`), shorter than `rotateEvery`: until the first `up` after that time. `none`:
    * it is replaced at once, and clients are refused until they have the new one. After a rotation for `rotatedSince`,
    * the next `up` retires the former secret in any case. Changing `overlap` makes no request.
    *
-   * @default verified
+   * @default retirement
    */
   overlap?: pulumi.Input<string> | undefined;
 }

@@ -1,7 +1,7 @@
 import { isSecret } from "../pulumi/values";
 import { isObject, orUndefined } from "../records/fields";
 import { isDuration } from "../rotation/formers";
-import { untilVerified } from "../rotation/program";
+import { untilRetirement } from "../rotation/program";
 import { dueAt } from "../rotation/schedule";
 
 export type Values = Readonly<Record<string, unknown>>;
@@ -33,7 +33,7 @@ export function validFormerOf(
   );
   if (retiredAt.some((time) => isTime(time) && time >= since)) return undefined;
   const { overlap } = objectOf(rotation["inputs"]);
-  return { since, lasts: typeof overlap === "string" ? overlap : untilVerified };
+  return { since, lasts: typeof overlap === "string" ? overlap : untilRetirement };
 }
 
 /** Whether a resource has the output `access` of a rotation as its input. */

@@ -71,13 +71,17 @@ export class ResourceHandler {
     return wrap(decided as Properties, [...secretNames(inputs), ...secretOutputsOf(resource)]);
   }
 
-  /** What `apply` would do, and the inputs that would replace the resource: another id does. */
-  plan(saved: Saved | undefined, inputs: Properties): Planned & { readonly replaces: string[] } {
+  /** What `apply` would do, and the inputs that would replace the resource: another id always does. */
+  plan(
+    saved: Saved | undefined,
+    inputs: Properties,
+  ): Planned & { readonly replaces: readonly string[] } {
     const { resource, run } = this;
     const before = this.#outputsOf(saved);
     const desired = this.#inSavedSpelling(saved, inputs);
     if (saved === undefined || this.#idOf(desired) === saved.id) {
-      return { ...resource.plan(before, desired, run), replaces: [] };
+      const planned = resource.plan(before, desired, run);
+      return { ...planned, replaces: planned.replaces ?? [] };
     }
     const { notices } = resource.plan(undefined, inputs, run);
     return { changes: true, replaces: [resource.idInput], notices };

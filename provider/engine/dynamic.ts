@@ -69,7 +69,7 @@ export function createProviders(
       diff: reportingOnce((id, outputs, { __provider, ...inputs }) => {
         const { changes, replaces, notices } = handler().plan({ id, outputs }, inputs);
         show(notices);
-        return { changes, replaces };
+        return { changes, replaces: [...replaces] };
       }),
       create: reportingOnce((inputs) => change(undefined, inputs)),
       update: reportingOnce((id, outputs, news) => change({ id, outputs }, news)),

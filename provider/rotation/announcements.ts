@@ -9,7 +9,7 @@ import { hasOverlap, isDuration, oldestFormer } from "./formers";
 import { type Memory } from "./memory";
 import { type Context, isReadFirst, type Plan, type Rotation } from "./plan";
 import { planRotation } from "./planRotation";
-import { type Program, untilVerified } from "./program";
+import { type Program, untilRetirement } from "./program";
 import { dueFrom, isDueSoon, isFuture } from "./schedule";
 import { isOtherAccount, lastRollAt, whyElsewhere } from "./signingKeys";
 import { type State } from "./state";
@@ -129,7 +129,7 @@ function concernsOfNew({ subject, plan, program }: PlannedSecret, { shared }: Ru
   const isRenamed = plan.kind === "rotate" && shared.refreshed.has(secretOf(canonical(subject)));
   return [
     // Each later rotation needs something that retires the former one.
-    isAdopted && program.overlap === untilVerified ? [{ kind: "keepsLater" }] : [],
+    isAdopted && program.overlap === untilRetirement ? [{ kind: "keepsLater" }] : [],
     isRenamed ? [{ kind: "renamed" }] : [],
   ];
 }

@@ -8,7 +8,7 @@ import { knownCredential } from "./compare";
 import { endpointOf, restConnection, usernameFor } from "./databaseEndpoint";
 import { isDuration, oldestFormer, validFormers, validUntil } from "./formers";
 import { type Connection, type KnownCredential, type Memory } from "./memory";
-import { untilVerified } from "./program";
+import { untilRetirement } from "./program";
 import { type State } from "./state";
 
 /** The output `access`; undefined for signing keys, which cannot be tried: a read proves them. */
@@ -42,7 +42,7 @@ function accessRetirement(memory: Memory): AccessRetirement | undefined {
   const formers = validFormers(memory);
   const oldest = oldestFormer(memory);
   if (oldest === undefined) return undefined;
-  const isUrgent = formers.some(({ lasts }) => lasts !== untilVerified && !isDuration(lasts));
+  const isUrgent = formers.some(({ lasts }) => lasts !== untilRetirement && !isDuration(lasts));
   return {
     formers,
     currentHash: memory.ofSource.hash,

@@ -14,7 +14,7 @@ import { formerIsValid } from "./gates";
 import { saltedMark } from "./marks";
 import { type Memory } from "./memory";
 import { type Context, type DueRetirement, type Plan, type Rotation } from "./plan";
-import { noOverlap, type Program, untilVerified } from "./program";
+import { noOverlap, type Program, untilRetirement } from "./program";
 
 /** What the announcement of a rotation adds about the secrets that stay valid. */
 export function notesOnFormers(
@@ -43,7 +43,7 @@ export function notesOnFormers(
 /** For how long what a rotation replaces stays valid, after *stays valid*. */
 function until(lasts: string, them: "it" | "them"): string {
   if (isDuration(lasts)) return `for ${lasts}`;
-  return lasts === untilVerified
+  return lasts === untilRetirement
     ? `until a CredentialVerification with retireFormerAfter retires ${them}`
     : `until the next \`up\`, or until a verification retires ${them}`;
 }

@@ -1,7 +1,7 @@
 import { type SecretKind } from "../domain/secretKind";
 import { type Former, type Memory } from "./memory";
 import { type Context, type DueFormers, type Rotation } from "./plan";
-import { noOverlap, type Program, untilVerified } from "./program";
+import { noOverlap, type Program, untilRetirement } from "./program";
 import { dueAt, isOlder, readInterval } from "./schedule";
 
 /** A former one that a date has replaced is valid until the next `up`. */
@@ -9,13 +9,13 @@ const untilNextUp = "next up";
 
 /** @throws Error that names the expected form */
 export function readOverlap(written: string): void {
-  if (written === untilVerified || written === noOverlap) return;
-  readInterval(written, { orValues: `"${untilVerified}", "${noOverlap}"` });
+  if (written === untilRetirement || written === noOverlap) return;
+  readInterval(written, { orValues: `"${untilRetirement}", "${noOverlap}"` });
 }
 
 /** Whether a former one is valid for a time, whether or not a verification proves the new one. */
 export function isDuration(lasts: string): boolean {
-  return ![untilVerified, noOverlap, untilNextUp].includes(lasts);
+  return ![untilRetirement, noOverlap, untilNextUp].includes(lasts);
 }
 
 /**
@@ -88,7 +88,7 @@ export function dueFormers(
   const isForDate = (one: Former) =>
     one.lasts === untilNextUp || isOlder(one, program.rotatedSince, now);
   const isForTime = ({ isBack, since, lasts }: Former) => {
-    if (isBack) return program.overlap !== untilVerified;
+    if (isBack) return program.overlap !== untilRetirement;
     // With `none`, its retirement has failed, or `overlap` was changed since.
     const isOver = isDuration(lasts) ? dueAt(since, lasts) <= now : lasts === noOverlap;
     return isOver && !isKept;

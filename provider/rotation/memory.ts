@@ -89,7 +89,7 @@ export interface Former {
   readonly by?: string | undefined;
   /** When it was replaced (ISO 8601, UTC). */
   readonly since: string;
-  /** For how long it is valid from then on: `verified`, `none`, `next up`, or a duration. */
+  /** For how long it is valid from then on: `retirement`, `none`, `next up`, or a duration. */
   readonly lasts: string;
   /** When it was generated, as far as known (ISO 8601, UTC). */
   readonly generatedAt?: string | undefined;

@@ -14,7 +14,7 @@ export interface RotationInputs extends Trigger {
   readonly minInterval?: string | null | undefined;
   readonly saveCredentials?: boolean | null | undefined;
   readonly encryptFor?: readonly string[] | null | undefined;
-  /** Of a secret of which two can be valid: `verified`, `none` or a duration. Default: `verified`. */
+  /** Of a secret of which two can be valid: `retirement`, `none` or a duration. Default: `retirement`. */
   readonly overlap?: string | null | undefined;
   readonly connection?:
     { readonly [K in keyof Connection]: Connection[K] | null } | null | undefined;
@@ -56,8 +56,8 @@ const names = [
   "admin",
 ] as const satisfies readonly (keyof RotationInputs)[];
 
-/** The former one stays valid until a verification has proven the new one after the hand-over. */
-export const untilVerified = "verified";
+/** The former one stays valid until a `Retirement` ends it. */
+export const untilRetirement = "retirement";
 /** The former one is replaced at once. */
 export const noOverlap = "none";
 
@@ -80,7 +80,7 @@ export function readProgram(inputs: RotationInputs, databaseHost?: FoundSetting)
     rotatedSince: known("rotatedSince"),
     isAdopted: inputs.initialRotation === false,
     minInterval: known("minInterval"),
-    overlap: known("overlap") ?? untilVerified,
+    overlap: known("overlap") ?? untilRetirement,
     form: {
       ...(saveCredentials === false && { saveCredentials }),
       ...(encryptFor.length > 0 && { encryptFor }),

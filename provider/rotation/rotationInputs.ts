@@ -11,7 +11,7 @@ import { contextOf } from "./context";
 import { plainTextProblem } from "./databaseEndpoint";
 import { addsSecret, hasOverlap, isDuration, readOverlap } from "./formers";
 import { type Connection } from "./memory";
-import { noOverlap, type Program, savesNone, untilVerified } from "./program";
+import { noOverlap, type Program, savesNone, untilRetirement } from "./program";
 import { dueAt, futureProblem, readDate, readInterval } from "./schedule";
 
 /** The inputs that say when. */
@@ -97,7 +97,7 @@ export function intervalOf({ z, attempt, expected }: Schemas, orZero: boolean) {
 }
 
 export function overlapInput({ z, attempt, expected }: Schemas) {
-  const written = z.string(expected('"verified", "none" or a duration written as a string'));
+  const written = z.string(expected('"retirement", "none" or a duration written as a string'));
   return written.superRefine(attempt(readOverlap));
 }
 
@@ -135,8 +135,8 @@ function overlapProblems(program: Program, kind: SecretKind, now: Date): InputPr
   if (rotateEvery && isDuration(overlap) && endOf(overlap) >= endOf(rotateEvery)) {
     problems.push({ property: "overlap", problem: "must be shorter than rotateEvery" });
   }
-  if (kind.shape === "redis" && form.saveCredentials === false && overlap === untilVerified) {
-    const problem = `must not be false with overlap: "${untilVerified}", because no verification can try a password that is not saved: the server shows only its hash. Set overlap to a duration or "${noOverlap}"`;
+  if (kind.shape === "redis" && form.saveCredentials === false && overlap === untilRetirement) {
+    const problem = `must not be false with overlap: "${untilRetirement}", because no verification can try a password that is not saved: the server shows only its hash. Set overlap to a duration or "${noOverlap}"`;
     problems.push({ property: "saveCredentials", problem });
   }
   if (savesNone(form) && !unknown.has("encryptFor") && addsSecret(kind, program)) {

@@ -12,7 +12,7 @@ interface IntervalOptions {
   readonly orZero?: boolean;
   /** Also `s` and `m`, for durations that no one takes for months. */
   readonly orShort?: boolean;
-  /** Values of the input that are not durations, as an error names them: `"verified", "none"` */
+  /** Values of the input that are not durations, as an error names them: `"retirement", "none"` */
   readonly orValues?: string;
 }
 

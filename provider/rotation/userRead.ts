@@ -3,7 +3,7 @@ import { nameInCommand } from "../clients/aclReplies";
 import { type Finding, type Learned } from "./findings";
 import { type Former, maxPast, type Memory } from "./memory";
 import { type Context } from "./plan";
-import { untilVerified } from "./program";
+import { untilRetirement } from "./program";
 import { type Sight } from "./source";
 import { type State } from "./state";
 
@@ -27,7 +27,7 @@ export function afterUserRead(
   const [valid, ended] = split(validFormers(memory), ({ by = "" }) => hashes.includes(by));
   const [back, stillRetired] = split(retired, (hash) => hashes.includes(hash));
   const again = back.map((by): Former => {
-    const former = { by, since: now.toISOString(), lasts: program?.overlap ?? untilVerified };
+    const former = { by, since: now.toISOString(), lasts: program?.overlap ?? untilRetirement };
     // It may be what clients use now.
     return whyGone === undefined ? { ...former, isBack: true } : former;
   });

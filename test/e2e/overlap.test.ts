@@ -220,7 +220,7 @@ describe("A program with two valid queue tokens", () => {
   it("refuses what cannot be", async () => {
     const stack = await start();
     const refused: readonly (readonly [Record<string, unknown>, RegExp])[] = [
-      [{ overlap: "0s" }, /overlap must be "verified", "none" or a duration/],
+      [{ overlap: "0s" }, /overlap must be "retirement", "none" or a duration/],
       [{ queueUrl: "http://queue.example.com" }, /queueUrl must begin with https:\/\/, because credentials/],
       [{ saveCredentials: false }, /saveCredentials must not be false without encryptFor.*overlap: "none"/],
     ];

@@ -357,7 +357,7 @@ describe("faults: users and their servers", () => {
     );
 
     /** Who has retired the former password, and retires it again. */
-    const retirers = { "a verification": "verified", "its time": short };
+    const retirers = { "a verification": "retirement", "its time": short };
     for (const [by, overlap] of Object.entries(retirers)) {
       for (const isCurrentGone of [false, true]) {
         const fault = `what ${by} has retired is valid again${isCurrentGone ? ", and the current one is gone" : ""}`;

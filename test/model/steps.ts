@@ -51,7 +51,7 @@ export interface Program {
   readonly version: number;
   /** Whether the version is written as a text, which is the same one. */
   readonly isText: boolean;
-  readonly overlap: "verified" | "none" | "6h";
+  readonly overlap: "retirement" | "none" | "6h";
   readonly rotateEvery: "12h" | undefined;
   /** Whether `rotatedSince` is the time of the last leak. */
   readonly isLeaked: boolean;
@@ -82,7 +82,7 @@ export function plainProgram({ kind, shape }: Subject): Program {
   return {
     version: 1,
     isText: false,
-    overlap: kind.shape === "adds" && shape === "replaces" ? "none" : "verified",
+    overlap: kind.shape === "adds" && shape === "replaces" ? "none" : "retirement",
     rotateEvery: undefined,
     isLeaked: false,
     initialRotation: true,
@@ -184,7 +184,7 @@ const shapes: Readonly<Record<ShapeName, Shape>> = {
     isMasked: false,
     meanwhile: [1, ...othersDo.adds],
     hours: [1, 3, 5.8, 7, 11, 13, 40],
-    program: { overlap: ["verified", "none", "6h"], verification: ["retires", "tries", "none"] },
+    program: { overlap: ["retirement", "none", "6h"], verification: ["retires", "tries", "none"] },
     settings: {},
     alone: [],
   },
@@ -194,7 +194,7 @@ const shapes: Readonly<Record<ShapeName, Shape>> = {
     // What replaces a token of unknown hash at once is taken for that token.
     meanwhile: [1, "adds", "retires", "restarts"],
     hours: [1, 3, 5.8, 7, 11, 13, 40],
-    program: { overlap: ["verified", "none", "6h"], verification: ["retires", "tries", "none"] },
+    program: { overlap: ["retirement", "none", "6h"], verification: ["retires", "tries", "none"] },
     settings: { place: places, server: servers, canSave: [true, false] },
     alone: [],
   },
@@ -280,7 +280,7 @@ export function walksOf({ kind, shape: name, type, ids }: Subject): fc.Arbitrary
   const move = doing("set", { change: fc.record({ place: fc.constantFrom(...places) }) });
   const away = doing("set", { change: fc.constant({ isAway: true }) });
   const here = doing("set", { change: fc.constant({ isAway: false }) });
-  const overlap = doing("edit", { change: oneOf<Program>({ overlap: ["verified", "none", "6h"] }) });
+  const overlap = doing("edit", { change: oneOf<Program>({ overlap: ["retirement", "none", "6h"] }) });
   const wait = doing("wait", { hours: fc.constantFrom(...shape.hours) });
   const others = doing("others", { what: fc.constantFrom(...othersDo[name]) });
   const refresh = doing("refresh", { deliveries });

@@ -86,7 +86,7 @@ export function retirementOf(
 ): "date" | "time" | "back" | undefined {
   if (lasts === "next up" || (program.isLeaked && isOlder(generatedAt, leakedAt, now))) return "date";
   if (settings.scheduledResets === "off") return undefined;
-  if (isBack) return program.overlap === "verified" ? undefined : "back";
+  if (isBack) return program.overlap === "retirement" ? undefined : "back";
   return lasts === "none" || (lasts === "6h" && timeAfter(since, 6) <= now) ? "time" : undefined;
 }
 

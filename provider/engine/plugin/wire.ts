@@ -104,7 +104,7 @@ function callsOf(service: PluginService): UntypedServiceImplementation {
       );
       return new messages.DiffResponse()
         .setChanges(changes ? DIFF_SOME : DIFF_NONE)
-        .setReplacesList(replaces);
+        .setReplacesList([...replaces]);
     }),
     create: unary(async (request: messages.CreateRequest) => {
       const { id, outputs } = await service.change(changeIn(request, request.getProperties()));

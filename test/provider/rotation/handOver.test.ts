@@ -144,7 +144,7 @@ describe("rotation: a hand-over", () => {
     ...{ responses: [response(credentials)], generatedAt: at(4), formers: [] },
     ...more,
   });
-  const former: Former = { by: "hash", since: at(1), lasts: "verified" };
+  const former: Former = { by: "hash", since: at(1), lasts: "retirement" };
   const known = (more: Partial<Memory> = {}) => ({
     ...stateOf({ password: "p1", restToken: "r1" }, { attempt: sent, formers: [former], ...more }),
     ...{
@@ -216,7 +216,7 @@ describe("rotation: a hand-over", () => {
 
   it("of a user takes the hash, or forgets it, and how many passwords it had, and remembers the one that others have removed; of others none of it", () => {
     const ofSource = { hash: "old", passwordCount: 2, admin: "admin", retired: ["gone"] };
-    const formers = [{ by: "old", since: now, lasts: "verified" }];
+    const formers = [{ by: "old", since: now, lasts: "retirement" }];
     const after = (kind: SecretKind, more: Partial<Made> = {}) =>
       JSON.parse(
         JSON.stringify(handOver(known({ ofSource }), made({}, more), contextOf(kind)).memory.ofSource),
@@ -277,12 +277,12 @@ describe("rotation: what a hand-over makes former", () => {
   });
 
   const lasting: Readonly<Record<string, { reason?: Rotation["reason"]; inputs: RotationInputs; lasts: string }>> = {
-    "a verification by default": { inputs: {}, lasts: "verified" },
+    "a verification by default": { inputs: {}, lasts: "retirement" },
     "a duration": { inputs: { overlap: "24h" }, lasts: "24h" },
     "the hand-over": { inputs: { overlap: "none" }, lasts: "none" },
     "the next `up`, if a date asks for it": { reason: "rotatedSince", inputs: {}, lasts: "next up" },
     "the next `up`, if it is older than a date": { inputs: { rotatedSince: at(1) }, lasts: "next up" },
-    "a verification, if it is not older than a date": { inputs: { rotatedSince: at(-1) }, lasts: "verified" },
+    "a verification, if it is not older than a date": { inputs: { rotatedSince: at(-1) }, lasts: "retirement" },
     "the hand-over, also for a date": { inputs: { rotatedSince: at(1), overlap: "none" }, lasts: "none" },
   };
   for (const [until, { reason = "trigger", inputs, lasts }] of Object.entries(lasting)) {

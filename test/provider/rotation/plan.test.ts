@@ -452,6 +452,6 @@ describe("plan", () => {
     assert.equal(readProgram({ connection: { host: null } }).connection, undefined);
     const { unknown, trigger, ...others } = readProgram(unknowns("version", "overlap", "rotatedSince"));
     assert.deepEqual([[...unknown], trigger], [["version", "rotatedSince", "overlap"], ""]);
-    assert.deepEqual([others.overlap, others.rotatedSince], ["verified", undefined]);
+    assert.deepEqual([others.overlap, others.rotatedSince], ["retirement", undefined]);
   });
 });

@@ -269,7 +269,7 @@ describe("rotation: a token of which two are valid", () => {
       token.isAway = false;
     };
 
-    for (const overlap of ["verified", "none"]) {
+    for (const overlap of ["retirement", "none"]) {
       it(`is handed out by the next up, or replaced at once, and never due again (${overlap})`, async () => {
         await addUnproven({ version: 1 });
         assert.deepEqual(token.secret.saved, { token: "t0" });
@@ -399,7 +399,7 @@ describe("rotation: a token of which two are valid", () => {
   });
 
   it("names a clock that was ahead, if it keeps the former one valid", async () => {
-    for (const overlap of ["12h", "verified"]) {
+    for (const overlap of ["12h", "retirement"]) {
       token = new OverlappingToken();
       await token.up(24 * 365, { version: 1, overlap });
       const isNamed = /later than this machine's clock.* overlap counts from that time; rotatedSince retires/;

@@ -31,7 +31,7 @@ const whole: Whole<Memory> = {
   formers: [
     {
       credential: { name: "password", mark: "former", username: "app" },
-      ...{ by: "hash", since: at, lasts: "verified", generatedAt: at, isBack: true },
+      ...{ by: "hash", since: at, lasts: "retirement", generatedAt: at, isBack: true },
     },
   ],
   scheduledFrom: at,

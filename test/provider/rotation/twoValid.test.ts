@@ -14,7 +14,7 @@ const trigger = (version: number) => triggerMark(empty, readProgram({ version })
 
 /** A former one that is valid since hour 0, and was generated a day before. */
 const former = (more: Partial<Former> = {}): Former => ({
-  ...{ by: "h0", since: at(0), lasts: "verified", generatedAt: at(-24) },
+  ...{ by: "h0", since: at(0), lasts: "retirement", generatedAt: at(-24) },
   ...more,
 });
 const unproven: Attempt = {

@@ -49,7 +49,7 @@ describe("rotation: the inputs of a user", () => {
   });
 
   it("may have any overlap", () => {
-    for (const overlap of ["verified", "none", "24h", unknownValue]) assert.equal(check({ overlap }), "");
+    for (const overlap of ["retirement", "none", "24h", unknownValue]) assert.equal(check({ overlap }), "");
   });
 
   it("may have a name that is not known yet, as that of its admin", () => {
@@ -118,7 +118,7 @@ describe("rotation: the inputs of a user", () => {
     },
     "an overlap of another form": {
       inputs: { overlap: "soon" },
-      says: /^overlap must be "verified", "none" or a duration: a number with h, d or w \(12h, 30d, 4w\), or ISO 8601/,
+      says: /^overlap must be "retirement", "none" or a duration: a number with h, d or w \(12h, 30d, 4w\), or ISO 8601/,
     },
     "an overlap as long as the schedule": {
       inputs: { overlap: "24h", rotateEvery: "1d" },
@@ -133,7 +133,7 @@ describe("rotation: the inputs of a user", () => {
         saveCredentials: false,
         encryptFor: ["age1xmp5wfwz62pu6l8jz6ws5p3vcp8a0fd9srve2d2x76y4revu8c3qexh4vv"],
       },
-      says: /^saveCredentials must not be false with overlap: "verified".*Set overlap to a duration or "none"\./,
+      says: /^saveCredentials must not be false with overlap: "retirement".*Set overlap to a duration or "none"\./,
     },
     "a connection with a user name": {
       inputs: { connection: { username: "x" } },

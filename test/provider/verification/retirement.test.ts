@@ -10,7 +10,7 @@ const { plan, apply } = asShown(credentialVerification);
 const salt = "s".repeat(22);
 const marked = (value: string) => ({ name: "token", mark: saltedMark(salt, value) });
 const since = "2026-01-01T00:00:00.000Z";
-const retire = { since, formers: [{ by: hashOf("new token"), since, lasts: "verified" }] };
+const retire = { since, formers: [{ by: hashOf("new token"), since, lasts: "retirement" }] };
 /** The output `access` of a rotation that has added `new token`, and does not save it. */
 const accessWith = (more: object = {}) =>
   JSON.stringify({
