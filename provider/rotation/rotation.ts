@@ -142,8 +142,8 @@ export class SecretRotation implements Resource<RotationInputs, RotationOutputs>
   /** A destroy changes nothing at the platform. It warns if it leaves two valid ones. */
   async #leave(saved: RotationOutputs, { shared }: Run): Promise<Notice[]> {
     const state = orUndefined(() => stateIn(saved));
-    const left = state ? leftValid(this.kind, state.memory, shared.retired) : [];
     const subject = this.subjectOf(saved, state);
+    const left = state ? leftValid(subject, state.memory, shared.retired) : [];
     return left.map((one) => noticeAbout(subject, messageOf(one, this.kind)));
   }
 

@@ -29,10 +29,6 @@ export async function retireFormerOf(
   try {
     const retired = await source.retire(retire.formers, { salt, currentHash: retire.currentHash });
     const { result, left = [], unsaved, failure = unsaved } = retired;
-    if (result === "lost") {
-      const reason = `the new ${word} is lost: the platform does not have the new one any more, and the former one is valid`;
-      return { reason, advice: "" };
-    }
     if (result === "kept") {
       const reason = `the new ${word} is accepted, but the server does not list it, so the former one was not retired`;
       const advice =
