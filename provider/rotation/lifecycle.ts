@@ -240,22 +240,23 @@ function requireSettings({ subject, source }: UpSession): void {
 }
 
 /**
- * What is saved if something is thrown after a secret was, or may have been, made. It is not saved by `finish`, whose
- * encryption may be what has failed.
+ * What is saved if something is thrown after a secret was, or may have been, made: all that was delivered, whatever it
+ * is. It is not saved by `finish`, whose encryption may be what has failed.
  */
 function afterError(
   error: unknown,
-  { state, findings }: Learned,
+  learned: Learned,
   added: Added | undefined,
   session: UpSession,
 ): Rotated {
-  const { subject, program } = session;
+  const { subject } = session;
+  const { state, findings } = learned;
+  const addition = additionOf(state, added, session);
   const isHandedOver = state.memory.attempt === undefined;
-  const isElsewhere = addsSecret(subject.kind, program) || isHandedOver;
-  const delivered = isElsewhere ? {} : added?.response?.credentials;
+  const delivered = addition || isHandedOver ? {} : added?.response?.credentials;
   const failure =
-    error instanceof RekeyError
-      ? failureAfter(subject, added?.lost ?? error, findings, additionOf(state, added, session))
+    addition && error instanceof RekeyError
+      ? failureAfter(subject, added?.lost ?? error, learned, addition)
       : new InternalError(subject, error);
   return { state: { ...state, ...delivered }, findings, failure };
 }
@@ -327,10 +328,9 @@ function problemsOf(
 /** Saves what was done. A failure of the rotation takes precedence over a failure to encrypt. */
 async function finish(rotated: Rotated, session: UpSession, added?: Added): Promise<Rotated> {
   const { failure, ...learned } = withProgram(rotated, session);
-  const { state, findings } = learned;
   const saved = await save(learned, session);
-  const addition = additionOf(state, added, session);
-  const own = failure && failureAfter(session.subject, failure, findings, addition);
+  const addition = additionOf(learned.state, added, session);
+  const own = failure && failureAfter(session.subject, failure, learned, addition);
   return { ...saved, failure: own ?? saved.failure };
 }
 

@@ -8,7 +8,7 @@ import {
 import { type SecretKind, secretOf, type Subject } from "../domain/secretKind";
 import { isUnknown } from "../pulumi/values";
 import { type Notice } from "../resource/resource";
-import { type Finding, type Message } from "./findings";
+import { type Finding, type Learned, type Message } from "./findings";
 import { type Refusal } from "./plan";
 
 type Text = Omit<Message, "about">;
@@ -80,7 +80,7 @@ const retirements: Partial<Readonly<Record<Finding["kind"], string>>> = {
 export function failureAfter(
   subject: Subject,
   failure: RekeyError,
-  findings: readonly Finding[],
+  { state, findings }: Learned,
   added?: Addition,
 ): RekeyError {
   const retired = findings.flatMap(({ kind }) => retirements[kind] ?? []);
@@ -93,7 +93,7 @@ export function failureAfter(
       : failure instanceof RequestError
         ? `${failure.problem} ${failure.advice}`
         : failure.text;
-  const text = `The rotation of the ${secretOf(subject)} is not complete: this run ${done.join(" and ")}. ${isPartDone ? "" : "It has retired none that clients may use. "}What it could not finish is saved, and the next \`up\` does it: ${why}`;
+  const text = `The rotation of the ${secretOf(subject)} is not complete: this run ${done.join(", and ")}. ${isPartDone ? "" : "It has retired none that clients may use. "}${state.memory.ofSource.isUnsaved ? "A restart of the server undoes that until ACL SAVE succeeds. " : ""}What it could not finish is saved, and the next \`up\` does it: ${why}`;
   const isNew = isPartDone && failure.code !== "REKEY_VERIFICATION_FAILED";
   return new RekeyError(isNew ? "REKEY_INCOMPLETE" : failure.code, text, failure.delivery);
 }

@@ -31,7 +31,10 @@ export interface Source {
    * @param sight what the read before has shown; undefined if it cannot be read
    */
   add(attempted: State, sight: Sight | undefined): Promise<Added>;
-  /** Proves that what was added is valid: by its use, by a read, or by the response itself. */
+  /**
+   * Proves that what was added is valid: by its use, by a read, or by the response itself. That it is not proven is a
+   * result, which has what was delivered.
+   */
   prove(attempted: State, added: Added): Promise<Proof>;
   /** Retires former ones, never the current one. Default: what makes a new one retires the former one. */
   retire?(formers: readonly Former[], memory: RetirableMemory): Promise<Retired>;

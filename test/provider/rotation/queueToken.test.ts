@@ -5,6 +5,7 @@ import { type Credentials } from "../../../provider/records/fields";
 import { messageOf } from "../../../provider/rotation/findings";
 import { leftValid } from "../../../provider/rotation/formerFindings";
 import { type RotationInputs } from "../../../provider/rotation/program";
+import { rotationOf } from "../../../provider/rotation/rotation";
 import { OverlappingToken } from "./overlappingToken";
 import { Team } from "../../support/age";
 import { conflicting, notFound, unconfirmed } from "../../support/fakeRun";
@@ -123,6 +124,16 @@ describe("rotation: a token of which two are valid", () => {
     }
     await token.up(3, { version: 2 });
     assert.deepEqual(token.sent, []);
+  });
+
+  it("ends `waits` in a preview, too, if nothing is due any more", async () => {
+    await token.up(0, { ...daily, initialRotation: false });
+    token.secret.fake.settings = { ...token.secret.fake.settings, ...isOff };
+    await token.up(24, daily);
+    const { outputs, fake } = token.secret;
+    assert.equal(outputs?.["waits"], "rekey:scheduledResets is off");
+    const inputs = { queueUserId: "u", version: 1, rotateEvery: "48h" };
+    assert.ok(rotationOf(queueToken).plan(outputs, inputs, fake.start()).changing?.includes("waits"));
   });
 
   it("saves the new one as current, and shows since when, and until when, the one before it is valid", async () => {
@@ -465,8 +476,8 @@ describe("rotation: a token of which two are valid", () => {
     const isAway = () => void (token.isAway = true);
     for (const [inputs, next, code, done] of [
       [versioned, isAway, "REKEY_VERIFICATION_FAILED", `${added}. It has retired none that clients may use.`],
-      [dated, isAway, "REKEY_VERIFICATION_FAILED", `${added} and ${older}.`],
-      [dated, unconfirmed, "REKEY_INCOMPLETE", `${mayBe} and ${older}.`],
+      [dated, isAway, "REKEY_VERIFICATION_FAILED", `${added}, and ${older}.`],
+      [dated, unconfirmed, "REKEY_INCOMPLETE", `${mayBe}, and ${older}.`],
       [
         dated,
         notFound,
