@@ -86,15 +86,16 @@ export function failureAfter(
   const retired = findings.flatMap(({ kind }) => retirements[kind] ?? []);
   const done = [...(added ? [additions[added]] : []), ...retired];
   if (done.length === 0) return failure;
-  const isPartDone = retired.length > 0 || added === "handed over";
+  const isDone = retired.length > 0 || (added !== undefined && added !== "lost");
+  const keepsAll = retired.length === 0 && added !== "handed over";
   const why =
     failure instanceof RefusedError
       ? `${failure.why}.`
       : failure instanceof RequestError
         ? `${failure.problem} ${failure.advice}`
         : failure.text;
-  const text = `The rotation of the ${secretOf(subject)} is not complete: this run ${done.join(", and ")}. ${isPartDone ? "" : "It has retired none that clients may use. "}${state.memory.ofSource.isUnsaved ? "A restart of the server undoes that until ACL SAVE succeeds. " : ""}What it could not finish is saved, and the next \`up\` does it: ${why}`;
-  const isNew = isPartDone && failure.code !== "REKEY_VERIFICATION_FAILED";
+  const text = `The rotation of the ${secretOf(subject)} is not complete: this run ${done.join(", and ")}. ${keepsAll ? "It has retired none that clients may use. " : ""}${state.memory.ofSource.isUnsaved ? "A restart of the server undoes that until ACL SAVE succeeds. " : ""}What it could not finish is saved, and the next \`up\` does it: ${why}`;
+  const isNew = isDone && failure.code !== "REKEY_VERIFICATION_FAILED";
   return new RekeyError(isNew ? "REKEY_INCOMPLETE" : failure.code, text, failure.delivery);
 }
 
