@@ -108,7 +108,7 @@ export function withValue(
 }
 
 async function readCurrent(
-  { subject: { kind, id }, current, salt, retire }: KnownTarget,
+  { subject: { kind, id }, current, salt }: KnownTarget,
   { platform }: Run,
 ): Promise<Credential | Failure> {
   try {
@@ -120,11 +120,8 @@ async function readCurrent(
     if (!(error instanceof RequestError)) throw error;
     return notKnown(current, `could not be read: ${error.happened}`, error.advice);
   }
-  // A changed `saveCredentials` takes effect with the next rotation.
-  const otherwise = retire
-    ? "set overlap to a duration and remove this verification, or remove saveCredentials and set a new version"
-    : "remove saveCredentials or this verification";
-  const advice = `Run \`pulumi refresh\`, then \`up\`. If that does not help, ${otherwise}.`;
+  const advice =
+    "Run `pulumi refresh`, then `up`. If that does not help, remove this verification, or remove saveCredentials and set a new version.";
   return notKnown(current, "the platform does not show it", advice);
 }
 
