@@ -215,7 +215,7 @@ export class Rules {
     for (const failure of failures) {
       const isPermitted =
         permitted.test(failure) ||
-        (settings.isHiding && /does not list it/.test(failure)) ||
+        (settings.isHiding && /does not list/.test(failure)) ||
         (wasRemoved && isGone.test(failure)) ||
         (isRemoved && isRefused.test(failure)) ||
         ([...account.back, ...this.history.orphans].some((one) => valid.has(one)) && isAccepted.test(failure));
@@ -226,9 +226,11 @@ export class Rules {
     if (before?.memory.current.isUnread) {
       assert.ok(account.isRead, "an `up` after a refresh that found it gone reads");
     }
-    // Only a login proves that a password is gone, and only the lack of a next token that a token is.
+    // A login or a list proves that a password is gone, and only the lack of a next token that a token is.
     const isUser = this.subject.shape === "redis";
-    const isKnown = isUser ? before === undefined || before.outputs["password"] !== undefined : valid.size === 1;
+    const isListed = settings.server === "plain" && !settings.isHiding;
+    const isTried = before === undefined || before.outputs["password"] !== undefined;
+    const isKnown = isUser ? isListed || isTried : valid.size === 1;
     if (account.isRead && isKnown) assert.ok(!isRemoved, `${after.value} was read to be refused, and is handed over`);
     if (isMoved) this.reached.add("moved, and the same");
     if (wasRemoved && !isRemoved && !isRotated(taken)) this.reached.add("handed back");
