@@ -51,6 +51,8 @@ class SharedInRun {
   readonly triedRecipients = new Map<string, Promise<unknown>>();
   /** The marks of secrets whose former ones were retired by verifications that this run has destroyed. */
   readonly retired = new Set<string>();
+  /** What verifications over HTTP remember that a Diff has replaced, by the request that their Create proves. */
+  readonly replacedProofs = new Map<string, string>();
   /** The resources that have what only one may have, by that. */
   readonly owners = new Map<string, string>();
   /** The users for which this run has added a password, by the hash of that and their name: `passwordKey`. */

@@ -56,6 +56,7 @@ export const credentialVerification: Resource<
   secretInputs: ["credential"],
   outputs: {
     subject: "plain",
+    credential: "secret",
     verified: "plain",
     verifiedAt: "plain",
     formerRefused: "plain",
@@ -91,7 +92,7 @@ export const credentialVerification: Resource<
   },
   decide,
   plan: (saved, inputs, run) =>
-    isOverHttp(inputs) ? planOverHttp(saved, inputs) : planForAccess(saved, inputs, run),
+    isOverHttp(inputs) ? planOverHttp(saved, inputs, run) : planForAccess(saved, inputs, run),
   apply: (saved, inputs, run) =>
     isOverHttp(inputs) ? applyOverHttp(saved, inputs, run) : applyForAccess(saved, inputs, run),
   remove,
