@@ -86,7 +86,8 @@ function schemaOf(given, name) {
 /** `T` in a declared type `pulumi.Input<T>` or `pulumi.Output<T>`, undefined left out of the outer union. */
 function innerType({ type: node }) {
   const outer = ts.isUnionTypeNode(node) ? node.types.find(ts.isTypeReferenceNode) : node;
-  return checker.getTypeFromTypeNode(outer.typeArguments[0]);
+  const type = checker.getTypeFromTypeNode(outer.typeArguments[0]);
+  return checker.getBaseConstraintOfType(type) ?? type;
 }
 
 /** Inputs whose types a schema cannot have, or has with Inputs inside. */

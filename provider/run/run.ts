@@ -65,6 +65,8 @@ class SharedInRun {
   readonly triedRecipients = new Map<string, Promise<unknown>>();
   /** What is known of the retirement of each secret, by its key. */
   readonly retirements = new Map<string, RetirementInRun>();
+  /** What verifications over HTTP remember that a Diff has replaced, by the request that their Create proves. */
+  readonly replacedProofs = new Map<string, string>();
   /** The resources that have what only one may have, by that. */
   readonly owners = new Map<string, string>();
   /** The users whose passwords resources of this run hand out or have added, by hash and name: `passwordKey`. */

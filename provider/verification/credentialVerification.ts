@@ -44,6 +44,7 @@ export const credentialVerification: Resource<
   secretInputs: ["credential"],
   outputs: {
     subject: "plain",
+    credential: "secret",
     verified: "plain",
     verifiedAt: "plain",
     formerRefused: "plain",
@@ -69,7 +70,7 @@ export const credentialVerification: Resource<
     return checkAccess(inputs, run);
   },
   plan: (saved, inputs, run) =>
-    isOverHttp(inputs) ? planOverHttp(saved, inputs) : planForAccess(saved, inputs, run),
+    isOverHttp(inputs) ? planOverHttp(saved, inputs, run) : planForAccess(saved, inputs, run),
   apply: (saved, inputs, run) =>
     isOverHttp(inputs) ? applyOverHttp(saved, inputs, run) : applyForAccess(saved, inputs, run),
 };
