@@ -45,6 +45,13 @@ const notes = {
     "the former {word} is retired, if it is still valid, because rotatedSince has asked for it: clients that still use it are refused.",
   retiresAgain: "the former {word}, which was retired and is valid again, is retired again.",
   bothSince: "Both have been valid since {why}.",
+  retiresAtEnd:
+    "the former {word}, if it is still valid, is retired at the end of this `up`, after everything that uses the new one, and only if nothing fails.",
+  retiresLater:
+    "the former {word} stays valid after this `up`, because consumers did not have it from a Retirement. The next `up` retires it at its end.",
+  retiresByTime: "the former {word} stays valid until {why}. The first `up` after that retires it.",
+  mayRetire:
+    "its Retirement may be replaced, because it is not known yet whether a former {word} will wait for it.",
   retiresOwn: "It is rekey:queueToken: the retirement fails until that is the new one.",
 
   // Why a rotation is due.
@@ -87,8 +94,7 @@ const notes = {
   formKept:
     "is still saved as before: changes to saveCredentials and encryptFor take effect with the next rotation. To remove what is saved now, set a new version.",
   nextRotation: "is due soon by rotateEvery: the first `up` from {why} on {verb}s it.",
-  keepsLater:
-    "after a rotation, the former {word} stays valid until a CredentialVerification with retireFormerAfter retires it.",
+  keepsLater: "after a rotation, the former {word} stays valid until a Retirement retires it.",
   leavesBoth:
     "if the former {word} is still valid, as it has been since {why}, a destroy leaves both valid.",
   noPassword: "the user has no password.",
@@ -101,6 +107,8 @@ const notes = {
   drift: "was changed outside of Rekey ({names}). The saved state has been updated.",
   tokenOnly:
     "is not known, because the platform shows only a REST token. Use restUrl and restToken; connectionUrl is undefined.",
+  retiredAtEnd: "every former {word} was retired.",
+  retiredAndRefused: "the former {word} was retired; it is refused now.",
   retired: "the former {word} was retired. Both had been valid since {why}.",
   /** A rotation makes another one former. */
   retiredFirst: "the older {word} was retired first. Both had been valid since {why}.",
@@ -132,6 +140,8 @@ const warnings = {
     "two passwords may stay valid (since {why}). To remove the former one, once no client uses it: run `ACL SETUSER <user> !<hash>` (runbook).",
 
   // What has happened.
+  mayStay:
+    "the former {word} may stay valid, because this run has not retired it: a Retirement retires at the end of an `up` that has created or kept it.",
   /** Some of the new credentials are not known. Their old values are not kept. */
   unknown:
     "was changed, but Rekey does not know {names|the new value}, because {why|the platform does not show it}. If the platform can be read, a refresh reads it again. Until then, look it up in the platform's console. If that does not help, set a new version, which {verb}s it once more.",

@@ -9,6 +9,7 @@ import {
   lastsAfter,
   oldestFormer,
   validFormers,
+  waitsForRetirement,
 } from "./formers";
 import { formerIsValid } from "./gates";
 import { saltedMark } from "./marks";
@@ -44,11 +45,11 @@ export function notesOnFormers(
 function until(lasts: string, them: "it" | "them"): string {
   if (isDuration(lasts)) return `for ${lasts}`;
   return lasts === untilRetirement
-    ? `until a CredentialVerification with retireFormerAfter retires ${them}`
-    : `until the next \`up\`, or until a verification retires ${them}`;
+    ? `until a Retirement retires ${them}`
+    : `until a Retirement retires ${them}, or until the next \`up\``;
 }
 
-/** What was former before is the older one. A verification may have retired it, which only a read shows. */
+/** What was former before is the older one. A Retirement may have retired it, which only a read shows. */
 function notesOnOlder(
   memory: Memory,
   program: Program,
@@ -128,7 +129,7 @@ export function concernsOfFormers(
           { kind: "postponed", why: "rekey:scheduledResets is off" },
         ]
       : [],
-    // A verification may have retired the former one, which only a read shows.
+    // A Retirement may have retired the former one, which only a read shows.
     plan.kind === "rotate" || plan.kind === "retire"
       ? []
       : [{ kind: "leavesBoth", why: oldest.since }],
@@ -136,17 +137,16 @@ export function concernsOfFormers(
 }
 
 /**
- * The warning of a destroy that may leave two valid: a verification may have retired the former one.
+ * The warning of a destroy that may leave two valid.
  *
- * @param retired the marks of current secrets whose former ones were retired
+ * @param retires those that wait for a Retirement and were replaced by then are retired
  */
-export function leftValid(
-  { shape }: SecretKind,
-  memory: Memory,
-  retired: ReadonlySet<string>,
-): Finding[] {
-  const { attempt, current } = memory;
-  const since = oldestFormer(memory)?.since ?? (attempt?.adds && attempt.firstSentAt);
-  if (!since || Object.values(current.marks).some((mark) => retired.has(mark))) return [];
+export function leftValid({ shape }: SecretKind, memory: Memory, retires = ""): Finding[] {
+  const { attempt } = memory;
+  const formers = validFormers(memory).filter(
+    (one) => !waitsForRetirement(one) || one.since > retires,
+  );
+  const since = oldestFormer({ formers })?.since ?? (attempt?.adds && attempt.firstSentAt);
+  if (!since) return [];
   return [{ kind: shape === "redis" ? "leftPasswords" : "leftTokens", why: since }];
 }

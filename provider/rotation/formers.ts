@@ -1,6 +1,6 @@
 import { type SecretKind } from "../domain/secretKind";
 import { type Former, type Memory } from "./memory";
-import { type Context, type DueFormers, type Rotation } from "./plan";
+import { type Context, type DueFormers, type Plan, type Rotation } from "./plan";
 import { noOverlap, type Program, untilRetirement } from "./program";
 import { dueAt, isOlder, readInterval } from "./schedule";
 
@@ -13,9 +13,14 @@ export function readOverlap(written: string): void {
   readInterval(written, { orValues: `"${untilRetirement}", "${noOverlap}"` });
 }
 
-/** Whether a former one is valid for a time, whether or not a verification proves the new one. */
+/** Whether a former one is valid for a time, after which its rotation retires it. */
 export function isDuration(lasts: string): boolean {
-  return ![untilRetirement, noOverlap, untilNextUp].includes(lasts);
+  return lasts !== noOverlap && !waitsForRetirement({ lasts });
+}
+
+/** Whether a former one is valid until a Retirement retires it. */
+export function waitsForRetirement({ lasts }: Pick<Former, "lasts">): boolean {
+  return lasts === untilRetirement || lasts === untilNextUp;
 }
 
 /**
@@ -51,8 +56,10 @@ export function withoutRetired(formers: readonly Former[], valid: readonly Forme
 }
 
 /** Until when a former one is valid (ISO 8601, UTC); undefined unless it is for a duration. */
-export function validUntil({ since, lasts }: Former): string | undefined {
-  return isDuration(lasts) ? dueAt(since, lasts).toISOString() : undefined;
+export function validUntil(former: Former | undefined): string | undefined {
+  return former && isDuration(former.lasts)
+    ? dueAt(former.since, former.lasts).toISOString()
+    : undefined;
 }
 
 /** For how long what a rotation replaces stays valid. What is older than a date must not stay. */
@@ -66,6 +73,19 @@ export function lastsAfter(
   return isForDate && overlap !== noOverlap ? untilNextUp : overlap;
 }
 
+/** Whether a former one will wait for a Retirement after a plan; undefined if that is not known. */
+export function willWait(
+  memory: Memory,
+  program: Program,
+  plan: Plan,
+  now: Date,
+): boolean | undefined {
+  if (plan.kind === "maybe" || program.unknown.has("overlap")) return undefined;
+  const isOfPlan =
+    plan.kind === "rotate" && waitsForRetirement({ lasts: lastsAfter(plan, memory, program, now) });
+  return isOfPlan || validFormers(withOverlapOf(memory, program)).some(waitsForRetirement);
+}
+
 /** Whether what was added and not proven is older than a date. A next token then takes the place of the current one. */
 export function isAttemptOlder(
   { attempt }: Pick<Memory, "attempt">,
@@ -77,7 +97,7 @@ export function isAttemptOlder(
 
 /**
  * A changed `overlap` counts from the next `up` on, and a run without scheduled rotations retires only for a date. What
- * is valid again is retired at once, unless a verification does it.
+ * is valid again is retired at once, unless a Retirement does it.
  */
 export function dueFormers(
   memory: Memory,

@@ -63,7 +63,7 @@ const maxOwnPasswords = 10;
 /**
  * A new version never retires what clients use: it adds a further one where a source holds more than two, and otherwise
  * waits. A schedule waits in any case, but not for one that was retired before and is valid again. Only a read shows
- * whether a verification has retired the former ones, and nothing waits for them if the current one is not valid.
+ * whether a Retirement has retired the former ones, and nothing waits for them if the current one is not valid.
  */
 export function formerIsValid(
   due: Rotation,
@@ -85,7 +85,7 @@ export function formerIsValid(
     return undefined;
   }
   const end = validUntil(oldest);
-  const when = end ? `after ${end}` : "after a verification has retired it";
+  const when = end ? `after ${end}` : "after the one at whose end a Retirement retires it";
   const why = `the former ${kind.word} has been valid, too, since ${oldest.since}. It is applied by the first \`up\` ${when}`;
   return { kind: "keep", waits: { ...due, why } };
 }

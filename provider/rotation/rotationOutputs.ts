@@ -73,7 +73,7 @@ export function shownOf(subject: Subject, state: State, run: Run) {
     currentKeySince: generatedAt,
     generatedAt,
     formerValidSince: former?.since,
-    formerValidUntil: former && validUntil(former),
+    formerValidUntil: validUntil(former),
     access: accessOf(subject, state, run),
   };
 }

@@ -87,7 +87,7 @@ export type Proof =
       readonly foreignRead?: SecretResponse | undefined;
     };
 
-/** What a retirement needs of a memory; a verification has it from `access`. */
+/** What a retirement needs of a memory; a Retirement has it from `access`. */
 export interface RetirableMemory {
   /** The salt of the marks. */
   readonly salt: string;
@@ -116,7 +116,7 @@ export interface SourceContext {
   readonly subject: Subject;
   readonly run: Run;
   readonly context: Context;
-  /** Undefined in a refresh and in a verification. */
+  /** Undefined in a refresh and in a Retirement. */
   readonly program?: Program | undefined;
   /** What the reads of this run have shown, the last one last. */
   readonly reads: Credentials[];

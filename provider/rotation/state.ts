@@ -16,7 +16,7 @@ export interface State extends Credentials {
   /** Confirmed rotations. */
   readonly rotationCount: number;
   readonly rotationReason?: RotationReason | undefined;
-  /** When the rotation itself has retired the former secret, without a verification (ISO 8601, UTC). */
+  /** When the rotation itself has retired the former secret, without a Retirement (ISO 8601, UTC). */
   readonly formerRetiredAt?: string | undefined;
   /** Why a rotation that is due waits. */
   readonly waits?: string | undefined;

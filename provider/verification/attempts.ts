@@ -6,7 +6,7 @@ import {
   type ProbeEndpoint,
   shownEndpoint,
 } from "../domain/endpoint";
-import { type ErrorCode, InputError, RequestError, SettingsError } from "../domain/errors";
+import { InputError, RequestError, SettingsError } from "../domain/errors";
 import { type Subject } from "../domain/secretKind";
 import { type RequestQueue } from "../platform/http";
 import { type AccessCredential } from "../rotation/access";
@@ -23,10 +23,6 @@ export interface Failure {
   readonly advice: string;
   /** Whether it is about a former credential: the current one is accepted, and a wrong one refused. */
   readonly isOfFormer?: true | undefined;
-  /** Whether the server has not saved what was retired, which its restart would undo. */
-  readonly isUnsaved?: true | undefined;
-  /** Of the error, if it is another one than that of a failed verification. */
-  readonly code?: ErrorCode | undefined;
 }
 
 /** What a verification tries with. */
@@ -88,7 +84,7 @@ async function currentOf(target: KnownTarget, tools: Tools): Promise<Credential 
   if (!run.options.settings.canRead(subject.kind)) {
     const [why, advice] =
       subject.kind.shape === "redis"
-        ? ["a Redis shows only hashes", "Set overlap to a duration and remove this verification"]
+        ? ["a Redis shows only hashes", "Remove this verification"]
         : ["this platform cannot be read", "Set rekey:databasePath, or remove this verification"];
     return notKnown(current, why, `${advice}, or remove saveCredentials.`);
   }

@@ -61,7 +61,7 @@ export class OverlappingToken {
     return secret.up(desired, { shows, otherFields, responds, parts: { nextTokens: nextTokens as NextTokens } });
   }
 
-  /** As a verification, or someone else. */
+  /** As a Retirement, or someone else. */
   roll(): void {
     this.current = this.next ?? this.current;
     this.next = undefined;

@@ -328,7 +328,10 @@ describe("rotation: a token of which two are valid", () => {
 
     it("for a schedule is announced with its time, and made for a date with the schedule off", async () => {
       const adopting = { ...daily, initialRotation: false };
-      assert.match(token.preview(0, adopting), /after a rotation, the former token stays valid until a Credential/);
+      assert.match(
+        token.preview(0, adopting),
+        /after a rotation, the former token stays valid until a Retirement retires it/,
+      );
       await token.up(0, adopting);
       await addUnproven(daily, 24);
       assert.match(token.preview(24, daily), new RegExp(`last rotated or adopted at ${at(0)}`));
@@ -339,7 +342,7 @@ describe("rotation: a token of which two are valid", () => {
   });
 
   describe("says in a preview how long the current one stays valid", () => {
-    const verified = " The former token stays valid until a CredentialVerification with retireFormerAfter retires it.";
+    const verified = " The former token stays valid until a Retirement retires it.";
     const texts: readonly (readonly [inputs: RotationInputs, text: string])[] = [
       [{}, verified],
       [{ overlap: "24h" }, " The former token stays valid for 24h."],
@@ -347,10 +350,7 @@ describe("rotation: a token of which two are valid", () => {
         { overlap: "none" },
         " What was valid before is replaced at once: clients are refused until they have the new one.",
       ],
-      [
-        { rotatedSince: at(1) },
-        " The former token stays valid until the next `up`, or until a verification retires it.",
-      ],
+      [{ rotatedSince: at(1) }, " The former token stays valid until a Retirement retires it, or until the next `up`."],
       [{ rotatedSince: "2025-01-01" }, verified],
       [{ overlap: unknownValue }, ""],
     ];
@@ -385,17 +385,25 @@ describe("rotation: a token of which two are valid", () => {
     assert.match(message, says);
   });
 
-  it("says after a destroy that two are valid, as far as is known, unless a verification has retired it", async () => {
+  it("says after a destroy that two are valid, as far as is known, unless a Retirement has retired it", async () => {
     await token.up(0, { version: 1 });
     const { memory } = token.secret;
-    const [left, ...others] = leftValid(queueToken, memory, new Set());
+    const [left, ...others] = leftValid(queueToken, memory);
     const { text = "", isWarning } = left ? messageOf(left, queueToken) : {};
     assert.deepEqual([isWarning, others], [true, []]);
     assert.match(text, /^two tokens may stay valid \(since 2026-01-01T00.*\)\. To remove the former one/);
-    assert.deepEqual(leftValid(queueToken, memory, new Set(Object.values(memory.current.marks))), []);
+    const since = memory.formers[0]?.since ?? "";
+    assert.deepEqual(leftValid(queueToken, memory, since), []);
+    const formers = memory.formers.map((one) => ({ ...one, lasts: "24h" }));
+    for (const [other, retires] of [
+      [{ ...memory, formers }, since],
+      [memory, at(-1)],
+    ] as const) {
+      assert.equal(leftValid(queueToken, other, retires).length, 1);
+    }
     token.roll();
     await token.up(1, { version: 1 });
-    assert.deepEqual(leftValid(queueToken, token.secret.memory, new Set()), []);
+    assert.deepEqual(leftValid(queueToken, token.secret.memory), []);
   });
 
   it("names a clock that was ahead, if it keeps the former one valid", async () => {
