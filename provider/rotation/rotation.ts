@@ -158,7 +158,7 @@ export class SecretRotation implements Resource<RotationInputs, RotationOutputs>
     const key = keyOf({ of: kind.name, id: subject.id, salt: memory.salt });
     // With a second one, a delete of an earlier run has failed, or was not made.
     const [retires, ...others] = run.retirementOf(key).deleted;
-    const left = leftValid(kind, memory, others.length > 0 ? undefined : retires);
+    const left = leftValid(subject, memory, others.length > 0 ? undefined : retires);
     return left.map((one) => noticeAbout(subject, messageOf(one, kind)));
   }
 

@@ -102,7 +102,7 @@ export class UserSource implements Source {
     if (proof.kind !== "accepted") {
       // What is refused is not what is new in the list: that is someone else's.
       const attempt = proof.kind === "refused" ? { expects: hashOf(password) } : undefined;
-      return { failure: lost ?? notAccepted(subject, proof), attempt };
+      return { failure: lost ?? notAccepted(subject, proof), delivered: {}, attempt };
     }
     const list = await this.#listAgain();
     const hash = this.#hashIn(list, made);
@@ -111,7 +111,7 @@ export class UserSource implements Source {
     if (list && !list.some(isNew)) {
       const why =
         "the server accepts it, but does not list it, so it is unknown which of the user's passwords are valid";
-      return { failure: unproven(subject, why) };
+      return { failure: unproven(subject, why), delivered: {} };
     }
     const formers = this.#formersAfter(attempted, program as Program);
     const { lastSentAt } = attempted.memory.attempt ?? {};

@@ -42,7 +42,7 @@ const cases: Readonly<Record<string, Case>> = {
   "that one that was retired is back, and is retired again": {
     ...{ hashes: ["a", "b", "now", "x"], ofSource: { hash: "now", retired: ["x", "y"] } },
     ...{
-      valid: ["a", "b", "x back: retirement"],
+      valid: ["x back: retirement", "a", "b"],
       retired: ["y"],
       says: /^a former password that was retired is valid again: .* It is retired again\.$/,
     },
