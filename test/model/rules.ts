@@ -237,11 +237,10 @@ export class Rules {
     if (before?.memory.current.isUnread) {
       assert.ok(account.isRead, "an `up` after a refresh that found it gone reads");
     }
-    // Its use proves that it is gone, or a list of hashes.
+    // A list proves that a password is gone, as does the use of a password or a token.
     const isUser = this.subject.shape === "redis";
     const isListed = isUser && settings.server === "plain" && !settings.isHiding;
-    const isTried = before === undefined || before.outputs[isUser ? "password" : "token"] !== undefined;
-    const isKnown = isListed || isTried;
+    const isKnown = isListed || before === undefined || before.outputs[isUser ? "password" : "token"] !== undefined;
     if (account.isRead && isKnown) assert.ok(!isRemoved, `${after.value} was read to be refused, and is handed over`);
     if (isMoved) this.reached.add("moved, and the same");
     this.#checkWaits(after, taken);

@@ -195,7 +195,7 @@ describe("rotation: the passwords of a user", () => {
 
   const unsaved = {
     1: /^$/,
-    2: /has added a new one, and has retired the former one\. A restart of the server undoes that .*it broke.*_INCOMPLETE\]$/,
+    2: /has added a new one, and has retired the former one\. A restart of the server undoes that .*it broke.*\[REKEY_INCOMPLETE\]$/,
   };
   for (const [nth, says] of Object.entries(unsaved)) {
     it(`are replaced, although the server fails to save step ${nth}: only the last one counts`, async () => {
