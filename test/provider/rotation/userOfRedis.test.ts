@@ -45,6 +45,9 @@ withRedis("the rotation of a user of a real Redis", () => {
     await app.up({ ...inputsOf(await start()), saveCredentials: false, encryptFor, overlap: "24h" });
     const verification = new RealResource("CredentialVerification", settings);
     const { failure = "" } = await verification.up({ access: app.outputs["access"] });
-    assert.match(failure, /is not saved, and a Redis shows only hashes\n.*Remove this verification, or remove saveCred/s);
+    assert.match(
+      failure,
+      /is not saved, and a Redis shows only hashes\n.*Remove this verification, or remove saveCred/s,
+    );
   });
 });
