@@ -86,18 +86,10 @@ export interface AclUserRotationArgs extends RotationArgs, OverlapArgs {
  *   databaseId: "96ad0856-03b1-4ee7-9666-e81abd0349e1",
  *   initialRotation: false, // without this line, the first `pulumi up` resets the password
  * });
- * const app = new AclUserRotation("app", {
- *   admin: cache.access,
- *   userName: "app",
- *   initialRotation: false, // the first password is added for a `version`, or by the schedule
- *   rotateEvery: "30d",
- * });
- * const { access, connectionUrl } = app;
- * const credential = { REDIS_URL: connectionUrl.apply((url) => url ?? "redis://not-rotated-yet") };
- * // Once everything that uses it is updated, the former password is retired.
- * const handed = new Retirement("app", { access, credential });
- * // Yours: whatever uses it.
- * new pulumi.ComponentResource("shop:index:Deployment", "shop", handed.credential);
+ * const app = new AclUserRotation("app", { admin: cache.access, userName: "app", version: 1, rotateEvery: "30d" });
+ * const handed = new Retirement("app", { access: app.access, credential: app.connectionUrl });
+ * // Yours: whatever uses it. After that, the former password is retired.
+ * new pulumi.ComponentResource("shop:index:Deployment", "shop", { REDIS_URL: handed.credential });
  * ```
  */
 export class AclUserRotation extends Rotation {
