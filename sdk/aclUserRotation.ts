@@ -39,7 +39,7 @@ export interface AclConnectionArgs {
    */
   port?: pulumi.Input<number> | undefined;
   /**
-   * Whether to use TLS. It can be switched off for loopback hosts only: a password never travels in plain text.
+   * Whether clients use TLS. If not, they send the password in plain text, which is warned of, except on this machine.
    *
    * @default true; for loopback hosts, that of `admin`
    */
@@ -51,8 +51,9 @@ export interface AclUserRotationArgs extends RotationArgs, OverlapArgs {
   /**
    * The administrator who changes the user, and the server: the output `access` of the `PasswordRotation` of the
    * database, or the address of the server and the password of an administrator. It is always a secret. After a change
-   * of the address, the next `up` reads first: if the user there does not have the current password, it fails, unless a
-   * new version or a date rotates that user. Changing only the administrator, or how it is given, makes no request.
+   * of the address or the database, the next `up` reads first: if the list of the user there does not have the current
+   * password, it fails, unless a new version or a date rotates that user. Changing only the administrator makes no
+   * request.
    */
   admin: pulumi.Input<string | AclAdminArgs>;
   /**

@@ -46,12 +46,8 @@ export async function retireFormers(target: Target, run: Run): Promise<readonly 
         ? await source.retire(waiting, of)
         : ({ result: "already", unsaved: await source.save?.() } as const);
     if (failure ?? unsaved) throw (failure ?? unsaved) as RekeyError;
-    if (result === "now" || result === "already") return waiting;
-    const why =
-      result === "lost"
-        ? "the platform does not have the new one any more"
-        : "it is not known whether the new one is valid. Check that the admin reaches the server that clients use, and that `ACL GETUSER` lists its passwords there";
-    const text = `The former ${secretOf(subject)} was not retired: ${why}.`;
+    if (result !== "kept") return waiting;
+    const text = `The former ${secretOf(subject)} was not retired: it is not known whether the new one is valid. Check that the admin reaches the server that clients use, and that \`ACL GETUSER\` lists its passwords there.`;
     throw new RekeyError("REKEY_VERIFICATION_FAILED", text, "rejected");
   } catch (error) {
     if (!(error instanceof RekeyError)) throw error;

@@ -97,7 +97,10 @@ function plan(
   const ofRun = run.retirementOf(keyOf(before));
   const isWaiting = [before, after].some((one) => one && waitingOf(one).length > 0);
   if (isWaiting || (!after && ofRun.waits)) {
-    if (after && before.current) ofRun.retires = waitingOf(after).at(-1)?.since;
+    if (after && before.current) {
+      const times = waitingOf(after).map(({ since }) => since);
+      ofRun.retires = times.toSorted().at(-1);
+    }
     const notices = announced(before, after, run);
     return { changes: true, replaces: ["access"], changing, notices };
   }

@@ -83,7 +83,12 @@ export function urlsOf({ kind, id }: Subject, state: State, { options }: Run): U
     const { endpoint } = memory.ofSource.server ?? {};
     if (!endpoint) return {};
     const server = { databaseId: "", record: { ...endpoint, endpoint: endpoint.host } };
-    return urlsAt((given) => endpointOf(server, given, undefined), id, state);
+    // Nothing else than its clients connects there, so that it may be without TLS.
+    const endpointFor = ({ tls, ...given }: Connection) => {
+      const secure = endpointOf(server, given, undefined);
+      return { ...secure, tls: tls ?? secure.tls };
+    };
+    return urlsAt(endpointFor, id, state);
   }
   if (!kind.connects) return { restUrl: kind.restUrl?.(record, settings.preset?.indexHost) };
   const database = { databaseId: id, record };

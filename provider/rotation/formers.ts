@@ -1,4 +1,5 @@
 import { type SecretKind } from "../domain/secretKind";
+import { type Finding } from "./findings";
 import { type Former, type Memory } from "./memory";
 import { type Context, type DueFormers, type Plan, type Rotation } from "./plan";
 import { noOverlap, type Program, untilRetirement } from "./program";
@@ -41,9 +42,21 @@ export function validFormers({ formers }: Pick<Memory, "formers">): Former[] {
   return formers.filter(({ by }) => by !== undefined);
 }
 
+/** The former one with a mark, if it is valid. */
+export function formerWith(memory: Pick<Memory, "formers">, mark?: string): Former | undefined {
+  return validFormers(memory).find(({ credential }) => credential?.mark === mark);
+}
+
 /** The former one that has been valid for the longest time, which outputs and messages name. */
 export function oldestFormer(memory: Pick<Memory, "formers">): Former | undefined {
   return validFormers(memory).toSorted((a, b) => (a.since < b.since ? -1 : 1))[0];
+}
+
+/** Since when more than one was valid, in messages. */
+export function spanOf(formers: readonly Former[]): Pick<Finding, "names" | "why"> {
+  const { length } = formers;
+  const names = length > 1 ? [`The oldest of ${length}`] : [];
+  return { names, why: oldestFormer({ formers })?.since };
 }
 
 /** Former ones after some of them, or all, were retired: of those that are not valid, only the last one is of use. */
@@ -84,15 +97,6 @@ export function willWait(
   const isOfPlan =
     plan.kind === "rotate" && waitsForRetirement({ lasts: lastsAfter(plan, memory, program, now) });
   return isOfPlan || validFormers(withOverlapOf(memory, program)).some(waitsForRetirement);
-}
-
-/** Whether what was added and not proven is older than a date. A next token then takes the place of the current one. */
-export function isAttemptOlder(
-  { attempt }: Pick<Memory, "attempt">,
-  { rotatedSince }: Program,
-  { now }: Pick<Context, "now">,
-): boolean {
-  return attempt?.adds === true && isOlder({ generatedAt: attempt.firstSentAt }, rotatedSince, now);
 }
 
 /**

@@ -18,7 +18,7 @@ import { type Admin, savedAdmin, serverNames } from "./admin";
 import { keyOf } from "./access";
 import { announce, announcementsOf, noteRefresh, planSecret } from "./announcements";
 import { type Rotated, messageOf } from "./findings";
-import { type State, stateIn, withAdmin } from "./state";
+import { type State, stateIn } from "./state";
 import { type Program, readProgram, type RotationInputs } from "./program";
 import { noticeAbout } from "./messages";
 import { addsSecret, hasOverlap, willWait } from "./formers";
@@ -34,6 +34,7 @@ import {
   rotationInputs,
   rotationProblems,
 } from "./rotationInputs";
+import { claimPassword } from "./userSource";
 import {
   changingOutputs,
   outputsOf,
@@ -92,6 +93,8 @@ export class SecretRotation implements Resource<RotationInputs, RotationOutputs>
     const state = saved && stateIn(saved);
     const program = readProgram(inputs, run.options.settings.find("databaseHost"));
     const subject = this.subjectOf(inputs, state, program.admin);
+    const { hash } = state?.memory.ofSource ?? {};
+    if (hash !== undefined) claimPassword({ subject, run }, hash);
     const planned = planSecret({ subject, state, program }, run);
     const { plan } = planned;
     if (state) {
@@ -141,7 +144,7 @@ export class SecretRotation implements Resource<RotationInputs, RotationOutputs>
     noteRefresh(subject, run);
     try {
       const admin = savedAdmin(saved["access"], run.options.settings.find("databaseHost"));
-      const state = withAdmin(stateIn(saved), admin);
+      const state = { ...stateIn(saved), admin };
       return this.#resultOf(subject, await refresh(subject, state, run), run);
     } catch (error) {
       if (!(error instanceof RekeyError)) throw error;
@@ -157,7 +160,7 @@ export class SecretRotation implements Resource<RotationInputs, RotationOutputs>
     const subject = this.subjectOf(saved, state);
     // With a second one, a delete of an earlier run has failed, or was not made.
     const [retires, ...others] = run.retirementOf(keyOfSecret(subject, state)).deleted;
-    const left = leftValid(kind, state.memory, others.length > 0 ? undefined : retires);
+    const left = leftValid(subject, state.memory, others.length > 0 ? undefined : retires);
     return left.map((one) => noticeAbout(subject, messageOf(one, kind)));
   }
 

@@ -113,9 +113,8 @@ async function readCurrent(
     if (!(error instanceof RequestError)) throw error;
     return notKnown(current, `could not be read: ${error.happened}`, error.advice);
   }
-  // A changed `saveCredentials` takes effect with the next rotation.
   const advice =
-    "Run `pulumi refresh`, then `up`. If that does not help, remove saveCredentials or this verification.";
+    "Run `pulumi refresh`, then `up`. If that does not help, remove this verification, or remove saveCredentials and set a new version.";
   return notKnown(current, "the platform does not show it", advice);
 }
 
