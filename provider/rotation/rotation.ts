@@ -98,9 +98,13 @@ export class SecretRotation implements Resource<RotationInputs, RotationOutputs>
     const planned = planSecret({ subject, state, program }, run);
     const { plan } = planned;
     if (state) {
-      const { salt } = state.memory;
-      const retirement = run.retirementOf(keyOf({ of: this.kind.name, id: subject.id, salt }));
-      retirement.waits = willWait(state.memory, program, plan, run.options.clock.now());
+      const { now } = planned.context;
+      run.retirementOf(keyOfSecret(subject, state)).waits = willWait(
+        state.memory,
+        program,
+        plan,
+        now,
+      );
     }
     const announced = announcementsOf(planned, run).flatMap((one) => announce(one, run));
     return {
@@ -153,12 +157,10 @@ export class SecretRotation implements Resource<RotationInputs, RotationOutputs>
     const { kind } = this;
     const state = orUndefined(() => stateIn(saved));
     if (!state) return [];
-    const { memory } = state;
     const subject = this.subjectOf(saved, state);
-    const key = keyOf({ of: kind.name, id: subject.id, salt: memory.salt });
     // With a second one, a delete of an earlier run has failed, or was not made.
-    const [retires, ...others] = run.retirementOf(key).deleted;
-    const left = leftValid(subject, memory, others.length > 0 ? undefined : retires);
+    const [retires, ...others] = run.retirementOf(keyOfSecret(subject, state)).deleted;
+    const left = leftValid(subject, state.memory, others.length > 0 ? undefined : retires);
     return left.map((one) => noticeAbout(subject, messageOf(one, kind)));
   }
 
@@ -205,6 +207,10 @@ export class SecretRotation implements Resource<RotationInputs, RotationOutputs>
       notices: findings.map((finding) => noticeAbout(subject, messageOf(finding, this.kind))),
     };
   }
+}
+
+function keyOfSecret({ kind, id }: Subject, { memory }: State): string {
+  return keyOf({ of: kind.name, id, salt: memory.salt });
 }
 
 /** Says once in a run that an `up` will fail for a missing setting: previews pass without credentials. */

@@ -7,7 +7,7 @@ import { userRows, usersOf, type UserServer } from "./userOfServer";
 
 interface Row {
   readonly fault: CommandFault;
-  /** What the verification fails with. Default: it does not. */
+  /** What the Retirement fails with. Default: it does not. */
   readonly fails?: RegExp;
   /** Whether the passwords before and after the rotation are valid then. */
   readonly valid: readonly [former: boolean, current: boolean];
@@ -17,10 +17,10 @@ const adminLogin = /^AUTH ops /;
 const save = /^ACL SAVE/;
 const removal = /^ACL SETUSER \S+ !/;
 const passes = { valid: [false, true] } as const;
-const notRetired = { fails: /is accepted, but the former one was not retired: /, valid: [true, true] } as const;
+const notRetired = { fails: /Until that is done, the former password may be valid\./, valid: [true, true] } as const;
 const retired = { ...notRetired, valid: [false, true] } as const;
 const notSaved = {
-  fails: /accepted and the former one was retired, but the server did not save that: /,
+  fails: /save the server's users: .*Until that is done/s,
   valid: [false, true],
 } as const;
 
@@ -60,21 +60,21 @@ describe("faults: a retirement of a user's former password", () => {
       const state = valid[0] ? "two are valid" : "the former one is not valid";
       const result = fails.test("") ? `passes, ${state}` : `fails, ${state}; the next \`up\` completes it`;
       testRow(
-        [121, name, "verification, next up", result],
+        [121, name, "Retirement, next up", result],
         () => server,
         async (user) => {
           assert.equal(await user.rotate({ version: 1 }), "");
           user.gate.fail(fault);
-          assert.match(await user.verify(), fails);
+          assert.match(await user.retire(), fails);
           assert.deepEqual([await user.valid(), user.gate.sent(removal).length <= 1], [valid, true]);
           user.gate.meet = () => undefined;
           if (fails === notSaved.fails) {
             assert.equal(await user.rotate({ version: 1 }), "", "reads that it was removed");
-            assert.deepEqual([await user.verify(), user.gate.sent(save).length], ["", 1]);
+            assert.deepEqual([await user.retire(), user.gate.sent(save).length], ["", 1]);
           }
-          assert.equal(await user.verify(), "");
+          assert.equal(await user.retire(), "");
           assert.deepEqual([await user.valid(), await user.listed()], [[false, true], 1]);
-          assert.ok(user.verification.plain["formerRetiredAt"]);
+          assert.deepEqual(user.retirement.replaced, []);
         },
       );
     }
@@ -83,7 +83,7 @@ describe("faults: a retirement of a user's former password", () => {
       [
         121,
         "of two former passwords: someone else removes one, so that SETUSER is rejected",
-        "verification",
+        "Retirement",
         "passes: it is sent again for the other one",
       ],
       () => server,
@@ -96,7 +96,7 @@ describe("faults: a retirement of a user's former password", () => {
           return undefined;
         };
         user.gate.commands.length = 0;
-        assert.equal(await user.verify(), "");
+        assert.equal(await user.retire(), "");
         assert.deepEqual([user.gate.sent(removal).length, user.gate.sent(save).length], [2, 1]);
         assert.deepEqual([await user.valid(), await user.listed()], [[false, true], 1]);
       },

@@ -53,12 +53,7 @@ describe("faults: users and their servers", () => {
     }
 
     testRow(
-      [
-        116,
-        "the user is default, and the admin another one",
-        "create, verification, next version",
-        "as any other user",
-      ],
+      [116, "the user is default, and the admin another one", "create, Retirement, next version", "as any other user"],
       async () => usersOf(closes(await startRedisServer())),
       async ({ adapter, server: own }) => {
         const user = await UserOfServer.start(adapter, own, "default");
@@ -66,13 +61,13 @@ describe("faults: users and their servers", () => {
         await own.acl("SETUSER", "default", `>${firstPassword}`);
         assert.equal(await user.rotate({ version: 1 }), "");
         const announced =
-          /The passwords that were valid before stay valid until a Cred.*The first retirement removes all passwords that/;
+          /The passwords that were valid before stay valid until a Retirement.*The first retirement removes all passwords that/;
         assert.match(user.said.join("\n"), announced);
         assert.deepEqual(await user.valid(), [true, true]);
-        assert.equal(await user.verify(), "");
+        assert.equal(await user.retire(), "");
         assert.deepEqual(await user.valid(), [false, true]);
         assert.equal(await user.rotate({ version: 2 }), "");
-        assert.equal(await user.verify(), "");
+        assert.equal(await user.retire(), "");
         assert.deepEqual(await user.valid(), [false, false, true]);
       },
     );
@@ -93,12 +88,13 @@ describe("faults: users and their servers", () => {
       },
     );
 
-    testRow([116, "the user was deleted", "verification", "fails, and again until it exists"], at, async (user) => {
+    testRow([116, "the user was deleted", "Retirement", "fails, and again until it exists"], at, async (user) => {
       assert.equal(await user.rotate({ version: 1 }), "");
       await server.acl("DELUSER", user.name);
-      assert.match(await user.verify(), /refused/);
+      const isUnknown = /was not retired: it is not known whether the new one is valid/;
+      assert.match(await user.retire(), isUnknown);
       assert.deepEqual(user.gate.sent(/ACL SETUSER \S+ !/), [], "nothing is retired without a proof");
-      assert.match(await user.verify(), /refused/);
+      assert.match(await user.retire(), isUnknown);
     });
 
     /** What an administrator may not do, by rules of it. */
@@ -136,7 +132,7 @@ describe("faults: users and their servers", () => {
         assert.deepEqual([await user.valid(), await user.listed()], [valid, valid.length]);
         await server.acl("SETUSER", name, "+@all");
         assert.equal(await user.rotate({ version: 1 }), "");
-        assert.equal(await user.verify(), "");
+        assert.equal(await user.retire(), "");
         assert.deepEqual(await user.valid(), [false, true]);
       });
     }
@@ -178,12 +174,7 @@ describe("faults: users and their servers", () => {
     });
 
     testRow(
-      [
-        117,
-        "the admin may not use ACL SETUSER",
-        "verification, next up",
-        "fails, two are valid; the next `up` retires",
-      ],
+      [117, "the admin may not use ACL SETUSER", "Retirement, next up", "fails, two are valid; the next `up` retires"],
       at,
       async (user) => {
         const name = `ops-of-${user.name}`;
@@ -191,13 +182,10 @@ describe("faults: users and their servers", () => {
         user.admin = { ...user.admin, username: name };
         assert.equal(await user.rotate({ version: 1 }), "");
         await server.acl("SETUSER", name, "-acl|setuser");
-        assert.match(
-          await user.verify(),
-          /accepted, but the former one was not retired: .*NOPERM.*\(\+acl\|setuser\)/s,
-        );
+        assert.match(await user.retire(), /NOPERM.*\(\+acl\|setuser\).*Until that is done/s);
         assert.deepEqual(await user.valid(), [true, true]);
         await server.acl("SETUSER", name, "+@all");
-        assert.equal(await user.verify(), "");
+        assert.equal(await user.retire(), "");
         assert.deepEqual(await user.valid(), [false, true]);
       },
     );
@@ -212,7 +200,7 @@ describe("faults: users and their servers", () => {
       at,
       async (user) => {
         assert.equal(await user.rotate({ version: 1 }), "");
-        assert.equal(await user.verify(), "");
+        assert.equal(await user.retire(), "");
         const { saved } = user.rotation;
         assert.equal(await user.rotate({ version: 2 }), "");
         user.rotation.saved = saved;
@@ -221,7 +209,7 @@ describe("faults: users and their servers", () => {
         // It names the one of the killed run.
         const warning = /has 1 password that Rekey does not know.*`ACL SETUSER app\d+ !<hash>` removes one/;
         assert.match(user.said.join("\n"), warning);
-        assert.equal(await user.verify(), "");
+        assert.equal(await user.retire(), "");
         assert.deepEqual(await user.valid(), [false, false, true, true]);
       },
     );
@@ -242,7 +230,7 @@ describe("faults: users and their servers", () => {
         );
         assert.equal(await one.listed(), 3);
         // Each retires the former one, and what it does not know of stays.
-        assert.deepEqual([await one.verify(), await other.verify()], ["", ""]);
+        assert.deepEqual([await one.retire(), await other.retire()], ["", ""]);
         assert.deepEqual(
           [await one.valid(), await other.valid()],
           [
@@ -272,15 +260,18 @@ describe("faults: users and their servers", () => {
     );
 
     testRow(
-      [118, "eleven versions, and no verification", "update, verification, next up", "the eleventh waits, and says so"],
+      [118, "eleven versions, and no Retirement", "update, Retirement, next up", "the eleventh waits, and says so"],
       at,
       async (user) => {
         for (let version = 1; version <= 10; version++) assert.equal(await user.rotate({ version }), "");
         assert.equal((await user.valid()).filter(Boolean).length, 11);
         assert.equal(await user.rotate({ version: 11 }), "");
-        assert.match(String(user.rotation.plain["waits"]), /It is applied by the first `up` after a verification/);
+        assert.match(
+          String(user.rotation.plain["waits"]),
+          /It is applied by the first `up` after the one at whose end/,
+        );
         assert.deepEqual([await user.listed(), user.setUsers], [11, 0]);
-        assert.equal(await user.verify(), "");
+        assert.equal(await user.retire(), "");
         assert.equal(await user.listed(), 1);
         assert.equal(await user.rotate({ version: 11 }), "");
         assert.deepEqual((await user.valid()).slice(-3), [false, true, true]);
@@ -326,7 +317,9 @@ describe("faults: users and their servers", () => {
         }
         assert.equal(user.rotation.plain["rotationCount"], 2);
         if (password === undefined) return;
-        assert.equal(await user.verify(), "");
+        // Its time retires it.
+        const retired = before ? await user.rotate({ ...next, version: 2 }) : await user.retire();
+        assert.equal(retired, "");
         assert.deepEqual([await user.accepts(firstPassword), await user.listed()], [false, 1]);
       });
     }
@@ -341,7 +334,7 @@ describe("faults: users and their servers", () => {
       at,
       async (user) => {
         assert.equal(await user.rotate({ version: 1 }), "");
-        assert.equal(await user.verify(), "");
+        assert.equal(await user.retire(), "");
         assert.equal(await user.rotate({ version: 1 }), "");
         const hash = createHash("sha256").update(String(user.rotation.plain["password"])).digest("hex");
         await server.acl("SETUSER", user.name, `!${hash}`);
@@ -356,7 +349,7 @@ describe("faults: users and their servers", () => {
     );
 
     /** Who has retired the former password, and retires it again. */
-    const retirers = { "a verification": "retirement", "its time": short };
+    const retirers = { "a Retirement": "retirement", "its time": short };
     for (const [by, overlap] of Object.entries(retirers)) {
       for (const isCurrentGone of [false, true]) {
         const fault = `what ${by} has retired is valid again${isCurrentGone ? ", and the current one is gone" : ""}`;
@@ -366,7 +359,7 @@ describe("faults: users and their servers", () => {
           const retire = async () => {
             await wait(20);
             assert.equal(await user.rotate(inputs), "");
-            assert.equal(await user.verify(overlap === short ? {} : undefined), "");
+            if (overlap !== short) assert.equal(await user.retire(), "");
           };
           assert.equal(await user.rotate(inputs), "");
           await retire();
@@ -405,10 +398,10 @@ describe("faults: users and their servers", () => {
           hide();
           assert.equal(await user.rotate({ version }), "");
           assert.ok(user.rotation.plain["formerValidSince"], "the former one is valid");
-          assert.match(await user.verify(), /accepted, but the server does not list it.*VERIFICATION_FAILED/s);
+          assert.match(await user.retire(), /it is not known whether the new one is valid.*VERIFICATION_FAILED/s);
           user.gate.meet = () => undefined;
           assert.equal(await user.listed(), 2);
-          assert.equal(await user.verify(), "");
+          assert.equal(await user.retire(), "");
           assert.deepEqual([(await user.valid()).at(-1), await user.listed()], [true, 1]);
         }
       },
@@ -423,7 +416,7 @@ describe("faults: users and their servers", () => {
         user.admin = { ...user.admin, host: "localhost", port: server.port };
         assert.equal(await user.rotate({ version: 1 }), "");
         assert.equal(user.rotation.plain["password"], password);
-        assert.equal(await user.verify(), "");
+        assert.equal(await user.retire(), "");
         assert.deepEqual(await user.valid(), [false, true]);
       },
     );
@@ -444,7 +437,7 @@ describe("faults: users and their servers", () => {
         assert.deepEqual(user.rotation.saved, saved);
         assert.equal(await user.rotate({ version: 2 }), "");
         assert.deepEqual(await user.valid(), [true, true, false], "at the first server");
-        assert.equal(await user.verify(), "");
+        assert.equal(await user.retire(), "");
         const isAccepted = (password: unknown) =>
           acceptsPassword({ endpoint: "127.0.0.1", port: other.port }, user.name, password);
         const { password } = user.rotation.plain;
@@ -469,7 +462,7 @@ describe("faults: users and their servers", () => {
           if (hasFile) {
             assert.deepEqual(await user.valid(), [true, true]);
             assert.equal(await user.rotate({ version: 1 }), "");
-            assert.equal(await user.verify(), "");
+            assert.equal(await user.retire(), "");
             assert.deepEqual(await user.valid(), [false, true]);
             await user.server.restart?.();
             assert.deepEqual(await user.valid(), [false, true], "the retirement is saved, too");
@@ -488,7 +481,7 @@ describe("faults: users and their servers", () => {
           assert.equal(user.setUsers, 0, "a refresh adds nothing");
           assert.equal(await user.rotate({ version: 2 }), "");
           assert.deepEqual(await user.valid(), [true, false, true]);
-          assert.equal(await user.verify(), "");
+          assert.equal(await user.retire(), "");
           assert.deepEqual(await user.valid(), [false, false, true]);
         },
       );
