@@ -1,6 +1,6 @@
 import { RekeyError } from "../domain/errors";
 import { type Learned, type Rotated } from "./findings";
-import { spanOf, validFormers, withoutRetired } from "./formers";
+import { oldestFormer, validFormers, withoutRetired } from "./formers";
 import { type Former, withRetired } from "./memory";
 import { type Session } from "./source";
 import { type State } from "./state";
@@ -45,14 +45,14 @@ export async function retire(
     const rotated = { state: next, findings, failure: failure ?? unsaved };
     const isDone = formers.some((one) => !left.includes(one));
     if (result === "already" || !isDone) return rotated;
-    const found = spanOf(formers);
+    const why = oldestFormer({ formers })?.since;
     if (left.length > 0) {
-      return { ...rotated, findings: [...findings, { kind: "partlyRetired", ...found }] };
+      return { ...rotated, findings: [...findings, { kind: "partlyRetired", why }] };
     }
     return {
       ...rotated,
       state: { ...next, formerRetiredAt: context.now.toISOString() },
-      findings: [...findings, { kind, ...found }],
+      findings: [...findings, { kind, why }],
     };
   } catch (error) {
     if (!(error instanceof RekeyError)) throw error;
