@@ -24,6 +24,7 @@ export async function retire(
     } = await source.retire(formers, {
       salt: memory.salt,
       currentHash: memory.ofSource.hash,
+      current: state.password ?? state.token,
     });
     if (result === "kept") return { state, findings };
     const valid = validFormers(memory).filter(

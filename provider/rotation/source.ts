@@ -92,6 +92,8 @@ export interface RetirableMemory {
   readonly salt: string;
   /** The hash of the current password, without which the former ones are kept. Undefined if it is not certain. */
   readonly currentHash?: string | undefined;
+  /** The value of the current credential, if it is known. */
+  readonly current?: string | undefined;
 }
 
 export interface Retired {

@@ -27,7 +27,11 @@ export async function retireFormerOf(
   const { source } = openSession(subject, run, { ...target, admin });
   if (!source.retire) throw new Error(`nothing retires a ${word}`);
   try {
-    const retired = await source.retire(retire.formers, { salt, currentHash: retire.currentHash });
+    const retired = await source.retire(retire.formers, {
+      salt,
+      currentHash: retire.currentHash,
+      current: target.current.value,
+    });
     const { result, left = [], unsaved, failure = unsaved } = retired;
     if (result === "kept") {
       const reason = `the new ${word} is accepted, but the server does not list it, so the former one was not retired`;

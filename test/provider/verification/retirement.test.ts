@@ -56,7 +56,7 @@ describe("A verification of a queue token that is not saved, while two are valid
     for (hasNext of [true, false]) {
       const { message = "" } = await verify({ retireFormerAfter: true });
       assert.match(message, /new token is not saved, and the platform does not show it\n/);
-      assert.match(message, /set overlap to a duration and remove this verification, or remove/);
+      assert.match(message, /remove this verification, or remove saveCredentials and set a new version/);
       assert.deepEqual(sent, []);
     }
   });
