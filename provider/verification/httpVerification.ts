@@ -83,7 +83,7 @@ export async function applyOverHttp(
   const before = provenIn(saved?.memory ?? run.shared.replacedProofs.get(next));
   const isNew = next !== JSON.stringify(before.accepted);
   if (isNew) await prove(inputs, attempts, before.accepted ? 3 : 1);
-  const known = { ...before, isRefused: saved?.formerRefused };
+  const known = { ...before, isRefused: before.accepted && saved?.formerRefused };
   const { former, isRefused, notices } =
     ofOtherHost(before, inputs) ?? (await tryFormer(known, inputs, attempts));
   const outputs = {
