@@ -123,8 +123,22 @@ onEngineByAdapter("A key of any provider", (adapter) => {
     );
   });
 
-  it("fails with a version above the limit, in a preview, too", async () => {
+  it("is replaced by an `up` of the trigger and its dependents only if the key is named, too", async () => {
     args = { version: 5 };
+    const former = await keys();
+    const { resources } = await stack.saved();
+    const urns = (...names: string[]) =>
+      resources.flatMap(({ urn }) => (names.includes(urn.split("::")[3] ?? "") ? urn : []));
+    await succeeds(stack.up({ target: urns("turn"), targetDependents: true }));
+    assert.deepEqual(await keys(), former);
+    await succeeds(stack.up({ target: urns("turn", "key"), targetDependents: true }));
+    assert.equal((await keys()).length, 1);
+    assert.notDeepEqual(await keys(), former);
+    await up(false);
+  });
+
+  it("fails with a version above the limit, in a preview, too", async () => {
+    args = { version: 6 };
     await stack.configure({ "rekey:maxResetsPerRun": "0" });
     await fails(stack.preview(), /trigger.* was not rotated.*REKEY_RESET_LIMIT/s);
     await fails(stack.up(), /REKEY_RESET_LIMIT/);
