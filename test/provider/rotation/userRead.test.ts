@@ -42,7 +42,7 @@ const cases: Readonly<Record<string, Case>> = {
   "that one that was retired is back, and is retired again": {
     ...{ hashes: ["a", "b", "now", "x"], ofSource: { hash: "now", retired: ["x", "y"] } },
     ...{
-      valid: ["a", "b", "x back: verified"],
+      valid: ["a", "b", "x back: retirement"],
       retired: ["y"],
       says: /^a former password that was retired is valid again: .* It is retired again\.$/,
     },
@@ -58,17 +58,20 @@ const cases: Readonly<Record<string, Case>> = {
   "that one is back that clients may need, while the current one is gone": {
     ...{ hashes: ["x"], ofSource: { hash: "now", retired: ["x"] }, whyGone },
     ...{
-      valid: ["x: verified"],
+      valid: ["x: retirement"],
       retired: ["a", "b"],
       says: /^it is gone\.\na former .* is valid again, while the current one is not/,
     },
   },
   "how many are not known to Rekey": {
-    ...{ hashes: ["a", "b", "now", "other"], says: /^the user has 1 password that Rekey does not know/ },
+    ...{
+      hashes: ["a", "b", "now", "other"],
+      says: /^as of the last read, the user has 1 password that Rekey does not/,
+    },
   },
   "how many are not known, and how to remove them": {
-    hashes: ["a", "b", "now", "other", "another"],
-    says: /^the user has 2 passwords that Rekey does not know.*`ACL SETUSER app !<hash>`/,
+    hashes: ["a", "b", "now", "other", "0123456789abcdef"],
+    says: /the user has 2 passwords that Rekey does not know.*`ACL SETUSER app !<hash>` removes one: what begins with other, 0123456789ab\. Keep the current one, now\./,
   },
   "nothing of what was added and not proven": {
     ...{ hashes: ["a", "b", "now", "new"], attempt: { ...attempt, expects: "new" } },
