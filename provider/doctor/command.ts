@@ -71,7 +71,7 @@ export async function run(): Promise<void> {
   } catch (error) {
     // The message alone: a stack trace does not help a user, and an error object may contain more than its message.
     process.stderr.write(
-      `error: ${error instanceof Error ? error.message : String(error)}\n${help}`,
+      `error: ${error instanceof Error ? error.message : String(error)}\nRun \`pulumi-rekey doctor --help\` for the options.\n`,
     );
     process.exitCode = parseArgs({ options, strict: false }).values.due ? 2 : 1;
   }
@@ -141,8 +141,8 @@ function stacksIn(
 
 /** Reads states only. */
 function listDue(cwd: string, project: Project | undefined, values: Values) {
-  const { state = [], grace = "24h" } = values;
-  const stacks = stacksIn(values, project);
+  const { state = [], grace = "24h", stack } = values;
+  const stacks = stack || state.length === 0 ? stacksIn(values, project) : [];
   if (stacks.length + state.length === 0) throw new Error(noProject(cwd));
   const states = [
     ...state.map(readStateFile),

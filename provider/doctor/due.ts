@@ -1,7 +1,16 @@
 import { KnownSecrets } from "../platform/redact";
 import { isSet } from "../records/fields";
 import { dueAt, isFuture } from "../rotation/schedule";
-import { isTime, isValidTooLong, objectOf, validFormerOf, type Values } from "./overlaps";
+import {
+  alsoValid,
+  isRetirement,
+  isTime,
+  isValidTooLong,
+  objectOf,
+  validFormerOf,
+  type Values,
+  waitsForDelete,
+} from "./overlaps";
 import { type ExportedState, resourceNamed, typeOf } from "./stackState";
 
 interface DueReport {
@@ -11,6 +20,9 @@ interface DueReport {
   readonly unread: readonly string[];
 }
 
+/** A run that has saved nothing for longer than this was killed. */
+const longestStepMs = 3_600_000;
+
 /**
  * What is overdue in states, or waits, as far as they show it in plain text.
  *
@@ -19,19 +31,36 @@ interface DueReport {
 export function findDue(states: readonly ExportedState[], grace: string, now: Date): DueReport {
   const graceMs = dueAt(now.toISOString(), grace).getTime() - now.getTime();
   const latest = new Date(now.getTime() - graceMs);
-  const due = states.flatMap(({ name: state, resources }) =>
-    resources.flatMap((one) =>
+  const due = states.flatMap(({ name: state, resources, operations = [], savedAt }) => {
+    const sinceSave = Math.abs(now.getTime() - Date.parse(String(savedAt)));
+    const isUnderWay = operations.length > 0 && sinceSave < Math.min(graceMs, longestStepMs);
+    const begun = operations.map(({ type, resource }) => ({ ...objectOf(resource), began: type }));
+    // A run that is under way will end what it has begun, and deletes last.
+    const shown = isUnderWay
+      ? resources.filter((one) => !waitsForDelete(one))
+      : [...begun, ...resources];
+    return shown.filter(isOfRekey).flatMap((one) =>
       whyListed(one, resources, latest, now).map((what) => {
         return { state, resource: resourceNamed(one), what };
       }),
-    ),
-  );
+    );
+  });
   const unread = states.flatMap((one) => one.unread ?? []);
   return new KnownSecrets([]).redactNames({ due, unread });
 }
 
+/** Whether a resource is one of Rekey, or a trigger replaces it: by its value, or by an argument that depends on it. */
+function isOfRekey(resource: Values): boolean {
+  const { dependencies, replacementTrigger } = resource;
+  const ofTrigger = JSON.stringify([dependencies, replacementTrigger]);
+  return (
+    typeOf(resource) !== undefined || /rekey(:index)?:RotationTrigger::|"\d{8}-\d/.test(ofTrigger)
+  );
+}
+
 /**
- * Why a resource is listed. Of others than those of Rekey, only that it was replaced, as a key by its trigger.
+ * Why a resource is listed. Of others than those of Rekey, only that they were replaced, as a key by its trigger, or
+ * that a run was killed.
  *
  * @param latest what was due until then is overdue
  */
@@ -41,31 +70,52 @@ function whyListed(
   latest: Date,
   now: Date,
 ): string[] {
-  if (resource["delete"] === true) return ["was replaced, and is not deleted yet"];
+  const { began, initErrors } = resource;
+  if (typeof began === "string") {
+    return [
+      `was left "${began}" by a run that was killed: what that has made may be saved nowhere, and clients may be refused`,
+    ];
+  }
+  const isEnd = isRetirement(resource);
+  if (waitsForDelete(resource)) {
+    return [
+      isEnd
+        ? "waits for its delete, which retires: the former one is still valid"
+        : "was replaced, and is not deleted yet",
+    ];
+  }
   if (typeOf(resource) === undefined) return [];
+  const { rotateEvery } = objectOf(resource["inputs"]);
   const outputs = objectOf(resource["outputs"]);
   const { waits, nextRotationAt: next } = outputs;
   const former = validFormerOf(resource, resources);
-  const outcomes = [outputs, ...Object.values(objectOf(outputs["states"]))].map((one) => {
-    return objectOf(one)["outcome"];
-  });
+  const members = [outputs, ...Object.values(objectOf(outputs["states"])).map(objectOf)];
+  const shows = (name: string, value: unknown) => members.some((one) => one[name] === value);
+  const unfit = ["retainOnDelete", "protect", "pendingReplacement"].filter(
+    (one) => resource[one] === true,
+  );
   // Such a time makes the next rotation late by the same amount.
   const ahead = ["rotatedAt", "adoptedAt", "turnedAt", "formerValidSince"].filter((name) =>
     isFuture(String(outputs[name]), now),
   );
+  const latestNext = typeof rotateEvery === "string" && dueAt(now.toISOString(), rotateEvery);
+  if (latestNext && isFuture(String(next), latestNext)) ahead.push("nextRotationAt");
   const reasons: Readonly<Record<string, boolean | undefined>> = {
-    "has failed in the last `up`": isSet(resource["initErrors"]),
+    "has failed in the last `up`": isSet(initErrors),
     [`was to be rotated at ${String(next)}`]: isTime(next) && new Date(next) <= latest,
     "has no nextRotationAt that can be read: another version has saved it, or it was never rotated":
-      isSet(objectOf(resource["inputs"])["rotateEvery"]) && !isTime(next),
+      isSet(rotateEvery) && !isTime(next),
     [`has had a second valid one since ${former?.since} (overlap: ${former?.lasts})`]:
       former && isValidTooLong(former, latest),
     [`has a time to come as ${ahead.join(" and ")}: a clock was ahead`]: ahead.length > 0,
     [`waits: ${String(waits)}`]: typeof waits === "string",
-    "has a rotation that is unconfirmed": outcomes.includes("unknown"),
-    "has a rotation that is unproven": outcomes.includes("unproven"),
+    "has a rotation that is unconfirmed": shows("outcome", "unknown"),
+    "is gone or not known, as a read has found: the next `up` reads it": shows("mustRead", true),
+    "has not verified it": shows("verified", false),
+    [`is saved with ${unfit.join(" and ")}, so that it retires nothing`]: isEnd && unfit.length > 0,
   };
-  return Object.keys(reasons).filter((what) => reasons[what]);
+  const also = alsoValid(outputs).map((what) => `also has ${what}`);
+  return [...Object.keys(reasons).filter((what) => reasons[what]), ...also];
 }
 
 export function dueText({ due, unread }: DueReport): string {
