@@ -7,17 +7,25 @@ import {
   isTime,
   isValidTooLong,
   objectOf,
+  type ValidFormer,
   validFormerOf,
   type Values,
   waitsForDelete,
 } from "./overlaps";
 import { type ExportedState, resourceNamed, typeOf } from "./stackState";
 
-interface DueReport {
+const columns = ["resource", "state", "age", "next rotation", "waits", "former one until"] as const;
+
+export interface DueReport {
   /** What waits for an `up`, or for a repair. `what`: `was to be rotated at 2026-11-01T00:00:00.000Z` */
   readonly due: readonly Readonly<Record<"state" | "resource" | "what", string>>[];
   /** Why states were not read, one line each. */
   readonly unread: readonly string[];
+  /** Each resource of Rekey, with empty texts for what it does not have. */
+  readonly lookedAt: readonly Readonly<Record<(typeof columns)[number], string>>[];
+  /** How many states were read, and the names of those without such a resource. */
+  readonly states: number;
+  readonly empty: readonly string[];
 }
 
 /** A run that has saved nothing for longer than this was killed. */
@@ -46,7 +54,35 @@ export function findDue(states: readonly ExportedState[], grace: string, now: Da
     );
   });
   const unread = states.flatMap((one) => one.unread ?? []);
-  return new KnownSecrets([]).redactNames({ due, unread });
+  const lookedAt = states.flatMap(({ name, resources }) =>
+    resources
+      .filter((one) => typeOf(one) !== undefined && !waitsForDelete(one))
+      .map((one) => lookAt(one, name, validFormerOf(one, resources), now)),
+  );
+  const read = states.filter((one) => one.unread === undefined).map(({ name }) => name);
+  const empty = read.filter((name) => !lookedAt.some(({ state }) => state === name));
+  return new KnownSecrets([]).redactNames({ due, unread, lookedAt, states: read.length, empty });
+}
+
+function lookAt(
+  resource: Values,
+  state: string,
+  former: ValidFormer | undefined,
+  now: Date,
+): DueReport["lookedAt"][number] {
+  const outputs = objectOf(resource["outputs"]);
+  const textOf = (...names: readonly string[]) =>
+    String(names.map((name) => outputs[name]).find((value) => typeof value === "string") ?? "");
+  const rotatedAt = textOf("rotatedAt", "turnedAt", "lastRotated", "adoptedAt");
+  const days = Math.floor((now.getTime() - Date.parse(rotatedAt)) / 86_400_000);
+  return {
+    resource: resourceNamed(resource),
+    state,
+    age: isTime(rotatedAt) ? `${days} d` : "",
+    "next rotation": textOf("nextRotationAt"),
+    waits: textOf("waits"),
+    "former one until": textOf("formerValidUntil") || (former?.lasts ?? ""),
+  };
 }
 
 /** Whether a resource is one of Rekey, or a trigger replaces it: by its value, or by an argument that depends on it. */
@@ -118,8 +154,22 @@ function whyListed(
   return [...Object.keys(reasons).filter((what) => reasons[what]), ...also];
 }
 
-export function dueText({ due, unread }: DueReport): string {
+/** The last line says what was looked at: if that is nothing, nothing is known. */
+export function dueText({ due, unread, lookedAt, states, empty }: DueReport): string {
   const lines = due.map(({ state, resource, what }) => `DUE    ${resource} in ${state} ${what}.`);
-  const summary = due.length === 0 ? "Nothing is due." : `${due.length} due.`;
+  const found = due.length === 0 ? "Nothing is due" : `${due.length} due`;
+  const none = empty.length > 0 ? ` None in: ${empty.join(", ")}.` : "";
+  const summary = `${found}. Resources of Rekey: ${lookedAt.length}, in states: ${states}.${none}`;
   return `${[...lines, ...unread, summary].join("\n")}\n`;
+}
+
+/** A table for the summary of a job, in Markdown, of what rotates. */
+export function dueMarkdown(report: DueReport): string {
+  const rows = report.lookedAt.filter((one) => one.age || one["next rotation"]);
+  const table = [
+    columns,
+    columns.map(() => "---"),
+    ...rows.map((row) => Object.values<string>(row)),
+  ].map((row) => `| ${row.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`);
+  return `${table.join("\n")}\n\n${dueText(report).replaceAll(/^(?=.)/gm, "- ")}`;
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type Values } from "../../../provider/doctor/overlaps";
-import { findDue } from "../../../provider/doctor/due";
+import { dueMarkdown, findDue } from "../../../provider/doctor/due";
 import { type ExportedState } from "../../../provider/doctor/stackState";
 import { Folder } from "../../support/folder";
 import { runAsync } from "../../support/processes";
@@ -191,6 +191,32 @@ describe("pulumi-rekey doctor --due", () => {
     });
   }
 
+  it("prints a table of what rotates, for the summary of a job", () => {
+    const resources = [
+      user(
+        { rotatedAt: ago(50), nextRotationAt: ago(-5), formerValidSince: ago(50), formerValidUntil: ago(-1) },
+        { inputs: { overlap: "51h" } },
+      ),
+      { ...user({ adoptedAt: ago(1), formerValidSince: ago(1), waits: "a | b" }), urn: "urn:pulumi:dev::app::x::b" },
+      user({ rotatedAt: secret }),
+      saved("CredentialVerification", {}),
+    ];
+    const report = findDue([{ name: "dev", resources }], "24h", now);
+    assert.equal(
+      dueMarkdown(report),
+      [
+        "| resource | state | age | next rotation | waits | former one until |",
+        "| --- | --- | --- | --- | --- | --- |",
+        `| AclUserRotation "a" | dev | 2 d | ${ago(-5)} |  | ${ago(-1)} |`,
+        '| AclUserRotation "b" | dev | 0 d |  | a \\| b | retirement |',
+        "",
+        '- DUE    AclUserRotation "b" in dev waits: a | b.',
+        "- 1 due. Resources of Rekey: 4, in states: 1.",
+        "",
+      ].join("\n"),
+    );
+  });
+
   it("names the state of each, and those that were not read", () => {
     const overdue = [user({ nextRotationAt: ago(25) })];
     const why = "The state of b was not read: it is locked.";
@@ -198,8 +224,8 @@ describe("pulumi-rekey doctor --due", () => {
       { name: "a", resources: overdue },
       { name: "b", resources: [], unread: why },
     ];
-    const { due, unread } = findDue(states, "24h", now);
-    assert.deepEqual([due.map(({ state }) => state), unread], [["a"], [why]]);
+    const { due, unread, empty } = findDue(states, "24h", now);
+    assert.deepEqual([due.map(({ state }) => state), unread, empty], [["a"], [why], []]);
   });
 
   it("runs without a project and settings: 0 if there is nothing, 1 if there is, 2 if a state or an argument is wrong", async () => {
@@ -214,25 +240,39 @@ describe("pulumi-rekey doctor --due", () => {
       const { code, output } = await runAsync(process.execPath, [main, "doctor", "--due", ...args], options);
       return `${code} ${output}`;
     };
-    assert.equal(await doctor("--state", "none.json"), "0 Nothing is due.\n");
+    const seen = "Resources of Rekey: 1, in states: 1.\n";
+    assert.equal(await doctor("--state", "none.json"), `0 Nothing is due. ${seen}`);
     const found =
-      /^1 DUE {4}AclUserRotation "a" in due\.json was to be rotated at 2026-01-01T00:00:00\.000Z\.\n1 due\.\n$/;
+      /^1 DUE {4}AclUserRotation "a" in due\.json was to be rotated at 2026-01-01T00:00:00\.000Z\.\n1 due\. Resources of Rekey: 2, in states: 2\.\n$/;
     assert.match(await doctor("--state", "none.json", "--state", "due.json"), found);
     assert.match(
       await doctor("--state", "killed.json"),
       /^1 DUE {4}AclUserRotation "a" in killed\.json was left "creating"/,
     );
     assert.match(await doctor("--state", "due.json", "--json"), /^1 \{\n {2}"due": \[/);
+    folder.write("empty.json", exported([saved("aws:ec2/instance:Instance", {})]));
+    const empty = await doctor("--state", "empty.json");
+    assert.equal(empty, "2 Nothing is due. Resources of Rekey: 0, in states: 1. None in: empty.json.\n");
+    assert.match(
+      await doctor("--state", "empty.json", "--state", "none.json"),
+      /^0 .*: 1, in states: 2\. None in: empty/,
+    );
     folder.write("none.txt", "canary");
     assert.match(
       await doctor("--state", "gone.json", "--state", "due.json", "--state", "none.txt"),
-      /^2 DUE .*\n--state gone\.json cannot be read \(ENOENT\)\n--state none\.txt is not an exported state: .*\n1 due\.\n$/,
+      /^2 DUE .*\n--state gone\.json cannot be read \(ENOENT\)\n--state none\.txt is not an exported state: .*\n1 due\. Resources of Rekey: 1, in states: 1\.\n$/,
     );
     assert.match(
       await doctor("--state", "due.json", "--stack", "dev"),
       /^2 [^]*The state of dev was not read: there is no pulumi CLI/,
     );
-    for (const wrong of [["--grace", "soon"], ["--since", "2026-01-01"], ["--colour"], []]) {
+    for (const wrong of [
+      ["--grace", "soon"],
+      ["--since", "2026-01-01"],
+      ["--markdown", "--coverage"],
+      ["--colour"],
+      [],
+    ]) {
       assert.match(await doctor(...wrong), /^2 error: .*\nRun `pulumi-rekey doctor --help` for the options\.\n$/);
     }
     folder.remove();
@@ -245,9 +285,9 @@ describe("pulumi-rekey doctor --due", () => {
     fixture.bin.write("state-two.json", exported([user({ waits: "soon" })]));
     const { code, output, sent } = await fixture.doctor(["--due", "--stack", "one", "--stack", "two"]);
     assert.deepEqual([code, sent], [1, []]);
-    assert.match(output, /^DUE {4}AclUserRotation "a" in two waits: soon\.\n1 due\.$/m);
+    assert.match(output, /^DUE {4}AclUserRotation "a" in two waits: soon\.\n1 due\. Res/m);
     assert.equal((await fixture.doctor(["--due"], { SELECTED_STACK: "one" })).code, 0);
-    const file = fixture.project.write("exported.json", exported([]));
+    const file = fixture.project.write("exported.json", exported([user({})]));
     const alone = await fixture.doctor(["--due", "--state", file], { SELECTED_STACK: "two" });
     assert.equal(alone.code, 0, "the selected stack is not read, too");
     await fixture.stop();
