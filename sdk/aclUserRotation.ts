@@ -130,8 +130,8 @@ export class AclUserRotation extends Rotation {
   /** When this resource, not a verification, retired the former ones (ISO 8601, UTC); undefined if it has not. */
   declare readonly formerRetiredAt: pulumi.Output<string | undefined>;
   /**
-   * How many passwords Rekey did not know at the last read: it never retires them. Undefined before the first read after
-   * the first rotation. A refresh reads again.
+   * How many passwords Rekey did not know at the last read: it never retires them. Undefined before the first read
+   * after the first rotation. A refresh reads again.
    */
   declare readonly unknownPasswords: pulumi.Output<number | undefined>;
   /**

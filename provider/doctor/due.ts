@@ -6,6 +6,7 @@ import {
   isRetirement,
   isTime,
   isValidTooLong,
+  listOf,
   objectOf,
   type ValidFormer,
   validFormerOf,
@@ -90,7 +91,8 @@ function isOfRekey(resource: Values): boolean {
   const { dependencies, replacementTrigger } = resource;
   const ofTrigger = JSON.stringify([dependencies, replacementTrigger]);
   return (
-    typeOf(resource) !== undefined || /rekey(:index)?:RotationTrigger::|"\d{8}-\d/.test(ofTrigger)
+    typeOf(resource) !== undefined ||
+    /rekey(:index)?:RotationTrigger::|"\d{8}-\d+-\w{6}"/.test(ofTrigger)
   );
 }
 
@@ -117,7 +119,7 @@ function whyListed(
     return [
       isEnd
         ? "waits for its delete, which retires: the former one is still valid"
-        : "was replaced, and is not deleted yet",
+        : `was replaced, and is not deleted yet${sinceReplaced(resource, resources)}`,
     ];
   }
   if (typeOf(resource) === undefined) return [];
@@ -151,7 +153,47 @@ function whyListed(
     [`is saved with ${unfit.join(" and ")}, so that it retires nothing`]: isEnd && unfit.length > 0,
   };
   const also = alsoValid(outputs).map((what) => `also has ${what}`);
-  return [...Object.keys(reasons).filter((what) => reasons[what]), ...also];
+  return [
+    ...Object.keys(reasons).filter((what) => reasons[what]),
+    ...also,
+    ...whyNotReplaced(resource, resources, latest),
+  ];
+}
+
+/** Since when a resource waits for its delete: of those with its URN, the next one has replaced it. */
+function sinceReplaced({ urn, created }: Values, resources: readonly Values[]): string {
+  const later = resources.filter(
+    (one) => one["urn"] === urn && String(one["created"]) > String(created),
+  );
+  const [since] = later.map((one) => String(one["created"])).sort();
+  return since === undefined ? "" : ` (since ${since})`;
+}
+
+/** A turn of a trigger that has replaced nothing, as far as the state shows it. */
+function whyNotReplaced(trigger: Values, resources: readonly Values[], latest: Date): string[] {
+  const { turnedAt, value } = objectOf(trigger["outputs"]);
+  if (!isTime(turnedAt) || new Date(turnedAt) > latest) return [];
+  const keys = resources.filter(
+    (one) => one["custom"] === true && typeOf(one) === undefined && !waitsForDelete(one),
+  );
+  const textOf = (one: Values) => JSON.stringify(one["replacementTrigger"] ?? "");
+  const withOption = keys.filter((one) => textOf(one).includes(`${String(value).slice(-7)}"`));
+  const old = withOption.filter((one) => !textOf(one).includes(String(value)));
+  const isUsed =
+    withOption.length > 0 ||
+    keys.some(({ dependencies }) => listOf(dependencies).includes(trigger["urn"]));
+  const { usedElsewhere } = objectOf(trigger["inputs"]);
+  return [
+    ...old.map(
+      (one) =>
+        `has turned, but ${resourceNamed(one)} was not replaced: run \`up\`, and see what refuses it`,
+    ),
+    ...(isUsed || usedElsewhere === true
+      ? []
+      : [
+          "has turned, but no resource of another provider has its value: give replacementTrigger to the key itself, as a component does not pass it on, or set usedElsewhere",
+        ]),
+  ];
 }
 
 /** The last line says what was looked at: if that is nothing, nothing is known. */

@@ -30,7 +30,11 @@ const waiting = { delete: true };
 /** What ends the overlap of `user`. */
 const retirement = (retires?: string, more?: Readonly<Record<string, unknown>>) =>
   saved("Retirement", { retires }, { propertyDependencies: { access: [user({}).urn] }, ...more });
-const key = (more: Readonly<Record<string, unknown>>) => saved("datadog:index/apiKey:ApiKey", {}, more);
+const key = (more: Readonly<Record<string, unknown>>) =>
+  saved("datadog:index/apiKey:ApiKey", {}, { custom: true, ...more });
+const turned = (value: string) => ({ replacementTrigger: { of: [value] } });
+const turn = (more: Readonly<Record<string, unknown>> = {}, hours = 25) =>
+  saved("RotationTrigger", { value: "20261127-3-1b9d6b", turnedAt: ago(hours) }, more);
 const [trigger] = [saved("RotationTrigger", {}).urn];
 /** Of a run that has saved something so many hours ago, and has begun to create a key and to update a user. */
 const begun = (hours: number) => ({
@@ -116,15 +120,38 @@ const rows: Readonly<Record<string, Row>> = {
   },
   "a key that was replaced and is not deleted, once": {
     resources: [
-      key({ ...waiting, replacementTrigger: { of: ["20261127-3"] } }),
-      key({ ...waiting, dependencies: [trigger] }),
+      key({ ...waiting, ...turned("20261125-2-1b9d6b"), created: ago(72) }),
+      key({ ...waiting, dependencies: [trigger], created: ago(48) }),
+      key({ ...turned("20261127-4-1b9d6b"), created: ago(24) }),
       user({ nextRotationAt: ago(99) }, waiting),
     ],
     due: [
-      /^datadog:index\/apiKey:ApiKey "a" was replaced, and is not deleted yet$/,
-      /^datadog:index\/apiKey:ApiKey "a" was replaced/,
-      /^AclUserRotation "a" was replaced/,
+      /^datadog:index\/apiKey:ApiKey "a" was replaced, and is not deleted yet \(since 2026-11-26T12:00:00.000Z\)$/,
+      /^datadog:index\/apiKey:ApiKey "a" was replaced, .* \(since 2026-11-27T12:00:00.000Z\)$/,
+      /^AclUserRotation "a" was replaced, and is not deleted yet$/,
     ],
+  },
+  "a trigger whose turn has not replaced a key": {
+    resources: [turn(), key(turned("20261127-3-1b9d6b")), key(turned("20261126-2-1b9d6b")), key({})],
+    due: [/^RotationTrigger "a" has turned, but datadog\S+ApiKey "a" was not replaced: run `up`/],
+  },
+  "a trigger that no key has, as inside a component": {
+    resources: [
+      turn(),
+      key({ ...turned("20261127-3-1b9d6b"), custom: false }),
+      key({ ...turned("20261127-3-1b9d6b"), ...waiting }),
+      key(turned("20261127-3-ffffff")),
+      user({}, { custom: true, dependencies: [trigger] }),
+    ],
+    due: [/"a" has turned, but no resource of another provider has its value: give replacementTrigger to/, /was repl/],
+  },
+  "nothing of a trigger that has not turned, has just turned, or is used elsewhere": {
+    resources: [saved("RotationTrigger", {}), turn({}, 23), turn({ inputs: { usedElsewhere: true } })],
+    due: [],
+  },
+  "nothing of a trigger that an argument depends on": {
+    resources: [turn(), key({ dependencies: [trigger] })],
+    due: [],
   },
   "nothing that was replaced by something else than a trigger": {
     resources: [key(waiting), key({ ...waiting, replacementTrigger: "v2", dependencies: [user({}).urn] })],
