@@ -39,7 +39,7 @@ export interface AclConnectionArgs {
    */
   port?: pulumi.Input<number> | undefined;
   /**
-   * Whether to use TLS. It can be switched off for loopback hosts only: a password never travels in plain text.
+   * Whether clients use TLS. If not, they send the password in plain text, which is warned of, except on this machine.
    *
    * @default true; for loopback hosts, that of `admin`
    */
@@ -51,8 +51,9 @@ export interface AclUserRotationArgs extends RotationArgs, OverlapArgs {
   /**
    * The administrator who changes the user, and the server: the output `access` of the `PasswordRotation` of the
    * database, or the address of the server and the password of an administrator. It is always a secret. After a change
-   * of the address, the next `up` reads first: if the user there does not have the current password, it fails, unless a
-   * new version or a date rotates that user. Changing only the administrator, or how it is given, makes no request.
+   * of the address or the database, the next `up` reads first: if the list of the user there does not have the current
+   * password, it fails, unless a new version or a date rotates that user. Changing only the administrator makes no
+   * request.
    */
   admin: pulumi.Input<string | AclAdminArgs>;
   /**
@@ -85,17 +86,10 @@ export interface AclUserRotationArgs extends RotationArgs, OverlapArgs {
  *   databaseId: "96ad0856-03b1-4ee7-9666-e81abd0349e1",
  *   initialRotation: false, // without this line, the first `pulumi up` resets the password
  * });
- * const app = new AclUserRotation("app", {
- *   admin: cache.access,
- *   userName: "app",
- *   initialRotation: false, // the first password is added for a `version`, or by the schedule
- *   rotateEvery: "30d",
- * });
- * // Yours: it is complete once its processes use the new password.
- * const env = { REDIS_URL: app.connectionUrl };
- * const deployment = new pulumi.ComponentResource("shop:index:Deployment", "shop", env);
- * // Then the former password is retired.
- * new CredentialVerification("app", { access: app.access, retireFormerAfter: [deployment.urn] });
+ * const app = new AclUserRotation("app", { admin: cache.access, userName: "app", version: 1, rotateEvery: "30d" });
+ * const handed = new Retirement("app", { access: app.access, credential: app.connectionUrl });
+ * // Yours: whatever uses it. After that, the former password is retired.
+ * new pulumi.ComponentResource("shop:index:Deployment", "shop", { REDIS_URL: handed.credential });
  * ```
  */
 export class AclUserRotation extends Rotation {
@@ -113,8 +107,8 @@ export class AclUserRotation extends Rotation {
   /** The URL of the REST interface: `https://` and the host. Undefined without `restToken`. Secret. */
   declare readonly restUrl: pulumi.Output<string | undefined>;
   /**
-   * JSON text of what a `CredentialVerification` needs: the password or its salted hash, and the administrator, who
-   * retires former passwords. Secret.
+   * JSON text of what a `CredentialVerification` and a `Retirement` need: the password or its salted hash, and the
+   * administrator, who retires former passwords. Secret.
    */
   declare readonly access: pulumi.Output<string>;
 
@@ -122,12 +116,12 @@ export class AclUserRotation extends Rotation {
   declare readonly generatedAt: pulumi.Output<string | undefined>;
   /**
    * Since when the oldest of the former passwords has been valid in addition to the current one (ISO 8601, UTC);
-   * undefined if none is. After a verification has retired them, it keeps its value until the next `up` or refresh.
+   * undefined if none is. After a `Retirement` has retired them, it keeps its value until the next `up` or refresh.
    */
   declare readonly formerValidSince: pulumi.Output<string | undefined>;
   /** If `overlap` is a duration: until when the oldest one is valid (ISO 8601, UTC). The next `up` retires it. */
   declare readonly formerValidUntil: pulumi.Output<string | undefined>;
-  /** When this resource, not a verification, retired the former ones (ISO 8601, UTC); undefined if it has not. */
+  /** When this resource, not a `Retirement`, retired the former ones (ISO 8601, UTC); undefined if it has not. */
   declare readonly formerRetiredAt: pulumi.Output<string | undefined>;
   /**
    * How many passwords Rekey did not know at the last read: it never retires them. Undefined before the first read

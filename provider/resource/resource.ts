@@ -44,6 +44,8 @@ export interface Resource<Inputs, Outputs> {
   refresh?(saved: Outputs, run: Run): Promise<Result<Outputs>>;
   /** Removes what it has set at the platform. Default: it leaves everything unchanged. */
   remove?(saved: Outputs, run: Run): Promise<readonly Notice[]>;
+  /** What `remove` may change. Default: limits. */
+  readonly removes?: "resets";
   /** Reads what exists, and changes nothing. Default: it cannot be imported. */
   import?(id: string, run: Run): Promise<Imported<Inputs, Outputs>>;
 }
@@ -59,7 +61,7 @@ export type TableOf = (schemas: Schemas) => InputTable;
 export interface Planned {
   /** Whether it would do anything. */
   readonly changes: boolean;
-  /** The inputs for which it is replaced: created again, and the saved one deleted at the end of the run. Default: none. */
+  /** The inputs for which it is created again, and the saved one deleted at the end of the run. Default: none. */
   readonly replaces?: readonly string[] | undefined;
   /** The outputs that it may change. Others that are inputs, too, have their values. Default: all but the id. */
   readonly changing?: readonly string[] | undefined;

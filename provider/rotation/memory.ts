@@ -203,7 +203,7 @@ export function sealed(memory: Memory): object {
 
 /** A version that remembers something else has another text here, so that an older version refuses the memory. */
 function sealOf(memory: Memory): string {
-  return saltedMark(memory.salt, `memory 6 ${JSON.stringify(memory)}`);
+  return saltedMark(memory.salt, `memory 7 ${JSON.stringify(memory)}`);
 }
 
 /** @throws StateError if it is damaged, or was written by another version: nothing is decided from a part of it */

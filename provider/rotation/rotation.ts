@@ -15,12 +15,13 @@ import {
 import { type Run } from "../run/run";
 import { type Settings } from "../settings/settings";
 import { type Admin, savedAdmin, serverNames } from "./admin";
+import { keyOf } from "./access";
 import { announce, announcementsOf, noteRefresh, planSecret } from "./announcements";
 import { type Rotated, messageOf } from "./findings";
-import { type State, stateIn, withAdmin } from "./state";
+import { type State, stateIn } from "./state";
 import { type Program, readProgram, type RotationInputs } from "./program";
 import { noticeAbout } from "./messages";
-import { addsSecret, hasOverlap } from "./formers";
+import { addsSecret, hasOverlap, willWait } from "./formers";
 import { leftValid } from "./formerFindings";
 import { isChange, type Plan } from "./plan";
 import { refresh, rotate } from "./lifecycle";
@@ -33,6 +34,7 @@ import {
   rotationInputs,
   rotationProblems,
 } from "./rotationInputs";
+import { claimPassword } from "./userSource";
 import {
   changingOutputs,
   outputsOf,
@@ -91,8 +93,19 @@ export class SecretRotation implements Resource<RotationInputs, RotationOutputs>
     const state = saved && stateIn(saved);
     const program = readProgram(inputs, run.options.settings.find("databaseHost"));
     const subject = this.subjectOf(inputs, state, program.admin);
+    const { hash } = state?.memory.ofSource ?? {};
+    if (hash !== undefined) claimPassword({ subject, run }, hash);
     const planned = planSecret({ subject, state, program }, run);
     const { plan } = planned;
+    if (state) {
+      const { now } = planned.context;
+      run.retirementOf(keyOfSecret(subject, state)).waits = willWait(
+        state.memory,
+        program,
+        plan,
+        now,
+      );
+    }
     const announced = announcementsOf(planned, run).flatMap((one) => announce(one, run));
     return {
       changes: isChange(plan),
@@ -131,7 +144,7 @@ export class SecretRotation implements Resource<RotationInputs, RotationOutputs>
     noteRefresh(subject, run);
     try {
       const admin = savedAdmin(saved["access"], run.options.settings.find("databaseHost"));
-      const state = withAdmin(stateIn(saved), admin);
+      const state = { ...stateIn(saved), admin };
       return this.#resultOf(subject, await refresh(subject, state, run), run);
     } catch (error) {
       if (!(error instanceof RekeyError)) throw error;
@@ -140,11 +153,15 @@ export class SecretRotation implements Resource<RotationInputs, RotationOutputs>
   }
 
   /** A destroy changes nothing at the platform. It warns if it leaves two valid ones. */
-  async #leave(saved: RotationOutputs, { shared }: Run): Promise<Notice[]> {
+  async #leave(saved: RotationOutputs, run: Run): Promise<Notice[]> {
+    const { kind } = this;
     const state = orUndefined(() => stateIn(saved));
-    const left = state ? leftValid(this.kind, state.memory, shared.retired) : [];
+    if (!state) return [];
     const subject = this.subjectOf(saved, state);
-    return left.map((one) => noticeAbout(subject, messageOf(one, this.kind)));
+    // With a second one, a delete of an earlier run has failed, or was not made.
+    const [retires, ...others] = run.retirementOf(keyOfSecret(subject, state)).deleted;
+    const left = leftValid(subject, state.memory, others.length > 0 ? undefined : retires);
+    return left.map((one) => noticeAbout(subject, messageOf(one, kind)));
   }
 
   async import(id: string, run: Run): Promise<Imported<RotationInputs, RotationOutputs>> {
@@ -190,6 +207,10 @@ export class SecretRotation implements Resource<RotationInputs, RotationOutputs>
       notices: findings.map((finding) => noticeAbout(subject, messageOf(finding, this.kind))),
     };
   }
+}
+
+function keyOfSecret({ kind, id }: Subject, { memory }: State): string {
+  return keyOf({ of: kind.name, id, salt: memory.salt });
 }
 
 /** Says once in a run that an `up` will fail for a missing setting: previews pass without credentials. */
