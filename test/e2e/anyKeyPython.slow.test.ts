@@ -37,9 +37,9 @@ else {
     const up = (VERSION: string, TRIGGER = "on") => run("venv/bin/python program.py", { VERSION, TRIGGER });
     try {
       await run("python3 -m venv venv; venv/bin/pip install pulumi");
-      assert.match(await up("1", "off"), /value: "\d{8}-0"/);
+      assert.match(await up("1", "off"), /value: "\d{8}-0-/);
       assert.match(await up("1"), /3 unchanged/);
-      assert.match(await up("2"), /-0" => "\d{8}-1"\s+Resources:\s+~ 1 updated\s+\+-1 replaced/);
+      assert.match(await up("2"), /-0-\w+" => "\d{8}-1-\w+"\s+Resources:\s+~ 1 updated\s+\+-1 replaced/);
       assert.match(await up("2"), /3 unchanged/);
     } finally {
       folder.remove();
