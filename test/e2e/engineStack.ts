@@ -51,6 +51,8 @@ interface SavedResource {
   readonly outputs?: Readonly<Record<string, unknown>>;
   readonly initErrors?: readonly string[];
   readonly replacementTrigger?: unknown;
+  /** Whether it was replaced, and waits for its deletion. */
+  readonly delete?: boolean;
 }
 interface Pending {
   readonly type: string;
