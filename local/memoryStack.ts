@@ -51,6 +51,7 @@ export class MemoryStackError extends Error {
 export class MemoryStack {
   static #turn: Promise<unknown> = Promise.resolve();
   #resources: ReadonlyMap<string, Resource> = new Map();
+  #replaced: readonly Replaced[] = [];
   #outputs: Properties = {};
 
   /**
@@ -64,9 +65,12 @@ export class MemoryStack {
     private readonly names = { project: "test", stack: "dev" },
   ) {}
 
-  /** The saved resources, dependents last, with secrets in plain text. */
-  get resources(): readonly { readonly urn: string; readonly id: string; readonly outputs: Record<string, unknown> }[] {
-    return [...this.#resources].map(([urn, { id, outputs }]) => ({ urn, id, outputs: plain(outputs) }));
+  /** The saved resources, dependents last, with secrets in plain text; then those that were replaced. */
+  get resources(): readonly SavedResource[] {
+    const replaced = this.#replaced.map(([urn, one]) => [urn, one, { delete: true }] as const);
+    return [...this.#resources, ...replaced].map(([urn, { id, outputs }, isReplaced]) => {
+      return { urn, id, outputs: plain(outputs), ...isReplaced };
+    });
   }
 
   /** Shows what `up` would do: calls `check` and `diff` of the providers. @throws MemoryStackError */
@@ -91,11 +95,15 @@ export class MemoryStack {
 
   #inTurn(act: (operation: Operation) => Promise<void>, dryRun = false): Promise<MemoryResult> {
     const turn = MemoryStack.#turn.then(async () => {
-      const operation = new Operation(new Map(this.#resources), this.#outputs, this.config, this.names, dryRun);
+      const olds = { olds: new Map(this.#resources), replaced: [...this.#replaced] };
+      const operation = new Operation(olds, this.#outputs, this.config, this.names, dryRun);
       const restore = takeOver(operation);
       await act(operation).catch(operation.fail).finally(restore);
-      const { made, olds, outputs, changes, notices, errors } = operation;
-      if (!dryRun) [this.#resources, this.#outputs] = [new Map([...made, ...olds]), outputs];
+      const { made, replaced, outputs, changes, notices, errors } = operation;
+      if (!dryRun) {
+        [this.#resources, this.#replaced] = [new Map([...made, ...operation.olds]), replaced];
+        this.#outputs = outputs;
+      }
       const shown = Object.entries(outputs).map(([name, output]) => {
         const value = holds(output, unknown) ? undefined : plain(output);
         return [name, { value, secret: holds(output, secretMark) }] as const;
@@ -109,6 +117,15 @@ export class MemoryStack {
   }
 }
 
+/** A resource as it is saved. */
+interface SavedResource {
+  readonly urn: string;
+  readonly id: string;
+  readonly outputs: Record<string, unknown>;
+  /** Whether another one has replaced it, and it is deleted at the end of the next operation that succeeds. */
+  readonly delete?: boolean;
+}
+
 interface Resource {
   readonly id: string;
   readonly inputs: Properties;
@@ -118,9 +135,14 @@ interface Resource {
   readonly failed: boolean;
 }
 
+/** A resource that another one has replaced, with its URN. */
+type Replaced = readonly [urn: string, Resource];
+
 /** One operation of a stack. It moves resources from `olds` to `made`, by URN, or deletes them. */
 class Operation {
   readonly made = new Map<string, Resource>();
+  readonly olds: Map<string, Resource>;
+  readonly replaced: Replaced[];
   readonly changes: Record<string, number> = {};
   readonly notices: string[] = [];
   /** By message. */
@@ -135,12 +157,13 @@ class Operation {
   #stopped = false;
 
   constructor(
-    readonly olds: Map<string, Resource>,
+    { olds, replaced }: Pick<Operation, "olds" | "replaced">,
     public outputs: Properties,
     config: MemoryStack["config"],
     private readonly names: { readonly project: string; readonly stack: string },
     private readonly dryRun: boolean,
   ) {
+    [this.olds, this.replaced] = [olds, replaced];
     for (const [name, value] of Object.entries(config)) {
       const key = name.includes(":") ? name : `${names.project}:${name}`;
       if (typeof value !== "string") this.#secretKeys.push(key);
@@ -189,12 +212,19 @@ class Operation {
     }
   }
 
-  /** Deletes the resources that the program has not requested, dependents first. */
+  /** Deletes what was replaced, and what the program has not requested, dependents first, until a delete fails. */
   async deleteTheRest(): Promise<void> {
-    for (const [urn, old] of [...this.olds].reverse()) {
+    const order = [...this.made.keys(), ...this.olds.keys()];
+    const all = [...this.replaced, ...this.olds];
+    for (const one of all.toSorted(([a], [b]) => order.indexOf(b) - order.indexOf(a))) {
+      const [urn, old] = one;
       await this.#delete(old);
-      this.olds.delete(urn);
-      this.#count("delete");
+      const nth = this.replaced.indexOf(one);
+      if (nth >= 0) this.replaced.splice(nth, 1);
+      else {
+        this.olds.delete(urn);
+        this.#count("delete");
+      }
     }
     if (this.made.size === 0) this.outputs = {};
   }
@@ -263,7 +293,7 @@ class Operation {
       id = result?.id ?? id;
       const outs = { ...result?.outs, __provider: values["__provider"] };
       outputs = marked(outs, inputs, request.getAdditionalsecretoutputsList());
-      if (replaces && old) await this.#delete(old);
+      if (replaces && old) this.replaced.push([urn, old]);
     }
     this.olds.delete(urn);
     // After a failed update, the former inputs stay.

@@ -91,11 +91,12 @@ export interface AclUserRotationArgs extends RotationArgs, OverlapArgs {
  *   initialRotation: false, // the first password is added for a `version`, or by the schedule
  *   rotateEvery: "30d",
  * });
- * // Yours: it is complete once its processes use the new password.
- * const env = { REDIS_URL: app.connectionUrl };
- * const deployment = new pulumi.ComponentResource("shop:index:Deployment", "shop", env);
- * // Then the former password is retired.
- * new CredentialVerification("app", { access: app.access, retireFormerAfter: [deployment.urn] });
+ * const { access, connectionUrl } = app;
+ * const credential = { REDIS_URL: connectionUrl.apply((url) => url ?? "redis://not-rotated-yet") };
+ * // Once everything that uses it is updated, the former password is retired.
+ * const handed = new Retirement("app", { access, credential });
+ * // Yours: whatever uses it.
+ * new pulumi.ComponentResource("shop:index:Deployment", "shop", handed.credential);
  * ```
  */
 export class AclUserRotation extends Rotation {
@@ -113,8 +114,8 @@ export class AclUserRotation extends Rotation {
   /** The URL of the REST interface: `https://` and the host. Undefined without `restToken`. Secret. */
   declare readonly restUrl: pulumi.Output<string | undefined>;
   /**
-   * JSON text of what a `CredentialVerification` needs: the password or its salted hash, and the administrator, who
-   * retires former passwords. Secret.
+   * JSON text of what a `CredentialVerification` and a `Retirement` need: the password or its salted hash, and the
+   * administrator, who retires former passwords. Secret.
    */
   declare readonly access: pulumi.Output<string>;
 
@@ -122,12 +123,12 @@ export class AclUserRotation extends Rotation {
   declare readonly generatedAt: pulumi.Output<string | undefined>;
   /**
    * Since when the oldest of the former passwords has been valid in addition to the current one (ISO 8601, UTC);
-   * undefined if none is. After a verification has retired them, it keeps its value until the next `up` or refresh.
+   * undefined if none is. After a `Retirement` has retired them, it keeps its value until the next `up` or refresh.
    */
   declare readonly formerValidSince: pulumi.Output<string | undefined>;
   /** If `overlap` is a duration: until when the oldest one is valid (ISO 8601, UTC). The next `up` retires it. */
   declare readonly formerValidUntil: pulumi.Output<string | undefined>;
-  /** When this resource, not a verification, retired the former ones (ISO 8601, UTC); undefined if it has not. */
+  /** When this resource, not a `Retirement`, retired the former ones (ISO 8601, UTC); undefined if it has not. */
   declare readonly formerRetiredAt: pulumi.Output<string | undefined>;
   /**
    * Why a rotation that is due was not made by the last `up`, and by which one it will be: a schedule waits for the

@@ -1,5 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
-import { DynamicResource, resourceTitle, refuseProgram } from "./dynamicResource";
+import { DynamicResource, refuseResource, resourceTitle } from "./dynamicResource";
 import { type ConnectionArgs } from "./rotation";
 
 /** How a credential is tried over HTTP. */
@@ -74,17 +74,6 @@ export interface CredentialVerificationArgs {
    * @default 30
    */
   withinSeconds?: pulumi.Input<number> | undefined;
-  /**
-   * What uses the secret: a list, not empty, of outputs such as `[deployment.urn]`. The verification waits for them,
-   * and for all children of a component. It then retires the former token or password of a `QueueTokenRotation` or an
-   * `AclUserRotation`, once the new one is accepted and a wrong one is refused; then the former one must be refused. If
-   * what uses the secret fails, nothing is retired. If no client needs the former one, `[rotation.urn]` retires it
-   * right after the rotation. The values are not saved, and changing them does nothing. Without `retireFormerAfter`, a
-   * former one that is still valid is not tried.
-   *
-   * @default none: nothing is retired
-   */
-  retireFormerAfter?: pulumi.Input<unknown[]> | undefined;
 }
 
 /**
@@ -92,14 +81,11 @@ export interface CredentialVerificationArgs {
  * last verification accepted are refused. It connects to databases over the Redis protocol and sends only `AUTH`; if
  * only a REST token is known, it sends `PING` over HTTPS. It sends a GET to indexes (`/info`) and to the queue
  * (`/v2/globalParallelism`). A failed verification fails the run; the next `up` verifies again and resets nothing.
- * With `retireFormerAfter`, it also retires the former one. Previews, refresh and destroy make no requests.
+ * A former one that is still valid is not tried. Previews, refresh and destroy make no requests.
  *
  * With `credential` and `http`, it proves a key that another provider creates: that it is accepted, and a wrong one
  * refused. That provider deletes the former one after that, so the next `up` tries the former one, which must be
  * refused; if it is not, that `up` warns.
- *
- * With `retireFormerAfter`, the option `retainOnDelete` defaults to false: remove the resource before you uninstall the
- * package.
  *
  * @example
  * ```ts
@@ -127,8 +113,6 @@ export class CredentialVerification extends DynamicResource {
    * one, or if one was not tried, for example after a rotation that was not verified.
    */
   declare readonly formerRefused: pulumi.Output<boolean | undefined>;
-  /** When this resource retired the former token or password, or found it retired (ISO 8601, UTC). */
-  declare readonly formerRetiredAt: pulumi.Output<string | undefined>;
   /**
    * JSON text of the last results and of the credentials that were accepted, which must be refused after the next
    * reset. For credentials that the rotation does not save, it contains only salted hashes. Secret.
@@ -142,17 +126,8 @@ export class CredentialVerification extends DynamicResource {
     options?: pulumi.CustomResourceOptions,
   ) {
     const { access, credential } = args;
-    // A whole resource, which JavaScript lets pass: the provider would refuse it after the reset.
-    if (pulumi.Resource.isInstance(access)) {
-      const of = resourceTitle("CredentialVerification", name);
-      const text = `${of}: access is a resource, and must be its output: write \`rotation.access\` instead of \`rotation\`. No request was made.`;
-      refuseProgram("REKEY_INPUT_INVALID", text);
-    }
+    refuseResource(resourceTitle("CredentialVerification", name), access);
     const marked = { ...args, credential: credential && pulumi.secret(credential) };
-    super("CredentialVerification", name, marked, {
-      ...options,
-      // What it has retired, it tells its rotation, which is destroyed later.
-      retainOnDelete: options?.retainOnDelete ?? args.retireFormerAfter === undefined,
-    });
+    super("CredentialVerification", name, marked, options);
   }
 }

@@ -110,8 +110,8 @@ async function providerText(
   const { idInput, onlyId } = resource;
   const of = resourceTitle(type, name);
   const registry = registryOfRun();
-  const { databases, admin, [idInput]: id } = inputs;
-  const given = pulumi.output({ [idInput]: id, databases, admin });
+  const { databases, admin, access, [idInput]: id } = inputs;
+  const given = pulumi.output({ [idInput]: id, databases, admin, access });
   const owned =
     (await isKnown(given)) &&
     (await new Promise<Properties>((resolve) => void given.apply(resolve)));
@@ -157,10 +157,20 @@ export function refuseOptions(
 ): void {
   for (const option of names) {
     const value: unknown = options[option];
-    if (value === undefined || (Array.isArray(value) && value.length === 0)) continue;
+    if (!value || (Array.isArray(value) && value.length === 0)) continue;
     const text = `${of} does not support the option \`${option}\`: ${why}. No request was made. Remove the option.`;
     refuseProgram(code, text);
   }
+}
+
+/**
+ * @param access which the provider would refuse only after the rotation
+ * @throws RekeyError for a whole resource, which JavaScript lets pass
+ */
+export function refuseResource(of: string, access: unknown): void {
+  if (!pulumi.Resource.isInstance(access)) return;
+  const text = `${of}: access is a resource, and must be its output: write \`rotation.access\` instead of \`rotation\`. No request was made.`;
+  refuseProgram("REKEY_INPUT_INVALID", text);
 }
 
 /**

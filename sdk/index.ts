@@ -27,6 +27,7 @@ export * from "./dataSources";
 export * from "./flowControl";
 export * from "./passwordRotation";
 export * from "./passwordRotationFleet";
+export * from "./retirement";
 export * from "./rotationTrigger";
 export * from "./signingKeyRotation";
 export * from "./tokenRotations";

@@ -11,12 +11,14 @@ import { runError } from "./program";
 export interface TriggerArgs {
   /**
    * Changing it, for example from `1` to `2`, causes a reset; for a fleet, of all passwords. `1` and `"1"` are equal.
+   * Removing it resets nothing if there are no `triggers`.
    *
    * @default none
    */
   version?: pulumi.Input<string | number> | undefined;
   /**
-   * Further values whose change causes a reset, in addition to `version`. Removing all of them resets nothing.
+   * Further values whose change causes a reset, in addition to `version`. Removing all of them resets nothing if there
+   * is no `version`.
    *
    * @default none
    */

@@ -6,8 +6,8 @@ export interface SigningKeyRotationArgs extends RotationArgs {
   /**
    * The shortest time between two rolls: an ISO 8601 duration (`PT2H`), or `2h`; `0s` allows a second roll right away.
    * It starts at the last roll, even an unconfirmed one, or at the read that noticed a roll by someone else. Until it
-   * has elapsed, a changed trigger is refused, and `rotateEvery` is postponed, with a warning. Receivers must have the
-   * keys of one roll before the next.
+   * has elapsed, a changed trigger is refused, `rotateEvery` is postponed, with a warning, and each `up` reads the
+   * keys. Receivers must have the keys of one roll before the next.
    *
    * @default 1h
    */

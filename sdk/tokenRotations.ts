@@ -106,11 +106,11 @@ export interface QueueTokenRotationArgs extends RotationArgs, OverlapArgs {
  *   initialRotation: false, // without this line, the first `pulumi up` rotates the token
  *   rotateEvery: "30d",
  * });
- * // Yours: it is complete once its processes use the new token.
- * const env = { QSTASH_TOKEN: queue.token };
- * const deployment = new pulumi.ComponentResource("shop:index:Deployment", "shop", env);
- * // Then the former token is retired.
- * new CredentialVerification("queue", { access: queue.access, retireFormerAfter: [deployment.urn] });
+ * const credential = { QSTASH_TOKEN: queue.token.apply((token) => token ?? "") };
+ * // Once everything that uses it is updated, the former token is retired.
+ * const handed = new Retirement("queue", { access: queue.access, credential });
+ * // Yours: whatever uses it.
+ * new pulumi.ComponentResource("shop:index:Deployment", "shop", handed.credential);
  * ```
  */
 export class QueueTokenRotation extends TokenRotation {
@@ -122,12 +122,12 @@ export class QueueTokenRotation extends TokenRotation {
   declare readonly generatedAt: pulumi.Output<string | undefined>;
   /**
    * Since when the former token has been valid in addition to the current one (ISO 8601, UTC); undefined if it is not.
-   * After a verification has retired it, this keeps its value until the next `up` or refresh.
+   * After a `Retirement` has retired it, this keeps its value until the next `up` or refresh.
    */
   declare readonly formerValidSince: pulumi.Output<string | undefined>;
   /** If `overlap` is a duration: until when the former token is valid (ISO 8601, UTC). The next `up` retires it. */
   declare readonly formerValidUntil: pulumi.Output<string | undefined>;
-  /** When this resource, not a verification, retired the former token (ISO 8601, UTC); undefined if it has not. */
+  /** When this resource, not a `Retirement`, retired the former token (ISO 8601, UTC); undefined if it has not. */
   declare readonly formerRetiredAt: pulumi.Output<string | undefined>;
   /**
    * Why a rotation that is due was not made by the last `up`, and by which one it will be: as long as two tokens are

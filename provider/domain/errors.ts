@@ -1,3 +1,5 @@
+import { secretOf, type Subject } from "./secretKind";
+
 /**
  * Whether a request reached the platform:
  * - `not sent`: it cannot have reached the platform;
@@ -175,6 +177,8 @@ export class RequestError extends RekeyError {
   readonly advice: string;
   /** Status of the response, if there was one. */
   readonly status?: number | undefined;
+  /** What could not be done, and what happened, without what that means. */
+  readonly problem: string;
   /** The platform's own words, without secrets; undefined if the response is not a JSON object, as that of a proxy. */
   readonly words?: string | undefined;
 
@@ -186,11 +190,9 @@ export class RequestError extends RekeyError {
     const { code = codes[delivery], happened, advice, status, words } = problem;
     const { unchanged, unknown = unchanged } = consequences;
     const consequence = delivery === "maybe applied" ? unknown : unchanged;
-    super(
-      code,
-      `Could not ${purpose}: ${happened} (${method} ${url}). ${consequence} ${advice}`,
-      delivery,
-    );
+    const failed = `Could not ${purpose}: ${happened} (${method} ${url}).`;
+    super(code, `${failed} ${consequence} ${advice}`, delivery);
+    this.problem = failed;
     this.method = method;
     this.url = url;
     this.happened = happened;
@@ -220,8 +222,9 @@ export class NotEncryptedError extends RekeyError {
 
 /** A bug around a reset. Only its kind and place are shown: the text of what was thrown may contain credentials. */
 export class InternalError extends RekeyError {
-  constructor({ secret, word }: Readonly<Record<"secret" | "word", string>>, thrown: unknown) {
-    const text = `Could not reset the ${secret}: pulumi-rekey failed unexpectedly${whereThrown(thrown)}. The ${word} may have been changed. What the platform returned is saved, as far as Rekey understood it. This is a bug: please report it, then run again.`;
+  constructor(subject: Subject, thrown: unknown) {
+    const { word, verb } = subject.kind;
+    const text = `Could not ${verb} the ${secretOf(subject)}: pulumi-rekey failed unexpectedly${whereThrown(thrown)}. The ${word} may have been changed. What the platform returned is saved, as far as Rekey understood it. This is a bug: please report it, then run again.`;
     super("REKEY_INTERNAL", text, "maybe applied");
   }
 }

@@ -117,7 +117,9 @@ export class ResourceHandler {
 
   /** Removes what the resource has set at the platform. */
   async remove(outputs: Properties): Promise<readonly Notice[]> {
-    return (await this.resource.remove?.(outputs, this.run.during({ permission: "limits" }))) ?? [];
+    const { resource, run } = this;
+    const permission = resource.removes ?? "limits";
+    return (await resource.remove?.(outputs, run.during({ permission }))) ?? [];
   }
 
   /** What an import saves. */

@@ -1,5 +1,5 @@
 import { createRequire } from "node:module";
-import type { Output, Resource, runtime } from "@pulumi/pulumi";
+import type { Output, Resource, ResourceTransformation, runtime } from "@pulumi/pulumi";
 
 /*
  * What this package uses although neither Pulumi nor Node promises to keep it: the list to go through for each new
@@ -59,6 +59,21 @@ export function childrenOf(component: Resource): Resource[] {
     readonly __childResources?: Iterable<Resource>;
   };
   return [...children];
+}
+
+/**
+ * `__transformations`: the list that a resource goes through, its own ones before those of its parents and the stack.
+ * Seen in 3.139.0 and 3.276.0.
+ *
+ * @returns the first transformation of a resource, which makes this one the last
+ */
+export function lastTransformation(last: ResourceTransformation): ResourceTransformation {
+  return ({ resource }) => {
+    (resource as unknown as { __transformations: ResourceTransformation[] }).__transformations.push(
+      last,
+    );
+    return undefined;
+  };
 }
 
 /**

@@ -4,6 +4,7 @@ import { InputError } from "../domain/errors";
 import { type AnyResource } from "../resource/resource";
 import { passwordRotationFleet } from "../rotation/fleet";
 import { kinds, type RotationType } from "../domain/secretKind";
+import { retirement } from "../retirement/retirement";
 import { rotationOf } from "../rotation/rotation";
 import { rotationTrigger } from "../rotation/trigger";
 import { UserRotation } from "../rotation/userRotation";
@@ -22,6 +23,7 @@ export const resources = {
   PasswordRotationFleet: passwordRotationFleet,
   RotationTrigger: rotationTrigger,
   CredentialVerification: credentialVerification,
+  Retirement: retirement,
   FlowControlReset: flowControlReset,
   FlowControlLimits: flowControlLimits,
 } satisfies Readonly<Record<string, AnyResource>>;

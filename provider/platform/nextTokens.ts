@@ -21,7 +21,7 @@ export class NextTokens {
       purpose: `prepare the next token of ${ownerOf({ kind: queueToken, id })}`,
       consequences: {
         unchanged: "No next token was made.",
-        unknown: "A next token may have been made. The former one stays valid.",
+        unknown: "A next token may have been made.",
       },
     });
     const { credentials = {} } =
@@ -44,8 +44,8 @@ export class NextTokens {
       body: { next_token_hash: hash },
       purpose: `retire the former token of ${ownerOf({ kind: queueToken, id })}`,
       consequences: {
-        unchanged: "The former token was not retired, and the new one stays valid.",
-        unknown: "The former token may still be valid. The new one stays valid.",
+        unchanged: "The former token was not retired.",
+        unknown: "The former token may still be valid.",
       },
     });
     this.requester.secrets.add(valuesOf(readSecretResponse(queueUserTable, body)?.credentials));

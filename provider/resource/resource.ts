@@ -44,6 +44,8 @@ export interface Resource<Inputs, Outputs> {
   refresh?(saved: Outputs, run: Run): Promise<Result<Outputs>>;
   /** Removes what it has set at the platform. Default: it leaves everything unchanged. */
   remove?(saved: Outputs, run: Run): Promise<readonly Notice[]>;
+  /** What `remove` may change. Default: limits. */
+  readonly removes?: "resets";
   /** Reads what exists, and changes nothing. Default: it cannot be imported. */
   import?(id: string, run: Run): Promise<Imported<Inputs, Outputs>>;
 }

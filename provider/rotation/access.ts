@@ -1,11 +1,11 @@
 import { type Credential } from "../domain/endpoint";
 import { type SecretKind } from "../domain/secretKind";
-import { isObject, isSet } from "../records/fields";
+import { canonicalId, isObject, isSet } from "../records/fields";
 import { type LocatedDatabase } from "./databaseEndpoint";
 import { type Connection, type Former } from "./memory";
 
 /**
- * How one secret is verified: the output `access` of its rotation, as JSON text, and the input of a verification.
+ * How one secret is verified and its former ones are retired: the output `access` of its rotation, as JSON text.
  * Neither credential is known while a reset is not confirmed.
  */
 export interface Access {
@@ -21,7 +21,7 @@ export interface Access {
   readonly current?: AccessCredential | undefined;
   /** What the last change has replaced: it must be refused by now. Its value is never saved. */
   readonly former?: AccessCredential | undefined;
-  /** Set while the former one is valid: what retires it. */
+  /** Set while a former one is valid. */
   readonly retire?: AccessRetirement | undefined;
   /** Where a database is: what is known from its record, and what the program sets. */
   readonly record?: LocatedDatabase["record"];
@@ -47,24 +47,22 @@ export interface AdminValues {
   readonly password: string;
 }
 
-/** What a verification needs to retire the former secret, and to report about it. */
+/** The former secrets that are valid, and what a Retirement needs to retire them. */
 export interface AccessRetirement {
-  /** Those that are valid, with what retires them. */
   readonly formers: readonly Former[];
   /** Of a user: the hash of the current password, if it is certain. */
   readonly currentHash?: string | undefined;
-  /** Since when the first of them was to be replaced (ISO 8601, UTC). */
-  readonly since: string;
-  /** If `overlap` is a duration: until when the former one is valid (ISO 8601, UTC). */
-  readonly until?: string | undefined;
-  /** Whether it must not wait: a date has asked for it, or its time is over. */
-  readonly isUrgent?: true | undefined;
 }
 
 /** A credential that is known by its mark, with its value if the rotation saves it. */
 export interface AccessCredential extends Omit<Credential, "value"> {
   readonly mark: string;
   readonly value?: string | undefined;
+}
+
+/** By which a secret is remembered elsewhere: two users with one name, at two servers, are two. */
+export function keyOf({ of, id, salt }: Pick<Access, "of" | "id" | "salt">): string {
+  return JSON.stringify([of, canonicalId(id), salt]);
 }
 
 const parts: readonly string[] = ["current", "former", "retire", "record", "connection"];

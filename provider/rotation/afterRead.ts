@@ -1,7 +1,7 @@
 import { type CredentialName } from "../records/fields";
 import { type SecretResponse } from "../records/secretResponse";
 import { compare, identityIn, replacedMarks, knownCredential } from "./compare";
-import { validFormers, withoutRetired } from "./formers";
+import { formerWith, withoutRetired } from "./formers";
 import { type Finding, type Learned } from "./findings";
 import { currentKeyGeneratedAt, handOver, replacedFormers, withCurrent } from "./handOver";
 import { type Marks, marksOf, namesIn, triggerMark } from "./marks";
@@ -28,7 +28,9 @@ export function afterRead(saved: State, sight: Sight, context: Context, userName
   const verdict = compare(memory, shown, context.kind);
   if (attempt && !attempt.adds && verdict !== "foreign") {
     const isSettled = verdict === "new" && maySettle(memory, context);
-    return isSettled ? settled(here, attempt, sight, context) : { state: here, findings: [] };
+    if (isSettled) return settled(here, attempt, sight, context);
+    const isLate = verdict === "late" && !formerWith(memory, shown.token);
+    return { state: here, findings: isLate ? [showsOld] : [] };
   }
   switch (verdict) {
     case "hidden":
@@ -36,7 +38,7 @@ export function afterRead(saved: State, sight: Sight, context: Context, userName
     case "unchanged":
       return afterSame(here, sight, shown, context);
     case "late":
-      return afterLate(here, sight, shown, context);
+      return afterLate(here, sight, shown);
     default:
       return afterChange(here, sight, shown, context);
   }
@@ -66,25 +68,23 @@ function settled(saved: State, attempt: Attempt, sight: Sight, context: Context)
 
 /**
  * A read that shows an old credential is outdated, and changes nothing, except that of a token, of which a platform
- * shows the former one until a roll retires it. If the next one is not the one that was handed out, that is lost: the
- * token that is shown is the current one again.
+ * shows the former one until a roll retires it.
  */
-function afterLate(saved: State, sight: Sight, shown: Marks, context: Context): Learned {
+function afterLate(saved: State, { whyGone }: Sight, shown: Marks): Learned {
   const { memory } = saved;
-  const former = validFormers(memory).find(({ credential }) => credential?.mark === shown.token);
-  if (former === undefined) {
-    const why =
-      "the platform still shows an old credential. If it keeps doing so, set a new version, which resets it once more";
-    return { state: saved, findings: [{ kind: "notCompared", why }] };
-  }
-  if (!sight.isLost) return { state: saved, findings: [] };
-  const { state } = afterChange(saved, sight, shown, context);
-  const current = { ...state.memory.current, generatedAt: former.generatedAt };
+  if (!formerWith(memory, shown.token)) return { state: saved, findings: [showsOld] };
+  const isUnread = whyGone === undefined ? undefined : true;
   return {
-    state: { ...state, memory: { ...state.memory, current } },
-    findings: [{ kind: "pairLost" }],
+    state: { ...saved, memory: { ...memory, current: { ...memory.current, isUnread } } },
+    findings: isUnread ? [{ kind: "warning", why: `${whyGone}.` }] : [],
   };
 }
+
+/** It may have become an old one by a late read, and be the valid one. */
+const showsOld: Finding = {
+  kind: "notCompared",
+  why: "the platform still shows an old credential. If it keeps doing so, set a new version, which resets it once more",
+};
 
 /**
  * Takes only the fields that are not credentials. It also ends the wait for the credentials of the last rotation: a
@@ -180,6 +180,7 @@ export function adopted(program: Program, sight: Sight | undefined, context: Con
   const identity = identityIn(context.kind, marks);
   const state: State = {
     ...credentials,
+    adoptedAt: context.now.toISOString(),
     rotationCount: 0,
     memory: {
       ...memory,

@@ -156,7 +156,7 @@ function concerns(memory: Memory, plan: Plan, program: Program, context: Context
     isOther ? [{ kind: "elsewhere", why: whyElsewhere(memory, context) }] : [],
     isFormKept ? [{ kind: "formKept" }] : [],
     passwordFindings(memory),
-    ...concernsOfFormers(memory, plan, program, context),
+    concernsOfFormers(memory, program, context),
     isDueLater
       ? [{ kind: "nextRotation", why: dueFrom(scheduledFrom, rotateEvery).toISOString() }]
       : [],

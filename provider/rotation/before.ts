@@ -55,20 +55,21 @@ export async function readBefore(
 
 /** What is known before a rotation. At another server, that is nothing, as before the first rotation. */
 export function beforeFirst(
-  { state, sight, findings }: Before,
+  { state: saved, sight, findings }: Before,
   { context, program, subject }: UpSession,
 ): Learned {
-  if (state === undefined) {
+  if (saved === undefined) {
     const { state: read } = adopted(program, sight, context);
     // What is to be replaced at once is not handed out. No trigger is applied yet.
     const first = addsSecret(subject.kind, program) ? read : withoutValues(read);
     const memory = { ...first.memory, applied: "" };
-    return { state: withAdmin({ ...first, memory }, program.admin), findings };
+    const state = { ...first, adoptedAt: undefined, memory };
+    return { state: withAdmin(state, program.admin), findings };
   }
-  if (!sight?.isOtherServer) return { state, findings };
-  const { memory } = state;
+  if (!sight?.isOtherServer) return { state: saved, findings };
+  const { memory } = saved;
   const current = { ...memory.current, marks: {}, generatedAt: undefined };
-  const first = { ...state, memory: { ...memory, current, formers: [], ofSource: {} } };
+  const first = { ...saved, memory: { ...memory, current, formers: [], ofSource: {} } };
   return afterRead(withAdmin(first, program.admin), sight, context, subject.id);
 }
 

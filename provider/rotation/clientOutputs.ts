@@ -6,9 +6,8 @@ import { type Run } from "../run/run";
 import { type Access, type AccessCredential, type AccessRetirement } from "./access";
 import { knownCredential } from "./compare";
 import { endpointOf, restConnection, usernameFor } from "./databaseEndpoint";
-import { isDuration, oldestFormer, validFormers, validUntil } from "./formers";
+import { validFormers } from "./formers";
 import { type Connection, type KnownCredential, type Memory } from "./memory";
-import { untilRetirement } from "./program";
 import { type State } from "./state";
 
 /** The output `access`; undefined for signing keys, which cannot be tried: a read proves them. */
@@ -40,16 +39,7 @@ export function accessOf(subject: Subject, state: State, run: Run): Access | und
 
 function accessRetirement(memory: Memory): AccessRetirement | undefined {
   const formers = validFormers(memory);
-  const oldest = oldestFormer(memory);
-  if (oldest === undefined) return undefined;
-  const isUrgent = formers.some(({ lasts }) => lasts !== untilRetirement && !isDuration(lasts));
-  return {
-    formers,
-    currentHash: memory.ofSource.hash,
-    since: oldest.since,
-    until: validUntil(oldest),
-    isUrgent: isUrgent || undefined,
-  };
+  return formers.length > 0 ? { formers, currentHash: memory.ofSource.hash } : undefined;
 }
 
 /** Where the credentials of a secret are tried. */

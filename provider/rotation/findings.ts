@@ -44,7 +44,14 @@ const notes = {
   retiresForDate:
     "the former {word} is retired, if it is still valid, because rotatedSince has asked for it: clients that still use it are refused.",
   retiresAgain: "the former {word}, which was retired and is valid again, is retired again.",
-  bothSince: "Both have been valid since {why}.",
+  bothSince: "{names|Both} have been valid since {why}.",
+  retiresAtEnd:
+    "the former {word}, if it is still valid, is retired at the end of this `up`, after everything that uses the new one, and only if nothing fails.",
+  retiresLater:
+    "the former {word} stays valid after this `up`, because consumers did not have it from a Retirement. The next `up` retires it at its end.",
+  retiresByTime: "the former {word} stays valid until {why}. The first `up` after that retires it.",
+  mayRetire:
+    "its Retirement may be replaced, because it is not known yet whether a former {word} will wait for it.",
   retiresOwn: "It is rekey:queueToken: the retirement fails until that is the new one.",
 
   // Why a rotation is due.
@@ -74,7 +81,7 @@ const notes = {
   waitsForSome: "If all of the older {word}s are still valid, the rotation waits.",
   retiresOver:
     "Of the older {word}s that are still valid, those whose time is over are retired first.",
-  keepsOlder: "The older {word}s that are still valid stay so, too.",
+  keepsOlder: "Any older {word} that is still valid also stays valid.",
   replacesFormer:
     "What was valid before is replaced at once: clients are refused until they have the new one.",
   keepsFormer: "The former {word} stays valid {why}.",
@@ -87,23 +94,24 @@ const notes = {
   formKept:
     "is still saved as before: changes to saveCredentials and encryptFor take effect with the next rotation. To remove what is saved now, set a new version.",
   nextRotation: "is due soon by rotateEvery: the first `up` from {why} on {verb}s it.",
-  keepsLater:
-    "after a rotation, the former {word} stays valid until a CredentialVerification with retireFormerAfter retires it.",
-  leavesBoth:
-    "if the former {word} is still valid, as it has been since {why}, a destroy leaves both valid.",
+  keepsLater: "after a rotation, the former {word} stays valid until a Retirement retires it.",
   noPassword: "the user has no password.",
   onePassword: "the user has 1 password that Rekey did not make. The first retirement removes it.",
 
   // What has happened.
+  leavesFormer:
+    "the former {word} has been valid, too, since {why}, and is not retired yet. A destroy leaves it valid.",
   /** A read settles a reset that was not confirmed. */
   settled:
     "was {done}. The platform did not confirm it ({why|when it was sent}), but a read now shows new credentials, so it did go through. They have been saved.",
   drift: "was changed outside of Rekey ({names}). The saved state has been updated.",
   tokenOnly:
     "is not known, because the platform shows only a REST token. Use restUrl and restToken; connectionUrl is undefined.",
-  retired: "the former {word} was retired. Both had been valid since {why}.",
+  retiredAtEnd: "every former {word} was retired.",
+  retiredAndRefused: "the former {word} was retired; it is refused now.",
+  retired: "the former {word} was retired. {names|Both} had been valid since {why}.",
   /** A rotation makes another one former. */
-  retiredFirst: "the older {word} was retired first. Both had been valid since {why}.",
+  retiredFirst: "the older {word} was retired first. {names|Both} had been valid since {why}.",
 };
 
 /** The texts of findings that are warnings. */
@@ -124,12 +132,14 @@ const warnings = {
   ignoresTime: "minInterval ignores that time.",
   schedulesFrom: "rotateEvery counts from that time; a new version {verb}s it now.",
   overlapsFrom: "overlap counts from that time; rotatedSince retires the former one now.",
-  leftTokens:
-    "two tokens may stay valid (since {why}). To remove the former one, once no client uses it: roll the next token at the platform.",
-  leftPasswords:
-    "two passwords may stay valid (since {why}). To remove the former one, once no client uses it: run `ACL SETUSER <user> !<hash>` (runbook).",
+  leftFormer:
+    "two {word}s may stay valid (since {why}). To remove the former one, once no client uses it: {names|roll the next token at the platform}.",
+  leftUnproven:
+    "a new {word} that was added at {why}, and was never handed out, may stay valid. To remove it: {names|reset the token at the platform, which also replaces the one that clients use}.",
 
   // What has happened.
+  mayStay:
+    "the former {word} may stay valid, because this run has not retired it: a Retirement retires at the end of an `up` that has created or kept it.",
   /** Some of the new credentials are not known. Their old values are not kept. */
   unknown:
     "was changed, but Rekey does not know {names|the new value}, because {why|the platform does not show it}. If the platform can be read, a refresh reads it again. Until then, look it up in the platform's console. If that does not help, set a new version, which {verb}s it once more.",
@@ -141,22 +151,20 @@ const warnings = {
     "was changed, but parts of the platform's response could not be read (see the output problems): {names}.",
   /** The first of two rolls, or one of several resets of which it is unknown which one was applied. */
   older:
-    "was reset, but an earlier reset that was not confirmed may have made it, so it may still be older than rotatedSince. The next `up` resets it once more.",
+    "was {done}, but an earlier run may have made it, so it may still be older than rotatedSince. The next `up` {verb}s it once more.",
   olderKeys:
     "was rolled, but its current key is still older than rotatedSince, or of unknown age. Give both keys to the receivers, then run `up` again after {why} to roll a second time.",
   /** Someone else has rolled a pair of keys between the read and the roll, or an earlier roll was applied late. */
   overtaken:
     "was rolled more than once: its current key is not the next key that was known before. Receivers that still have the former pair reject every message: give them both keys now.",
   partlyRetired:
-    "only some of the former {word}s were retired. The oldest had been valid since {why}.",
+    "only some of the former {word}s were retired. {names|Both} had been valid since {why}.",
   waits: "the rotation that is due is not made yet, because {why}.",
   back: "a former {word} that was retired is valid again: someone has added it, or the server was restarted with an old ACL file. It is retired again.",
   backInstead:
     "a former {word} that was retired is valid again, while the current one is not. It stays valid until after the next rotation.",
-  pairLost:
-    "the platform does not have the {word} that was handed out any more, and shows the former one. That is the current one again.",
   unknownAge:
-    "the platform already had a next {word}, whose age is unknown. It is now handed out, because a queue user has only one next token. With rotatedSince, the next `up` retires the former {word} and rotates once more.",
+    "the platform already had a next {word}, whose age is unknown. It is now handed out, because a queue user has only one next token.",
   prepared:
     "someone has prepared a next {word}, which is also valid. The first rotation hands it out.",
   /** Values that are nowhere else. */

@@ -157,11 +157,10 @@ async function rotateOne(one: PlannedMember, run: Run): Promise<Done> {
   try {
     return { ...one, ...(await rotate(subject, state, program, run)) };
   } catch (error) {
-    const secret = { secret: secretOf(subject), word: subject.kind.word };
     return {
       ...one,
       findings: [],
-      failure: error instanceof RekeyError ? error : new InternalError(secret, error),
+      failure: error instanceof RekeyError ? error : new InternalError(subject, error),
     };
   }
 }

@@ -1,19 +1,21 @@
-import { type SecretKind } from "../domain/secretKind";
+import { nameInCommand } from "../clients/aclReplies";
+import { type Subject } from "../domain/secretKind";
 import { type Finding } from "./findings";
 import {
   addsSecret,
   dueFormers,
   hasOverlap,
-  isAttemptOlder,
   isDuration,
   lastsAfter,
   oldestFormer,
+  spanOf,
   validFormers,
+  waitsForRetirement,
 } from "./formers";
 import { formerIsValid } from "./gates";
 import { saltedMark } from "./marks";
 import { type Memory } from "./memory";
-import { type Context, type DueRetirement, type Plan, type Rotation } from "./plan";
+import { type Context, type DueRetirement, type Rotation } from "./plan";
 import { noOverlap, type Program, untilRetirement } from "./program";
 
 /** What the announcement of a rotation adds about the secrets that stay valid. */
@@ -44,11 +46,11 @@ export function notesOnFormers(
 function until(lasts: string, them: "it" | "them"): string {
   if (isDuration(lasts)) return `for ${lasts}`;
   return lasts === untilRetirement
-    ? `until a CredentialVerification with retireFormerAfter retires ${them}`
-    : `until the next \`up\`, or until a verification retires ${them}`;
+    ? `until a Retirement retires ${them}`
+    : `until a Retirement retires ${them}, or until the next \`up\``;
 }
 
-/** What was former before is the older one. A verification may have retired it, which only a read shows. */
+/** What was former before is the older one. A Retirement may have retired it, which only a read shows. */
 function notesOnOlder(
   memory: Memory,
   program: Program,
@@ -57,12 +59,10 @@ function notesOnOlder(
 ): Finding[] {
   const valid = validFormers(memory);
   const isToken = context.kind.shape === "adds";
-  const isRolled = isToken && isAttemptOlder(memory, program, context);
-  if (valid.length === 0 && !isRolled) return [];
+  if (valid.length === 0) return [];
   const retired = dueFormers(memory, program, context);
   // A token of unknown age is replaced for a date, whatever the age of the former one.
-  const isForDate =
-    isRolled || retired?.why === "date" || (isToken && due.reason === "rotatedSince");
+  const isForDate = retired?.why === "date" || (isToken && due.reason === "rotatedSince");
   if (isForDate || retired?.formers.length === valid.length) {
     const kind = isForDate ? "retiresOlderForDate" : "retiresOlder";
     return [{ kind }, ...notesOnOwnToken(memory, context)];
@@ -95,58 +95,47 @@ function notesOnOwnToken({ formers, salt }: Memory, { ownToken }: Context): Find
 /** The announcement of a retirement. The read before it may show that the former one was retired already. */
 export function plannedRetirement(
   memory: Memory,
-  { why }: DueRetirement,
+  { why, formers }: DueRetirement,
   context: Context,
 ): Finding[] {
-  const { lasts, since, isBack } = oldestFormer(memory) ?? {};
+  const { lasts, isBack } = oldestFormer({ formers }) ?? {};
   const because: Finding =
     why === "date"
       ? { kind: "retiresForDate" }
       : isBack
         ? { kind: "retiresAgain" }
         : { kind: "retiresForTime", why: lasts };
-  return [because, { kind: "bothSince", why: since }, ...notesOnOwnToken(memory, context)];
+  return [because, { kind: "bothSince", ...spanOf(formers) }, ...notesOnOwnToken(memory, context)];
 }
 
-/** What is to be said of former ones that stay valid. */
-export function concernsOfFormers(
-  memory: Memory,
-  plan: Plan,
-  program: Program,
-  context: Context,
-): Finding[][] {
-  const oldest = oldestFormer(memory);
-  if (!oldest) return [];
+/** What is to be said of former ones whose time is over. */
+export function concernsOfFormers(memory: Memory, program: Program, context: Context): Finding[] {
   const due = dueFormers(memory, program, { ...context, isScheduleOn: true });
-  const isPostponed = !context.isScheduleOn && due?.why === "time";
-  const [first = oldest] = due?.formers ?? [];
+  if (context.isScheduleOn || due?.why !== "time") return [];
   return [
-    isPostponed
-      ? [
-          { kind: "retirementIsDue", why: first.lasts },
-          { kind: "bothSince", why: first.since },
-          { kind: "postponed", why: "rekey:scheduledResets is off" },
-        ]
-      : [],
-    // A verification may have retired the former one, which only a read shows.
-    plan.kind === "rotate" || plan.kind === "retire"
-      ? []
-      : [{ kind: "leavesBoth", why: oldest.since }],
+    { kind: "retirementIsDue", why: due.formers[0]?.lasts },
+    { kind: "bothSince", ...spanOf(due.formers) },
+    { kind: "postponed", why: "rekey:scheduledResets is off" },
   ];
 }
 
 /**
- * The warning of a destroy that may leave two valid: a verification may have retired the former one.
+ * The warnings of a destroy that may leave two valid.
  *
- * @param retired the marks of current secrets whose former ones were retired
+ * @param retires those that wait for a Retirement and were replaced by then are retired
  */
-export function leftValid(
-  { shape }: SecretKind,
-  memory: Memory,
-  retired: ReadonlySet<string>,
-): Finding[] {
-  const { attempt, current } = memory;
-  const since = oldestFormer(memory)?.since ?? (attempt?.adds && attempt.firstSentAt);
-  if (!since || Object.values(current.marks).some((mark) => retired.has(mark))) return [];
-  return [{ kind: shape === "redis" ? "leftPasswords" : "leftTokens", why: since }];
+export function leftValid({ kind, id }: Subject, memory: Memory, retires = ""): Finding[] {
+  const { attempt } = memory;
+  const formers = validFormers(memory).filter(
+    (one) => !waitsForRetirement(one) || one.since > retires,
+  );
+  const former = oldestFormer({ formers })?.since;
+  const how = (hash = "<hash>") =>
+    kind.shape === "redis" ? [`run \`ACL SETUSER ${nameInCommand(id)} !${hash}\` (runbook)`] : [];
+  return [
+    ...(former ? [{ kind: "leftFormer", why: former, names: how() } as const] : []),
+    ...(attempt?.adds
+      ? [{ kind: "leftUnproven", why: attempt.firstSentAt, names: how(attempt.expects) } as const]
+      : []),
+  ];
 }

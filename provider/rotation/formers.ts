@@ -1,6 +1,7 @@
 import { type SecretKind } from "../domain/secretKind";
+import { type Finding } from "./findings";
 import { type Former, type Memory } from "./memory";
-import { type Context, type DueFormers, type Rotation } from "./plan";
+import { type Context, type DueFormers, type Plan, type Rotation } from "./plan";
 import { noOverlap, type Program, untilRetirement } from "./program";
 import { dueAt, isOlder, readInterval } from "./schedule";
 
@@ -13,9 +14,14 @@ export function readOverlap(written: string): void {
   readInterval(written, { orValues: `"${untilRetirement}", "${noOverlap}"` });
 }
 
-/** Whether a former one is valid for a time, whether or not a verification proves the new one. */
+/** Whether a former one is valid for a time, after which its rotation retires it. */
 export function isDuration(lasts: string): boolean {
-  return ![untilRetirement, noOverlap, untilNextUp].includes(lasts);
+  return lasts !== noOverlap && !waitsForRetirement({ lasts });
+}
+
+/** Whether a former one is valid until a Retirement retires it. */
+export function waitsForRetirement({ lasts }: Pick<Former, "lasts">): boolean {
+  return lasts === untilRetirement || lasts === untilNextUp;
 }
 
 /**
@@ -36,9 +42,21 @@ export function validFormers({ formers }: Pick<Memory, "formers">): Former[] {
   return formers.filter(({ by }) => by !== undefined);
 }
 
+/** The former one with a mark, if it is valid. */
+export function formerWith(memory: Pick<Memory, "formers">, mark?: string): Former | undefined {
+  return validFormers(memory).find(({ credential }) => credential?.mark === mark);
+}
+
 /** The former one that has been valid for the longest time, which outputs and messages name. */
 export function oldestFormer(memory: Pick<Memory, "formers">): Former | undefined {
   return validFormers(memory).toSorted((a, b) => (a.since < b.since ? -1 : 1))[0];
+}
+
+/** Since when more than one was valid, in messages. */
+export function spanOf(formers: readonly Former[]): Pick<Finding, "names" | "why"> {
+  const { length } = formers;
+  const names = length > 1 ? [`The oldest of ${length}`] : [];
+  return { names, why: oldestFormer({ formers })?.since };
 }
 
 /** Former ones after some of them, or all, were retired: of those that are not valid, only the last one is of use. */
@@ -51,8 +69,10 @@ export function withoutRetired(formers: readonly Former[], valid: readonly Forme
 }
 
 /** Until when a former one is valid (ISO 8601, UTC); undefined unless it is for a duration. */
-export function validUntil({ since, lasts }: Former): string | undefined {
-  return isDuration(lasts) ? dueAt(since, lasts).toISOString() : undefined;
+export function validUntil(former: Former | undefined): string | undefined {
+  return former && isDuration(former.lasts)
+    ? dueAt(former.since, former.lasts).toISOString()
+    : undefined;
 }
 
 /** For how long what a rotation replaces stays valid. What is older than a date must not stay. */
@@ -66,18 +86,22 @@ export function lastsAfter(
   return isForDate && overlap !== noOverlap ? untilNextUp : overlap;
 }
 
-/** Whether what was added and not proven is older than a date. A next token then takes the place of the current one. */
-export function isAttemptOlder(
-  { attempt }: Pick<Memory, "attempt">,
-  { rotatedSince }: Program,
-  { now }: Pick<Context, "now">,
-): boolean {
-  return attempt?.adds === true && isOlder({ generatedAt: attempt.firstSentAt }, rotatedSince, now);
+/** Whether a former one will wait for a Retirement after a plan; undefined if that is not known. */
+export function willWait(
+  memory: Memory,
+  program: Program,
+  plan: Plan,
+  now: Date,
+): boolean | undefined {
+  if (plan.kind === "maybe" || program.unknown.has("overlap")) return undefined;
+  const isOfPlan =
+    plan.kind === "rotate" && waitsForRetirement({ lasts: lastsAfter(plan, memory, program, now) });
+  return isOfPlan || validFormers(withOverlapOf(memory, program)).some(waitsForRetirement);
 }
 
 /**
  * A changed `overlap` counts from the next `up` on, and a run without scheduled rotations retires only for a date. What
- * is valid again is retired at once, unless a verification does it.
+ * is valid again is retired at once, unless a Retirement does it.
  */
 export function dueFormers(
   memory: Memory,

@@ -4,7 +4,6 @@ import {
   addsSecret,
   dueFormers,
   hasOverlap,
-  isAttemptOlder,
   oldestFormer,
   validFormers,
   validUntil,
@@ -63,7 +62,7 @@ const maxOwnPasswords = 10;
 /**
  * A new version never retires what clients use: it adds a further one where a source holds more than two, and otherwise
  * waits. A schedule waits in any case, but not for one that was retired before and is valid again. Only a read shows
- * whether a verification has retired the former ones, and nothing waits for them if the current one is not valid.
+ * whether a Retirement has retired the former ones, and nothing waits for them if the current one is not valid.
  */
 export function formerIsValid(
   due: Rotation,
@@ -83,7 +82,7 @@ export function formerIsValid(
     return undefined;
   }
   const end = validUntil(oldest);
-  const when = end ? `after ${end}` : "after a verification has retired it";
+  const when = end ? `after ${end}` : "after the one at whose end a Retirement retires it";
   const why = `the former ${kind.word} has been valid, too, since ${oldest.since}. It is applied by the first \`up\` ${when}`;
   return { kind: "keep", waits: { ...due, why } };
 }
@@ -118,9 +117,7 @@ function wouldBeLost(_: Rotation, { memory, program, context }: Question): Refus
 function isInUse(_: Rotation, { memory, program, context }: Question): Refusal | undefined {
   const { kind, ownToken } = context;
   // A rotation that only adds leaves it valid.
-  const onlyAdds =
-    addsSecret(kind, program) && !(memory && isAttemptOlder(memory, program, context));
-  if (ownToken === undefined || onlyAdds) return undefined;
+  if (ownToken === undefined || addsSecret(kind, program)) return undefined;
   const isOwn = isShownInRun(ownToken, context) || isRemembered(ownToken, memory);
   if (!isOwn && !isTokenHidden(memory, context)) return undefined;
   const why = `it ${isOwn ? "is" : "is not shown, and may be"} rekey:queueToken, which other processes of this run also use. Set rekey:queueUserId instead, so that each process reads the token when it needs it, or reset the token in a stack without rekey:queueToken`;

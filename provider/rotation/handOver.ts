@@ -80,22 +80,6 @@ export function withAttempt(
   };
 }
 
-/** The state after the next token that an earlier attempt has made has taken the place of the current one. */
-export function rolledTo(state: State, rolled: Credentials): State {
-  const { memory } = state;
-  const { attempt, current } = memory;
-  const marks = marksOf(memory, rolled);
-  return {
-    ...withoutValues(state),
-    ...rolled,
-    memory: {
-      ...memory,
-      current: { ...current, marks, generatedAt: attempt?.firstSentAt },
-      past: withPast(memory, Object.values(current.marks), marks),
-    },
-  };
-}
-
 /** One more attempt in a row, if the last one was not confirmed or proven. */
 function nextAttempt(
   memory: Memory,
@@ -147,7 +131,7 @@ function sentFor({ rotatedSince }: Program, now: Date): string {
  * The state in which what was made is the current one: the only function that makes it. It replaces:
  *
  * - the credentials, `record`, `problems` and `otherFields`, by what the responses show: the rest is not known;
- * - `rotatedAt`, `rotationCount`, `rotationReason`; it ends `attempt` and `formerRetiredAt`;
+ * - `rotatedAt`, `rotationCount`, `rotationReason`; it ends `adoptedAt`, `attempt` and `formerRetiredAt`;
  * - `applied`: the trigger of the attempt. Removing the whole trigger keeps the one before;
  * - `scheduledFrom`: the last request of the attempt. A clock may have been set back since;
  * - all of `current`, in the form of the program, or of before in a refresh. The age file stays until it is saved;
@@ -167,6 +151,7 @@ export function handOver(before: State, made: Made, context: Context): State {
   return {
     ...made.responses.reduce(withRecord, empty),
     ...values,
+    adoptedAt: undefined,
     rotatedAt: adds ? lastSentAt : (made.generatedAt ?? lastSentAt),
     rotationCount: before.rotationCount + 1,
     rotationReason: reason,

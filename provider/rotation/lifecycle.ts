@@ -15,15 +15,15 @@ import {
   type UpSession,
 } from "./before";
 import { type Finding, type Learned, type Rotated } from "./findings";
-import { addsSecret, dueFormers, hasOverlap, validFormers, withOverlapOf } from "./formers";
-import { withAttempt, handOver, type Made, rolledTo } from "./handOver";
+import { addsSecret, dueFormers, oldestFormer, validFormers, withOverlapOf } from "./formers";
+import { withAttempt, handOver, type Made } from "./handOver";
 import { marksOf, triggerMark } from "./marks";
 import { type Former } from "./memory";
-import { refusalError, savedAdvice } from "./messages";
+import { type Addition, failureAfter, refusalError, savedAdvice } from "./messages";
 import { isReadFirst, type Plan, type Rotation } from "./plan";
 import { planRotation } from "./planRotation";
 import { noOverlap, type Program, savedProgram } from "./program";
-import { incomplete, retire, withUnsaved } from "./retire";
+import { retire, withUnsaved } from "./retire";
 import { save } from "./save";
 import { isOlder } from "./schedule";
 import { openSession } from "./session";
@@ -150,7 +150,9 @@ async function carryOut(plan: Plan, before: Before, session: UpSession): Promise
     const failure = await source.save?.();
     return finish({ ...kept, state: withUnsaved(kept.state, failure), failure }, session);
   }
-  return finish(kept, session);
+  const former = sight && oldestFormer(state.memory);
+  const left: Finding[] = former ? [{ kind: "leavesFormer", why: former.since }] : [];
+  return finish({ ...kept, findings: [...kept.findings, ...left] }, session);
 }
 
 /** Whether a read has shown something that must be saved, whatever follows. */
@@ -201,7 +203,8 @@ async function performRotation(
     replacedValues.push(...session.reads, credentialsIn(before.state), sight?.credentials ?? {});
     const proof = await source.prove(kept.state, added);
     if (!proof.made) {
-      return await finish(withoutProof(notHandedOver(kept, before), proof, session), session);
+      const unproven = withoutProof(notHandedOver(kept, before), proof, session);
+      return await finish(unproven, session, added);
     }
     // A change by someone else before the hand-over does not matter any more.
     const outdated = ["drift", "notCompared", "unknown"];
@@ -214,7 +217,7 @@ async function performRotation(
     const over = program.overlap === noOverlap ? validFormers(kept.state.memory) : [];
     const done = await retire(kept, over, session);
     kept = { ...done, findings: [...done.findings, ...problemsOf(done.state, session)] };
-    return await finish({ ...kept, failure: done.failure ?? added.failure }, session, adds);
+    return await finish({ ...kept, failure: done.failure ?? added.failure }, session, added);
   } catch (error) {
     if (added || !(error instanceof RekeyError)) {
       return afterError(error, notHandedOver(kept, before), added, session);
@@ -236,25 +239,37 @@ function requireSettings({ subject, source }: UpSession): void {
   }
 }
 
-/** What is saved if something fails after a secret was, or may have been, made. */
-async function afterError(
+/**
+ * What is saved if something is thrown after a secret was, or may have been, made: all that was delivered, whatever it
+ * is. It is not saved by `finish`, whose encryption may be what has failed.
+ */
+function afterError(
   error: unknown,
-  { state, findings }: Learned,
+  learned: Learned,
   added: Added | undefined,
   session: UpSession,
-): Promise<Rotated> {
-  const { subject, program } = session;
-  const { lost, response } = added ?? {};
-  const adds = addsSecret(subject.kind, program);
-  if (error instanceof RekeyError) {
-    const isAdded = adds && lost === undefined;
-    return finish({ state, findings, failure: lost ?? error }, session, isAdded);
-  }
-  // It is not saved by `finish`, whose encryption may be what has failed.
-  const facts = { secret: secretOf(subject), word: subject.kind.word };
+): Rotated {
+  const { subject } = session;
+  const { state, findings } = learned;
+  const addition = additionOf(state, added, session);
   const isHandedOver = state.memory.attempt === undefined;
-  const delivered = adds || isHandedOver ? {} : response?.credentials;
-  return { state: { ...state, ...delivered }, findings, failure: new InternalError(facts, error) };
+  const delivered = addition || isHandedOver ? {} : added?.response?.credentials;
+  const failure =
+    addition && error instanceof RekeyError
+      ? failureAfter(subject, added?.lost ?? error, learned, addition)
+      : new InternalError(subject, error);
+  return { state: { ...state, ...delivered }, findings, failure };
+}
+
+/** What was made valid in addition to the current one. */
+function additionOf(
+  { memory }: State,
+  added: Added | undefined,
+  { subject, program }: UpSession,
+): Addition | undefined {
+  if (!added || !addsSecret(subject.kind, program)) return undefined;
+  if (memory.attempt === undefined) return "handed over";
+  return added.lost ? "lost" : "unproven";
 }
 
 /** What is retired before a rotation: what is due to be, and for a token, of which two can be valid, the former one. */
@@ -270,8 +285,7 @@ function retiredFirst(
 
 /** What is remembered of what was added, until it is proven. */
 function withAdded(learned: Learned, added: Added): Learned {
-  const { findings } = learned;
-  const state = added.rolled ? rolledTo(learned.state, added.rolled) : learned.state;
+  const { findings, state } = learned;
   const { memory } = state;
   const attempt = memory.attempt && { ...memory.attempt, ...added.attempt };
   const ofSource = { ...memory.ofSource, ...added.ofSource };
@@ -306,22 +320,17 @@ function problemsOf(
 ): Finding[] {
   const unreadable: Finding[] = problems.length > 0 ? [{ kind: "problems", names: problems }] : [];
   const known = [...unreadable, ...tokenOnly(memory.current.identity)];
-  if (hasOverlap(subject.kind) || !isOlder(memory.current, program.rotatedSince, context.now)) {
-    return known;
-  }
+  if (!isOlder(memory.current, program.rotatedSince, context.now)) return known;
   const kind = subject.kind.handOver ? "olderKeys" : "older";
   return [...known, { kind, why: secondRollAt(memory, program, context) }];
 }
 
-/**
- * Saves what was done. A failure of the rotation takes precedence over a failure to encrypt.
- *
- * @param isAdded whether a secret was made valid in addition to the current one
- */
-async function finish(rotated: Rotated, session: UpSession, isAdded = false): Promise<Rotated> {
+/** Saves what was done. A failure of the rotation takes precedence over a failure to encrypt. */
+async function finish(rotated: Rotated, session: UpSession, added?: Added): Promise<Rotated> {
   const { failure, ...learned } = withProgram(rotated, session);
   const saved = await save(learned, session);
-  const own = failure && incomplete(session.subject, learned, isAdded, failure);
+  const addition = additionOf(learned.state, added, session);
+  const own = failure && failureAfter(session.subject, failure, learned, addition);
   return { ...saved, failure: own ?? saved.failure };
 }
 

@@ -8,7 +8,7 @@ import {
 import { type SecretKind, secretOf, type Subject } from "../domain/secretKind";
 import { isUnknown } from "../pulumi/values";
 import { type Notice } from "../resource/resource";
-import { type Message } from "./findings";
+import { type Finding, type Learned, type Message } from "./findings";
 import { type Refusal } from "./plan";
 
 type Text = Omit<Message, "about">;
@@ -59,6 +59,44 @@ export function unknownFailure(
   const text = `${what.trim()}
 ${outputsAreFormer} Run \`up\` again ${when}, with rekey:scheduledResets on: ${read}${next}`;
   return new RekeyError(failed.code, text, "maybe applied");
+}
+
+/** Whether a run has made a secret valid in addition to the current one. */
+export type Addition = "handed over" | "unproven" | "lost";
+
+const additions: Readonly<Record<Addition, string>> = {
+  "handed over": "has added a new one",
+  unproven: "has added a new one, which was not handed out",
+  lost: "may have added a new one, which was not handed out",
+};
+
+const retirements: Partial<Readonly<Record<Finding["kind"], string>>> = {
+  retired: "has retired the former one",
+  partlyRetired: "has retired some of the former ones",
+  retiredFirst: "has retired the older one",
+};
+
+/** The failure of a run with all that it has done: no other text of a rotation says that. */
+export function failureAfter(
+  subject: Subject,
+  failure: RekeyError,
+  { state, findings }: Learned,
+  added?: Addition,
+): RekeyError {
+  const retired = findings.flatMap(({ kind }) => retirements[kind] ?? []);
+  const done = [...(added ? [additions[added]] : []), ...retired];
+  if (done.length === 0) return failure;
+  const isDone = retired.length > 0 || (added !== undefined && added !== "lost");
+  const keepsAll = retired.length === 0 && added !== "handed over";
+  const why =
+    failure instanceof RefusedError
+      ? `${failure.why}.`
+      : failure instanceof RequestError
+        ? `${failure.problem} ${failure.advice}`
+        : failure.text;
+  const text = `The rotation of the ${secretOf(subject)} is not complete: this run ${done.join(", and ")}. ${keepsAll ? "It has retired none that clients may use. " : ""}${state.memory.ofSource.isUnsaved ? "A restart of the server undoes that until ACL SAVE succeeds. " : ""}What it could not finish is saved, and the next \`up\` does it: ${why}`;
+  const isNew = isDone && failure.code !== "REKEY_VERIFICATION_FAILED";
+  return new RekeyError(isNew ? "REKEY_INCOMPLETE" : failure.code, text, failure.delivery);
 }
 
 /** The failure after a roll whose response was lost, if a read shows neither the keys of before nor the next ones. */

@@ -99,10 +99,10 @@ export function endpointFor(
   throw new InputError("restUrl", reason);
 }
 
-/** The error of what was made valid and is not handed out, because that is not proven. */
+/** The error of what was made valid, and is not proven. */
 export function unproven(subject: Subject, why: string): RekeyError {
-  const { word, addressFrom } = subject.kind;
-  const text = `The new ${secretOf(subject)} was made valid, but not proven: ${why}. It was not handed out, and the former ${word} stays valid. Check ${addressFrom}, rekey:proxy and rekey:caFile, then run \`up\` again, which tries it again.`;
+  const { addressFrom } = subject.kind;
+  const text = `The new ${secretOf(subject)} is not proven: ${why}. Check ${addressFrom}, rekey:proxy and rekey:caFile, then run \`up\` again, which tries it again.`;
   return new RekeyError("REKEY_VERIFICATION_FAILED", text, "responded");
 }
 

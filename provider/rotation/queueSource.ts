@@ -1,17 +1,16 @@
 import { hashOf } from "../clients/aclReplies";
 import { type ProbeResult } from "../clients/probe";
 import { type ProbeEndpoint } from "../domain/endpoint";
-import { RekeyError, RequestError } from "../domain/errors";
-import { secretOf } from "../domain/secretKind";
+import { type ErrorCode, RefusedError, RekeyError, RequestError } from "../domain/errors";
+import { queueToken, secretOf } from "../domain/secretKind";
 import { type Credentials, isObject, orUndefined } from "../records/fields";
 import { onlyCredentials, type SecretResponse } from "../records/secretResponse";
-import { addsSecret, validFormers } from "./formers";
+import { addsSecret, formerWith, validFormers } from "./formers";
 import { keptFormer, valuesIn } from "./handOver";
 import { saltedMark } from "./marks";
 import { type Attempt, type Former, parsed } from "./memory";
 import { endpointFor, notAccepted, proveAccepted } from "./proof";
 import { ResetSource } from "./resetSource";
-import { isOlder } from "./schedule";
 import { type Added, type Proof, type RetirableMemory, type Retired, type Sight } from "./source";
 import { type State } from "./state";
 
@@ -26,30 +25,15 @@ export class QueueSource extends ResetSource {
   override async read(saved: State | undefined): Promise<Sight> {
     this.of.run.options.settings.get("queueUserId");
     const user = await this.#readUser();
-    return saved && (await this.#isLost(saved, user)) ? { ...user, isLost: true } : user;
+    return saved && (await this.#isRefused(saved, user)) ? { ...user, whyGone } : user;
   }
 
-  /** While two are valid, no read shows the one that was handed out: someone may have made another next pair. */
-  async #isLost({ memory, token }: State, user: Sight): Promise<boolean> {
-    const showsFormer = ({ credentials }: Sight) => {
-      const shown = saltedMark(memory.salt, credentials.token ?? "");
-      return validFormers(memory).some(({ credential }) => credential?.mark === shown);
-    };
-    if (!showsFormer(user)) return false;
-    if (user.hasNext === false) return true;
-    const { run, subject, program } = this.of;
-    if (!program) return false;
-    if (token !== undefined) {
-      const canTry = orUndefined(() => this.#endpoint()) !== undefined;
-      return canTry && (await this.#proveAccepted(token)).kind === "refused";
-    }
-    // Its value is not saved, but the platform returns the next pair that it has.
-    if (!user.hasNext) return false;
-    const next = await run.platform.nextTokens.prepare(subject.id).catch(() => undefined);
-    const isOther =
-      next && saltedMark(memory.salt, next.token ?? "") !== memory.current.marks.token;
-    // If someone else has rolled since the read, this request has made another pair, and nothing is lost.
-    return isOther === true && showsFormer(await this.#readUser());
+  /** While two are valid, no read shows the one that was handed out: only its use does, if its value is saved. */
+  async #isRefused({ memory, token }: State, { credentials }: Sight): Promise<boolean> {
+    const shown = saltedMark(memory.salt, credentials.token ?? "");
+    if (token === undefined || !formerWith(memory, shown)) return false;
+    if (orUndefined(() => this.#endpoint()) === undefined) return false;
+    return (await this.#proveAccepted(token)).kind === "refused";
   }
 
   requireSettings(): void {
@@ -75,41 +59,22 @@ export class QueueSource extends ResetSource {
   }
 
   async #addNext({ memory }: State, attempt: Attempt, sight: Sight | undefined): Promise<Added> {
-    const { program, context } = this.of;
-    const markOf = ({ token = "" }: Credentials) => saltedMark(memory.salt, token);
-    const { count, firstSentAt, isOfUnknownAge } = attempt;
+    const { count } = attempt;
     // A next pair that no attempt of Rekey has made may be of any age.
     const isPrepared = sight?.hasNext === true && count === 1;
     const next = await this.#prepare(isPrepared);
     if (next.token === sight?.credentials.token) throw this.#sameToken(isPrepared);
-    const isRemembered = count > 1 && [undefined, markOf(next)].includes(attempt.expects);
-    if (!isRemembered) {
-      const ofNew = {
-        firstSentAt: attempt.lastSentAt,
-        isOfUnknownAge: sight?.hasNext || undefined,
-      };
-      return { response: onlyCredentials(next), attempt: { ...ofNew, expects: markOf(next) } };
+    const expects = saltedMark(memory.salt, next.token ?? "");
+    if (expects === memory.current.marks.token) {
+      const why = `the token that was handed out is still the platform's next one. If the queue refuses it, check ${addressFrom}. Otherwise, run \`up\` again`;
+      throw this.#refuse(why, "REKEY_VERIFICATION_FAILED");
     }
-    if (!isOlder({ generatedAt: firstSentAt }, program?.rotatedSince, context.now)) {
-      return {
-        response: onlyCredentials(next),
-        attempt: { firstSentAt, isOfUnknownAge, expects: markOf(next) },
-      };
-    }
-    // What is older than a date must not be handed out: it takes the place of the current one, and is replaced.
-    await this.#roll(hashOf(next.token ?? ""));
-    const ofOther = { firstSentAt: attempt.lastSentAt, isOfUnknownAge: undefined };
-    try {
-      const other = await this.#prepare(false);
-      return {
-        response: onlyCredentials(other),
-        rolled: next,
-        attempt: { ...ofOther, expects: markOf(other) },
-      };
-    } catch (error) {
-      if (!(error instanceof RekeyError)) throw error;
-      return { rolled: next, lost: error, attempt: { ...ofOther, expects: undefined } };
-    }
+    const isRemembered = count > 1 && [undefined, expects].includes(attempt.expects);
+    const ofNew = { firstSentAt: attempt.lastSentAt, isOfUnknownAge: sight?.hasNext || undefined };
+    return {
+      response: onlyCredentials(next),
+      attempt: { ...(!isRemembered && ofNew), expects },
+    };
   }
 
   override async prove(attempted: State, added: Added): Promise<Proof> {
@@ -123,16 +88,20 @@ export class QueueSource extends ResetSource {
       return proof;
     }
     const { response, lost } = added;
-    if (!response) return { failure: lost };
+    if (!response) return { failure: lost, delivered: {} };
     const { token = "" } = response.credentials;
     const proof = await this.#proveAccepted(token);
-    if (proof.kind !== "accepted") return { failure: notAccepted(subject, proof) };
+    // Until it is rolled, the platform returns the same one.
+    if (proof.kind !== "accepted") return { failure: notAccepted(subject, proof), delivered: {} };
     const { isOfUnknownAge, firstSentAt, reason } = attempt;
+    const replaced = keptFormer(attempted, hashOf(token), { reason }, program, context);
+    // If the current one is gone, the platform still has the one before it.
+    const [{ credential, since, generatedAt } = replaced] = validFormers(attempted.memory);
     return {
       made: {
         responses: [response],
         generatedAt: isOfUnknownAge ? undefined : firstSentAt,
-        formers: [keptFormer(attempted, hashOf(token), { reason }, program, context)],
+        formers: [{ ...replaced, credential, since, generatedAt }],
       },
       findings: isOfUnknownAge ? [{ kind: "unknownAge" }] : [],
     };
@@ -150,23 +119,15 @@ export class QueueSource extends ResetSource {
     const user = this.#user ?? (await this.#readUser());
     const isRolled = isToken(user, hash);
     if (!isRolled) this.#refuseOwn(user, former, salt);
-    const result = isRolled ? "already" : await this.#roll(hash, { former, salt });
-    if (result !== "lost") {
-      this.#user = undefined;
-      // The token of the platform has changed: it is read when it is needed.
-      run.platform.useQueueToken(subject.id, undefined);
-    }
-    return { result };
+    if (!isRolled) await this.#roll(hash, former, salt);
+    this.#user = undefined;
+    // The token of the platform has changed: it is read when it is needed.
+    run.platform.useQueueToken(subject.id, undefined);
+    return { result: isRolled ? "already" : "now" };
   }
 
-  /**
-   * An error is followed by a read. After a 409, there is no such pair: someone else has rolled it, or it is lost if
-   * the former token is still shown.
-   */
-  async #roll(
-    hash: string,
-    of?: Readonly<{ former: Former | undefined; salt: string }>,
-  ): Promise<"now" | "lost"> {
+  /** An error is followed by a read. After a 409, there is no such pair: someone else has rolled or reset the token. */
+  async #roll(hash: string, former: Former | undefined, salt: string): Promise<void> {
     const { run, subject } = this.of;
     try {
       await run.platform.nextTokens.roll(subject.id, hash);
@@ -174,16 +135,10 @@ export class QueueSource extends ResetSource {
       if (!(error instanceof RequestError) || error.delivery === "not sent") throw error;
       const after = await this.#readUser().catch(() => undefined);
       if (!after) throw error;
-      if (isToken(after, hash)) return "now";
-      if (error.status !== 409 || !of) throw error;
-      const shown = saltedMark(of.salt, after.credentials.token ?? "");
-      if (shown !== of.former?.credential?.mark) return "now";
-      // The platform may refuse the pair although it still has it.
-      const next = after.hasNext && (await run.platform.nextTokens.prepare(subject.id));
-      if (next && hashOf(next.token ?? "") === hash) throw error;
-      return "lost";
+      const { token } = after.credentials;
+      const isOther = token !== undefined && saltedMark(salt, token) !== former?.credential?.mark;
+      if (!isToken(after, hash) && !(error.status === 409 && isOther)) throw error;
     }
-    return "now";
   }
 
   async #readUser(): Promise<Sight> {
@@ -201,7 +156,11 @@ export class QueueSource extends ResetSource {
       return await run.platform.nextTokens.prepare(subject.id);
     } catch (error) {
       if (!(error instanceof RequestError)) throw error;
-      if ([404, 405].includes(error.status ?? 0)) throw this.#hasNoNextTokens(error);
+      const { status = 0, method, url } = error;
+      if ([404, 405].includes(status)) {
+        const why = `the platform has no operation that prepares a next token (${status} for ${method} ${url}). Set \`overlap: "none"\`, which replaces the token at once: clients are refused until they have the new one`;
+        throw this.#refuse(why, "REKEY_REJECTED");
+      }
       if (error.delivery !== "maybe applied") throw error;
       return this.#prepareAgain(error, isPrepared);
     }
@@ -211,13 +170,14 @@ export class QueueSource extends ResetSource {
   async #prepareAgain(lost: RequestError, isPrepared: boolean): Promise<Credentials> {
     const { run, subject } = this.of;
     const user = await this.#readUser().catch(() => undefined);
-    if (user && !user.hasNext) throw this.#notPrepared(lost, "a read shows no next token");
+    const refuse = (why: string) => this.#refuse(`${lost.happened}, and ${why}. Run \`up\` again`);
+    if (user && !user.hasNext) throw refuse("a read shows no next token");
     try {
       if (user) return await run.platform.nextTokens.prepare(subject.id);
     } catch {
       // The first one may have been applied.
     }
-    throw isPrepared ? this.#notPrepared(lost, "the next token existed before") : lost;
+    throw isPrepared ? refuse("the next token existed before") : lost;
   }
 
   /** Other processes use it, too, and would fail. */
@@ -231,22 +191,25 @@ export class QueueSource extends ResetSource {
     throw new RekeyError("REKEY_QUEUE_TOKEN_IN_USE", text, "not sent");
   }
 
-  #hasNoNextTokens({ method, url, status }: RequestError): RekeyError {
-    const text = `The ${secretOf(this.of.subject)} was not rotated: the platform has no operation that prepares a next token (${status} for ${method} ${url}). Nothing was changed. Set \`overlap: "none"\`, which replaces the token at once: clients are refused until they have the new one.`;
-    return new RekeyError("REKEY_REJECTED", text, "rejected");
-  }
-
-  #notPrepared({ happened }: RequestError, why: string): RekeyError {
-    const text = `The ${secretOf(this.of.subject)} was not rotated: ${happened}, and ${why}. Nothing was added. Run \`up\` again.`;
-    return new RekeyError("REKEY_UNCONFIRMED", text, "rejected");
+  #refuse(why: string, code: ErrorCode = "REKEY_UNCONFIRMED"): RefusedError {
+    return new RefusedError(code, { secret: secretOf(this.of.subject), why });
   }
 
   #sameToken(isPrepared: boolean): RekeyError {
-    const text = `The ${secretOf(this.of.subject)} was not rotated: the platform returned the current token as the next one. Nothing valid was removed. Run \`up\` again.`;
+    const why = "the platform returned the current token as the next one. Run `up` again";
     // Otherwise, the request has made a next one, which the next `up` takes for its own.
-    return new RekeyError("REKEY_UNCONFIRMED", text, isPrepared ? "rejected" : "maybe applied");
+    return isPrepared
+      ? this.#refuse(why)
+      : new RekeyError(
+          "REKEY_UNCONFIRMED",
+          `Could not prepare the next token: ${why}.`,
+          "maybe applied",
+        );
   }
 }
+
+const { addressFrom } = queueToken;
+const whyGone = `the queue refuses the token that was handed out. Check ${addressFrom}. If someone else has rolled or reset the token, set a new version, which adds a new one`;
 
 /** Whether a token with a hash is the platform's current one. */
 function isToken({ credentials: { token } }: SecretResponse, hash: string): boolean {

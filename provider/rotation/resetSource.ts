@@ -42,10 +42,7 @@ export class ResetSource implements Source {
     } catch (error) {
       const isKnown = error instanceof RekeyError;
       if (isKnown && (error.delivery === "not sent" || error.delivery === "rejected")) throw error;
-      const lost =
-        error instanceof RequestError
-          ? error
-          : new InternalError({ secret: secretOf(subject), word: kind.word }, error);
+      const lost = error instanceof RequestError ? error : new InternalError(subject, error);
       return { lost };
     }
   }
@@ -143,11 +140,15 @@ export class ResetSource implements Source {
     // The platform's text may contain the new credentials, which only this read has shown.
     const why = run.redacted(lost instanceof RequestError ? lost.happened : "its result was lost");
     if (last.verdict === "foreign") {
-      return { failure: overtakenFailure(subject, lost, why), foreignRead: last.read };
+      return {
+        failure: overtakenFailure(subject, lost, why),
+        delivered: {},
+        foreignRead: last.read,
+      };
     }
     if (!last.read || last.verdict !== "new") {
       const isLast = memory.attempt?.count === unconfirmedLimit;
-      return { failure: unknownFailure(subject, lost, canSettle, isLast) };
+      return { failure: unknownFailure(subject, lost, canSettle, isLast), delivered: {} };
     }
     const { firstSentAt = "" } = memory.attempt ?? {};
     // Of several in a row, the first one may be the one that was applied.
@@ -158,18 +159,17 @@ export class ResetSource implements Source {
 
   /**
    * A response without an id on a connection that has carried other requests may be another one's. What a read shows is
-   * current; otherwise it is kept apart, and only a new version resets again.
+   * current, and so is the response if both show the same; otherwise it is kept apart, and only a new version resets
+   * again.
    */
   async #afterUnattributed(attempted: State, response: SecretResponse): Promise<Proof> {
-    const { subject, context } = this.of;
+    const { context } = this.of;
     const { memory } = attempted;
     const last: LastRead = context.canRead ? await readUntilChanged(this.of, memory) : {};
-    if (last.read && isReplaced(last.verdict)) {
-      const name = identityIn(subject.kind, response.credentials);
-      const isSame =
-        name !== undefined && response.credentials[name] === last.read.credentials[name];
-      return this.#made(attempted, isSame ? [response, last.read] : [last.read]);
+    if (last.read && isSameRecord(response, last.read, memory)) {
+      return this.#made(attempted, [response, last.read]);
     }
+    if (last.read && isReplaced(last.verdict)) return this.#made(attempted, [last.read]);
     const attempt = { count: unconfirmedLimit };
     const proof = this.#unconfirmed(
       "its response has no id, so it may belong to another request, and no read shows the same credential. The secret output otherFields has what the response contained",
@@ -200,6 +200,20 @@ type Proven = Extract<Proof, { made: Made }>;
 /** Whether a read shows what the reset has made, or someone else after it. */
 function isReplaced(verdict: Verdict | undefined): boolean {
   return verdict === "new" || verdict === "foreign";
+}
+
+/** Whether all credentials that both show are the same, and one of them was not known before. */
+function isSameRecord(
+  response: SecretResponse,
+  { credentials: shown }: SecretResponse,
+  memory: Memory,
+): boolean {
+  const { credentials: unknown } = withoutKnown(response, memory);
+  const both = namesIn(response.credentials).filter((name) => shown[name] !== undefined);
+  return (
+    both.some((name) => unknown[name] !== undefined) &&
+    both.every((name) => response.credentials[name] === shown[name])
+  );
 }
 
 /**

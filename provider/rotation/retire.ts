@@ -1,8 +1,6 @@
-import { RefusedError, RekeyError } from "../domain/errors";
-import { secretOf, type Subject } from "../domain/secretKind";
-import { afterRead } from "./afterRead";
-import { type Finding, type Learned, type Rotated } from "./findings";
-import { oldestFormer, validFormers, withoutRetired } from "./formers";
+import { RekeyError } from "../domain/errors";
+import { type Learned, type Rotated } from "./findings";
+import { spanOf, validFormers, withoutRetired } from "./formers";
 import { type Former, withRetired } from "./memory";
 import { type Session } from "./source";
 import { type State } from "./state";
@@ -28,11 +26,6 @@ export async function retire(
       currentHash: memory.ofSource.hash,
     });
     if (result === "kept") return { state, findings };
-    if (result === "lost") {
-      const sight = { ...(await source.read(state)), isLost: true };
-      const lost = afterRead(state, sight, context, subject.id);
-      return { state: lost.state, findings: [...findings, ...lost.findings] };
-    }
     const valid = validFormers(memory).filter(
       (one) => !formers.includes(one) || left.includes(one),
     );
@@ -52,14 +45,14 @@ export async function retire(
     const rotated = { state: next, findings, failure: failure ?? unsaved };
     const isDone = formers.some((one) => !left.includes(one));
     if (result === "already" || !isDone) return rotated;
-    const why = oldestFormer({ formers })?.since;
+    const found = spanOf(formers);
     if (left.length > 0) {
-      return { ...rotated, findings: [...findings, { kind: "partlyRetired", why }] };
+      return { ...rotated, findings: [...findings, { kind: "partlyRetired", ...found }] };
     }
     return {
       ...rotated,
       state: { ...next, formerRetiredAt: context.now.toISOString() },
-      findings: [...findings, { kind, why }],
+      findings: [...findings, { kind, ...found }],
     };
   } catch (error) {
     if (!(error instanceof RekeyError)) throw error;
@@ -73,25 +66,4 @@ export function withUnsaved(state: State, failure: RekeyError | undefined): Stat
   const isUnsaved = failure ? (true as const) : undefined;
   if (memory.ofSource.isUnsaved === isUnsaved) return state;
   return { ...state, memory: { ...memory, ofSource: { ...memory.ofSource, isUnsaved } } };
-}
-
-/** The failure of a run that has added a secret, or retired a former one: the next `up` does what is left. */
-export function incomplete(
-  subject: Subject,
-  { findings }: Learned,
-  isAdded: boolean,
-  failure: RekeyError,
-): RekeyError {
-  const has = (kind: Finding["kind"]) => findings.some((one) => one.kind === kind);
-  const done = [
-    ...(isAdded ? ["added a new one"] : []),
-    ...(has("retired") ? ["retired the former one"] : []),
-    ...(has("partlyRetired") ? ["retired some of the former ones"] : []),
-    ...(has("retiredFirst") ? ["retired the older one"] : []),
-  ];
-  if (done.length === 0 || failure.code === "REKEY_VERIFICATION_FAILED") return failure;
-  // A refusal also says that nothing was changed.
-  const why = failure instanceof RefusedError ? `${failure.why}.` : failure.text;
-  const text = `The rotation of the ${secretOf(subject)} is not complete: this run has ${done.join(" and ")}. What it could not finish is saved, and the next \`up\` does it: ${why}`;
-  return new RekeyError("REKEY_INCOMPLETE", text, failure.delivery);
 }

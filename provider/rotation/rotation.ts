@@ -15,12 +15,13 @@ import {
 import { type Run } from "../run/run";
 import { type Settings } from "../settings/settings";
 import { type Admin, savedAdmin, serverNames } from "./admin";
+import { keyOf } from "./access";
 import { announce, announcementsOf, noteRefresh, planSecret } from "./announcements";
 import { type Rotated, messageOf } from "./findings";
 import { type State, stateIn, withAdmin } from "./state";
 import { type Program, readProgram, type RotationInputs } from "./program";
 import { noticeAbout } from "./messages";
-import { addsSecret, hasOverlap } from "./formers";
+import { addsSecret, hasOverlap, willWait } from "./formers";
 import { leftValid } from "./formerFindings";
 import { isChange, type Plan } from "./plan";
 import { refresh, rotate } from "./lifecycle";
@@ -93,6 +94,11 @@ export class SecretRotation implements Resource<RotationInputs, RotationOutputs>
     const subject = this.subjectOf(inputs, state, program.admin);
     const planned = planSecret({ subject, state, program }, run);
     const { plan } = planned;
+    if (state) {
+      const { salt } = state.memory;
+      const retirement = run.retirementOf(keyOf({ of: this.kind.name, id: subject.id, salt }));
+      retirement.waits = willWait(state.memory, program, plan, run.options.clock.now());
+    }
     const announced = announcementsOf(planned, run).flatMap((one) => announce(one, run));
     return {
       changes: isChange(plan),
@@ -140,11 +146,17 @@ export class SecretRotation implements Resource<RotationInputs, RotationOutputs>
   }
 
   /** A destroy changes nothing at the platform. It warns if it leaves two valid ones. */
-  async #leave(saved: RotationOutputs, { shared }: Run): Promise<Notice[]> {
+  async #leave(saved: RotationOutputs, run: Run): Promise<Notice[]> {
+    const { kind } = this;
     const state = orUndefined(() => stateIn(saved));
-    const left = state ? leftValid(this.kind, state.memory, shared.retired) : [];
+    if (!state) return [];
+    const { memory } = state;
     const subject = this.subjectOf(saved, state);
-    return left.map((one) => noticeAbout(subject, messageOf(one, this.kind)));
+    const key = keyOf({ of: kind.name, id: subject.id, salt: memory.salt });
+    // With a second one, a delete of an earlier run has failed, or was not made.
+    const [retires, ...others] = run.retirementOf(key).deleted;
+    const left = leftValid(subject, memory, others.length > 0 ? undefined : retires);
+    return left.map((one) => noticeAbout(subject, messageOf(one, kind)));
   }
 
   async import(id: string, run: Run): Promise<Imported<RotationInputs, RotationOutputs>> {

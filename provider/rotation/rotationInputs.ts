@@ -11,7 +11,7 @@ import { contextOf } from "./context";
 import { plainTextProblem } from "./databaseEndpoint";
 import { addsSecret, hasOverlap, isDuration, readOverlap } from "./formers";
 import { type Connection } from "./memory";
-import { noOverlap, type Program, savesNone, untilRetirement } from "./program";
+import { type Program, savesNone } from "./program";
 import { dueAt, futureProblem, readDate, readInterval } from "./schedule";
 
 /** The inputs that say when. */
@@ -134,10 +134,6 @@ function overlapProblems(program: Program, kind: SecretKind, now: Date): InputPr
   const endOf = (interval: string) => dueAt(now.toISOString(), interval);
   if (rotateEvery && isDuration(overlap) && endOf(overlap) >= endOf(rotateEvery)) {
     problems.push({ property: "overlap", problem: "must be shorter than rotateEvery" });
-  }
-  if (kind.shape === "redis" && form.saveCredentials === false && overlap === untilRetirement) {
-    const problem = `must not be false with overlap: "${untilRetirement}", because no verification can try a password that is not saved: the server shows only its hash. Set overlap to a duration or "${noOverlap}"`;
-    problems.push({ property: "saveCredentials", problem });
   }
   if (savesNone(form) && !unknown.has("encryptFor") && addsSecret(kind, program)) {
     const until = kind.paths ? " until it is the only one" : "";

@@ -1,5 +1,5 @@
 import { InternalError } from "../domain/errors";
-import { type SecretKind, secretOf, type Subject } from "../domain/secretKind";
+import { type SecretKind, type Subject } from "../domain/secretKind";
 import { jsonText } from "../pulumi/values";
 import { type Resource, type Result } from "../resource/resource";
 import { type Run } from "../run/run";
@@ -73,7 +73,7 @@ export function shownOf(subject: Subject, state: State, run: Run) {
     currentKeySince: generatedAt,
     generatedAt,
     formerValidSince: former?.since,
-    formerValidUntil: former && validUntil(former),
+    formerValidUntil: validUntil(former),
     access: accessOf(subject, state, run),
   };
 }
@@ -100,7 +100,7 @@ export function outputsOf(
 
 /** What is saved if the outputs cannot be made: what a reset may have delivered must not be lost. */
 export function plainResult(
-  { kind, id }: Subject,
+  subject: Subject,
   state: State,
   error: unknown,
 ): Result<RotationOutputs> {
@@ -108,14 +108,14 @@ export function plainResult(
   const outputs = {
     ...values,
     ...progressOf(state),
-    [kind.idInput]: id,
+    [subject.kind.idInput]: subject.id,
     // The administrator is saved as a part of `access`, which is a secret output.
     ...(admin && { access: jsonText({ admin: admin.given }) }),
     memory: writeMemory(memory),
   };
   return {
     outputs,
-    failure: new InternalError({ secret: secretOf({ kind, id }), word: kind.word }, error),
+    failure: new InternalError(subject, error),
     notices: [],
   };
 }
@@ -135,13 +135,14 @@ const outputsOfInput: Readonly<Record<keyof SavedProgram, readonly string[]>> = 
 export function changingOutputs(
   all: readonly string[],
   plan: Plan,
-  { memory }: State,
+  { memory, waits }: State,
   program: Program,
 ): string[] | undefined {
   const { kind } = plan;
+  const waiting = "waits" in plan ? plan.waits?.why : undefined;
   const isResetOpen = memory.attempt !== undefined && !memory.attempt.adds;
   if (!upkeep.includes(kind) || isResetOpen) return undefined;
-  const changing = ["memory"];
+  const changing = ["memory", ...(waiting === waits ? [] : ["waits"])];
   const isOfFormer = plan.kind === "read" && plan.why === "former";
   if (kind === "retire" || isOfFormer) changing.push("access", ...outputsOfOverlap);
   if (kind === "read" && !isOfFormer) {

@@ -8,7 +8,7 @@ import { ResetSource } from "./resetSource";
 import { type Place, type Session, type Source, type SourceContext } from "./source";
 import { UserSource } from "./userSource";
 
-/** @param program undefined in a refresh and in a verification */
+/** @param program undefined in a refresh and in a Retirement */
 export function openSession(subject: Subject, run: Run, place: Place, program?: Program): Session {
   const secret = secretOf(subject);
   const reads = listIn(run.shared.reads, secret);

@@ -31,7 +31,10 @@ export interface Source {
    * @param sight what the read before has shown; undefined if it cannot be read
    */
   add(attempted: State, sight: Sight | undefined): Promise<Added>;
-  /** Proves that what was added is valid: by its use, by a read, or by the response itself. */
+  /**
+   * Proves that what was added is valid: by its use, by a read, or by the response itself. That it is not proven is a
+   * result, which has what was delivered.
+   */
   prove(attempted: State, added: Added): Promise<Proof>;
   /** Retires former ones, never the current one. Default: what makes a new one retires the former one. */
   retire?(formers: readonly Former[], memory: RetirableMemory): Promise<Retired>;
@@ -45,8 +48,6 @@ export interface Sight extends SecretResponse {
   readonly hashes?: readonly string[];
   /** Of a queue user: whether it has a next pair of tokens; undefined if that is not shown. */
   readonly hasNext?: boolean | undefined;
-  /** Of a queue user: whether the next token is not the one that was handed out any more. */
-  readonly isLost?: boolean | undefined;
   /** Whether the current one is not valid any more, and why. */
   readonly whyGone?: string | undefined;
   /** Of a user: whether it is at another server than before, whose user of that name may be another one. */
@@ -63,8 +64,6 @@ export type Added = AddedFacts &
 interface AddedFacts {
   /** What is remembered until it is proven. */
   readonly attempt?: Partial<Attempt> | undefined;
-  /** What has taken the place of the current one before it was added. */
-  readonly rolled?: Credentials | undefined;
   /** What its source remembers from now on. */
   readonly ofSource?: Partial<UserMemory> | undefined;
   readonly findings?: readonly Finding[] | undefined;
@@ -80,27 +79,26 @@ export type Proof =
       /** Why it is not known, and what the next `up` does. */
       readonly failure: RekeyError;
       /** What may be current, and is nowhere else. */
-      readonly delivered?: Credentials | undefined;
+      readonly delivered: Credentials;
       /** What else is remembered of the attempt. */
       readonly attempt?: Partial<Attempt> | undefined;
       /** What a read has shown that someone else has made. */
       readonly foreignRead?: SecretResponse | undefined;
     };
 
-/** What a retirement needs of a memory; a verification has it from `access`. */
+/** What a retirement needs of a memory; a Retirement has it from `access`. */
 export interface RetirableMemory {
   /** The salt of the marks. */
   readonly salt: string;
   /** The hash of the current password, without which the former ones are kept. Undefined if it is not certain. */
   readonly currentHash?: string | undefined;
+  /** The value of the current credential, if it is known. */
+  readonly current?: string | undefined;
 }
 
 export interface Retired {
-  /**
-   * `already`: they were not valid any more. `kept`: they stay valid, because the current one is not. `lost`: the
-   * current token is not valid, and the former one can only be replaced.
-   */
-  readonly result: "now" | "already" | "kept" | "lost";
+  /** `already`: they were not valid any more. `kept`: they stay valid, because the current one is not. */
+  readonly result: "now" | "already" | "kept";
   /** Those that may still be valid. Default: none, unless they were kept. */
   readonly left?: readonly Former[] | undefined;
   /** Why some are left. */
@@ -114,7 +112,7 @@ export interface SourceContext {
   readonly subject: Subject;
   readonly run: Run;
   readonly context: Context;
-  /** Undefined in a refresh and in a verification. */
+  /** Undefined in a refresh and in a Retirement. */
   readonly program?: Program | undefined;
   /** What the reads of this run have shown, the last one last. */
   readonly reads: Credentials[];

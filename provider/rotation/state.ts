@@ -11,12 +11,14 @@ import { type Memory, type Outcome, readMemory, type RotationReason } from "./me
  * from these are added when it is saved: `outputsOf` and, for a fleet, `writeFleet`.
  */
 export interface State extends Credentials {
+  /** Time of the adoption, until the first reset (ISO 8601, UTC). */
+  readonly adoptedAt?: string | undefined;
   /** Time of the last confirmed rotation (ISO 8601, UTC). */
   readonly rotatedAt?: string | undefined;
   /** Confirmed rotations. */
   readonly rotationCount: number;
   readonly rotationReason?: RotationReason | undefined;
-  /** When the rotation itself has retired the former secret, without a verification (ISO 8601, UTC). */
+  /** When the rotation itself has retired the former secret, without a Retirement (ISO 8601, UTC). */
   readonly formerRetiredAt?: string | undefined;
   /** Why a rotation that is due waits. */
   readonly waits?: string | undefined;
@@ -37,12 +39,11 @@ export interface Progress {
   readonly adoptedAt?: string | undefined;
 }
 
-export function progressOf({ memory, rotatedAt }: State): Progress {
-  const { attempt, scheduledFrom } = memory;
-  if (attempt) return { outcome: attempt.adds ? "unproven" : "unknown" };
-  return rotatedAt === undefined
-    ? { outcome: "adopted", adoptedAt: scheduledFrom }
-    : { outcome: "reset" };
+export function progressOf({ memory, rotatedAt, adoptedAt }: State): Progress {
+  const { attempt } = memory;
+  const confirmed = rotatedAt === undefined ? "adopted" : "reset";
+  const open = attempt?.adds ? "unproven" : "unknown";
+  return { outcome: attempt ? open : confirmed, adoptedAt };
 }
 
 /** The credentials with some names, as far as they are known. Those that are not text are damaged. */
@@ -92,6 +93,7 @@ export function withAdmin(state: State, admin: Admin | undefined): State {
 
 /** What of the saved outputs is not made from something else. */
 const stateFields = [
+  "adoptedAt",
   "rotatedAt",
   "rotationCount",
   "rotationReason",

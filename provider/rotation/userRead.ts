@@ -36,7 +36,8 @@ export function afterUserRead(
   const next: Memory = {
     ...memory,
     current: { ...memory.current, isUnread: whyGone === undefined ? undefined : true },
-    formers: [...withoutRetired(memory.formers, valid), ...again],
+    // The last one is what the current one has replaced.
+    formers: [...again, ...withoutRetired(memory.formers, valid)],
     ofSource: {
       ...memory.ofSource,
       retired: [...stillRetired, ...ended.map(({ by = "" }) => by)].slice(-maxPast),

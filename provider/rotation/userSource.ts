@@ -111,13 +111,13 @@ export class UserSource implements Source {
     if (proof.kind !== "accepted") {
       // What is refused is not what is new in the list: that is someone else's.
       const attempt = proof.kind === "refused" ? { expects: hashOf(password) } : undefined;
-      return { failure: lost ?? notAccepted(subject, proof), attempt };
+      return { failure: lost ?? notAccepted(subject, proof), delivered: {}, attempt };
     }
     const list = await this.#listAgain();
     if (list?.every((one) => this.#hashes.includes(one))) {
       const why =
         "the server accepts it, but does not list it, so it is unknown which of the user's passwords are valid";
-      return { failure: unproven(subject, why) };
+      return { failure: unproven(subject, why), delivered: {} };
     }
     const isToken = response.credentials.restToken !== undefined;
     const hash = list && this.#hashIn(list, { value: password, isToken });

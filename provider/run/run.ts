@@ -38,6 +38,20 @@ export interface QueueAccount {
   readonly address: string;
 }
 
+/** What a run knows of the retirement of the former ones of one secret. */
+interface RetirementInRun {
+  /** Whether one waits for it after this run, by the plan of the rotation; undefined if that is not known. */
+  waits?: boolean | undefined;
+  /** `access` of the Retirement that was created, or that the run keeps: one that is deleted works with it. */
+  stays?: string;
+  /** Since when the youngest is valid of those that the end of this run retires. */
+  retires?: string | undefined;
+  /** `retires` of each Retirement that was deleted. */
+  readonly deleted: (string | undefined)[];
+  /** The only one of this run. */
+  retired?: Promise<readonly unknown[]>;
+}
+
 /** What the resources of a run share. It is kept for as long as the host process lives. */
 class SharedInRun {
   /** What reads have shown of each secret, and what resets have replaced. */
@@ -49,8 +63,8 @@ class SharedInRun {
   readonly refreshed = new Set<string>();
   /** Attempts to encrypt for recipients of age. */
   readonly triedRecipients = new Map<string, Promise<unknown>>();
-  /** The marks of secrets whose former ones were retired by verifications that this run has destroyed. */
-  readonly retired = new Set<string>();
+  /** What is known of the retirement of each secret, by its key. */
+  readonly retirements = new Map<string, RetirementInRun>();
   /** The resources that have what only one may have, by that. */
   readonly owners = new Map<string, string>();
   /** The users for which this run has added a password, by the hash of that and their name: `passwordKey`. */
@@ -103,6 +117,14 @@ export class Run {
     warnedServices.add(service);
     const error = this.options.settings.errorFor(service);
     return error ? [{ text: `\`up\` will fail: ${error.problem}.`, isWarning: true }] : [];
+  }
+
+  /** @param key of the secret: `keyOf` */
+  retirementOf(key: string): RetirementInRun {
+    const { retirements } = this.shared;
+    const found = retirements.get(key) ?? { deleted: [] };
+    retirements.set(key, found);
+    return found;
   }
 
   /**

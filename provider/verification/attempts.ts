@@ -6,13 +6,12 @@ import {
   type ProbeEndpoint,
   shownEndpoint,
 } from "../domain/endpoint";
-import { type ErrorCode, InputError, RequestError, SettingsError } from "../domain/errors";
+import { InputError, RequestError, SettingsError } from "../domain/errors";
 import { type Subject } from "../domain/secretKind";
 import { type RequestQueue } from "../platform/http";
 import { type AccessCredential } from "../rotation/access";
 import { saltedMark } from "../rotation/marks";
 import { attemptLimitMs, type Attempts, endpointFor, tryUntil } from "../rotation/proof";
-import { hasNext } from "../rotation/queueSource";
 import { poll } from "../run/poll";
 import { type Run } from "../run/run";
 import { type KnownTarget, type Target } from "./targets";
@@ -23,10 +22,6 @@ export interface Failure {
   readonly advice: string;
   /** Whether it is about a former credential: the current one is accepted, and a wrong one refused. */
   readonly isOfFormer?: true | undefined;
-  /** Whether the server has not saved what was retired, which its restart would undo. */
-  readonly isUnsaved?: true | undefined;
-  /** Of the error, if it is another one than that of a failed verification. */
-  readonly code?: ErrorCode | undefined;
 }
 
 /** What a verification tries with. */
@@ -88,14 +83,14 @@ async function currentOf(target: KnownTarget, tools: Tools): Promise<Credential 
   if (!run.options.settings.canRead(subject.kind)) {
     const [why, advice] =
       subject.kind.shape === "redis"
-        ? ["a Redis shows only hashes", "Set overlap to a duration and remove this verification"]
+        ? ["a Redis shows only hashes", "Remove this verification"]
         : ["this platform cannot be read", "Set rekey:databasePath, or remove this verification"];
     return notKnown(current, why, `${advice}, or remove saveCredentials.`);
   }
   const attempt = () => readCurrent(target, run.during({ limitMs: attemptLimitMs(tools) }));
   return poll(run, {
     act: () => queue.run(attempt),
-    isDone: (read) => !("reason" in read && !read.isFinal),
+    isDone: (read) => !("reason" in read),
     endsAtMs,
   });
 }
@@ -108,52 +103,25 @@ export function withValue(
   return value === undefined ? undefined : { name, value, username };
 }
 
-/** Why a credential is not known. */
-interface NotKnown extends Failure {
-  /** Whether it is not read again in this run. */
-  readonly isFinal?: true;
-}
-
 async function readCurrent(
-  { subject: { kind, id }, current, salt, retire }: KnownTarget,
+  { subject: { kind, id }, current, salt }: KnownTarget,
   { platform }: Run,
-): Promise<Credential | NotKnown> {
-  const { name, mark } = current;
-  const ifCurrent = (value = "") =>
-    saltedMark(salt, value) === mark ? withValue(current, value) : undefined;
-  // While two tokens are valid, the current one is the next one there, which is asked for.
-  const mayBeNext = retire !== undefined && kind.paths?.next !== undefined;
+): Promise<Credential | Failure> {
   try {
-    const response = await platform.operations(kind).read(id, { newConnection: mayBeNext });
-    const shown = ifCurrent(response.credentials[name]);
-    if (shown) return shown;
-    // Without a next one, this would make one.
-    if (mayBeNext && hasNext(response)) {
-      const next = await platform.nextTokens.prepare(id);
-      return ifCurrent(next[name]) ?? otherPair(current);
-    }
+    const { credentials } = await platform.operations(kind).read(id);
+    const value = credentials[current.name];
+    const shown = withValue(current, value);
+    if (shown && saltedMark(salt, shown.value) === current.mark) return shown;
   } catch (error) {
     if (!(error instanceof RequestError)) throw error;
     return notKnown(current, `could not be read: ${error.happened}`, error.advice);
   }
-  // A changed `saveCredentials` takes effect with the next rotation.
-  const otherwise = retire
-    ? "set overlap to a duration and remove this verification, or remove saveCredentials and set a new version"
-    : "remove saveCredentials or this verification";
-  const advice = `Run \`pulumi refresh\`, then \`up\`. If that does not help, ${otherwise}.`;
+  const advice =
+    "Run `pulumi refresh`, then `up`. If that does not help, remove this verification, or remove saveCredentials and set a new version.";
   return notKnown(current, "the platform does not show it", advice);
 }
 
-/** Someone else has rolled or replaced the pair: asking for it has made another one, if there was none. */
-function otherPair(current: AccessCredential): NotKnown {
-  const why =
-    "the platform returned another next token: someone else has rolled or replaced the new one, and this request may have made the other one, which is valid, too";
-  const advice =
-    "If that fails, too, set a new version. The next rotation hands out that other token.";
-  return { ...notKnown(current, why, advice), isFinal: true };
-}
-
-function notKnown(current: AccessCredential, why: string, advice: string): NotKnown {
+function notKnown(current: AccessCredential, why: string, advice: string): Failure {
   return { reason: `the new ${credentialNoun(current)} is not saved, and ${why}`, advice };
 }
 

@@ -1,51 +1,39 @@
 import { credentialNoun } from "../domain/endpoint";
-import { InputError, outputsAreFormer, RekeyError } from "../domain/errors";
-import { databasePassword, ownerOf } from "../domain/secretKind";
+import { outputsAreFormer, RekeyError } from "../domain/errors";
+import { databasePassword } from "../domain/secretKind";
 import { isObject, isSet, orUndefined } from "../records/fields";
 import { isUnknown } from "../pulumi/values";
 import {
   type InputProblem,
-  type Notice,
   type Planned,
   type Resource,
   type Result,
+  type Schemas,
 } from "../resource/resource";
+import { keyOf } from "../rotation/access";
 import { plainTextProblem } from "../rotation/databaseEndpoint";
 import { parsed } from "../rotation/memory";
 import { connectionIn, type RotationInputs } from "../rotation/program";
 import { connectionInput } from "../rotation/rotationInputs";
 import { noticeAbout } from "../rotation/messages";
 import { type Run } from "../run/run";
-import { defaultWithinSeconds, endpointOfTarget } from "./attempts";
+import { defaultWithinSeconds, endpointOfTarget, type Tools } from "./attempts";
 import { httpInputs } from "./httpProbe";
 import { applyOverHttp, type HttpVerificationInputs, planOverHttp } from "./httpVerification";
 import { type CredentialVerificationOutputs } from "./outputs";
-import { announcedRetirement } from "./retirement";
-import { targetsIn } from "./targets";
-import {
-  type Entry,
-  isDue,
-  isLasting,
-  type Verification,
-  type Verified,
-  verifyTarget,
-} from "./verifyTarget";
+import { type Target, targetsIn } from "./targets";
+import { type Entry, isDue, isLasting, type Verified, verifyTarget } from "./verifyTarget";
 
 /** The inputs of a verification of what Rekey rotates. */
 export interface AccessInputs extends Pick<RotationInputs, "connection"> {
   /** JSON text of one `Access`, or of a map of names to them. */
   readonly access: string;
   readonly withinSeconds?: number | null | undefined;
-  /** What uses the secret: the engine waits for it. `decide` returns `true` in place of a list. */
-  readonly retireFormerAfter?: unknown;
 }
 
 export type CredentialVerificationInputs = AccessInputs | HttpVerificationInputs;
 
 type Entries = ReadonlyMap<string, Entry>;
-
-const notAList =
-  "must be a list of what uses the secret, such as [deployment.urn]; for a time, set overlap";
 
 export const credentialVerification: Resource<
   CredentialVerificationInputs,
@@ -59,28 +47,19 @@ export const credentialVerification: Resource<
     verified: "plain",
     verifiedAt: "plain",
     formerRefused: "plain",
-    formerRetiredAt: "plain",
     memory: "secret",
   },
   inputs: (schemas) => {
     const { z } = schemas;
-    // It is a secret, so nothing of it is shown.
-    const accessProblem = (given: unknown) =>
-      orUndefined(() => targetsIn(given as string))
-        ? undefined
-        : "must be the output `access` of a rotation or a fleet";
-    const access = z.unknown().superRefine(schemas.refuseIf(accessProblem));
     const seconds = "must be a number of seconds above 0";
     const withinSeconds = z.number(seconds).positive(seconds);
     return {
       required: [],
       schemas: {
-        access,
+        access: accessInput(schemas, "a rotation or a fleet"),
         ...httpInputs(schemas),
         ...connectionInput(schemas),
         withinSeconds,
-        // `true` passes here, because only `decide` knows what was saved.
-        retireFormerAfter: z.custom((given) => given === true || isFilledList(given), notAList),
       },
     };
   },
@@ -89,13 +68,20 @@ export const credentialVerification: Resource<
     if (problems.length > 0 || isOverHttp(inputs)) return problems;
     return checkAccess(inputs, run);
   },
-  decide,
   plan: (saved, inputs, run) =>
     isOverHttp(inputs) ? planOverHttp(saved, inputs) : planForAccess(saved, inputs, run),
   apply: (saved, inputs, run) =>
     isOverHttp(inputs) ? applyOverHttp(saved, inputs, run) : applyForAccess(saved, inputs, run),
-  remove,
 };
+
+/** The output `access` of something. It is a secret, so nothing of it is shown. */
+export function accessInput({ z, refuseIf }: Schemas, of: string) {
+  const problem = (given: unknown) =>
+    orUndefined(() => targetsIn(given as string))
+      ? undefined
+      : `must be the output \`access\` of ${of}`;
+  return z.unknown().superRefine(refuseIf(problem));
+}
 
 function isOverHttp(inputs: CredentialVerificationInputs): inputs is HttpVerificationInputs {
   return "http" in inputs && isSet(inputs.http);
@@ -104,7 +90,7 @@ function isOverHttp(inputs: CredentialVerificationInputs): inputs is HttpVerific
 /** What only the other form has, and what this one lacks. */
 function formProblems(inputs: Partial<AccessInputs & HttpVerificationInputs>): InputProblem[] {
   const [form, required, others] = isSet(inputs.http)
-    ? (["http", "credential", ["access", "connection", "retireFormerAfter"]] as const)
+    ? (["http", "credential", ["access", "connection"]] as const)
     : (["access", "access", ["credential", "saveCredentials"]] as const);
   const given = others.filter((property) => isSet(inputs[property]));
   const problem = "is required: set access, or credential and http";
@@ -132,75 +118,46 @@ function checkAccess({ access, connection }: AccessInputs, run: Run): InputProbl
     : [{ property: "connection", problem: `is invalid: its tls ${problem}` }];
 }
 
-function isFilledList(given: unknown): boolean {
-  return Array.isArray(given) && given.length > 0;
-}
-
-/**
- * The engine waits for the values of the list, which are then no longer needed: they are neither saved nor compared.
- * With `ignoreChanges`, it sends back what was saved.
- */
-function decide(
-  savedInputs: Partial<AccessInputs>,
-  inputs: CredentialVerificationInputs & Pick<AccessInputs, "retireFormerAfter">,
-): CredentialVerificationInputs {
-  const { retireFormerAfter } = inputs;
-  if (isFilledList(retireFormerAfter)) return { ...inputs, retireFormerAfter: true };
-  if (retireFormerAfter === true && savedInputs.retireFormerAfter !== true) {
-    throw new InputError("retireFormerAfter", notAList);
-  }
-  return inputs;
-}
-
 function planForAccess(
   saved: CredentialVerificationOutputs | undefined,
-  { access, connection, retireFormerAfter }: AccessInputs,
+  { access, connection }: AccessInputs,
   run: Run,
 ): Planned {
-  const isCertain = retireFormerAfter === true;
-  const retires = isCertain || isUnknown(retireFormerAfter);
-  if (isUnknown(access)) {
-    return { changes: true, notices: retires ? [announcedRetirement(undefined, isCertain)] : [] };
-  }
+  if (isUnknown(access)) return { changes: true, notices: [] };
   const before = entriesIn(saved);
   const isPlaceKnown = !isUnknown(connection);
   const targets = targetsIn(access, isPlaceKnown ? connectionIn(connection) : {});
-  const due = targets.filter((target) =>
-    isDue(target, before.get(ownerOf(target.subject)), retires),
-  );
-  const retired = retires ? due.filter(({ retire }) => retire !== undefined) : [];
-  const unplaced = due.flatMap((target) => {
+  const due = targets.filter((target) => isDue(target, before.get(keyOf(target))));
+  const notices = due.flatMap((target) => {
     const place = isPlaceKnown && target.current && endpointOfTarget(target, run);
     if (!place || !("reason" in place)) return [];
     const text = `\`up\` will fail: ${place.reason}. ${place.advice}`;
     return noticeAbout(target.subject, { text, isWarning: true });
   });
-  return {
-    changes: !saved || targets.length !== before.size || due.length > 0,
-    notices: [...retired.map((target) => announcedRetirement(target, isCertain)), ...unplaced],
-  };
+  return { changes: !saved || targets.length !== before.size || due.length > 0, notices };
 }
 
 async function applyForAccess(
   saved: CredentialVerificationOutputs | undefined,
-  { access, connection, withinSeconds, retireFormerAfter }: AccessInputs,
+  { access, connection, withinSeconds }: AccessInputs,
   run: Run,
 ): Promise<Result<CredentialVerificationOutputs>> {
   const { clock } = run.options;
   const before = entriesIn(saved);
   const endsAtMs = clock.elapsedMs() + (withinSeconds ?? defaultWithinSeconds) * 1000;
   const queue = run.platform.queueWithin();
-  const tools: Verification = { run, endsAtMs, queue, retires: retireFormerAfter === true };
+  const tools: Tools = { run, endsAtMs, queue };
+  const entryOf = (target: Target) => before.get(keyOf(target));
   const results = await Promise.all(
     targetsIn(access, connectionIn(connection)).map((target) =>
-      verifyTarget(target, before.get(ownerOf(target.subject)), tools),
+      verifyTarget(target, entryOf(target), tools),
     ),
   );
-  const isNew = results.some(
-    ({ target, entry }) => target.current && before.get(ownerOf(target.subject)) !== entry,
-  );
+  const isNew = results.some(({ target, entry }) => target.current && entryOf(target) !== entry);
+  // Of other secrets, nothing is claimed.
+  const lastAt = results.some(({ target }) => entryOf(target)) ? saved?.verifiedAt : undefined;
   const failure = failureOf(results);
-  const verifiedAt = isNew && !failure ? clock.now().toISOString() : saved?.verifiedAt;
+  const verifiedAt = isNew && !failure ? clock.now().toISOString() : lastAt;
   const open = results.flatMap(({ target }) => (target.current ? [] : target.name));
   const verified = !failure && open.length === 0;
   const outputs: CredentialVerificationOutputs = {
@@ -208,12 +165,8 @@ async function applyForAccess(
     verified,
     verifiedAt,
     formerRefused: verified ? areFormersRefused(results) : undefined,
-    formerRetiredAt: results
-      .flatMap(({ entry }) => entry.retiredAt ?? [])
-      .toSorted()
-      .at(-1),
     memory: JSON.stringify(
-      Object.fromEntries(results.map(({ target, entry }) => [ownerOf(target.subject), entry])),
+      Object.fromEntries(results.map(({ target, entry }) => [keyOf(target), entry])),
     ),
   };
   const notices = results.flatMap((one) => one.notices ?? []);
@@ -223,14 +176,6 @@ async function applyForAccess(
     notices.push({ text, isWarning: true });
   }
   return { outputs, failure, notices };
-}
-
-/** Changes nothing. A rotation, which is destroyed later, does not warn of what its verification has retired. */
-async function remove(saved: CredentialVerificationOutputs, { shared }: Run): Promise<Notice[]> {
-  for (const { mark, retiredAt, kept, failure } of entriesIn(saved).values()) {
-    if (mark !== undefined && retiredAt && !kept && !failure) shared.retired.add(mark);
-  }
-  return [];
 }
 
 /** Whether all credentials that resets have replaced were refused; undefined if one was not, or none was replaced. */
@@ -264,9 +209,7 @@ function failureOf(results: readonly Verified[]): RekeyError | undefined {
   const isAll = failures.every(({ target, failure }) => isLasting(failure, target));
   const next = isAll ? "fails again" : "verifies again";
   const text = `Not verified:\n  ${lines.join("\n  ")}\nThe rotation itself is saved. ${outputsAreFormer} The next \`up\` ${next} and resets nothing. ${[...new Set(advice)].join(" ")}`;
-  const codes = new Set(failures.map(({ failure }) => failure.code));
-  const code = codes.size === 1 ? failures[0]?.failure.code : undefined;
-  return new RekeyError(code ?? "REKEY_VERIFICATION_FAILED", text, "not sent");
+  return new RekeyError("REKEY_VERIFICATION_FAILED", text, "not sent");
 }
 
 /** Secrets that are named in one message. */

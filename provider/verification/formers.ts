@@ -6,7 +6,7 @@ import { type Run } from "../run/run";
 import { withValue } from "./attempts";
 import { type KnownTarget, type Target } from "./targets";
 
-/** What the last successful verification has accepted; undefined if none was successful. */
+/** What a verification before has accepted. */
 interface Before {
   readonly accepted?: AccessCredential | undefined;
 }
@@ -15,9 +15,9 @@ interface Before {
  * The credentials that must be refused by now, as far as their values are known: what was accepted before, and what was
  * replaced. What is not saved can be tried only in the run that has replaced it.
  */
-export function formersOf(target: KnownTarget, { accepted }: Before, run: Run): Credential[] {
+export function formersOf(target: KnownTarget, { accepted }: Before = {}, run: Run): Credential[] {
   const { subject, salt, current, former, retire } = target;
-  const isReplaced = accepted !== undefined && markOf(accepted, salt) !== current.mark;
+  const isReplaced = accepted !== undefined && accepted.mark !== current.mark;
   const isOfRun = former !== undefined && (current.value === undefined || retire !== undefined);
   const ofRun = run.shared.replacedValues.get(secretOf(subject)) ?? [];
   const isFormer = (value = "") => saltedMark(salt, value) === former?.mark;
@@ -40,11 +40,6 @@ export function isFormerRefused(
   tried: readonly Credential[],
 ): true | undefined {
   const isTried = tried.some(({ value }) => saltedMark(salt, value) === former?.mark);
-  const isAccepted = before?.accepted && markOf(before.accepted, salt) === former?.mark;
+  const isAccepted = before?.accepted && before.accepted.mark === former?.mark;
   return (isTried && (!before || isAccepted)) || undefined;
-}
-
-/** The mark of a credential with the salt of its rotation, which may be another one than it had. */
-function markOf({ mark, value }: AccessCredential, salt: string): string {
-  return value === undefined ? mark : saltedMark(salt, value);
 }

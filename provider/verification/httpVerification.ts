@@ -70,7 +70,10 @@ export async function applyOverHttp(
     subject: "verification",
     verified: true,
     verifiedAt: isNew ? clock.now().toISOString() : saved?.verifiedAt,
-    formerRefused: tried && !tried.former ? (tried.isRefused ?? saved?.formerRefused) : undefined,
+    formerRefused:
+      tried && !tried.former
+        ? (tried.isRefused ?? (before.mark === undefined ? undefined : saved?.formerRefused))
+        : undefined,
     memory: JSON.stringify(proven),
   };
   return { outputs, notices: tried?.notices ?? [] };

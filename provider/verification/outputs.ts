@@ -4,7 +4,6 @@ export interface CredentialVerificationOutputs {
   readonly verified: boolean;
   readonly verifiedAt?: string | undefined;
   readonly formerRefused?: true | undefined;
-  readonly formerRetiredAt?: string | undefined;
   /** JSON text of a map of secrets to what is remembered of them. */
   readonly memory: string;
 }

@@ -337,10 +337,6 @@ describe("A CredentialVerification over HTTP", () => {
     ],
     "an empty credential": [{ credential: "", http: { url } }, /credential must be .* not empty/],
     "a connection": [{ ...key, http: { url }, connection: { port: 1 } }, /connection cannot be used with http/],
-    "a list of users": [
-      { ...key, http: { url }, retireFormerAfter: [1] },
-      /retireFormerAfter cannot be used with http/,
-    ],
     "saveCredentials with access": [
       { access: "{}", saveCredentials: true },
       /saveCredentials cannot be used with access|access must be/,

@@ -46,6 +46,12 @@ export class TestStack {
     return this.#stack.resources.find(({ urn }) => urn.endsWith(`::${name}`))?.outputs;
   }
 
+  /** The names of what is replaced, and not deleted yet. */
+  get replaced(): string[] {
+    const replaced = this.#stack.resources.filter((one) => one.delete);
+    return replaced.map(({ urn }) => urn.split("::").at(-1) ?? "");
+  }
+
   /** All that is saved, as text. */
   get state(): string {
     return JSON.stringify(this.#stack.resources);

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { CredentialVerification, QueueTokenRotation } from "pulumi-rekey";
+import type * as pulumi from "@pulumi/pulumi";
+import { CredentialVerification, QueueTokenRotation, Retirement } from "pulumi-rekey";
 import { acceptsToken } from "../support/resources";
 import { assertFields } from "../support/results";
 import { fails, succeeds } from "./engineStack";
@@ -10,6 +11,10 @@ const queueUserId = "00000000-0000-4000-8000-000000000001";
 /** Whether the queue accepts tokens. */
 const accepts = ({ platform }: TestStack, ...tokens: unknown[]): Promise<boolean[]> =>
   Promise.all(tokens.map((token) => acceptsToken(platform, token)));
+
+/** The operations of next tokens that were sent. */
+const sentBy = ({ posts }: TestStack) => posts.map((path) => path.split("/")[3]);
+const known = (value: pulumi.Output<string | undefined>) => value.apply((one) => one ?? assert.fail());
 
 describe("A program with two valid queue tokens", () => {
   let args: Record<string, unknown>;
@@ -24,73 +29,111 @@ describe("A program with two valid queue tokens", () => {
 
   const program = () => {
     const { access, token } = new QueueTokenRotation("queue", { queueUserId, ...args });
-    const consumer = new Consumer("consumer", { token, broken: isBroken });
-    const retireFormerAfter = retires ? [consumer.urn] : undefined;
-    new CredentialVerification("proof", { access, withinSeconds: 1, retireFormerAfter });
+    const credential = retires ? new Retirement("handed", { access, credential: known(token) }).credential : token;
+    new Consumer("consumer", { credential, broken: isBroken });
     return { token };
   };
-  const start = async (options = {}) => {
-    const stack = await TestStack.start(program, { credentials: "read", ...options });
+  const start = async (options = {}, of = program as () => unknown) => {
+    const stack = await TestStack.start(of, { credentials: "read", ...options });
     delete stack.config["rekey:queueToken"];
     stack.config["rekey:queueUserId"] = queueUserId;
     return stack;
   };
   const tokenOf = (stack: TestStack) => stack.saved("queue")?.["token"];
+  const handed = (stack: TestStack) => stack.saved("consumer")?.["credential"];
 
-  it("adds, proves, hands over, and only then retires", async () => {
+  it("adds, proves, hands over, and only then retires, at the end of a run in which nothing fails", async () => {
     const stack = await start();
     const first = stack.platform.queueToken;
-    const { printed } = await succeeds(stack.up());
-    assert.match(printed, /former token was retired/);
-    const second = tokenOf(stack);
-    assert.deepEqual(await accepts(stack, first, second), [false, true]);
-    assertFields(stack.saved("proof"), { verified: true, formerRefused: true });
-    args["version"] = 2;
-    isBroken = true;
-    await fails(stack.up(), /the consumer is away/);
-    const third = tokenOf(stack);
-    assert.deepEqual(await accepts(stack, second, third), [true, true]);
-    isBroken = false;
     await succeeds(stack.up());
-    assert.deepEqual(await accepts(stack, second, third), [false, true]);
-    assertFields(stack.saved("proof"), { verified: true, formerRefused: true });
-    assert.deepEqual(
-      stack.posts.map((path) => path.split("/")[3]),
-      ["next-token", "roll-token", "next-token", "roll-token"],
+    const second = tokenOf(stack);
+    assert.deepEqual([handed(stack), await accepts(stack, first, second)], [second, [true, true]]);
+    // The first up has nothing to delete. The next one does, and the one after it learns that.
+    const announced = (await succeeds(stack.preview())).printed;
+    assert.match(
+      announced,
+      /the former token, if it is still valid, is retired at the end of this `up`, after everything/,
     );
-    // It learns what the verification has done, and changes nothing for the consumer.
-    const { printed: said, changes } = await succeeds(stack.up());
-    assert.match(said, /is read: the former token may still be valid\. Nothing that consumers use changes/);
-    assert.deepEqual(changes, { same: 3, update: 1 }, said);
-    assertFields(stack.saved("queue"), { formerValidSince: undefined });
+    const { printed, changes } = await succeeds(stack.up());
+    assert.match(printed, /every former token was retired\.$/m);
+    assert.deepEqual(changes, { same: 2, update: 1, replace: 1 });
+    assert.deepEqual(await accepts(stack, first, second), [false, true]);
+    assert.equal(stack.saved("handed")?.["retires"], stack.saved("queue")?.["formerValidSince"]);
+    assert.doesNotMatch((await succeeds(stack.up())).printed, /was retired/);
+    assertFields(stack.saved("handed"), { credential: second, retires: undefined });
     assert.deepEqual((await succeeds(stack.up())).changes, { same: 4 });
+    assert.deepEqual(sentBy(stack), ["next-token", "roll-token"]);
   });
 
-  it("keeps the former token without a retirement, and does not try it", async () => {
+  it("retires nothing while a consumer fails, and then all at once", async () => {
     const stack = await start();
+    for (let nth = 1; nth <= 3; nth++) await succeeds(stack.up());
+    const second = tokenOf(stack);
+    [args, isBroken] = [{ version: 2 }, true];
+    for (let nth = 1; nth <= 3; nth++) {
+      await fails(stack.up(), /the consumer is away/);
+      assert.deepEqual([stack.replaced, handed(stack)], [Array(nth).fill("handed"), second]);
+      args = { version: 1 + nth };
+    }
+    const third = tokenOf(stack);
+    assert.deepEqual(await accepts(stack, second, third), [true, true]);
+    assert.match(
+      String(stack.saved("queue")?.["waits"]),
+      /first `up` after the one at whose end a Retirement retires it/,
+    );
+    isBroken = false;
+    assert.match((await succeeds(stack.up())).printed, /former token was retired; it is refused now/);
+    assert.deepEqual([stack.replaced, handed(stack), await accepts(stack, second, third)], [[], third, [false, true]]);
+    // The version that has waited.
+    await succeeds(stack.up());
+    const fourth = tokenOf(stack);
+    assert.deepEqual([handed(stack), await accepts(stack, third, fourth)], [fourth, [false, true]]);
+    assert.doesNotMatch((await succeeds(stack.destroy())).printed, /may stay valid/);
+  });
+
+  it("keeps both valid with a destroy before the end of a run, which says so", async () => {
+    for (const isPending of [false, true]) {
+      const stack = await start();
+      args = { version: 1 };
+      for (let nth = 1; nth <= 3 && isPending; nth++) await succeeds(stack.up());
+      const { length } = sentBy(stack);
+      if (isPending) [args, isBroken] = [{ version: 2 }, true];
+      await stack.up();
+      const { printed } = await succeeds(stack.destroy());
+      assert.match(printed, /two tokens may stay valid/);
+      assert.equal(sentBy(stack).length, length + 1, "a next token only");
+    }
+  });
+
+  it("keeps the former token without a Retirement, and a verification does not try it", async () => {
+    const withProof = () => {
+      program();
+      const { access } = stack.saved("queue") ?? {};
+      if (typeof access === "string") new CredentialVerification("proof", { access, withinSeconds: 1 });
+    };
+    const stack = await start({}, withProof);
     retires = false;
     const first = stack.platform.queueToken;
+    await succeeds(stack.up());
     const { printed } = await succeeds(stack.up());
-    assert.match(printed, /the former token was not tried\. Both have been valid since/);
+    assert.match(printed, /the former token was not tried\. .* stays valid until a Retirement retires it/);
     const second = tokenOf(stack);
     assertFields(stack.saved("proof"), { verified: true, formerRefused: undefined });
-    assert.deepEqual(await accepts(stack, first, second), [true, true]);
     retires = true;
     await succeeds(stack.up());
+    assert.deepEqual(await accepts(stack, first, second), [true, true], "clients did not have it from the Retirement");
+    await succeeds(stack.up());
     assert.deepEqual(await accepts(stack, first, second), [false, true]);
-    assertFields(stack.saved("proof"), { verified: true, formerRefused: true });
-    const destroyed = await succeeds(stack.destroy());
-    assert.doesNotMatch(destroyed.printed, /may stay valid/, "the verification has retired it");
   });
 
   describe("at a platform that hides tokens", () => {
     const startHidden = async () => {
       const stack = await start({ credentials: "never" });
-      await succeeds(stack.up());
+      for (let nth = 1; nth <= 2; nth++) await succeeds(stack.up());
       return stack;
     };
 
-    it("rotates again after a verification has retired the former one", async () => {
+    it("rotates again after a Retirement has retired the former one", async () => {
       const stack = await startHidden();
       const second = tokenOf(stack);
       args = { version: 2 };
@@ -121,9 +164,8 @@ describe("A program with two valid queue tokens", () => {
       args = { version: 1, queueUrl: `${queueUrl}/` };
       stack.config["rekey:queueUrl"] = "https://queue.invalid";
       const first = stack.platform.queueToken;
-      await succeeds(stack.up());
+      for (let nth = 1; nth <= 3; nth++) await succeeds(stack.up());
       assert.deepEqual(await accepts(stack, first, tokenOf(stack)), [false, true]);
-      assertFields(stack.saved("proof"), { verified: true, formerRefused: true });
       await succeeds(stack.refresh());
       const { length } = stack.platform.requests;
       assert.deepEqual((await succeeds(stack.up())).changes, { same: 4 });
@@ -181,12 +223,14 @@ describe("A program with two valid queue tokens", () => {
     it("can be rotated, and is retired once the new one is set", async () => {
       const stack = await startOwn();
       const own = stack.platform.queueToken;
-      const { printed } = await succeeds(stack.up());
-      assert.match(printed, /was not retired: it is rekey:queueToken.*Set rekey:queueToken to the new one/);
-      assert.deepEqual(await accepts(stack, own, tokenOf(stack)), [true, true]);
+      await succeeds(stack.up());
+      assert.match((await succeeds(stack.preview())).printed, /It is rekey:queueToken: the retirement fails until/);
+      const isOwn = /was not retired: it is rekey:queueToken.*Set rekey:queueToken to the new one.*TOKEN_IN_USE/s;
+      await fails(stack.up(), isOwn);
+      assert.deepEqual([stack.replaced, await accepts(stack, own, tokenOf(stack))], [["handed"], [true, true]]);
       stack.config["rekey:queueToken"] = String(tokenOf(stack));
       await succeeds(stack.up());
-      assert.deepEqual(await accepts(stack, own, tokenOf(stack)), [false, true]);
+      assert.deepEqual([stack.replaced, await accepts(stack, own, tokenOf(stack))], [[], [false, true]]);
     });
 
     it("is not retired by a date or a time: that fails, and what was proven is saved", async () => {
@@ -199,21 +243,8 @@ describe("A program with two valid queue tokens", () => {
       await fails(stack.up(), /REKEY_QUEUE_TOKEN_IN_USE/);
       assertFields(stack.saved("queue"), { token, rotationCount: 1 });
       args = { version: 1, rotatedSince: "2026-01-01" };
-      retires = true;
       await fails(stack.up(), /REKEY_QUEUE_TOKEN_IN_USE/);
       assert.deepEqual(await accepts(stack, stack.platform.queueToken, token), [true, true]);
-    });
-
-    it("fails the verification of a rotation for a date, which has proven the new one", async () => {
-      const stack = await startOwn();
-      args = { rotatedSince: "2026-01-01", initialRotation: false };
-      await fails(
-        stack.up(),
-        /the new token is accepted, but the former one was not retired.*REKEY_QUEUE_TOKEN_IN_USE/s,
-      );
-      stack.config["rekey:queueToken"] = String(tokenOf(stack));
-      await succeeds(stack.up());
-      assertFields(stack.saved("proof"), { verified: true });
     });
   });
 

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import * as pulumi from "@pulumi/pulumi";
-import { AclUserRotation, CredentialVerification } from "pulumi-rekey";
+import { AclUserRotation, CredentialVerification, Retirement } from "pulumi-rekey";
 import { Team } from "../support/age";
 import { acceptsPassword, addUser } from "../support/redis";
 import { RedisGate } from "../support/redisGate";
 import { assertFields } from "../support/results";
-import { fails, succeeds } from "./engineStack";
+import { succeeds } from "./engineStack";
 import { closePlatforms, TestStack } from "./memory";
 
 describe("A program with the password of a Redis user", () => {
@@ -37,13 +37,14 @@ describe("A program with the password of a Redis user", () => {
         const dependsOn = order === "at once" ? [] : [one];
         const other = new AclUserRotation("other", { userName: "app", admin: adminAt("gate") }, { dependsOn });
         for (const [name, { access }] of Object.entries({ one, other })) {
-          new CredentialVerification(`${name}-proof`, { access, withinSeconds: 1, retireFormerAfter: ["deployed"] });
+          new Retirement(`${name}-handed`, { access });
         }
       };
-      await fails(
-        stack.up(),
-        /user "app" of localhost:\d+ is also user "app" of localhost:\d+.*This request has added or removed none.*Remove one/s,
-      );
+      const { printed } = await stack.up();
+      const says =
+        /user "app" of localhost:\d+ is also user "app" of localhost:\d+.*This request has added or removed none.*Remove one/s;
+      // At once, both may have read before either has added one.
+      if (order === "one after the other") assert.match(printed, says);
       for (const name of ["one", "other"]) if (stack.saved(name)) assert.ok(await isAccepted(name), name);
       assert.ok(stack.saved("one"));
     });
@@ -54,9 +55,9 @@ describe("A program with the password of a Redis user", () => {
     let version = 1;
     let connection: Readonly<Record<string, unknown>> = { host: "redis.internal", port: 6380 };
     program = () => {
-      const args = { userName: "app", admin: adminAt("gate"), version, encryptFor: [team.recipient] };
+      const args = { userName: "app", admin: adminAt("gate"), version, encryptFor: [team.recipient], overlap: "none" };
       const { access } = new AclUserRotation("app", { ...args, connection });
-      new CredentialVerification("proof", { access, withinSeconds: 1, retireFormerAfter: ["deployed"] });
+      new CredentialVerification("proof", { access, withinSeconds: 1 });
     };
     await succeeds(stack.up());
     const { password, connectionUrl, restUrl, encryptedCredentials } = stack.saved("app") ?? {};
@@ -66,7 +67,7 @@ describe("A program with the password of a Redis user", () => {
     };
     assert.deepEqual({ connectionUrl, restUrl }, urls);
     assertFields(await team.decrypt(encryptedCredentials), urls);
-    assert.equal(gate.sent(/^AUTH app /).length, 5, "one by the rotation");
+    assert.equal(gate.sent(/^AUTH app /).length, 3, "one by the rotation");
     assertFields(stack.saved("proof"), { verified: true, formerRefused: undefined });
     await succeeds(stack.up());
     // What it does not set is that of the admin, and changing it makes no request.

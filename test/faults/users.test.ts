@@ -43,7 +43,7 @@ const notRead = { fails: /REKEY_NOT_READ|REKEY_NOT_SENT/, valid: [true] } as con
 const notChanged = { fails: nothing, valid: [true] } as const;
 const notSaved = {
   fails:
-    /this run has added a new one\. .*The users were changed, but a restart of the server (undoes|may undo) that until ACL SAVE succeeds\..*REKEY_INCOMPLETE/s,
+    /this run has added a new one\. A restart of the server undoes that until ACL SAVE succeeds\. .*REKEY_INCOMPLETE/s,
   valid: [true, true],
 } as const;
 const passes = { valid: [true, true] } as const;
@@ -88,8 +88,8 @@ function lostRows(): Record<string, Row> {
   return rows;
 }
 
-const unconfirmed = /It may have been added\..*REKEY_UNCONFIRMED/s;
-const unproven = /made valid, but not proven: it could not be tried.*It was not handed out/s;
+const unconfirmed = /this run may have added a new one.*REKEY_UNCONFIRMED/s;
+const unproven = /has added a new one, which was not handed out\..* is not proven: it could not be tried/s;
 
 /** What the server does not reply to, so that a time must end. */
 const silentRows: Record<string, Row> = {
@@ -262,9 +262,8 @@ const whatChanged = [
   "Nothing was changed",
   "No reset was sent, and the password was not changed",
   "It was not added",
-  "It may have been added",
-  "The users were changed, but",
-  "It was not handed out, and the former password stays valid",
+  "this run may have added a new one, which was not handed out",
+  "this run has added a new one",
 ];
 const whatToDo = /\. (Check|Fix|Make|Permit|Run|Switch|The server is|Wait) [^.]+\.? \[REKEY_[A-Z_]+\]$/;
 

@@ -12,10 +12,9 @@ import {
   type Seen,
   type Taken,
   timeAfter,
-  validIn,
 } from "./taken";
 
-type Due = "created" | "trigger" | "again" | "rotatedSince" | "schedule" | "handed back";
+type Due = "created" | "trigger" | "again" | "rotatedSince" | "schedule";
 
 /** What a user would know of one secret, without the code: what asks for a rotation, and what became of its values. */
 export class History {
@@ -69,13 +68,6 @@ export class History {
     if (isLeaked && isOlder(current.generatedAt, leakedAt, now)) return "rotatedSince";
     const isDue = timeAfter(scheduledFrom, 12 * 0.9) <= now;
     return rotateEvery && isDue ? "schedule" : undefined;
-  }
-
-  /** A token that is the current one again, because the next one is lost, may be older than a date. */
-  dueOfLost({ subject, before, program, leakedAt, validBefore, now }: Taken): Due | undefined {
-    if (subject.shape !== "adds" || !before || validBefore.has(before.value ?? "")) return undefined;
-    const isDue = program.isLeaked && validIn(before.memory).some((one) => isOlder(one.generatedAt, leakedAt, now));
-    return isDue ? "handed back" : undefined;
   }
 
   isOfOthers(value: string, { account }: Pick<Taken, "account">): boolean {
@@ -165,10 +157,7 @@ export class History {
       const replaced = [...this.known].filter((value) => isHere(value) && !here.includes(value));
       for (const value of isCertain ? replaced : []) this.former.add(value);
     }
-    // A token that is handed back is the current one again, also if it is not valid any more.
-    const isHandedBack = !isRotated(taken) && after.value !== taken.before?.value;
-    const isOfPair = (value: string) => isHandedBack && value.slice(0, -1) === after.value?.slice(0, -1);
-    for (const value of [...current, ...[...this.former].filter(isOfPair)]) this.former.delete(value);
+    for (const value of current) this.former.delete(value);
     if (!overlaps(subject)) for (const value of account.returned) this.delivered.add(value);
     else if (isRotated(taken)) {
       this.delivered.clear();

@@ -253,7 +253,9 @@ export function walksOf({ kind, shape: name, type, ids }: Subject): fc.Arbitrary
     ),
   });
   const broken = up.map((one) => ({ ...one, isDeployed: false }));
-  const toForm = oneOf<Program>({ form: ["hidden", "encrypted", "saved", "saved and encrypted"] });
+  // A verification cannot try a token that is not saved while two are valid: it fails until it is removed.
+  const forms = ["hidden", "encrypted", "saved", "saved and encrypted"] as const;
+  const toForm = oneOf<Program>({ form: forms.filter((one) => name !== "adds" || one.startsWith("saved")) });
   const change = oneOf<Program>({
     rotateEvery: ["12h", undefined],
     isLeaked: [false],

@@ -11,7 +11,7 @@ const textOf = (path: string): string => readFileSync(join(projectRoot, path), "
 const layers = [
   ["sdk"],
   ["engine", "doctor"],
-  ["verification", "flowControl"],
+  ["verification", "retirement", "flowControl"],
   ["rotation"],
   ["resource", "run"],
   ["clients"],

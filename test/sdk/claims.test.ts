@@ -9,6 +9,7 @@ import {
   FlowControlReset,
   PasswordRotation,
   PasswordRotationFleet,
+  Retirement,
   SigningKeyRotation,
   VectorTokenRotation,
 } from "pulumi-rekey";
@@ -38,6 +39,8 @@ const adminAt = (host: string) => ({ host, port: 6379, password: pulumi.secret("
 /** The output `access` of a PasswordRotation. */
 const accessOf = (endpoint: string) =>
   JSON.stringify({ id: "db", of: "PasswordRotation", count: 1, salt: "s", record: { endpoint, port: 6379 } });
+
+const accessOfToken = JSON.stringify({ id: "u", of: "QueueTokenRotation", count: 1, salt: "s" });
 
 /** Administrators of one server, with rekey:platform. */
 const oneServer: Readonly<Record<string, readonly AclUserRotationArgs["admin"][]>> = {
@@ -70,6 +73,7 @@ describe("sdk: a resource that ends its program", () => {
   const mistakes: Readonly<Record<string, (first: PasswordRotation) => unknown>> = {
     "an option that is not supported": () => new PasswordRotation("b", { databaseId: "other" }, { import: "other" }),
     "a rotation as access": (first) => new CredentialVerification("b", { access: first as never }),
+    "a rotation as access of a Retirement": (first) => new Retirement("b", { access: first as never }),
   };
   for (const [what, make] of Object.entries(mistakes)) {
     it(`refuses those that were constructed before it, because Pulumi registers them: ${what}`, async () => {
@@ -124,6 +128,10 @@ describe("sdk: two resources of a program for one secret or key", () => {
         },
       ]),
     ),
+    "a retirement": {
+      make: () => ["a", "b"].map((name) => new Retirement(name, { access: pulumi.secret(accessOfToken) })),
+      message: /the retirement of the token of queue user "u" already belongs to Retirement "a": each .* the other one/,
+    },
     "a flow-control key": {
       make: () => ["a", "b"].map((name) => new FlowControlLimits(name, { flowControlKey: "orders", rate: 1 })),
       message: /flow-control key "orders" already belongs to FlowControlLimits "a".*\[REKEY_DUPLICATE_KEY\]$/,

@@ -8,6 +8,7 @@ export interface Registration {
   readonly inputs: Readonly<Record<string, unknown>>;
   readonly additionalSecretOutputs: readonly string[];
   readonly retainOnDelete: boolean | undefined;
+  readonly protect: boolean;
 }
 
 export interface MockOptions {
@@ -25,6 +26,7 @@ interface Request {
   getAdditionalsecretoutputsList(): string[];
   hasRetainondelete(): boolean;
   getRetainondelete(): boolean;
+  getProtect(): boolean;
 }
 interface Monitor {
   mocks?: unknown;
@@ -64,6 +66,7 @@ export async function startMocks({ preview = false, stack = "stack", outputs }: 
       name: request.getName(),
       inputs: request.getObject().toJavaScript(),
       additionalSecretOutputs: request.getAdditionalsecretoutputsList(),
+      protect: request.getProtect(),
       retainOnDelete: request.hasRetainondelete() ? request.getRetainondelete() : undefined,
     });
     return mocked.registerResource(request, callback);

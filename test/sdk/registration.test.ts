@@ -37,8 +37,8 @@ const argsOf = (name: string) => ({
   flowControlKey: name,
 });
 
-/** Their removal unpins limits, or says that two secrets stay valid. Others can be removed after the package. */
-const needProviderForRemoval = ["AclUserRotation", "FlowControlLimits", "QueueTokenRotation"];
+/** Their removal unpins limits, retires, or says that two are valid. Others can be removed after the package. */
+const needProviderForRemoval = ["AclUserRotation", "FlowControlLimits", "QueueTokenRotation", "Retirement"];
 
 for (const { type, resource, Class } of classes) {
   // Frozen: another text would be a change of every resource on an upgrade.
@@ -71,17 +71,17 @@ for (const { type, resource, Class } of classes) {
 
     it("has the secret outputs of its type, those of the user, and the default of retainOnDelete", async () => {
       const isRetained = !needProviderForRemoval.includes(type);
-      // A verification that retires nothing has nothing to say when it is removed.
-      assert.equal(resource.remove === undefined || type === "CredentialVerification", isRetained);
+      assert.equal(resource.remove === undefined, isRetained);
       const registered: Registration[] = [];
-      for (const options of [undefined, { additionalSecretOutputs: ["record"] }, { retainOnDelete: !isRetained }]) {
+      const given = { retainOnDelete: type === "Retirement" ? false : !isRetained };
+      for (const options of [undefined, { additionalSecretOutputs: ["record"] }, given]) {
         const ours = await startMocks();
         await valueOf(make("a", options).urn);
         registered.push(...ours);
       }
       assert.deepEqual(
         registered.map(({ retainOnDelete }) => retainOnDelete),
-        [isRetained, isRetained, !isRetained],
+        [isRetained, isRetained, given.retainOnDelete],
       );
       const [first, second] = registered.map(({ additionalSecretOutputs }) => [...additionalSecretOutputs].sort());
       const secrets = secretOutputs[type as ResourceType];

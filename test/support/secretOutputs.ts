@@ -7,6 +7,7 @@ export const secretOutputs: Readonly<Record<ResourceType, readonly string[]>> = 
   PasswordRotationFleet: ["access", "connectionUrls", "credentials", "memory"],
   RotationTrigger: ["memory"],
   CredentialVerification: ["memory"],
+  Retirement: ["access", "credential"],
   FlowControlReset: ["appliedTrigger"],
   FlowControlLimits: [],
 };

@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { type Platform, startPlatform } from "../../../local/platform/index";
 import { listable } from "../../../provider/doctor/account";
 import { type ResourceType } from "../../../provider/engine/resources";
-import { type Adapter, adapters, Host, providerNameOf, providerTexts } from "../../support/host";
+import { type Adapter, adapters, Host, providerNameOf } from "../../support/host";
 import { idAt, inputsOf } from "../../support/kinds";
 import { settingsFor, databasePath } from "../../support/resources";
 import { secretOutputs } from "../../support/secretOutputs";
 import { hostCalls, Stack } from "../../support/stack";
-import { type Properties, secretNames, unknown } from "../../support/wire";
+import { type Properties, revealed, secretNames, unknown } from "../../support/wire";
 
 const queueUserId = "00000000-0000-4000-8000-000000000001";
 
@@ -82,39 +82,50 @@ describe("both adapters", () => {
   });
 });
 
-describe("retireFormerAfter, as each adapter checks it", () => {
-  const notAList =
-    /retireFormerAfter must be a list of what uses the secret, such as \[deployment\.urn\]; for a time, set overlap\. .*REKEY_INPUT_INVALID/;
-  /** The input, and what the adapter returns in its place, or why it refuses it. */
-  const cases: Readonly<Record<string, { input: Properties; saved?: Properties; gives: unknown }>> = {
-    "a list": { input: { retireFormerAfter: ["urn", 1, null] }, gives: true },
-    "a list of what is not known yet": { input: { retireFormerAfter: [unknown] }, gives: true },
-    "a list that is not known yet": { input: { retireFormerAfter: unknown }, gives: unknown },
-    "no list": { input: {}, saved: { retireFormerAfter: true }, gives: undefined },
-    "what it has returned, which ignoreChanges sends back": {
-      input: { retireFormerAfter: true },
-      saved: { retireFormerAfter: true },
-      gives: true,
-    },
-    "true, from a program": { input: { retireFormerAfter: true }, gives: notAList },
-    "a duration": { input: { retireFormerAfter: "24h" }, gives: notAList },
-    "an empty list": { input: { retireFormerAfter: [] }, gives: notAList },
-    "its former name": {
-      input: { retireFormer: true },
-      gives: /retireFormer is not an argument \(.*retireFormerAfter\)/,
-    },
+describe("A Retirement, as each adapter calls it", () => {
+  const since = "2026-01-01T00:00:00.000Z";
+  const former = { by: "00", since, lasts: "retirement" };
+  /** `access` of the token of a queue user, while so many are valid in addition to it. */
+  const accessOf = (count: number, formers: readonly object[] = []) => {
+    const current = { name: "token", mark: `${count}`, value: "token" };
+    const all = formers.length > 0 && { retire: { formers } };
+    return JSON.stringify({ id: queueUserId, of: "QueueTokenRotation", count, salt: "salt", current, ...all });
   };
+  const one = accessOf(1);
+  const two = accessOf(2, [former]);
+  const saved = { access: one, credential: "before" };
+
   for (const adapter of adapters) {
-    it(`gives true in place of a list, and refuses what is none: ${adapter}`, async () => {
+    it(`is replaced while a former one waits, and hands its credential over in previews: ${adapter}`, async () => {
       const host = await Host.start({ adapter });
-      const own = { access: unknown, __provider: providerTexts.credentialVerification };
+      const calls = hostCalls(host, "retirement");
+      const cases = {
+        "nothing has changed": [saved, saved, "same"],
+        "another credential": [saved, { ...saved, credential: "after" }, "update"],
+        "another access": [saved, { ...saved, access: accessOf(2) }, "update"],
+        "one waits now": [saved, { access: two, credential: "after" }, "replace"],
+        "one has waited": [{ ...saved, access: two }, { ...saved, access: accessOf(2) }, "replace"],
+        "an old access, which ignoreChanges sends back": [
+          { ...saved, access: two },
+          { ...saved, access: two },
+          "replace",
+        ],
+      } satisfies Record<string, readonly [Properties, Properties, string]>;
       try {
-        for (const [title, { input, saved, gives }] of Object.entries(cases)) {
-          const call = host.check({ ...own, ...input }, saved && { ...own, ...saved });
-          const refused = ({ message }: Error) => ({ inputs: {} as Properties, problems: [message] });
-          const { inputs, problems } = await call.catch(refused);
-          if (gives instanceof RegExp) assert.match(problems.join(), gives, title);
-          else assert.deepEqual([problems, inputs["retireFormerAfter"]], [[], gives], title);
+        for (const [title, [before, inputs, did]] of Object.entries(cases)) {
+          const stack = new Stack(calls);
+          await stack.up(before);
+          assert.deepEqual(secretNames(stack.saved?.outputs ?? {}), ["access", "credential"]);
+          const previewed = await stack.preview(inputs);
+          assert.equal(previewed.did, did, title);
+          if (calls.previews) {
+            const { credential, retires } = revealed(previewed.outputs);
+            assert.deepEqual([credential, retires === unknown], [inputs["credential"], did === "replace"], title);
+          }
+          await stack.up(inputs);
+          const { subject, access, credential, retires } = stack.plain;
+          assert.deepEqual({ subject, access, credential }, { subject: "retirement", ...inputs }, title);
+          assert.equal(retires, did === "replace" && inputs.access === two ? since : undefined, title);
         }
       } finally {
         await host.stop();

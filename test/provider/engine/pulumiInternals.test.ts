@@ -13,6 +13,7 @@ import {
   isConfigSecret,
   isKnown,
   isMocked,
+  lastTransformation,
   librariesOfSdk,
   markAsRunError,
 } from "../../../provider/engine/pulumiInternals";
@@ -78,6 +79,18 @@ describe("What Pulumi does not promise", () => {
     assert.deepEqual(childrenOf(child), []);
   });
 
+  it("__transformations: of a resource run in order, also what the first one has added at the end", async () => {
+    await setMocks();
+    const seen: unknown[] = [];
+    const sees =
+      (name: string): pulumi.ResourceTransformation =>
+      () =>
+        void seen.push(name);
+    const transformations = [lastTransformation(sees("last")), sees("own")];
+    new Late("test:index:Late", "late", {}, { transformations });
+    assert.deepEqual(seen, ["own", "last"]);
+  });
+
   it("_getActiveHandles and the last argument: a provider finds the host's server and the engine's address", async () => {
     const host = await Host.start();
     try {
@@ -104,7 +117,8 @@ describe("What Pulumi does not promise", () => {
   });
 
   it("is in one file", () => {
-    const names = /__pulumiRunError|__data|__childResources|_getActiveHandles|process\.argv|sdkRequire|\{ isKnown:/;
+    const names =
+      /__pulumiRunError|__data|__childResources|__transformations|_getActiveHandles|process\.argv|sdkRequire|\{ isKnown:/;
     const files = sourcesIn("sdk", "provider").filter((path) =>
       names.test(readFileSync(join(projectRoot, path), "utf8")),
     );

@@ -173,7 +173,7 @@ describe("rotation: a hand-over", () => {
     const { memory: after, ...outputs } = next;
     assert.deepEqual(outputs, {
       ...{ password: "p2", restToken: "r2", record: { port: 2, state: "active" }, exactIntegers: {}, problems: [] },
-      ...{ otherFields: undefined, encryptedCredentials: "file", formerRetiredAt: undefined },
+      ...{ otherFields: undefined, encryptedCredentials: "file", adoptedAt: undefined, formerRetiredAt: undefined },
       ...{ rotatedAt: at(4), rotationCount: 2, rotationReason: "trigger" },
     });
     assert.deepEqual(after, {

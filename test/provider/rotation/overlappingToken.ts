@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { queueToken } from "../../../provider/domain/secretKind";
 import { type NextTokens } from "../../../provider/platform/nextTokens";
+import { type Credentials } from "../../../provider/records/fields";
 import { type RotationInputs } from "../../../provider/rotation/program";
-import { conflicting } from "../../support/fakeRun";
 import { type Came, RotatedSecret } from "../../support/rotatedSecret";
 
 const hashOf = (text: string) => createHash("sha256").update(text).digest("hex");
@@ -13,14 +13,16 @@ export class OverlappingToken {
   readonly secret = new RotatedSecret(queueToken, undefined, "u");
   current = "t0";
   next: string | undefined;
+  /** What the reads of an `up` show. */
+  shown: { token?: string | undefined } = {};
   /** Requests that changed something. */
   readonly sent: string[] = [];
   /** Other fields that a read shows. */
   otherFields: string | undefined;
   /** Whether the queue accepts no token for now. */
   isAway = false;
-  /** Whether the next token is gone once it is to become the current one. */
-  losesNext = false;
+  /** Is called before the next token is made or rolled, and may throw. */
+  fails: { readonly next?: () => void; readonly roll?: () => void } = {};
   #made = 0;
 
   constructor() {
@@ -37,15 +39,13 @@ export class OverlappingToken {
     const nextTokens: Pick<NextTokens, "prepare" | "roll"> = {
       prepare: async () => {
         this.sent.push("next");
+        this.fails.next?.();
         this.next ??= `t${++this.#made}`;
         return { token: this.next };
       },
       roll: async (_, hash) => {
         this.sent.push("roll");
-        if (this.losesNext) {
-          this.next = undefined;
-          conflicting();
-        }
+        this.fails.roll?.();
         assert.equal(hash, hashOf(String(this.next)));
         this.roll();
       },
@@ -56,12 +56,17 @@ export class OverlappingToken {
       this.current = `t${++this.#made}`;
       return { credentials: { token: this.current } };
     };
-    const shows = { token: this.current };
-    const { otherFields } = this;
-    return secret.up(desired, { shows, otherFields, responds, parts: { nextTokens: nextTokens as NextTokens } });
+    this.shown = { token: this.current };
+    const { otherFields, shown } = this;
+    return secret.up(desired, {
+      shows: shown as Credentials,
+      otherFields,
+      responds,
+      parts: { nextTokens: nextTokens as NextTokens },
+    });
   }
 
-  /** As a verification, or someone else. */
+  /** As a Retirement, or someone else. */
   roll(): void {
     this.current = this.next ?? this.current;
     this.next = undefined;

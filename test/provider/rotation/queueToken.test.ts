@@ -1,12 +1,14 @@
 import assert from "node:assert/strict";
-import { queueToken } from "../../../provider/domain/secretKind";
+import { aclUser, queueToken, type Subject } from "../../../provider/domain/secretKind";
 import { unknownValue } from "../../../provider/pulumi/values";
 import { type Credentials } from "../../../provider/records/fields";
 import { messageOf } from "../../../provider/rotation/findings";
 import { leftValid } from "../../../provider/rotation/formerFindings";
 import { type RotationInputs } from "../../../provider/rotation/program";
+import { rotationOf } from "../../../provider/rotation/rotation";
 import { OverlappingToken } from "./overlappingToken";
 import { Team } from "../../support/age";
+import { conflicting, notFound, unconfirmed } from "../../support/fakeRun";
 import { isLost, timeAt } from "../../support/rotatedSecret";
 
 const at = (hours: number) => timeAt(hours).toISOString();
@@ -31,12 +33,13 @@ interface Row {
 const daily = { version: 1, rotateEvery: "24h" };
 const short = { ...daily, overlap: "12h" };
 const isOff = { scheduledResets: "off" };
-const isRead = /^is read: the former token may still be valid\. Nothing that consumers use changes\./;
+const isRead = /^is read: the former token may still be valid\. Nothing that consumers use changes\.$/;
 const waits = /If two tokens are still valid, the rotation waits until only one is\. The former token stays valid/;
 const rows: Readonly<Record<string, Row>> = {
   "nothing is due": {
     ...{ hours: 1, inputs: { version: 1 }, sends: [], isFormerValid: true },
-    announces: /^if the former token is still valid, as it has been since 2026-01-01T00.*, a destroy leaves both/m,
+    announces: isRead,
+    says: /^the former token has been valid, too, since 2026-01-01T00.*, and is not retired yet\. A destroy leaves it/m,
   },
   "a verification has retired it, which the next up reads": {
     ...{ between: (token) => token.roll(), hours: 1, inputs: { version: 1 }, announces: isRead, sends: [] },
@@ -123,6 +126,16 @@ describe("rotation: a token of which two are valid", () => {
     assert.deepEqual(token.sent, []);
   });
 
+  it("ends `waits` in a preview, too, if nothing is due any more", async () => {
+    await token.up(0, { ...daily, initialRotation: false });
+    token.secret.fake.settings = { ...token.secret.fake.settings, ...isOff };
+    await token.up(24, daily);
+    const { outputs, fake } = token.secret;
+    assert.equal(outputs?.["waits"], "rekey:scheduledResets is off");
+    const inputs = { queueUserId: "u", version: 1, rotateEvery: "48h" };
+    assert.ok(rotationOf(queueToken).plan(outputs, inputs, fake.start()).changing?.includes("waits"));
+  });
+
   it("saves the new one as current, and shows since when, and until when, the one before it is valid", async () => {
     await token.up(0, { version: 1, overlap: "24h" });
     const { rotationCount, rotationReason, rotatedAt, generatedAt, formerValidSince, formerValidUntil, problems } =
@@ -165,36 +178,77 @@ describe("rotation: a token of which two are valid", () => {
     assert.equal(isFormerValid(), true);
   });
 
-  it("that is lost is replaced by the one that the platform shows, which is handed over, and what is due rotates", async () => {
-    await token.up(0, { version: 1 });
-    [token.next, token.otherFields] = [undefined, '{"has_next_token":false}'];
-    const preview = token.preview(1, { version: 1 });
-    assert.match(preview, isRead);
-    const { said, code } = await token.up(1, { version: 1 });
-    assert.match(said, /does not have the token that was handed out any more, and shows the former one/);
-    assert.deepEqual([code, isFormerValid(), token.secret.saved, token.sent], [undefined, false, { token: "t0" }, []]);
-    await token.up(1, { version: 2 });
-    assert.deepEqual([token.sent, isFormerValid()], [["next"], true]);
+  describe("that the queue refuses", () => {
+    const refused = /the queue refuses the token that was handed out\. Check queueUrl .* set a new version/;
+    beforeEach(async () => {
+      await token.up(0, { version: 1 });
+      token.isAway = true;
+    });
+
+    it("stays handed out, and the `up` fails, also for a date of which only the former one is older", async () => {
+      for (const inputs of [{ version: 1 }, { version: 1, rotatedSince: at(0) }]) {
+        const { code, message = "" } = await token.up(1, inputs);
+        assert.deepEqual([code, token.sent], ["REKEY_VERIFICATION_FAILED", []]);
+        assert.match(message, refused);
+        assert.deepEqual([token.secret.saved, isFormerValid()], [{ token: "t1" }, true]);
+      }
+    });
+
+    it("is only marked by a refresh, until a read finds it accepted", async () => {
+      const isUnread = () => token.secret.memory.current.isUnread;
+      assert.match(await refreshed({ token: "t0" }), refused);
+      assert.deepEqual([token.secret.saved, isFormerValid(), isUnread()], [{ token: "t1" }, true, true]);
+      token.isAway = false;
+      await token.up(1, { version: 1 });
+      assert.equal(isUnread(), undefined);
+    });
+
+    it("is not replaced by a new version while it is the platform's next one", async () => {
+      const { code, message = "" } = await token.up(1, { version: 2 });
+      assert.deepEqual(
+        [code, token.sent, token.secret.saved],
+        ["REKEY_VERIFICATION_FAILED", ["next"], { token: "t1" }],
+      );
+      assert.match(message, /nothing was changed: the token that was handed out is still the platform's next one/);
+      token.isAway = false;
+      assert.match((await token.up(1, { version: 2 })).said, /the rotation that is due is not made yet/);
+    });
+
+    it("is replaced by a new version if someone else has reset it, and the former one stays the former one", async () => {
+      Object.assign(token, { next: undefined, isAway: false });
+      await token.up(1, { version: 2 });
+      assert.deepEqual([token.sent, token.secret.saved, isFormerValid()], [["next"], { token: "t2" }, true]);
+      const { said } = await token.up(2, { version: 2 });
+      assert.match(said, /^the former token has been valid, too, since 2026-01-01T00/);
+    });
   });
 
-  it("that is lost is recognized by another next one, if its value is only in an age file", async () => {
+  it("is not lost by a late read, or if its value is only in an age file: a read sends nothing", async () => {
     const encrypted = { encryptFor: [(await Team.create()).recipient], saveCredentials: false };
-    await token.up(0, { version: 1, ...encrypted });
-    token.otherFields = '{"has_next_token":true}';
-    assert.match((await token.up(1, { version: 2, ...encrypted })).said, /the rotation that is due is not made yet/);
-    token.next = "t8";
-    const { said } = await token.up(1, { version: 2, ...encrypted });
-    assert.match(said, /does not have the token that was handed out any more, and shows the former one/);
-    assert.match(said, /the platform already had a next token, whose age is unknown\. It is now handed out/);
+    for (const form of [{}, encrypted]) {
+      token = new OverlappingToken();
+      await token.up(0, { version: 1, ...form });
+      for (const hasNext of [false, true]) {
+        token.otherFields = JSON.stringify({ has_next_token: hasNext });
+        assert.match((await token.up(1, { version: 2, ...form })).said, /the rotation that is due is not made yet/);
+        await refreshed({ token: "t0" }, token.otherFields);
+        assert.deepEqual([token.sent, isFormerValid()], [[], true]);
+      }
+    }
   });
 
-  it("that is lost when the former one is to be retired is replaced by that one, too", async () => {
+  it("is not taken for retired by others after a 409, unless a read shows another token", async () => {
     await token.up(0, short);
-    token.losesNext = true;
-    const { said, code } = await token.up(12, short);
-    assert.match(said, /does not have the token that was handed out any more, and shows the former one/);
-    assert.doesNotMatch(said, /was retired/);
-    assert.deepEqual([code, isFormerValid(), token.secret.saved], [undefined, false, { token: "t0" }]);
+    for (const shown of ["t0", undefined, "t9"]) {
+      const roll = () => {
+        token.shown.token = shown;
+        return conflicting();
+      };
+      token.fails = { roll };
+      const { code } = await token.up(12, short);
+      const expected = shown === "t9" ? [undefined, false] : ["REKEY_REJECTED", true];
+      assert.deepEqual([code, isFormerValid(), token.sent], [...expected, ["roll"]], shown);
+    }
   });
 
   describe("while a reset that replaces both is not confirmed", () => {
@@ -282,20 +336,26 @@ describe("rotation: a token of which two are valid", () => {
       });
     }
 
-    it("is as old as the run that added it: if that is older than a date, it is replaced before it is handed out", async () => {
+    it("is as old as the run that added it: if that is older than a date, it is proven, and the next up rotates", async () => {
       await addUnproven({ version: 1 });
-      await token.up(2, { version: 1, rotatedSince: at(1) });
-      assert.deepEqual(token.sent, ["next", "roll", "next"]);
-      assert.deepEqual([token.secret.saved, token.secret.memory.current.generatedAt], [{ token: "t2" }, at(2)]);
-    });
-
-    it("is not replaced for a date while the current one, which that retires, is rekey:queueToken", async () => {
-      await addUnproven({ version: 1 });
-      token.secret.fake.settings = { queueToken: "t0", queueUserId: undefined };
       const dated = { version: 1, rotatedSince: at(1) };
-      assert.match(token.preview(2, dated), /^is not rotated: it is rekey:queueToken/);
-      const { code } = await token.up(2, dated);
+      token.isAway = true;
+      for (const isAway of [true, false]) {
+        token.isAway = isAway;
+        const { said } = await token.up(2, dated);
+        assert.deepEqual([token.sent, token.current], [["next"], "t0"], "what clients use is not retired");
+        if (!isAway) assert.match(said, /it may still be older than rotatedSince\. The next `up` rotates it once more/);
+      }
+      assert.deepEqual([token.secret.saved, token.secret.memory.current.generatedAt], [{ token: "t1" }, at(0)]);
+      token.secret.fake.settings = { queueToken: "t0", queueUserId: undefined };
+      assert.match(token.preview(3, dated), /It is rekey:queueToken: the retirement fails until/);
+      const { code } = await token.up(3, dated);
       assert.deepEqual([code, token.sent, token.current], ["REKEY_QUEUE_TOKEN_IN_USE", [], "t0"]);
+      token.secret.fake.settings = { queueUserId: "u" };
+      await token.up(3, dated);
+      assert.deepEqual([token.sent, token.secret.saved], [["roll", "next"], { token: "t2" }]);
+      await token.up(4, dated);
+      assert.deepEqual([token.sent, token.current], [["roll"], "t2"]);
     });
 
     it("is forgotten if someone else has reset the token, whose schedule goes on", async () => {
@@ -328,7 +388,10 @@ describe("rotation: a token of which two are valid", () => {
 
     it("for a schedule is announced with its time, and made for a date with the schedule off", async () => {
       const adopting = { ...daily, initialRotation: false };
-      assert.match(token.preview(0, adopting), /after a rotation, the former token stays valid until a Credential/);
+      assert.match(
+        token.preview(0, adopting),
+        /after a rotation, the former token stays valid until a Retirement retires it/,
+      );
       await token.up(0, adopting);
       await addUnproven(daily, 24);
       assert.match(token.preview(24, daily), new RegExp(`last rotated or adopted at ${at(0)}`));
@@ -339,7 +402,7 @@ describe("rotation: a token of which two are valid", () => {
   });
 
   describe("says in a preview how long the current one stays valid", () => {
-    const verified = " The former token stays valid until a CredentialVerification with retireFormerAfter retires it.";
+    const verified = " The former token stays valid until a Retirement retires it.";
     const texts: readonly (readonly [inputs: RotationInputs, text: string])[] = [
       [{}, verified],
       [{ overlap: "24h" }, " The former token stays valid for 24h."],
@@ -347,10 +410,7 @@ describe("rotation: a token of which two are valid", () => {
         { overlap: "none" },
         " What was valid before is replaced at once: clients are refused until they have the new one.",
       ],
-      [
-        { rotatedSince: at(1) },
-        " The former token stays valid until the next `up`, or until a verification retires it.",
-      ],
+      [{ rotatedSince: at(1) }, " The former token stays valid until a Retirement retires it, or until the next `up`."],
       [{ rotatedSince: "2025-01-01" }, verified],
       [{ overlap: unknownValue }, ""],
     ];
@@ -385,17 +445,58 @@ describe("rotation: a token of which two are valid", () => {
     assert.match(message, says);
   });
 
-  it("says after a destroy that two are valid, as far as is known, unless a verification has retired it", async () => {
+  it("says after a destroy that two are valid, as far as is known, unless a Retirement has retired it", async () => {
+    const left = (retires?: string, subject: Subject = { kind: queueToken, id: "u" }, lasts?: string) => {
+      const { memory } = token.secret;
+      const formers = memory.formers.map((one) => ({ ...one, ...(lasts && { lasts }) }));
+      const found = leftValid(subject, { ...memory, formers }, retires);
+      return found.map((one) => messageOf(one, subject.kind).text).join("\n");
+    };
     await token.up(0, { version: 1 });
-    const { memory } = token.secret;
-    const [left, ...others] = leftValid(queueToken, memory, new Set());
-    const { text = "", isWarning } = left ? messageOf(left, queueToken) : {};
-    assert.deepEqual([isWarning, others], [true, []]);
-    assert.match(text, /^two tokens may stay valid \(since 2026-01-01T00.*\)\. To remove the former one/);
-    assert.deepEqual(leftValid(queueToken, memory, new Set(Object.values(memory.current.marks))), []);
+    assert.match(left(), /^two tokens may stay valid \(since 2026-01-01T00.*\)\. To remove .*: roll the next token.*$/);
+    assert.match(left(undefined, { kind: aclUser, id: "app" }), /: run `ACL SETUSER app !<hash>` \(runbook\)\.$/);
+    const since = token.secret.memory.formers[0]?.since;
+    assert.equal(left(since), "");
+    assert.notEqual(left(at(-1)), "");
+    assert.notEqual(left(since, undefined, "24h"), "");
     token.roll();
     await token.up(1, { version: 1 });
-    assert.deepEqual(leftValid(queueToken, token.secret.memory, new Set()), []);
+    assert.equal(left(), "");
+    token.isAway = true;
+    await token.up(2, { version: 2 });
+    const unproven =
+      /^a new token that was added at 2026-01-01T02.*, and was never handed out, may stay valid\. .* reset /;
+    for (const retires of [at(2), undefined]) assert.match(left(retires), unproven);
+    const { attempt } = token.secret.memory;
+    assert.match(left(undefined, { kind: aclUser, id: "app" }), new RegExp(`ACL SETUSER app !${attempt?.expects}`));
+  });
+
+  it("says of a failure what the run has done, and nothing else", async () => {
+    const [versioned, dated] = [{ version: 2 }, { version: 1, rotatedSince: at(1) }];
+    const added = "has added a new one, which was not handed out";
+    const mayBe = "may have added a new one, which was not handed out";
+    const older = "has retired the older one";
+    const isAway = () => void (token.isAway = true);
+    for (const [inputs, next, code, done] of [
+      [versioned, isAway, "REKEY_VERIFICATION_FAILED", `${added}. It has retired none that clients may use.`],
+      [dated, isAway, "REKEY_VERIFICATION_FAILED", `${added}, and ${older}.`],
+      [dated, unconfirmed, "REKEY_INCOMPLETE", `${mayBe}, and ${older}.`],
+      [
+        dated,
+        notFound,
+        "REKEY_INCOMPLETE",
+        `${older}. What it could not finish is saved, and the next \`up\` does it: the`,
+      ],
+    ] as const) {
+      token = new OverlappingToken();
+      await token.up(0, { version: 1 });
+      if (inputs === versioned) token.roll();
+      Object.assign(token, { fails: { next }, otherFields: '{"has_next_token":true}' });
+      const { message = "", ...came } = await token.up(2, inputs);
+      assert.equal(came.code, code);
+      assert.ok(message.includes(`is not complete: this run ${done}`), message);
+      assert.doesNotMatch(message, /stays? valid|othing was changed/);
+    }
   });
 
   it("names a clock that was ahead, if it keeps the former one valid", async () => {

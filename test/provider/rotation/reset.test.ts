@@ -149,6 +149,18 @@ const passwords: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
       saved: { password: "p2" },
       says: /does not know restToken/,
     },
+    "confirms, and its password is saved, if reads show only the token, which is the same": {
+      ...{ from: { restToken: "r1" }, shows: { restToken: "r1" }, showsAfter: { restToken: "r2" } },
+      ...{ responds: unattributed(all(2)), saved: all(2) },
+    },
+    "confirms, and its password is saved, if reads mask the password that was known": {
+      ...{ shows: { restToken: "r1" }, showsAfter: { restToken: "r2" } },
+      ...{ responds: unattributed(all(2)), saved: all(2) },
+    },
+    "does not confirm if the token that reads show was known before": {
+      ...{ shows: { restToken: "r1" }, responds: unattributed({ password: "p2", restToken: "r1" }), ...unconfirmed },
+      ...{ kept: { password: "p2", restToken: "r1" }, says: /may belong to another request/ },
+    },
     "does not confirm otherwise": {
       ...stillFormer,
       responds: unattributed(all(2)),
@@ -515,11 +527,12 @@ describe("reset: its requests", () => {
     assert.deepEqual(used, []);
     await secret.up({ version: 3, overlap: "none" }, { responds: { token: "t2" }, parts });
     assert.deepEqual(used, [["u", "t2"]]);
-    const useQueueToken = () => assert.fail("broken");
-    const broken = { responds: { token: "t3" }, parts: { useQueueToken } };
-    const { code, message = "" } = await secret.up({ version: 4, overlap: "none" }, broken);
-    assert.deepEqual([code, secret.saved], ["REKEY_INTERNAL", { token: "t3" }]);
-    assert.match(message, /token of queue user "u".*The token may have been changed/);
-    assert.equal(progressOf(secret.state).outcome, "unknown");
+    for (const [nth, useQueueToken] of [() => assert.fail("broken"), notSent].entries()) {
+      const broken = { responds: { token: `t${nth + 3}` }, parts: { useQueueToken } };
+      const { code, message = "" } = await secret.up({ version: nth + 4, overlap: "none" }, broken);
+      assert.deepEqual([code, secret.saved], ["REKEY_INTERNAL", { token: `t${nth + 3}` }]);
+      assert.match(message, /^Could not rotate the token of queue user "u".*The token may have been changed/);
+      assert.equal(progressOf(secret.state).outcome, "unknown");
+    }
   });
 });

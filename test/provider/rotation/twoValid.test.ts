@@ -141,12 +141,12 @@ const sections: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
       ...{ kind: aclUser, formers: [back], inputs: { overlap: "24h" }, saved: {} },
       plan: "retire: time",
     },
-    "what was retired and is back not, if a verification does it": { kind: aclUser, formers: [back], plan: "keep" },
+    "what was retired and is back not, if a Retirement does it": { kind: aclUser, formers: [back], plan: "keep" },
   },
   "a new version": {
     "waits for the former token": {
       ...{ inputs: { version: 2 }, plan: "keep, waits: trigger" },
-      why: /^the former token has been valid, too, since 2026-01-01T00.*by the first `up` after a verification has retired/,
+      why: /^the former token has been valid, too, since 2026-01-01T00.*by the first `up` after the one at whose end a Retirement retires/,
     },
     "waits for the end of its duration": {
       ...{ formers: [former({ lasts: "72h" })], inputs: { version: 2, overlap: "72h" }, plan: "keep, waits: trigger" },

@@ -42,7 +42,7 @@ const cases: Readonly<Record<string, Case>> = {
   "that one that was retired is back, and is retired again": {
     ...{ hashes: ["a", "b", "now", "x"], ofSource: { hash: "now", retired: ["x", "y"] } },
     ...{
-      valid: ["a", "b", "x back: verified"],
+      valid: ["x back: retirement", "a", "b"],
       retired: ["y"],
       says: /^a former password that was retired is valid again: .* It is retired again\.$/,
     },
@@ -58,7 +58,7 @@ const cases: Readonly<Record<string, Case>> = {
   "that one is back that clients may need, while the current one is gone": {
     ...{ hashes: ["x"], ofSource: { hash: "now", retired: ["x"] }, whyGone },
     ...{
-      valid: ["x: verified"],
+      valid: ["x: retirement"],
       retired: ["a", "b"],
       says: /^it is gone\.\na former .* is valid again, while the current one is not/,
     },

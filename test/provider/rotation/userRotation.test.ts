@@ -128,13 +128,6 @@ describe("rotation: the inputs of a user", () => {
       inputs: { saveCredentials: false, overlap: "none" },
       says: /^saveCredentials must not be false without encryptFor, because nothing shows the new password[^\n]*$/,
     },
-    "a password that no verification can prove": {
-      inputs: {
-        saveCredentials: false,
-        encryptFor: ["age1xmp5wfwz62pu6l8jz6ws5p3vcp8a0fd9srve2d2x76y4revu8c3qexh4vv"],
-      },
-      says: /^saveCredentials must not be false with overlap: "retirement".*Set overlap to a duration or "none"\./,
-    },
     "a connection with a user name": {
       inputs: { connection: { username: "x" } },
       says: /^connection is invalid: its username is not an argument \(known: host, port, tls\)/,

@@ -114,7 +114,7 @@ describe("rotation: the passwords of a user", () => {
   const unproven: Readonly<Record<string, Pick<FakeAclUsers, "instead"> & { says: RegExp }>> = {
     "the addition is lost, too": {
       instead: { add: lost, prove: fails("not sent") },
-      says: /^Could not do it: .* It may have been added/,
+      says: /this run may have added a new one, which was not handed out\..* does it: Could not do it: /,
     },
     "that is a bug": {
       instead: {
@@ -174,7 +174,10 @@ describe("rotation: the passwords of a user", () => {
     await up();
     users.instead = { prove: () => ({ kind: "refused", words: "WRONGPASS no" }) };
     const { failure = "" } = await up({ rotatedSince: inASecond() });
-    assert.match(failure, /^The new password .* was made valid, but not proven/);
+    assert.match(
+      failure,
+      / not handed out, and has retired the older one\. .* does it: The new password .* is not proven/,
+    );
     assert.deepEqual([users.hashes, formers()], [["made-1", "made-2"].map(hashOf), []]);
   });
 
@@ -192,7 +195,7 @@ describe("rotation: the passwords of a user", () => {
     const { failure = "" } = await up({ overlap: "none" });
     assert.match(
       failure,
-      /this run has added a new one and retired the former one\. .*it broke.*\[REKEY_INCOMPLETE\]$/,
+      /has added a new one, and has retired the former one\. A restart of the server undoes that .*it broke.*_INCOMPLETE\]$/,
     );
   });
 
@@ -317,7 +320,7 @@ describe("rotation: the passwords of a user", () => {
       const admin = { host: "other.example.com", port: 6379, password: "admin" };
       const moved = { saveCredentials: false, encryptFor, overlap: "24h", admin, version: 2 };
       const { said, failure = "" } = await up(moved);
-      assert.match(failure, /was made valid, but not proven/);
+      assert.match(failure, /not handed out\. It has retired none that clients may use\. .* is not proven/);
       assert.match(said, /another address than before.*has 1 password that Rekey did not make/s);
       assert.doesNotMatch(said, /never retires/);
       assert.deepEqual([user.outputs["encryptedCredentials"], formers()], [encryptedCredentials, [first]]);

@@ -54,6 +54,8 @@ const unsaved = (nth: number, more: object = {}): Said => {
     ...more,
   });
 };
+const since = "2026-01-01T00:00:00.000Z";
+const retire = { formers: [{ by: "hash", since, lasts: "retirement" }] };
 /** As `at`, with a user. */
 const asUser = (username: string, nth: number, more: object = {}) => {
   return at(nth, { current: { ...marked("password", nth), value: canary(nth), username }, ...more });
@@ -115,9 +117,9 @@ const scenarios: Readonly<Record<string, readonly Step[]>> = {
     { ...first, tried: "1 wrong", saves: [1] },
     { said: at(2), accepts: [2], tried: "2 wrong 1", formerRefused: true, saves: [2] },
   ],
-  "knows a password by its value if its rotation was replaced, so that the count and the marks are others": [
+  "claims nothing of what it has verified for another rotation, whose marks have another salt": [
     { said: at(3), accepts: [3] },
-    { said: replacedRotation(3, 0), accepts: [3], tried: "3 wrong" },
+    { said: replacedRotation(3, 1), accepts: [2, 3], tried: "3 wrong" },
     { said: replacedRotation(4, 1), accepts: [4], tried: "4 wrong 3", formerRefused: true },
   ],
   "tries what someone else has replaced: another mark with the same count": [
@@ -215,6 +217,16 @@ const scenarios: Readonly<Record<string, readonly Step[]>> = {
     { said: at(4), accepts: [4], tried: "4 wrong 1" },
     { said: at(5), accepts: [5], formerRefused: true },
     { said: unsaved(7), accepts: [7], replaced: [6], tried: "ops:7 ops:wrong 5 old:6" },
+  ],
+  "does not try a former one that is valid, and tries it once it is retired": [
+    first,
+    { said: at(2, { retire }), accepts: [1, 2], tried: "2 wrong", saves: [1] },
+    { said: at(2), accepts: [1, 2], fails: /an old password is still accepted/ },
+    { said: at(2), accepts: [2], tried: "2 wrong 1", formerRefused: true, saves: [2] },
+  ],
+  "does not try one that is valid before the first verification, and knows it from the run that has replaced it": [
+    { said: at(2, { retire }), accepts: [1, 2], replaced: [1], tried: "2 wrong", saves: [1] },
+    { said: at(2), accepts: [2], tried: "2 wrong 1", formerRefused: true },
   ],
   "claims nothing about what was replaced if that is not known": [
     first,

@@ -1,0 +1,90 @@
+import * as pulumi from "@pulumi/pulumi";
+import { lastTransformation } from "../provider/engine/pulumiInternals";
+import { DynamicResource, refuseOptions, refuseResource, resourceTitle } from "./dynamicResource";
+
+/** A credential, or a map of credentials, that consumers are given. */
+type Handed = string | Record<string, pulumi.Input<string>> | undefined;
+
+/** The arguments of `Retirement`. */
+export interface RetirementArgs<T extends Handed = Handed> {
+  /** The output `access` of a `QueueTokenRotation` or an `AclUserRotation`. */
+  access: pulumi.Input<string>;
+  /**
+   * What consumers need of the new secret: a text, such as the token or the `connectionUrl`, or a map of texts. It is
+   * also the output `credential`. Undefined values are refused.
+   *
+   * @default none: consumers get it elsewhere, and replaced ones may be deleted after the former secret is retired
+   */
+  credential?: pulumi.Input<T> | undefined;
+}
+
+/**
+ * Retires the former token or password after everything that uses the new one. Consumers take `credential` from it;
+ * nothing else is listed. While a former one is valid, each `up` replaces this resource. The engine deletes the
+ * replaced one at the end of the run, if nothing has failed, after old consumers that are replaced. That delete retires
+ * the former one, if the current one is valid, and proves that it is refused. If it fails, the run fails, and the next
+ * `up` tries it again at its end. Creates and updates send nothing, and neither does a destroy, which retires nothing.
+ *
+ * With `--continue-on-error`, the engine deletes although something has failed: do not use it. The options
+ * `retainOnDelete`, `deleteBeforeReplace` and `protect` are refused.
+ *
+ * @example
+ * ```ts
+ * const queueUserId = "7b1ad1c2-0e7e-4e0c-9d3f-0c2c1c1f5a11";
+ * const queue = new QueueTokenRotation("queue", { queueUserId, version: 1, rotateEvery: "30d" });
+ * const handed = new Retirement("queue", {
+ *   access: queue.access,
+ *   credential: queue.token.apply((token) => token ?? ""),
+ * });
+ * // Yours: whatever uses it.
+ * new pulumi.ComponentResource("shop:index:Deployment", "shop", { QSTASH_TOKEN: handed.credential });
+ * ```
+ */
+export class Retirement<T extends Handed = undefined> extends DynamicResource {
+  /** The id, `retirement`. */
+  declare readonly subject: pulumi.Output<string>;
+  /** The argument `access`. Secret. */
+  declare readonly access: pulumi.Output<string>;
+  /** The argument `credential`, for consumers. Secret. */
+  declare readonly credential: pulumi.Output<pulumi.Unwrap<T>>;
+  /**
+   * When the youngest of the former secrets was replaced that are retired at the end of the run (ISO 8601, UTC);
+   * undefined if none is.
+   */
+  declare readonly retires: pulumi.Output<string | undefined>;
+
+  /** @throws RekeyError if `access` is a resource instead of its output, and for the options that are refused */
+  constructor(name: string, args: RetirementArgs<T>, options?: pulumi.CustomResourceOptions) {
+    const { access, credential } = args;
+    const of = resourceTitle("Retirement", name);
+    refuseResource(of, access);
+    const checkOptions: pulumi.ResourceTransformation = ({ opts }) => {
+      refuseOptions(of, opts, {
+        names: ["retainOnDelete", "deleteBeforeReplace", "protect"],
+        code: "REKEY_INPUT_INVALID",
+        why: "its delete retires the former secret, after everything else",
+      });
+      return undefined;
+    };
+    // The engine leaves out what is undefined, and so would not refuse it.
+    const given = credential && pulumi.output(credential).apply(withNulls);
+    super(
+      "Retirement",
+      name,
+      { ...args, ...(given && { credential: pulumi.secret(given) }) },
+      {
+        // A parent passes on what is not set.
+        retainOnDelete: false,
+        protect: false,
+        ...options,
+        transformations: [lastTransformation(checkOptions), ...(options?.transformations ?? [])],
+      },
+    );
+  }
+}
+
+function withNulls(credential: unknown): unknown {
+  return JSON.parse(
+    JSON.stringify(credential ?? null, (_, value: unknown) => (value === undefined ? null : value)),
+  ) as unknown;
+}
