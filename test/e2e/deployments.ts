@@ -140,8 +140,12 @@ export class Deployment extends pulumi.CustomResource {
   }
 }
 
-/** Makes a deployment. @returns what an inline program has to wait for; a process of its own does anyway */
-type Make = (name: string, args: DeploymentArgs) => unknown;
+/**
+ * Makes a deployment. @returns what an inline program has to wait for; a process of its own does anyway
+ *
+ * @param handed has its secret
+ */
+type Make = (name: string, args: DeploymentArgs, handed: pulumi.Resource) => unknown;
 
 const inApplyAfter =
   (ms: number): Make =>
@@ -152,6 +156,10 @@ const inApplyAfter =
       return new Deployment(name, args, { parent }).urn;
     });
   };
+
+/** A value, other than an output, makes no dependency: without `dependsOn`, a replaced one is deleted too late. */
+const inApplyByValue: Make = (name, args, handed) =>
+  pulumi.output(args.secret).apply((secret) => new Deployment(name, { ...args, secret }, { dependsOn: handed }).urn);
 
 const afterAwait: Make = async (name, args) => {
   class App extends pulumi.ComponentResource {
@@ -177,6 +185,7 @@ export const ways = {
   inConstructor,
   afterAwait,
   inApply: inApplyAfter(0),
+  inApplyByValue,
   inApplyAfter300: inApplyAfter(300),
   inApplyAfter3000: inApplyAfter(3_000),
 } as const satisfies Record<string, Make>;

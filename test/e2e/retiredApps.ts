@@ -179,9 +179,10 @@ export class Apps {
           ? tokenOf(new rekey.QueueTokenRotation(rotation, { queueUserId, version }))
           : urlOf(new rekey.AclUserRotation(rotation, { admin: this.adminOf(app), userName: userOf(app), version }));
       const options = { ...app.options, ...(provider !== undefined && { provider: providerOf(provider) }) };
-      const { credential } = new rekey.Retirement(retirement, { access, credential: known(secret) }, options);
+      const handed = new rekey.Retirement(retirement, { access, credential: known(secret) }, options);
       if (app.isUnused) continue;
-      outputs[name] = ways[way](name, { url: this.deployments.url, secret: credential, isReplaced, drainMs });
+      const args = { url: this.deployments.url, secret: handed.credential, isReplaced, drainMs };
+      outputs[name] = ways[way](name, args, handed);
     }
     return outputs;
   }

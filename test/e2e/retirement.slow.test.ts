@@ -11,15 +11,16 @@ const quick: readonly App[] = [
   { name: "constructor", way: "inConstructor" },
   { name: "await", way: "afterAwait" },
   { name: "apply300", way: "inApplyAfter300", isReplaced: true },
+  { name: "value", way: "inApplyByValue", isReplaced: true, drainMs: 500 },
   { name: "second", user: "app", at: "second" },
   { name: "queue", at: "queue" },
 ];
 
 /** One stack for each of these: none hides behind the time that another one takes. */
 const thorough: readonly (readonly App[])[] = [
-  ...(Object.keys(ways) as Way[]).flatMap((way) => [
-    [{ name: `${way}Updated`, way }],
-    [{ name: `${way}Replaced`, way, isReplaced: true }],
+  ...(Object.keys(ways) as Way[]).map((way) => [
+    { name: `${way}Updated`, way },
+    { name: `${way}Replaced`, way, isReplaced: true },
   ]),
   [{ name: "draining", isReplaced: true, drainMs: 3_000 }],
   [
