@@ -62,17 +62,15 @@ const capital = (name) => name[0].toUpperCase() + name.slice(1);
 
 /** The schema of a type; a type without a name has that of its property. */
 function schemaOf(given, name) {
-  if (given.flags & ts.TypeFlags.Unknown) return { $ref: "pulumi.json#/Any" };
-  // That of a type parameter is its constraint.
-  const type = checker.getNonNullableType(checker.getBaseConstraintOfType(given) ?? given);
+  // A type parameter is a text or a map: YAML reads no field of what may be either.
+  if (given.flags & (ts.TypeFlags.Unknown | ts.TypeFlags.Instantiable)) return { $ref: "pulumi.json#/Any" };
+  const type = checker.getNonNullableType(given);
   if (isText(type) || (type.isUnion() && type.types.every(isText))) return { type: "string" };
   if (type.flags & ts.TypeFlags.NumberLike) return { type: "number" };
   if (type.flags & ts.TypeFlags.BooleanLike) return { type: "boolean" };
   if (type.isUnion()) {
     // The two values of a boolean are two types.
-    // Of an Input inside, only the value counts.
-    const values = type.types.filter(({ symbol }) => !/^(Promise|OutputInstance)$/.test(symbol?.name));
-    const all = new Map(values.map((one) => schemaOf(one, name)).map((one) => [JSON.stringify(one), one]));
+    const all = new Map(type.types.map((one) => schemaOf(one, name)).map((one) => [JSON.stringify(one), one]));
     return all.size > 1 ? { oneOf: [...all.values()] } : [...all.values()][0];
   }
   if (checker.isArrayType(type)) return { type: "array", items: schemaOf(checker.getTypeArguments(type)[0], name) };

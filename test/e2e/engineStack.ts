@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import * as automation from "@pulumi/pulumi/automation";
+import * as runtime from "@pulumi/pulumi/runtime/settings";
 import { type Platform, type PlatformOptions, startPlatform } from "../../local/platform/index";
 import { environmentIn, ignoreUnhandled, pulumiPath, whyNoEngine } from "./engine";
 import { Folder } from "../support/folder";
@@ -50,6 +51,8 @@ interface SavedResource {
   readonly outputs?: Readonly<Record<string, unknown>>;
   readonly initErrors?: readonly string[];
   readonly replacementTrigger?: unknown;
+  /** Whether it was replaced, and waits for its deletion. */
+  readonly delete?: boolean;
 }
 interface Pending {
   readonly type: string;
@@ -69,6 +72,12 @@ export interface StackOptions {
 export type Victim = "engine" | "provider" | "both";
 
 const open = new Set<EngineStack>();
+
+// An engine may get the port of one that was killed. gRPC would believe its last failure to connect there, Pulumi takes
+// that for a program without resources, and the `up` would succeed and delete everything.
+const { grpcClientOptions } = runtime as unknown as { grpcClientOptions: Record<string, unknown> };
+assert.ok("grpc.max_receive_message_length" in grpcClientOptions);
+grpcClientOptions["grpc.use_local_subchannel_pool"] = 1;
 
 /** A stack of an inline program, with its state in a folder of its own, and configured for a platform of its own. */
 export class EngineStack extends Folder {
@@ -199,8 +208,6 @@ export class EngineStack extends Folder {
       const { changeSummary, summary, outputs = {} } = await act({ onOutput: print, onError: print });
       return { succeeded: true, changes: changeSummary ?? summary?.resourceChanges ?? {}, outputs, printed };
     } catch (error) {
-      // Seen on a busy machine, with no other reason than that: grpc-js gives up at once, and nothing was done.
-      if (printed.includes("No connection established. Last error: null")) return this.#operate(act);
       return { succeeded: false, changes: {}, outputs: {}, printed: printed || String(error) };
     }
   }

@@ -12,13 +12,15 @@ export class Clients {
   #isStopped = false;
 
   /**
-   * @param use uses a secret on a new connection, and rejects if it is refused
+   * @param use uses a secret, and rejects if it is refused
    * @param secret that they have at first
+   * @param everyMs how long each waits between two attempts. A connection that was closed keeps its port for a minute.
    */
   constructor(
-    private readonly use: (secret: string) => Promise<void>,
+    private readonly use: (secret: string) => Promise<unknown>,
     public secret: string,
     count = 20,
+    private readonly everyMs = 100,
   ) {
     this.#attemptsOfEach = Array.from({ length: count }, () => 0);
     this.#running = Promise.all(this.#attemptsOfEach.map((_, nth) => this.#run(nth)));
@@ -29,9 +31,13 @@ export class Clients {
    * one that it has; when it is done, none has an attempt in flight with that.
    */
   async handOver(secret: string): Promise<void> {
-    await this.#attemptOfEach();
+    await this.attemptOfEach();
     this.secret = secret;
-    await this.#attemptOfEach();
+    await this.attemptOfEach();
+  }
+
+  get isStopped(): boolean {
+    return this.#isStopped;
   }
 
   /** Resolves when no attempt is in flight any more. */
@@ -41,7 +47,7 @@ export class Clients {
   }
 
   /** Resolves when each has ended an attempt that it began after this call. */
-  async #attemptOfEach(): Promise<void> {
+  async attemptOfEach(): Promise<void> {
     // The one in flight began before.
     const wanted = this.#attemptsOfEach.map((count) => count + 2);
     const isDone = () => this.#attemptsOfEach.every((count, nth) => count >= (wanted[nth] ?? 0));
@@ -53,8 +59,7 @@ export class Clients {
       await this.use(this.secret).catch((error: unknown) => void this.failures.push(String(error)));
       this.attempts++;
       this.#attemptsOfEach[nth] = (this.#attemptsOfEach[nth] ?? 0) + 1;
-      // A connection that was closed keeps its port for a minute.
-      await wait(100);
+      await wait(this.everyMs);
     }
   }
 }

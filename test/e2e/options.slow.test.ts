@@ -7,7 +7,6 @@ import { adapters } from "../support/host";
 import { EngineStack, fails, onEngine, type Rekey, succeeds } from "./engineStack";
 
 const isReset = /reset-password/;
-const queueUserId = "00000000-0000-4000-8000-000000000001";
 
 /** Runs the only program in docs/guide.md with an error hook, with resets instead of adoptions. */
 function guideProgram(rekey: Rekey): void {
@@ -85,35 +84,6 @@ onEngine("Pulumi's options and commands", () => {
         );
       }
       assert.equal(stack.platform.resetCount, 0);
-    });
-  }
-
-  for (const adapter of adapters) {
-    it(`save and compare no value that a retirement waits for, by the ${adapter} adapter`, async () => {
-      let waitsFor = "canary-1";
-      let ignoreChanges: string[] = [];
-      const stack = await EngineStack.start(
-        ({ QueueTokenRotation, CredentialVerification }) => {
-          const { access } = new QueueTokenRotation("queue", { queueUserId, version: 1 });
-          new CredentialVerification("proof", { access, retireFormerAfter: [waitsFor] }, { ignoreChanges });
-        },
-        {
-          adapter,
-          platform: { credentials: "read" },
-          config: { "rekey:queueUserId": queueUserId, "rekey:queueToken": undefined },
-        },
-      );
-      await succeeds(stack.up());
-      const { formerRetiredAt } = await stack.outputsOf("proof");
-      assert.ok(formerRetiredAt);
-      assert.doesNotMatch(JSON.stringify(await stack.saved()), /canary/);
-      // It reads that the former one was retired.
-      await succeeds(stack.up());
-      waitsFor = "canary-2";
-      assert.deepEqual((await succeeds(stack.up())).changes, { same: 3 });
-      ignoreChanges = ["*"];
-      assert.deepEqual((await succeeds(stack.up())).changes, { same: 3 });
-      assert.doesNotMatch(JSON.stringify(await stack.saved()), /canary/);
     });
   }
 

@@ -23,18 +23,18 @@ resources:
   queue:
     type: rekey:QueueTokenRotation
     properties: { queueUserId: ${queueUserId}, version: "\${version}" }
-  appProof:
-    type: rekey:CredentialVerification
-    properties: { access: "\${app.access}", retireFormerAfter: ["\${app.urn}"] }
-  queueProof:
-    type: rekey:CredentialVerification
-    properties: { access: "\${queue.access}", retireFormerAfter: ["\${queue.urn}"] }
+  handedUrl:
+    type: rekey:Retirement
+    properties: { access: "\${app.access}", credential: "\${app.connectionUrl}" }
+  handedToken:
+    type: rekey:Retirement
+    properties: { access: "\${queue.access}", credential: { token: "\${queue.token}" } }
   turn:
     type: rekey:RotationTrigger
     properties: { version: "\${version}" }
 outputs:
-  app: \${app.connectionUrl}
-  queue: \${queue.token}
+  app: \${handedUrl.credential}
+  queue: \${handedToken.credential.token}
   turn: \${turn.value}
 `;
 
@@ -63,6 +63,8 @@ else {
     let former = { app: `redis://app:first@127.0.0.1:${redis.port}`, queue: platform.queueToken };
     try {
       await run(`pulumi stack init dev; pulumi config set rekey:queueUserId ${queueUserId}`);
+      await run("pulumi config set version 1; pulumi up");
+      assert.deepEqual(await accepted(former), [true, true]);
       for (const version of [1, 2]) {
         const printed = await run(`pulumi config set version ${version}; pulumi up`);
         assert.match(printed, /the former password was retired/);
@@ -78,8 +80,8 @@ else {
         );
         former = current;
       }
-      // The rotations learn what the verifications have done.
-      assert.match(await run("pulumi up"), /2 updated\s+4 unchanged/);
+      // The rotations learn what the end of the last `up` has done.
+      assert.match(await run("pulumi up"), /2 updated\s+\+-2 replaced/);
       assert.match(await run("pulumi up"), /6 unchanged/);
     } finally {
       await redis.close();

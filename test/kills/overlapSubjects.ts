@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { setTimeout as wait } from "node:timers/promises";
+import type * as pulumi from "@pulumi/pulumi";
 import { type Platform } from "../../local/platform/index";
 import { type Rekey } from "../e2e/engineStack";
 import { type Adapter } from "../support/host";
@@ -13,7 +14,7 @@ export interface OverlapKill {
   readonly when: string;
   readonly matching: RegExp;
   readonly point: Point;
-  /** Whether a verification retires the former one. Otherwise the next rotation, for a date, does it first. */
+  /** Whether a Retirement retires the former one. Otherwise the next rotation, for a date, does it first. */
   readonly retires: boolean;
   /** Whether the former one is valid after the kill. */
   readonly isFormerValid: boolean;
@@ -35,7 +36,7 @@ export interface OverlapSubject {
   readonly adapter: Adapter;
   readonly kills: readonly OverlapKill[];
   /** Declares its rotation, with the name `secret`. */
-  declare(rekey: Rekey, trigger: Trigger): { readonly secret: unknown; readonly access: unknown };
+  declare(rekey: Rekey, trigger: Trigger): Readonly<Record<"secret" | "access", pulumi.Output<string>>>;
   /** Whether the server accepts it. */
   accepts(secret: string): Promise<boolean>;
   /** How many are valid. */
@@ -43,23 +44,23 @@ export interface OverlapSubject {
 }
 
 const steps = (add: RegExp, proof: RegExp, retire: RegExp): readonly Omit<OverlapKill, "isUnsaved">[] => {
-  const inVerification = { retires: true, isFormerValid: true, isSaved: false };
+  const inRun = { retires: true, isFormerValid: true, isSaved: false };
   const inRotation = { retires: false, isFormerValid: true, isSaved: false };
   return [
-    { ...inVerification, when: "before the addition", matching: add, point: "arrived" },
-    { ...inVerification, when: "after the addition", matching: add, point: "applied" },
-    { ...inVerification, when: "before the proof", matching: proof, point: "arrived" },
-    { ...inVerification, when: "after the proof, before it is saved", matching: proof, point: "applied" },
+    { ...inRun, when: "before the addition", matching: add, point: "arrived" },
+    { ...inRun, when: "after the addition", matching: add, point: "applied" },
+    { ...inRun, when: "before the proof", matching: proof, point: "arrived" },
+    { ...inRun, when: "after the proof, before it is saved", matching: proof, point: "applied" },
     {
-      ...inVerification,
-      when: "before the retirement in the verification",
+      ...inRun,
+      when: "before the retirement in the delete",
       matching: retire,
       point: "arrived",
       isSaved: true,
     },
     {
-      ...inVerification,
-      when: "after the retirement in the verification",
+      ...inRun,
+      when: "after the retirement in the delete",
       matching: retire,
       point: "applied",
       isSaved: true,
@@ -89,6 +90,7 @@ function killsOf(...of: Parameters<typeof steps>): OverlapKill[] {
   return steps(...of).map((kill) => ({ ...kill, ...(isUnsaved.test(kill.when) && { isUnsaved: true }) }));
 }
 
+const known = (secret: pulumi.Output<string | undefined>) => secret.apply((value) => value ?? assert.fail());
 const queueUserId = "00000000-0000-4000-8000-000000000001";
 
 export const queueKills = killsOf(
@@ -104,7 +106,7 @@ export function queueSubject(platformOf: () => Platform): Omit<OverlapSubject, "
     adapter: "dynamic",
     declare: ({ QueueTokenRotation }, trigger) => {
       const { token, access } = new QueueTokenRotation("secret", { queueUserId, ...trigger });
-      return { secret: token, access };
+      return { secret: known(token), access };
     },
     accepts: (token) => acceptsToken(platformOf(), token),
     count: async () => assert.fail("the platform does not list tokens"),
@@ -145,7 +147,7 @@ export async function userSubject(redis: RedisServer): Promise<Omit<OverlapSubje
     gate: killGateOf(gate),
     declare: ({ AclUserRotation }, trigger) => {
       const { password, access } = new AclUserRotation("secret", { admin, userName, ...trigger });
-      return { secret: password, access };
+      return { secret: known(password), access };
     },
     accepts: (password) => acceptsPassword({ endpoint: "127.0.0.1", port: redis.port }, userName, password),
     count: async () => {
