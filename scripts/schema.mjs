@@ -78,7 +78,8 @@ const capital = (name) => name[0].toUpperCase() + name.slice(1);
 function schemaOf(given, name) {
   // A type parameter is a text or a map: YAML reads no field of what may be either.
   if (given.flags & (ts.TypeFlags.Unknown | ts.TypeFlags.Instantiable)) return { $ref: "pulumi.json#/Any" };
-  const type = checker.getNonNullableType(given);
+  const isInput = given.aliasSymbol?.name === "Input";
+  const type = checker.getNonNullableType(isInput ? given.aliasTypeArguments[0] : given);
   if (isText(type) || (type.isUnion() && type.types.every(isText))) return { type: "string" };
   if (type.flags & ts.TypeFlags.NumberLike) return { type: "number" };
   if (type.flags & ts.TypeFlags.BooleanLike) return { type: "boolean" };
