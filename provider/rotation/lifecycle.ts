@@ -159,10 +159,8 @@ async function carryOut(plan: Plan, before: Before, session: UpSession): Promise
 function isChangedBy({ memory }: State, saved: State | undefined): boolean {
   if (!saved) return true;
   const { current, attempt, formers } = saved.memory;
-  const isSame =
-    isDeepStrictEqual([current.marks, attempt], [memory.current.marks, memory.attempt]) &&
-    isDeepStrictEqual(formers, memory.formers);
-  return !isSame;
+  const now = [memory.current.marks, memory.attempt, memory.formers];
+  return !isDeepStrictEqual([current.marks, attempt, formers], now);
 }
 
 /**
