@@ -22,23 +22,32 @@ function typeOf({ $ref, type, oneOf, items, additionalProperties }) {
 const nameOf = (token) => token.split(":").at(-1);
 const cell = (text = "") => text.replace(/\s*\n+\s*/g, " ").replaceAll("|", "\\|");
 
+/** A table of names. Of a long text, the last cell has the first sentence, and the rest is below the table. */
 function table(head, rows) {
-  const lines = [head, head.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |`);
-  return `\n${lines.join("\n")}\n`;
+  const below = [];
+  const cells = rows.map(([name, ...others]) => {
+    const text = cell(others.pop());
+    const [, first, rest, secret = ""] = /^(.*?\.) (?=[A-Z`])(.*?)( Secret\.)?$/.exec(text) ?? [];
+    if (text.length <= 160 || !rest) return [name, ...others, text];
+    below.push(`- ${name}: ${rest}\n`);
+    return [name, ...others, first + secret];
+  });
+  const lines = [head, head.map(() => "---"), ...cells].map((row) => `| ${row.join(" | ")} |`);
+  return `\n${lines.join("\n")}\n\n${below.join("")}`;
 }
 
 function argumentsTable({ properties, required = [] }) {
   const rows = Object.entries(properties).map(([name, property]) => {
     const [text, byDefault = ""] = (property.description ?? "").split(/(?:^|\s+)Default: /);
     const shown = required.includes(name) ? "required" : byDefault.replace(/\.$/, "") || "none";
-    return [`\`${name}\``, typeOf(property), cell(shown), cell(text)];
+    return [`\`${name}\``, typeOf(property), cell(shown), text];
   });
   return table(["argument", "type", "default", "meaning"], rows);
 }
 
 function outputsTable({ properties }, what = "output") {
   const rows = Object.entries(properties).map(([name, property]) => {
-    return [`\`${name}\``, typeOf(property), cell(property.description)];
+    return [`\`${name}\``, typeOf(property), property.description];
   });
   return table([what, "type", "meaning"], rows);
 }
@@ -49,7 +58,7 @@ export function referencePage({ resources, functions, types, config }) {
   const settings = Object.entries(config.variables).map(([name, { description }]) => {
     const [text, byDefault = "none"] = description.split(/\s+Default: /);
     const variable = `REKEY_${name.replace(/[A-Z]/g, "_$&").toUpperCase()}`;
-    return [`\`rekey:${name}\``, `\`${variable}\``, cell(text), byDefault.replace(/\.$/, "")];
+    return [`\`rekey:${name}\``, `\`${variable}\``, byDefault.replace(/\.$/, ""), text];
   });
   const names = [...Object.keys(resources), ...Object.keys(functions)].map(nameOf);
   return [
@@ -65,6 +74,6 @@ export function referencePage({ resources, functions, types, config }) {
     "\n## Types\n",
     ...Object.entries(types).map(([token, type]) => `\n### ${nameOf(token)}\n${outputsTable(type, "field")}`),
     "\n## Settings\n\nSet them in the configuration of the stack or in the environment ([configuration](configuration.md)).\n",
-    table(["configuration", "environment", "meaning", "default"], settings),
+    table(["configuration", "environment", "default", "meaning"], settings),
   ].join("");
 }

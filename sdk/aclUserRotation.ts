@@ -39,7 +39,7 @@ export interface AclConnectionArgs {
    */
   port?: pulumi.Input<number> | undefined;
   /**
-   * Whether to use TLS. It can be switched off for loopback hosts only: a password never travels in plain text.
+   * Whether clients use TLS. If not, they send the password in plain text, which is warned of, except on this machine.
    *
    * @default true; for loopback hosts, that of `admin`
    */
@@ -51,8 +51,9 @@ export interface AclUserRotationArgs extends RotationArgs, OverlapArgs {
   /**
    * The administrator who changes the user, and the server: the output `access` of the `PasswordRotation` of the
    * database, or the address of the server and the password of an administrator. It is always a secret. After a change
-   * of the address, the next `up` reads first: if the user there does not have the current password, it fails, unless a
-   * new version or a date rotates that user. Changing only the administrator, or how it is given, makes no request.
+   * of the address or the database, the next `up` reads first: if the list of the user there does not have the current
+   * password, it fails, unless a new version or a date rotates that user. Changing only the administrator makes no
+   * request.
    */
   admin: pulumi.Input<string | AclAdminArgs>;
   /**
@@ -85,18 +86,10 @@ export interface AclUserRotationArgs extends RotationArgs, OverlapArgs {
  *   databaseId: "96ad0856-03b1-4ee7-9666-e81abd0349e1",
  *   initialRotation: false, // without this line, the first `pulumi up` resets the password
  * });
- * const app = new AclUserRotation("app", {
- *   admin: cache.access,
- *   userName: "app",
- *   initialRotation: false, // the first password is added for a `version`, or by the schedule
- *   rotateEvery: "30d",
- * });
- * const { access, connectionUrl } = app;
- * const credential = { REDIS_URL: connectionUrl.apply((url) => url ?? "redis://not-rotated-yet") };
- * // Once everything that uses it is updated, the former password is retired.
- * const handed = new Retirement("app", { access, credential });
- * // Yours: whatever uses it.
- * new pulumi.ComponentResource("shop:index:Deployment", "shop", handed.credential);
+ * const app = new AclUserRotation("app", { admin: cache.access, userName: "app", version: 1, rotateEvery: "30d" });
+ * const handed = new Retirement("app", { access: app.access, credential: app.connectionUrl });
+ * // Yours: whatever uses it. After that, the former password is retired.
+ * new pulumi.ComponentResource("shop:index:Deployment", "shop", { REDIS_URL: handed.credential });
  * ```
  */
 export class AclUserRotation extends Rotation {

@@ -23,17 +23,18 @@ export interface HttpProbeArgs {
   method?: pulumi.Input<"GET" | "POST"> | undefined;
   /**
    * With it, the credential is sent as the password of this user (HTTP Basic). A wrong password may lock an account, so
-   * none is sent unless `refusedStatuses` is set.
+   * none is sent unless `refusedStatuses` is set. It cannot be used with a header `Authorization` of your own.
    */
   username?: pulumi.Input<string> | undefined;
   /**
-   * The statuses that mean that the credential is accepted.
+   * The statuses that mean that the credential is accepted: from 200 to 499, without 429.
    *
    * @default 2xx
    */
   acceptedStatuses?: pulumi.Input<number[]> | undefined;
   /**
-   * The statuses that mean that it is refused. With `[]`, neither a wrong credential nor the former one is tried.
+   * The statuses that mean that it is refused, in the same range. With `[]`, no wrong credential is tried, and no
+   * former one is remembered.
    *
    * @default 401 and 403
    */
@@ -46,15 +47,14 @@ export interface CredentialVerificationArgs {
   access?: pulumi.Input<string> | undefined;
   /**
    * The credential to try over HTTP, for example a key that the program creates. It is always a secret, and is sent to
-   * the host of `http` only.
+   * the host of `http` only. Another one replaces the verification.
    */
   credential?: pulumi.Input<string> | undefined;
   /** How `credential` is tried. Changing it tries the credential again. */
   http?: pulumi.Input<HttpProbeArgs> | undefined;
   /**
-   * With `http`: whether the credential is remembered, so that the `up` after its replacement can prove that it is
-   * refused. False is for keys that stay valid after the `up`. The current one is an argument, which Pulumi saves,
-   * encrypted, in any case.
+   * With `http`: whether a credential that is replaced is remembered, so that the next `up` can prove that it is
+   * refused. False is for keys that stay valid after the `up`. Pulumi saves the current one, encrypted, in any case.
    *
    * @default true
    */
@@ -84,8 +84,8 @@ export interface CredentialVerificationArgs {
  * A former one that is still valid is not tried. Previews, refresh and destroy make no requests.
  *
  * With `credential` and `http`, it proves a key that another provider creates: that it is accepted, and a wrong one
- * refused. That provider deletes the former one after that, so the next `up` tries the former one, which must be
- * refused; if it is not, that `up` warns.
+ * refused. Consumers take its output `credential`, so that they get a key only once it is proven. The former key is
+ * deleted after that, at the end of the `up`, so the next `up` tries it; if it is not refused, that `up` warns.
  *
  * @example
  * ```ts
@@ -98,9 +98,13 @@ export interface CredentialVerificationArgs {
  * export const verifiedAt = verification.verifiedAt;
  * ```
  */
-export class CredentialVerification extends DynamicResource {
+export class CredentialVerification<
+  Credential extends string | undefined = string | undefined,
+> extends DynamicResource {
   /** The id, `verification`. */
   declare readonly subject: pulumi.Output<string>;
+  /** With `http`: the credential, once it is proven. Give this one to consumers. Secret. */
+  declare readonly credential: pulumi.Output<Credential>;
   /**
    * Whether the current password or token was verified; for a fleet, whether all of them were. False if no credential
    * is known.
@@ -122,7 +126,7 @@ export class CredentialVerification extends DynamicResource {
   /** @throws RekeyError if `access` is a resource instead of its output */
   constructor(
     name: string,
-    args: CredentialVerificationArgs,
+    args: CredentialVerificationArgs & { credential?: pulumi.Input<Credential> },
     options?: pulumi.CustomResourceOptions,
   ) {
     const { access, credential } = args;

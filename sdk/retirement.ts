@@ -2,8 +2,15 @@ import * as pulumi from "@pulumi/pulumi";
 import { lastTransformation } from "../provider/engine/pulumiInternals";
 import { DynamicResource, refuseOptions, refuseResource, resourceTitle } from "./dynamicResource";
 
-/** A credential, or a map of credentials, that consumers are given. */
-type Handed = string | Record<string, pulumi.Input<string>> | undefined;
+/** A credential, or a map of credentials, that consumers are given. An undefined one is refused when it is known. */
+type Handed = string | Record<string, pulumi.Input<string | undefined>> | undefined;
+
+/** Without what is refused. */
+type Known<T> = [T] extends [undefined]
+  ? undefined
+  : T extends string | undefined
+    ? Exclude<T, undefined>
+    : { [K in keyof T]: Exclude<T[K], undefined> };
 
 /** The arguments of `Retirement`. */
 export interface RetirementArgs<T extends Handed = Handed> {
@@ -31,11 +38,12 @@ export interface RetirementArgs<T extends Handed = Handed> {
  * @example
  * ```ts
  * const queueUserId = "7b1ad1c2-0e7e-4e0c-9d3f-0c2c1c1f5a11";
- * const queue = new QueueTokenRotation("queue", { queueUserId, version: 1, rotateEvery: "30d" });
- * const handed = new Retirement("queue", {
- *   access: queue.access,
- *   credential: queue.token.apply((token) => token ?? ""),
+ * const queue = new QueueTokenRotation("queue", {
+ *   queueUserId,
+ *   initialRotation: false, // without this line, the first `pulumi up` rotates the token
+ *   rotateEvery: "30d",
  * });
+ * const handed = new Retirement("queue", { access: queue.access, credential: queue.token });
  * // Yours: whatever uses it.
  * new pulumi.ComponentResource("shop:index:Deployment", "shop", { QSTASH_TOKEN: handed.credential });
  * ```
@@ -46,7 +54,7 @@ export class Retirement<T extends Handed = undefined> extends DynamicResource {
   /** The argument `access`. Secret. */
   declare readonly access: pulumi.Output<string>;
   /** The argument `credential`, for consumers. Secret. */
-  declare readonly credential: pulumi.Output<pulumi.Unwrap<T>>;
+  declare readonly credential: pulumi.Output<Known<pulumi.Unwrap<T>>>;
   /**
    * When the youngest of the former secrets was replaced that are retired at the end of the run (ISO 8601, UTC);
    * undefined if none is.

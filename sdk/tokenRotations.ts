@@ -106,11 +106,9 @@ export interface QueueTokenRotationArgs extends RotationArgs, OverlapArgs {
  *   initialRotation: false, // without this line, the first `pulumi up` rotates the token
  *   rotateEvery: "30d",
  * });
- * const credential = { QSTASH_TOKEN: queue.token.apply((token) => token ?? "") };
- * // Once everything that uses it is updated, the former token is retired.
- * const handed = new Retirement("queue", { access: queue.access, credential });
- * // Yours: whatever uses it.
- * new pulumi.ComponentResource("shop:index:Deployment", "shop", handed.credential);
+ * const handed = new Retirement("queue", { access: queue.access, credential: queue.token });
+ * // Yours: whatever uses it. After that, the former token is retired.
+ * new pulumi.ComponentResource("shop:index:Deployment", "shop", { QSTASH_TOKEN: handed.credential });
  * ```
  */
 export class QueueTokenRotation extends TokenRotation {

@@ -11,14 +11,11 @@ const turn = new RotationTrigger("orders", { rotateEvery: "30d", version: config
 // In place of the key of your vendor's provider, such as `datadog.ApiKey`.
 const key = new ApiKey("orders", { server }, { replacementTrigger: turn.value });
 
-const deployment = new Deployment("consumers", { file: config.require("file"), secret: key.key });
+const proof = new CredentialVerification("orders", { credential: key.key, http: { url: `${server}/validate` } });
 
-// If the deployment or this proof fails, the former key stays valid until an `up` in which both succeed.
-const proof = new CredentialVerification(
-  "orders",
-  { credential: key.key, http: { url: `${server}/validate` } },
-  { dependsOn: deployment },
-);
+// Consumers take the key from the proof. If the proof or the deployment fails, the former key stays valid until an `up`
+// in which both succeed.
+new Deployment("consumers", { file: config.require("file"), secret: proof.credential });
 
 export const turnedAt = turn.turnedAt;
 export const verifiedAt = proof.verifiedAt;

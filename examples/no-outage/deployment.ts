@@ -53,7 +53,7 @@ const provider: pulumi.dynamic.ResourceProvider<DeploymentArgs, object> = {
 
 /**
  * In place of what deploys your consumers, such as a Deployment of Kubernetes: it gives them a secret, and is done once
- * they use it. If one of them does not, it fails, and what depends on it is not run.
+ * they use it. If one of them does not, it fails, and nothing is retired.
  */
 export class Deployment extends pulumi.dynamic.Resource {
   constructor(name: string, args: { file: string; secret: pulumi.Input<string> }) {

@@ -137,16 +137,16 @@ export class AclUsers {
   }
 
   /**
-   * Removes a password. What the server lists afterwards decides whether it is gone; without a list, only the reply
-   * that there is no such password does.
+   * Removes passwords, in lower-case hex, with one command. What the server lists afterwards decides whether they are
+   * gone. A server removes none if one is gone already.
    */
-  async remove(userName: string, hash: string): Promise<void> {
-    const removed = hash.toLowerCase();
+  async remove(userName: string, hashes: readonly string[]): Promise<void> {
+    if (hashes.length === 0) return;
     const command: Command = {
       name: "ACL SETUSER",
-      args: [userName, `!${removed}`],
-      purpose: `remove a password of ${this.#nameOf(userName)}`,
-      consequences: { unchanged: "It was not removed.", unknown: "It may have been removed." },
+      args: [userName, ...hashes.map((hash) => `!${hash}`)],
+      purpose: `remove former passwords of ${this.#nameOf(userName)}`,
+      consequences: { unchanged: "None was removed.", unknown: "They may have been removed." },
     };
     const failure = await this.#change(command).then(
       () => this.#unreadable(command, "but does not show that the password is gone"),
@@ -154,10 +154,11 @@ export class AclUsers {
     );
     if (!(failure instanceof RequestError) || failure.delivery === "not sent") throw failure;
     const user = await this.read(userName).catch(() => {
-      if (/does not exist/i.test(failure.words ?? "")) return undefined;
       throw failure;
     });
-    if (user?.hashes.includes(removed)) throw failure;
+    const left = hashes.filter((hash) => user?.hashes.includes(hash));
+    if (left.length === hashes.length) throw failure;
+    await this.remove(userName, left);
   }
 
   /** Saves the users in the server's ACL file. Without one, a restart of the server undoes changes of users. */

@@ -61,7 +61,7 @@ export type TableOf = (schemas: Schemas) => InputTable;
 export interface Planned {
   /** Whether it would do anything. */
   readonly changes: boolean;
-  /** The inputs for which it is replaced: created again, and the saved one deleted at the end of the run. Default: none. */
+  /** The inputs for which it is created again, and the saved one deleted at the end of the run. Default: none. */
   readonly replaces?: readonly string[] | undefined;
   /** The outputs that it may change. Others that are inputs, too, have their values. Default: all but the id. */
   readonly changing?: readonly string[] | undefined;

@@ -61,7 +61,7 @@ export async function retireFormers(target: Target, run: Run): Promise<readonly 
  *
  * @param replaced where it was used: it is sent to no other server than its own
  * @param stays what has replaced it
- * @returns false if it may be valid, or is not known
+ * @returns false if it is not tried: its value, or that it was used there, is not known
  * @throws RekeyError if it is not refused
  */
 export async function proveRefused(
@@ -70,16 +70,12 @@ export async function proveRefused(
   stays: Target,
   run: Run,
 ): Promise<boolean> {
-  const { subject, retire } = stays;
+  const { subject } = stays;
   const { clock, settings } = run.options;
-  const kept = (retire?.formers ?? []).filter((one) => !waitsForRetirement(one));
-  const valid = [stays.current, ...kept.map((one) => one.credential)];
   const [endpoint, its] = [stays, replaced].map((one) =>
     orUndefined(() => endpointFor(subject, one, settings)),
   );
-  const isElsewhere = !endpoint || !isDeepStrictEqual(endpoint, its);
-  const mayBeValid = valid.some((one) => one?.mark === credential.mark);
-  if (value === undefined || isElsewhere || mayBeValid) return false;
+  if (value === undefined || !endpoint || !isDeepStrictEqual(endpoint, its)) return false;
   run.platform.secrets.add([value]);
   const trial = { subject, endpoint, credential: { ...credential, value } };
   const endsAtMs = clock.elapsedMs() + settings.deadlineMs;

@@ -97,7 +97,10 @@ function plan(
   const ofRun = run.retirementOf(keyOf(before));
   const isWaiting = [before, after].some((one) => one && waitingOf(one).length > 0);
   if (isWaiting || (!after && ofRun.waits)) {
-    if (after && before.current) ofRun.retires = sinceOfYoungest(waitingOf(after));
+    if (after && before.current) {
+      const times = waitingOf(after).map(({ since }) => since);
+      ofRun.retires = times.toSorted().at(-1);
+    }
     const notices = announced(before, after, run);
     return { changes: true, replaces: ["access"], changing, notices };
   }
@@ -132,13 +135,6 @@ function say({ subject }: Target, ...findings: Finding[]): Notice[] {
   return [noticeAbout(subject, messageOf(findings, subject.kind))];
 }
 
-function sinceOfYoungest(formers: readonly Former[]): string | undefined {
-  return formers
-    .map(({ since }) => since)
-    .toSorted()
-    .at(-1);
-}
-
 async function apply(
   saved: RetirementOutputs | undefined,
   { access, credential }: RetirementInputs,
@@ -171,10 +167,14 @@ async function remove(saved: RetirementOutputs, run: Run): Promise<Notice[]> {
   const isFirst = ofRun.retired === undefined;
   ofRun.retired ??= retireFormers(stays, run);
   const retired = (await ofRun.retired) as readonly Former[];
-  const isRefused = await proveRefused(own, current, stays, run);
+  // What is left in addition to the current one is valid for a time.
+  const isGone = stays.retire
+    ? retired.some(({ credential }) => credential?.mark === current.mark)
+    : stays.current.mark !== current.mark;
+  const isRefused = isGone && (await proveRefused(own, current, stays, run));
   if (!isFirst || retired.length === 0) return [];
-  const isOnly = retired.every(({ credential }) => credential?.mark === current.mark);
-  return say(own, { kind: isRefused && isOnly ? "retiredAndRefused" : "retiredAtEnd" });
+  const isOnly = isRefused && retired.length === 1;
+  return say(own, { kind: isOnly ? "retiredAndRefused" : "retiredAtEnd" });
 }
 
 /** The only one: that of a fleet is refused. */

@@ -128,21 +128,24 @@ export function adminProblem({ id }: Subject, admin: Admin): InputProblem | unde
 
 /** The known names of a server in messages, the best first: its database, and its address as it is compared. */
 export function serverNames({ id, endpoint }: Server = {}): string[] {
-  return [
-    ...(id === undefined ? [] : [ownerOf({ kind: databasePassword, id })]),
-    ...(endpoint ? [`${comparedHost(endpoint.host)}:${endpoint.port}`] : []),
-  ];
+  const database = id === undefined ? undefined : ownerOf({ kind: databasePassword, id });
+  return [database, comparedAddress(endpoint)].filter((name) => name !== undefined);
 }
 
-/** Whether the program names another server than before, as far as both are known. */
+function comparedAddress(endpoint: ClientEndpoint | undefined): string | undefined {
+  return endpoint && `${comparedHost(endpoint.host)}:${endpoint.port}`;
+}
+
+/**
+ * Whether the program may name another server than before, as far as that is known: a copy of a database may have its
+ * address, and a database may have moved away from an address. Only a read shows that it is the same.
+ */
 export function isServerChanged(admin: Admin | undefined, { ofSource }: Memory): boolean {
   const { server: before } = ofSource;
   if (!admin || !before) return false;
-  const { server } = admin;
-  if (server.id !== undefined && before.id !== undefined) return server.id !== before.id;
-  const known = serverNames(before);
-  const names = serverNames(server);
-  return names.length > 0 && !names.some((name) => known.includes(name));
+  const { id, endpoint } = admin.server;
+  const isMoved = endpoint && comparedAddress(endpoint) !== comparedAddress(before.endpoint);
+  return isMoved === true || (id !== undefined && id !== before.id);
 }
 
 /** Whether the program names another address than before, which the URLs contain. */

@@ -3,11 +3,12 @@ import { canonical, secretOf, type Subject } from "../domain/secretKind";
 import { isUnknown } from "../pulumi/values";
 import { type Run } from "../run/run";
 import { contextOf } from "./context";
+import { plainTextProblem } from "./databaseEndpoint";
 import { type Finding, type Message, messageOf } from "./findings";
 import { concernsOfFormers, notesOnFormers, plannedRetirement } from "./formerFindings";
 import { hasOverlap, isDuration, oldestFormer } from "./formers";
 import { type Memory } from "./memory";
-import { type Context, isReadFirst, type Plan, type Rotation } from "./plan";
+import { type Context, isChange, isReadFirst, type Plan, type Rotation } from "./plan";
 import { planRotation } from "./planRotation";
 import { type Program, untilRetirement } from "./program";
 import { dueFrom, isDueSoon, isFuture } from "./schedule";
@@ -60,9 +61,16 @@ export function announcementsOf(announced: PlannedSecret, run: Run): Message[] {
       ? [{ kind: "isDue" }, ...reasonsOf(waits, announced), { kind: "postponed", why: waits.why }]
       : [],
     ...(state ? concerns(state.memory, plan, program, context) : concernsOfNew(announced, run)),
+    isPlain(program) && isChange(plan) ? [{ kind: "plainText" }] : [],
   ];
   const messages = findings.filter(({ length }) => length > 0).map((one) => messageOf(one, kind));
   return plan.kind === "rotate" ? [rotationMessage(announced, plan), ...messages] : messages;
+}
+
+/** Whether clients of a user connect without TLS over the network, as only they may. */
+function isPlain({ connection, admin }: Program): boolean {
+  const { host = admin?.server.endpoint?.host, tls } = connection ?? {};
+  return plainTextProblem({ host, tls }, undefined) !== undefined;
 }
 
 /** What a plan that is not a rotation will do. */

@@ -3,11 +3,11 @@ import { type Subject } from "../domain/secretKind";
 import { type DatabaseRecord } from "../records/database";
 import { orUndefined } from "../records/fields";
 import { type Run } from "../run/run";
-import { type Access, type AccessCredential, type AccessRetirement } from "./access";
+import { type Access, type AccessCredential } from "./access";
 import { knownCredential } from "./compare";
 import { endpointOf, restConnection, usernameFor } from "./databaseEndpoint";
 import { validFormers } from "./formers";
-import { type Connection, type KnownCredential, type Memory } from "./memory";
+import { type Connection, type KnownCredential } from "./memory";
 import { type State } from "./state";
 
 /** The output `access`; undefined for signing keys, which cannot be tried: a read proves them. */
@@ -29,17 +29,13 @@ export function accessOf(subject: Subject, state: State, run: Run): Access | und
   if (memory.attempt && !memory.attempt.adds) return access;
   const current = knownCredential(kind, memory.current.marks, memory.program);
   const former = memory.formers.at(-1)?.credential;
+  const formers = validFormers(memory);
   return {
     ...access,
     current: current && { ...accessCredential(current, subject), value: state[current.name] },
     former: former && accessCredential(former, subject),
-    retire: accessRetirement(memory),
+    retire: formers.length > 0 ? { formers, currentHash: memory.ofSource.hash } : undefined,
   };
-}
-
-function accessRetirement(memory: Memory): AccessRetirement | undefined {
-  const formers = validFormers(memory);
-  return formers.length > 0 ? { formers, currentHash: memory.ofSource.hash } : undefined;
 }
 
 /** Where the credentials of a secret are tried. */
@@ -87,7 +83,12 @@ export function urlsOf({ kind, id }: Subject, state: State, { options }: Run): U
     const { endpoint } = memory.ofSource.server ?? {};
     if (!endpoint) return {};
     const server = { databaseId: "", record: { ...endpoint, endpoint: endpoint.host } };
-    return urlsAt((given) => endpointOf(server, given, undefined), id, state);
+    // Nothing else than its clients connects there, so that it may be without TLS.
+    const endpointFor = ({ tls, ...given }: Connection) => {
+      const secure = endpointOf(server, given, undefined);
+      return { ...secure, tls: tls ?? secure.tls };
+    };
+    return urlsAt(endpointFor, id, state);
   }
   if (!kind.connects) return { restUrl: kind.restUrl?.(record, settings.preset?.indexHost) };
   const database = { databaseId: id, record };

@@ -1,6 +1,7 @@
 import {
   type ClientEndpoint,
   hostProblem,
+  hostTemplateProblem,
   hostWithoutBrackets,
   isLoopback,
   portProblem,
@@ -45,6 +46,7 @@ function hostOf(
   const { databaseId, record } = database;
   const endpoint = record?.endpoint;
   const template = given ?? setting?.value ?? "{endpoint}";
+  refuse("host", hostTemplateProblem(template));
   if (!endpoint && template.includes("{endpoint}")) {
     refuse("host", `${unknownFor(database)} Set host or rekey:databaseHost without {endpoint}`);
   }

@@ -129,6 +129,8 @@ const warnings = {
     "the user has {why} passwords that Rekey did not make. The first retirement removes all of them: find out first which clients use them.",
   future:
     "was last changed at {why} according to the saved state, which is later than this machine's clock. Check the clocks.",
+  plainText:
+    "clients send the password in plain text (connection.tls: false). Do that only in a network that nobody else can read.",
   ignoresTime: "minInterval ignores that time.",
   schedulesFrom: "rotateEvery counts from that time; a new version {verb}s it now.",
   overlapsFrom: "overlap counts from that time; rotatedSince retires the former one now.",

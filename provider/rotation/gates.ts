@@ -78,7 +78,9 @@ export function formerIsValid(
     (one) => !ending.includes(one) && !(isScheduled && one.isBack),
   );
   const oldest = oldestFormer({ formers: open });
-  if (oldest === undefined || (!isScheduled && mayAddMore(memory, open.length, kind))) {
+  // Those that a user had before its first rotation are not known by a credential.
+  const own = open.filter(({ credential }) => credential);
+  if (oldest === undefined || (!isScheduled && mayAddMore(memory, own.length, kind))) {
     return undefined;
   }
   const end = validUntil(oldest);

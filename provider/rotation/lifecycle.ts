@@ -217,7 +217,9 @@ async function performRotation(
     const over = program.overlap === noOverlap ? validFormers(kept.state.memory) : [];
     const done = await retire(kept, over, session);
     kept = { ...done, findings: [...done.findings, ...problemsOf(done.state, session)] };
-    return await finish({ ...kept, failure: done.failure ?? added.failure }, session, added);
+    // What the server had not saved is saved with the retirement.
+    const unsaved = done.state.memory.ofSource.isUnsaved ? added.failure : undefined;
+    return await finish({ ...kept, failure: done.failure ?? unsaved }, session, added);
   } catch (error) {
     if (added || !(error instanceof RekeyError)) {
       return afterError(error, notHandedOver(kept, before), added, session);

@@ -28,6 +28,8 @@ export interface Attempts {
   readonly run: Run;
   /** Time of the run's clock after which nothing is repeated: at least one attempt is made. */
   readonly endsAtMs: number;
+  /** From when on a refusal is final. Default: it may be followed by an acceptance. */
+  readonly finalAtMs?: number;
   /** In which each attempt waits for its turn. Default: none does. */
   readonly queue?: RequestQueue;
 }
@@ -56,25 +58,34 @@ export function tryUntil(
   trial: Trial,
   attempts: Attempts,
 ): Promise<ProbeResult> {
-  const { run, queue, endsAtMs } = attempts;
+  const { run, queue, endsAtMs, finalAtMs = Infinity } = attempts;
+  const { clock } = run.options;
   const attempt = () => tryOnce(trial, run, attemptLimitMs(attempts));
   return poll(run, {
     act: queue ? () => queue.run(attempt) : attempt,
-    isDone: ({ kind }) => kind === expected,
+    isDone: ({ kind }) =>
+      kind === expected || (kind === "refused" && clock.elapsedMs() >= finalAtMs),
     endsAtMs,
   });
 }
 
-/** Tries a secret that is to be handed out, or was, until it is accepted. A refresh tries it once. */
+/**
+ * Tries a secret that is to be handed out, or was, until it is accepted. A refresh tries it once.
+ *
+ * @param lateMs for how long a refusal may be followed by an acceptance
+ */
 export function proveAccepted(
   { subject, run, program }: SourceContext,
   endpoint: ProbeEndpoint,
   credential: Credential,
+  lateMs = Infinity,
 ): Promise<ProbeResult> {
   const { clock, settings } = run.options;
   const trial = { subject, endpoint, credential, unchanged: "Nothing new was handed out." };
   if (!program) return tryOnce(trial, run, attemptMs);
-  return tryUntil("accepted", trial, { run, endsAtMs: clock.elapsedMs() + settings.deadlineMs });
+  const nowMs = clock.elapsedMs();
+  const endsAtMs = nowMs + settings.deadlineMs;
+  return tryUntil("accepted", trial, { run, endsAtMs, finalAtMs: nowMs + lateMs });
 }
 
 /**

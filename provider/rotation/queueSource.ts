@@ -217,7 +217,7 @@ function isToken({ credentials: { token } }: SecretResponse, hash: string): bool
 }
 
 /** Whether a user has a next pair of tokens. It is not a field of the record, because Rekey changes it itself. */
-export function hasNext({ otherFields = "{}" }: SecretResponse): boolean | undefined {
+function hasNext({ otherFields = "{}" }: SecretResponse): boolean | undefined {
   const others = parsed(otherFields);
   const has = isObject(others) ? others["has_next_token"] : undefined;
   return typeof has === "boolean" ? has : undefined;

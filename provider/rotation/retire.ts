@@ -1,4 +1,5 @@
 import { RekeyError } from "../domain/errors";
+import { ownerOf, type Subject } from "../domain/secretKind";
 import { type Learned, type Rotated } from "./findings";
 import { spanOf, validFormers, withoutRetired } from "./formers";
 import { type Former, withRetired } from "./memory";
@@ -24,8 +25,12 @@ export async function retire(
     } = await source.retire(formers, {
       salt: memory.salt,
       currentHash: memory.ofSource.hash,
+      current: state.password,
     });
-    if (result === "kept") return { state, findings };
+    if (result === "kept") {
+      // What is retired first does not stop the rotation: the new one may be listed.
+      return { state, findings, failure: kind === "retired" ? notRetired(subject) : undefined };
+    }
     const valid = validFormers(memory).filter(
       (one) => !formers.includes(one) || left.includes(one),
     );
@@ -58,6 +63,12 @@ export async function retire(
     if (!(error instanceof RekeyError)) throw error;
     return { state, findings, failure: error };
   }
+}
+
+/** The error of former passwords that are due, while it is not known whether the current one is valid. */
+function notRetired(subject: Subject): RekeyError {
+  const text = `The former password of ${ownerOf(subject)} was not retired: \`ACL GETUSER\` does not list the current one, so it is unknown which passwords are valid. Nothing was removed. Check that the server shows the user's hashes to the admin. If the current password was removed, set a new version, which adds one.`;
+  return new RekeyError("REKEY_VERIFICATION_FAILED", text, "not sent");
 }
 
 /** A user whose last change the server has failed to save, or has saved. */

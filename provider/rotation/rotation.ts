@@ -18,7 +18,7 @@ import { type Admin, savedAdmin, serverNames } from "./admin";
 import { keyOf } from "./access";
 import { announce, announcementsOf, noteRefresh, planSecret } from "./announcements";
 import { type Rotated, messageOf } from "./findings";
-import { type State, stateIn, withAdmin } from "./state";
+import { type State, stateIn } from "./state";
 import { type Program, readProgram, type RotationInputs } from "./program";
 import { noticeAbout } from "./messages";
 import { addsSecret, hasOverlap, willWait } from "./formers";
@@ -34,6 +34,7 @@ import {
   rotationInputs,
   rotationProblems,
 } from "./rotationInputs";
+import { claimPassword } from "./userSource";
 import {
   changingOutputs,
   outputsOf,
@@ -92,12 +93,18 @@ export class SecretRotation implements Resource<RotationInputs, RotationOutputs>
     const state = saved && stateIn(saved);
     const program = readProgram(inputs, run.options.settings.find("databaseHost"));
     const subject = this.subjectOf(inputs, state, program.admin);
+    const { hash } = state?.memory.ofSource ?? {};
+    if (hash !== undefined) claimPassword({ subject, run }, hash);
     const planned = planSecret({ subject, state, program }, run);
     const { plan } = planned;
     if (state) {
-      const { salt } = state.memory;
-      const retirement = run.retirementOf(keyOf({ of: this.kind.name, id: subject.id, salt }));
-      retirement.waits = willWait(state.memory, program, plan, run.options.clock.now());
+      const { now } = planned.context;
+      run.retirementOf(keyOfSecret(subject, state)).waits = willWait(
+        state.memory,
+        program,
+        plan,
+        now,
+      );
     }
     const announced = announcementsOf(planned, run).flatMap((one) => announce(one, run));
     return {
@@ -137,7 +144,7 @@ export class SecretRotation implements Resource<RotationInputs, RotationOutputs>
     noteRefresh(subject, run);
     try {
       const admin = savedAdmin(saved["access"], run.options.settings.find("databaseHost"));
-      const state = withAdmin(stateIn(saved), admin);
+      const state = { ...stateIn(saved), admin };
       return this.#resultOf(subject, await refresh(subject, state, run), run);
     } catch (error) {
       if (!(error instanceof RekeyError)) throw error;
@@ -150,12 +157,10 @@ export class SecretRotation implements Resource<RotationInputs, RotationOutputs>
     const { kind } = this;
     const state = orUndefined(() => stateIn(saved));
     if (!state) return [];
-    const { memory } = state;
     const subject = this.subjectOf(saved, state);
-    const key = keyOf({ of: kind.name, id: subject.id, salt: memory.salt });
     // With a second one, a delete of an earlier run has failed, or was not made.
-    const [retires, ...others] = run.retirementOf(key).deleted;
-    const left = leftValid(subject, memory, others.length > 0 ? undefined : retires);
+    const [retires, ...others] = run.retirementOf(keyOfSecret(subject, state)).deleted;
+    const left = leftValid(subject, state.memory, others.length > 0 ? undefined : retires);
     return left.map((one) => noticeAbout(subject, messageOf(one, kind)));
   }
 
@@ -202,6 +207,10 @@ export class SecretRotation implements Resource<RotationInputs, RotationOutputs>
       notices: findings.map((finding) => noticeAbout(subject, messageOf(finding, this.kind))),
     };
   }
+}
+
+function keyOfSecret({ kind, id }: Subject, { memory }: State): string {
+  return keyOf({ of: kind.name, id, salt: memory.salt });
 }
 
 /** Says once in a run that an `up` will fail for a missing setting: previews pass without credentials. */

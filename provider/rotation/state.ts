@@ -83,12 +83,12 @@ export function withRecord(
   };
 }
 
-/** A state with an administrator. What was known of its server stays known: the next program may name it otherwise. */
+/** A state with an administrator, and its server in place of the one before. */
 export function withAdmin(state: State, admin: Admin | undefined): State {
   if (admin === undefined) return state;
   const { memory } = state;
-  const server = { ...memory.ofSource.server, ...admin.server };
-  return { ...state, admin, memory: { ...memory, ofSource: { ...memory.ofSource, server } } };
+  const ofSource = { ...memory.ofSource, server: admin.server };
+  return { ...state, admin, memory: { ...memory, ofSource } };
 }
 
 /** What of the saved outputs is not made from something else. */

@@ -8,6 +8,20 @@ import { type Sight } from "./source";
 import { type State } from "./state";
 
 /**
+ * What the list of a user's passwords shows of the current one. A list that has others hides nothing. If it is
+ * `unclear`, only a login decides: if that is accepted, an empty list hides all that are valid.
+ *
+ * @param hash of the current one; undefined if that is not certain
+ */
+export function currentIn(
+  hashes: readonly string[],
+  hash: string | undefined,
+): "listed" | "gone" | "unclear" {
+  if (hash !== undefined && hashes.includes(hash)) return "listed";
+  return hash === undefined || hashes.length === 0 ? "unclear" : "gone";
+}
+
+/**
  * Compares the list of a user's passwords with what is saved. A former one that is not in it was retired, and one that
  * was retired and is in it again is retired again. Others are never taken for Rekey's own.
  */

@@ -10,7 +10,6 @@ import { SecretRotation } from "./rotation";
 import {
   addressInput,
   adminInput,
-  connectionProblems,
   overlapInput,
   rotationInputs,
   rotationProblems,
@@ -39,15 +38,10 @@ export class UserRotation extends SecretRotation {
   override check(inputs: RotationInputs, run: Run): InputProblem[] {
     // A wrong setting is reported before anything is sent.
     const program = readProgram(inputs, run.options.settings.databaseHost);
-    const { admin, connection } = program;
+    const { admin } = program;
     const subject = this.subjectOf(inputs, undefined, admin);
     const wrong = admin && adminProblem(subject, admin);
-    const host = connection?.host ?? admin?.server.endpoint?.host;
-    return [
-      ...rotationProblems(program, this.kind, run),
-      ...(wrong ? [wrong] : []),
-      ...connectionProblems({ ...connection, host }),
-    ];
+    return [...rotationProblems(program, this.kind, run), ...(wrong ? [wrong] : [])];
   }
 
   /** One claim for each known name of its server. */
@@ -72,7 +66,7 @@ export class UserRotation extends SecretRotation {
 /** Why a user with this name cannot be rotated; undefined if it can. */
 function userNameProblem(name: string): string | undefined {
   if (name === "") return "must not be empty";
-  return /[\s\0]/.test(name)
-    ? "must not contain white space or NUL, which Redis does not allow"
+  return /[\s\0\x7f-\x9f\p{Default_Ignorable_Code_Point}]/u.test(name)
+    ? "must not contain white space or NUL, which Redis does not allow, or invisible characters"
     : undefined;
 }

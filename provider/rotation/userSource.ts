@@ -21,55 +21,45 @@ import {
   type SourceContext,
 } from "./source";
 import { type State } from "./state";
-import { hashInList, unknownHash } from "./userRead";
+import { currentIn, hashInList, unknownHash } from "./userRead";
+
+/** Milliseconds within which the server accepts a token that it has made. */
+const lateTokenMs = 10_000;
 
 /** A user of a Redis: it has a list of passwords, each of which the server accepts, and shows as its hash. */
 export class UserSource implements Source {
   #admin: Promise<RedisAdmin> | undefined;
   #users: Promise<AclUsers> | undefined;
-  #hashes: readonly string[] = [];
+  /** The hashes of the passwords that are valid before one is added. */
+  #before: readonly string[] = [];
 
   constructor(private readonly of: SourceContext) {}
 
   async read(saved: State | undefined): Promise<Sight> {
-    const { program } = this.of;
     const { hashes } = await this.#readUser();
-    this.#hashes = hashes;
+    this.#before = hashes;
     const sight = { ...onlyCredentials({}), hashes };
-    if (!saved) return sight;
-    const isOtherServer = isServerChanged(program?.admin, saved.memory);
-    if (await this.#isCurrentValid(saved, hashes, isOtherServer)) {
-      const { hash } = saved.memory.ofSource;
-      // A list that hides the current one shows nothing of the others, either.
-      return hash === undefined || hashes.includes(hash) ? sight : onlyCredentials({});
+    if (saved?.memory.current.marks.password === undefined) return sight;
+    const { memory, password } = saved;
+    const { hash } = memory.ofSource;
+    const shown = currentIn(hashes, hash);
+    if (shown === "listed") return sight;
+    // Another server may have another user of that name: it is not sent the password.
+    const isOtherServer = isServerChanged(this.of.program?.admin, memory);
+    if (shown === "unclear" && !isOtherServer) {
+      const isToken = memory.current.marks.restToken !== undefined;
+      const login = password && (await this.#tryLogin({ value: password, isToken })).kind;
+      if (hashes.length > 0 && login !== "refused") return sight;
+      if (login && login !== "refused") {
+        // What was known stays known.
+        this.#before = [hash ?? ""];
+        return onlyCredentials({});
+      }
     }
     const whyGone = isOtherServer
-      ? "the server has another address than before, and its user does not have the current password. Give the user of another server a resource name of its own. To rotate the user of this server in its place, set a new version"
+      ? "the server has another name or address than before, and its user does not have the current password. Give the user of another server a resource name of its own. To rotate the user of this server in its place, set a new version"
       : "the user does not have the current password any more: someone else has removed it, or the server was restarted without an ACL file. It is not added again. Set a new version, which adds a new one";
     return { ...sight, whyGone, isOtherServer };
-  }
-
-  /**
-   * Whether the current password is valid. If the list does not have it, a login decides, because the hash may not be
-   * certain; without its value, the list proves it only if it shows another one that Rekey knows. At another address,
-   * the user may be another one, so that what is not proven is not valid.
-   */
-  async #isCurrentValid(
-    { memory, password }: State,
-    hashes: readonly string[],
-    isOtherServer: boolean,
-  ): Promise<boolean> {
-    const { hash, retired = [] } = memory.ofSource;
-    const isUnknown = memory.current.marks.password === undefined;
-    if (isUnknown || (hash !== undefined && hashes.includes(hash))) return true;
-    if (password !== undefined) {
-      const { kind } = await this.#proveAccepted(password);
-      return isOtherServer ? kind === "accepted" : kind !== "refused";
-    }
-    if (isOtherServer) return false;
-    if (hash === undefined) return true;
-    const known = [...validFormers(memory).map(({ by }) => by), ...retired];
-    return !known.some((one) => one !== undefined && hashes.includes(one));
   }
 
   async add({ memory }: State): Promise<Added> {
@@ -80,16 +70,16 @@ export class UserSource implements Source {
     // What no rotation has handed out goes first.
     const before = memory.attempt?.expects;
     if (before !== undefined) {
-      await users.remove(id, before);
-      this.#hashes = this.#hashes.filter((one) => one !== before);
+      await users.remove(id, [before]);
+      this.#before = this.#before.filter((one) => one !== before);
     }
     const own = hashOf(made.value);
-    this.#claim(own);
+    claimPassword(this.of, own);
     const lost = await this.#addSettled(users, made);
     const saved = await this.#save(users);
-    const list = lost ? undefined : await this.#listAgain();
-    const expects = (list && this.#hashIn(list, made)) ?? own;
-    this.#claim(expects);
+    const list = made.isToken && !lost ? await this.#listAgain() : undefined;
+    const expects = this.#hashIn(list, made) ?? own;
+    claimPassword(this.of, expects);
     const { value } = made;
     return {
       response: onlyCredentials({ password: value, ...(made.isToken && { restToken: value }) }),
@@ -106,21 +96,23 @@ export class UserSource implements Source {
 
   async prove(attempted: State, { response = onlyCredentials({}), lost }: Added): Promise<Proof> {
     const { subject, context, program } = this.of;
-    const { password = "" } = response.credentials;
-    const proof = await this.#proveAccepted(password);
+    const { password = "", restToken } = response.credentials;
+    const made = { value: password, isToken: restToken !== undefined };
+    const proof = await this.#tryLogin(made);
     if (proof.kind !== "accepted") {
       // What is refused is not what is new in the list: that is someone else's.
       const attempt = proof.kind === "refused" ? { expects: hashOf(password) } : undefined;
       return { failure: lost ?? notAccepted(subject, proof), delivered: {}, attempt };
     }
     const list = await this.#listAgain();
-    if (list?.every((one) => this.#hashes.includes(one))) {
+    const hash = this.#hashIn(list, made);
+    const isNew = (one: string) =>
+      hash === undefined ? !this.#before.includes(one) : one === hash;
+    if (list && !list.some(isNew)) {
       const why =
         "the server accepts it, but does not list it, so it is unknown which of the user's passwords are valid";
       return { failure: unproven(subject, why), delivered: {} };
     }
-    const isToken = response.credentials.restToken !== undefined;
-    const hash = list && this.#hashIn(list, { value: password, isToken });
     const formers = this.#formersAfter(attempted, program as Program);
     const { lastSentAt } = attempted.memory.attempt ?? {};
     return {
@@ -141,10 +133,10 @@ export class UserSource implements Source {
     const { reason = "trigger", lastSentAt = "" } = memory.attempt ?? {};
     const former = (by: string) => keptFormer(attempted, by, { reason }, program, context);
     if (memory.current.marks.password === undefined) {
-      return this.#hashes.map(former);
+      return this.#before.map(former);
     }
     const { hash } = memory.ofSource;
-    const isValid = hash !== undefined && this.#hashes.includes(hash);
+    const isValid = hash !== undefined && this.#before.includes(hash);
     const last = isValid ? [former(hash)] : replacedFormers(attempted, lastSentAt, context);
     return [...validFormers(memory), ...last];
   }
@@ -153,24 +145,28 @@ export class UserSource implements Source {
     return (await this.#save(await this.#connect())).failure;
   }
 
-  async retire(formers: readonly Former[], { currentHash }: RetirableMemory): Promise<Retired> {
+  async retire(
+    formers: readonly Former[],
+    { currentHash, current }: RetirableMemory,
+  ): Promise<Retired> {
     const { id } = this.of.subject;
     const users = await this.#connect();
-    const user = await this.#readList();
-    // If the list does not have the current one any more, its clients may use a former one again.
-    if (currentHash !== undefined && !user?.hashes.includes(currentHash)) return { result: "kept" };
-    const valid = formers.filter(({ by = "" }) => user?.hashes.includes(by));
-    const left = [...valid];
-    let failure: RekeyError | undefined;
-    for (const { by = "" } of valid) {
-      failure = await users.remove(id, by).then(() => undefined, failureIn);
-      if (failure) break;
-      left.shift();
-    }
-    const isUnchanged = left.length === valid.length && failure?.delivery !== "maybe applied";
-    if (failure && isUnchanged) throw failure;
+    const { hashes = [] } = (await this.#readList()) ?? {};
+    const shown = currentIn(hashes, currentHash);
+    // Only the hash of a token is not certain.
+    const login =
+      shown === "unclear" && hashes.length > 0 && current !== undefined
+        ? await this.#tryLogin({ value: current, isToken: true })
+        : undefined;
+    // If the current one is not valid any more, its clients may use a former one again.
+    if (shown !== "listed" && login?.kind !== "accepted") return { result: "kept" };
+    const valid = formers.filter(({ by = "" }) => hashes.includes(by));
+    const removed = valid.map(({ by = "" }) => by);
+    const failure = await users.remove(id, removed).then(() => undefined, failureIn);
+    if (failure && failure.delivery !== "maybe applied") throw failure;
     const { failure: unsaved } = await this.#save(users);
-    return { result: valid.length > 0 ? "now" : "already", left, failure, unsaved };
+    const result = valid.length > 0 ? "now" : "already";
+    return { result, left: failure && valid, failure, unsaved };
   }
 
   #readAdmin(): Promise<RedisAdmin> {
@@ -183,10 +179,11 @@ export class UserSource implements Source {
     return (this.#users ??= this.#readAdmin().then((admin) => platform.aclUsers(admin)));
   }
 
-  async #proveAccepted(password: string): Promise<ProbeResult> {
+  /** A server that makes tokens may learn late of one. At any other one, a refusal is final. */
+  async #tryLogin({ value, isToken }: MadePassword): Promise<ProbeResult> {
     const { host, port, tls } = await this.#readAdmin();
-    const credential = { name: "password", username: this.of.subject.id, value: password } as const;
-    return proveAccepted(this.of, { host, port, tls }, credential);
+    const credential = { name: "password", username: this.of.subject.id, value } as const;
+    return proveAccepted(this.of, { host, port, tls }, credential, isToken ? lateTokenMs : 0);
   }
 
   /** The hashes of the user's passwords; undefined if they cannot be read twice. */
@@ -205,18 +202,12 @@ export class UserSource implements Source {
     const user = await (await this.#connect()).read(subject.id);
     const own = ownerOf(subject);
     const owners = user?.hashes.map((hash) =>
-      run.shared.addedPasswords.get(passwordKey(subject.id, hash)),
+      run.shared.passwordOwners.get(passwordKey(subject.id, hash)),
     );
     const other = owners?.find((owner) => owner !== undefined && owner !== own);
     if (other === undefined) return user;
-    const text = `${own} is also ${other}, to which another resource of this run has added a password: each would retire the password that the other has added. This request has added or removed none. Remove one of the resources. If both have rotated it, set a new version on the one that stays.`;
+    const text = `${own} is also ${other}, or a copy of it: it has the password that another resource of this run hands out, and each would retire that of the other. This request has added or removed none. Remove one of the resources. If both have rotated it, set a new version on the one that stays. If they are two servers, remove that password at one of them.`;
     throw new RekeyError("REKEY_DUPLICATE_SECRET", text, "not sent");
-  }
-
-  /** A password that this run adds belongs to this user, by this name of its server. */
-  #claim(hash: string): void {
-    const { subject, run } = this.of;
-    run.shared.addedPasswords.set(passwordKey(subject.id, hash), ownerOf(subject));
   }
 
   /** @throws RekeyError for a user to which no password can be added without harm */
@@ -270,14 +261,18 @@ export class UserSource implements Source {
     const lost = await add().catch(failureIn);
     if (lost && lost.delivery !== "maybe applied") throw lost;
     const user = lost && (await users.read(id).catch(() => undefined));
-    const isMissing = user && !this.#hashIn(user.hashes, made);
+    const isMissing = user && !user.hashes.includes(this.#hashIn(user.hashes, made) ?? "");
     return isMissing ? add().catch(() => lost) : lost;
   }
 
-  /** Only a server that makes tokens may list them by hashes of its own. */
-  #hashIn(list: readonly string[], { value, isToken }: MadePassword): string | undefined {
+  /** A server that makes tokens may list them by hashes of its own. Any other one was sent the hash. */
+  #hashIn(
+    list: readonly string[] | undefined,
+    { value, isToken }: MadePassword,
+  ): string | undefined {
     const own = hashOf(value);
-    return isToken || list.includes(own) ? hashInList(own, this.#hashes, list) : undefined;
+    if (!isToken) return own;
+    return list && hashInList(own, this.#before, list);
   }
 
   async #save(users: AclUsers): Promise<{ failure?: RekeyError; findings: Finding[] }> {
@@ -290,6 +285,14 @@ export class UserSource implements Source {
     const why = whyNotSaved[saved];
     return { findings: why === undefined ? [] : [{ kind: "warning", why }] };
   }
+}
+
+/** A password that a resource of this run hands out, or adds, belongs to its user, by this name of its server. */
+export function claimPassword(
+  { subject, run }: Pick<SourceContext, "subject" | "run">,
+  hash: string,
+): void {
+  run.shared.passwordOwners.set(passwordKey(subject.id, hash), ownerOf(subject));
 }
 
 function passwordKey(userName: string, hash: string): string {

@@ -65,10 +65,12 @@ class SharedInRun {
   readonly triedRecipients = new Map<string, Promise<unknown>>();
   /** What is known of the retirement of each secret, by its key. */
   readonly retirements = new Map<string, RetirementInRun>();
+  /** What verifications over HTTP remember that a Diff has replaced, by the request that their Create proves. */
+  readonly replacedProofs = new Map<string, string>();
   /** The resources that have what only one may have, by that. */
   readonly owners = new Map<string, string>();
-  /** The users for which this run has added a password, by the hash of that and their name: `passwordKey`. */
-  readonly addedPasswords = new Map<string, string>();
+  /** The users whose passwords resources of this run hand out or have added, by hash and name: `passwordKey`. */
+  readonly passwordOwners = new Map<string, string>();
   /**
    * The limits that this run has declared, by their keys: of each resource that it compares, creates or updates. A
    * check alone does not count, because a destroy that runs the program checks what it then removes.

@@ -81,11 +81,8 @@ async function currentOf(target: KnownTarget, tools: Tools): Promise<Credential 
   const saved = withValue(current, current.value);
   if (saved) return saved;
   if (!run.options.settings.canRead(subject.kind)) {
-    const [why, advice] =
-      subject.kind.shape === "redis"
-        ? ["a Redis shows only hashes", "Remove this verification"]
-        : ["this platform cannot be read", "Set rekey:databasePath, or remove this verification"];
-    return notKnown(current, why, `${advice}, or remove saveCredentials.`);
+    const advice = "Set rekey:databasePath, or remove this verification or saveCredentials.";
+    return notKnown(current, "this platform cannot be read", advice);
   }
   const attempt = () => readCurrent(target, run.during({ limitMs: attemptLimitMs(tools) }));
   return poll(run, {
@@ -107,11 +104,11 @@ async function readCurrent(
   { subject: { kind, id }, current, salt }: KnownTarget,
   { platform }: Run,
 ): Promise<Credential | Failure> {
+  const { name, mark } = current;
   try {
     const { credentials } = await platform.operations(kind).read(id);
-    const value = credentials[current.name];
-    const shown = withValue(current, value);
-    if (shown && saltedMark(salt, shown.value) === current.mark) return shown;
+    const shown = withValue(current, credentials[name]);
+    if (shown && saltedMark(salt, shown.value) === mark) return shown;
   } catch (error) {
     if (!(error instanceof RequestError)) throw error;
     return notKnown(current, `could not be read: ${error.happened}`, error.advice);

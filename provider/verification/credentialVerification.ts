@@ -12,7 +12,7 @@ import {
 } from "../resource/resource";
 import { keyOf } from "../rotation/access";
 import { plainTextProblem } from "../rotation/databaseEndpoint";
-import { parsed } from "../rotation/memory";
+import { type Connection, parsed } from "../rotation/memory";
 import { connectionIn, type RotationInputs } from "../rotation/program";
 import { connectionInput } from "../rotation/rotationInputs";
 import { noticeAbout } from "../rotation/messages";
@@ -44,6 +44,7 @@ export const credentialVerification: Resource<
   secretInputs: ["credential"],
   outputs: {
     subject: "plain",
+    credential: "secret",
     verified: "plain",
     verifiedAt: "plain",
     formerRefused: "plain",
@@ -69,7 +70,7 @@ export const credentialVerification: Resource<
     return checkAccess(inputs, run);
   },
   plan: (saved, inputs, run) =>
-    isOverHttp(inputs) ? planOverHttp(saved, inputs) : planForAccess(saved, inputs, run),
+    isOverHttp(inputs) ? planOverHttp(saved, inputs, run) : planForAccess(saved, inputs, run),
   apply: (saved, inputs, run) =>
     isOverHttp(inputs) ? applyOverHttp(saved, inputs, run) : applyForAccess(saved, inputs, run),
 };
@@ -126,7 +127,7 @@ function planForAccess(
   if (isUnknown(access)) return { changes: true, notices: [] };
   const before = entriesIn(saved);
   const isPlaceKnown = !isUnknown(connection);
-  const targets = targetsIn(access, isPlaceKnown ? connectionIn(connection) : {});
+  const targets = triedIn(access, isPlaceKnown ? connectionIn(connection) : {});
   const due = targets.filter((target) => isDue(target, before.get(keyOf(target))));
   const notices = due.flatMap((target) => {
     const place = isPlaceKnown && target.current && endpointOfTarget(target, run);
@@ -135,6 +136,15 @@ function planForAccess(
     return noticeAbout(target.subject, { text, isWarning: true });
   });
   return { changes: !saved || targets.length !== before.size || due.length > 0, notices };
+}
+
+/** The secrets to try. No read shows one that is not saved while two are valid, or that of a Redis user. */
+function triedIn(access: string, connection: Connection | undefined): Target[] {
+  return targetsIn(access, connection).map((target) => {
+    const { retire, subject, current } = target;
+    const isHidden = retire !== undefined || subject.kind.shape === "redis";
+    return isHidden && current?.value === undefined ? { ...target, current: undefined } : target;
+  });
 }
 
 async function applyForAccess(
@@ -149,7 +159,7 @@ async function applyForAccess(
   const tools: Tools = { run, endsAtMs, queue };
   const entryOf = (target: Target) => before.get(keyOf(target));
   const results = await Promise.all(
-    targetsIn(access, connectionIn(connection)).map((target) =>
+    triedIn(access, connectionIn(connection)).map((target) =>
       verifyTarget(target, entryOf(target), tools),
     ),
   );

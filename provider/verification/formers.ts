@@ -16,9 +16,9 @@ interface Before {
  * replaced. What is not saved can be tried only in the run that has replaced it.
  */
 export function formersOf(target: KnownTarget, { accepted }: Before = {}, run: Run): Credential[] {
-  const { subject, salt, current, former, retire } = target;
+  const { subject, salt, current, former } = target;
   const isReplaced = accepted !== undefined && accepted.mark !== current.mark;
-  const isOfRun = former !== undefined && (current.value === undefined || retire !== undefined);
+  const isOfRun = former !== undefined && current.value === undefined;
   const ofRun = run.shared.replacedValues.get(secretOf(subject)) ?? [];
   const isFormer = (value = "") => saltedMark(salt, value) === former?.mark;
   const known = [

@@ -15,9 +15,9 @@ const headerValue = /^[!-~]([ -~]*[!-~])?$/;
 
 /** The inputs of a verification over HTTP. */
 export function httpInputs({ z, text, flag, refuseIf }: Schemas) {
-  const status = "must be a list of statuses below 500, without 429, which proves nothing";
-  const isProof = (given: number) => given < 500 && given !== 429;
-  const statuses = z.array(z.int(status).refine(isProof, status), status).nullish();
+  const status = "must be a list of statuses from 200 to 499, without 429, which proves nothing";
+  const isProof = (given: number) => given >= 200 && given < 500 && given !== 429;
+  const statuses = z.array(z.int(status).refine(isProof, status), status);
   const header =
     "is not allowed: headers are a map of names, except Host and Content-Length, to lines of printable ASCII";
   const headers = z.record(
@@ -30,18 +30,25 @@ export function httpInputs({ z, text, flag, refuseIf }: Schemas) {
     headers: headers.nullish(),
     method: z.enum(["GET", "POST"], "must be GET or POST").nullish(),
     username: text.regex(/^[^:]+$/, "must not be empty, or contain a colon").nullish(),
-    acceptedStatuses: statuses,
-    refusedStatuses: statuses,
+    acceptedStatuses: statuses.min(1, "must not be empty: it would accept nothing").nullish(),
+    refusedStatuses: statuses.nullish(),
   };
   return {
     credential: text.regex(
       headerValue,
       "must be printable ASCII, not empty, and without a space at its ends",
     ),
-    http: z.strictObject(
-      all,
-      `must be an object that has no other parts than ${Object.keys(all).join(", ")}`,
-    ),
+    http: z
+      .strictObject(
+        all,
+        `must be an object that has no other parts than ${Object.keys(all).join(", ")}`,
+      )
+      .refine(
+        (http) =>
+          !/"authorization":/i.test(JSON.stringify(http.headers)) ||
+          (!isSet(http.username) && isPlaced(http)),
+        `must not have a header Authorization in addition to the one that Rekey sends: remove it or username, or put ${placeholder} into it`,
+      ),
     saveCredentials: flag,
   };
 }
@@ -54,11 +61,14 @@ function urlProblem(url: string): string | undefined {
     : `must be a URL with https, or with http on a loopback address, without a user, a password and a fragment, and with ${placeholder} in its query only`;
 }
 
+/** Whether the program says where the credential is sent. */
+function isPlaced(http: object): boolean {
+  return JSON.stringify(http).includes(placeholder);
+}
+
 /** The request that tries a credential. */
-export function requestWith(
-  credential: string,
-  { url, headers, method, username }: HttpProbeInput,
-): ProgramRequest {
+export function requestWith(credential: string, http: HttpProbeInput): ProgramRequest {
+  const { url, headers, method, username } = http;
   const { origin, pathname, searchParams } = new URL(url);
   const fill = (values: Iterable<[string, string]>) =>
     Object.fromEntries(
@@ -66,10 +76,9 @@ export function requestWith(
         return [name, value.replaceAll(placeholder, () => credential)];
       }),
     );
-  const isPlaced = JSON.stringify([url, headers]).includes(placeholder);
   const authorization = isSet(username)
     ? `Basic ${Buffer.from(`${username}:${credential}`).toString("base64")}`
-    : isPlaced
+    : isPlaced(http)
       ? undefined
       : `Bearer ${credential}`;
   return {

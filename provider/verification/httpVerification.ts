@@ -1,8 +1,6 @@
 import { RekeyError } from "../domain/errors";
-import { isUnknown } from "../pulumi/values";
 import { isSet } from "../records/fields";
 import { type Notice, type Planned, type Result } from "../resource/resource";
-import { saltedMark } from "../rotation/marks";
 import { parsed } from "../rotation/memory";
 import { attemptLimitMs, type Attempts } from "../rotation/proof";
 import { poll } from "../run/poll";
@@ -19,30 +17,45 @@ import {
 import { type CredentialVerificationOutputs } from "./outputs";
 
 /** The inputs of a verification of a key that a program creates, and that Rekey does not know. */
-export interface HttpVerificationInputs {
-  readonly credential: string;
-  readonly http: HttpProbeInput;
+export interface HttpVerificationInputs extends HttpProof {
   readonly saveCredentials?: boolean | null | undefined;
   readonly withinSeconds?: number | null | undefined;
 }
 
-/** What is remembered, as a secret. */
-interface Proven {
-  /** Of what was proven: the credential, and how. */
-  readonly mark?: string | undefined;
-  /** The credential that was proven last. */
-  readonly accepted?: string | undefined;
-  /** The one that it has replaced, until that is refused. */
-  readonly former?: string | undefined;
+/** What makes a request that proves a credential. */
+interface HttpProof {
+  readonly credential: string;
+  readonly http: HttpProbeInput;
 }
 
+/** What is remembered, as a secret. */
+interface Proven {
+  /** The one that was accepted last. */
+  readonly accepted?: HttpProof | undefined;
+  /** The one that it has replaced, until that is refused. */
+  readonly former?: HttpProof | undefined;
+}
+
+/**
+ * Another credential replaces the verification, so that the engine deletes old consumers, the old verification and the
+ * old key in this order.
+ */
 export function planOverHttp(
   saved: CredentialVerificationOutputs | undefined,
-  inputs: HttpVerificationInputs,
+  { credential, http }: HttpVerificationInputs,
+  { shared: { replacedProofs } }: Run,
 ): Planned {
-  const { mark, former } = provenIn(saved);
-  if (isUnknown(inputs) || mark !== proofMark(inputs)) return { changes: true, notices: [] };
-  return { changes: former !== undefined, changing: ["formerRefused", "memory"], notices: [] };
+  const { accepted, former } = provenIn(saved?.memory);
+  const next = JSON.stringify({ credential, http });
+  const isOther = saved !== undefined && saved.credential !== credential;
+  // Of two, the Create could not tell which one it replaces.
+  if (isOther) replacedProofs.set(next, replacedProofs.has(next) ? "" : saved.memory);
+  return {
+    changes: next !== JSON.stringify(accepted) || former !== undefined,
+    replaces: isOther ? ["credential"] : [],
+    changing: ["verified", "verifiedAt", "formerRefused", "memory"],
+    notices: [],
+  };
 }
 
 /**
@@ -55,28 +68,25 @@ export async function applyOverHttp(
   inputs: HttpVerificationInputs,
   run: Run,
 ): Promise<Result<CredentialVerificationOutputs>> {
-  const { credential, http, saveCredentials, withinSeconds } = inputs;
+  const { credential, http, withinSeconds } = inputs;
   const { clock } = run.options;
   const endsAtMs = clock.elapsedMs() + (withinSeconds ?? defaultWithinSeconds) * 1000;
   const attempts = { run, endsAtMs };
-  const before = provenIn(saved);
-  const mark = proofMark(inputs);
-  const isNew = mark !== before.mark;
+  const accepted: HttpProof = { credential, http };
+  const next = JSON.stringify(accepted);
+  const before = provenIn(saved?.memory ?? run.shared.replacedProofs.get(next));
+  const isNew = next !== JSON.stringify(before.accepted);
   if (isNew) await prove(inputs, attempts);
-  const isRemembered = saveCredentials !== false && refusedStatusesOf(http).length > 0;
-  const tried = isRemembered ? await tryFormer(before, inputs, attempts) : undefined;
-  const proven: Proven = { mark, ...(tried && { accepted: credential, former: tried.former }) };
+  const { former, isRefused, notices = [] } = await tryFormer(before, inputs, attempts);
   const outputs = {
     subject: "verification",
+    credential,
     verified: true,
     verifiedAt: isNew ? clock.now().toISOString() : saved?.verifiedAt,
-    formerRefused:
-      tried && !tried.former
-        ? (tried.isRefused ?? (before.mark === undefined ? undefined : saved?.formerRefused))
-        : undefined,
-    memory: JSON.stringify(proven),
+    formerRefused: former ? undefined : (isRefused ?? (before.accepted && saved?.formerRefused)),
+    memory: JSON.stringify({ accepted, former }),
   };
-  return { outputs, notices: tried?.notices ?? [] };
+  return { outputs, notices };
 }
 
 /**
@@ -90,26 +100,33 @@ async function tryFormer(
   inputs: HttpVerificationInputs,
   attempts: Attempts,
 ): Promise<Pick<Proven, "former"> & { isRefused?: true; notices?: Notice[] }> {
-  const { credential } = inputs;
-  const replaced = accepted === credential ? undefined : accepted;
+  const { credential, http, saveCredentials } = inputs;
+  const isTried = saveCredentials !== false && refusedStatusesOf(http).length > 0;
+  const replaced = isTried && accepted?.credential !== credential ? accepted : undefined;
   // One that was put back is the current one again.
-  if (former === undefined || former === credential) return { former: replaced };
+  if (former === undefined || former.credential === credential) return { former: replaced };
   const { kind, what } = await tryOverHttp(former, inputs, attempts);
   if (kind === "refused") return { former: replaced, isRefused: true };
-  const next =
-    replaced === undefined
-      ? "If the last `up` failed, this one deletes it at its end; otherwise check that at the vendor. The next `up` tries it again."
-      : "It is not tried again, because another one was replaced since: check at the vendor that it is deleted.";
+  const next = !isTried
+    ? "It is not tried again, because saveCredentials is false or refusedStatuses is empty: check at the vendor that it is deleted."
+    : replaced
+      ? "It is not tried again, because another one was replaced since: check at the vendor that it is deleted."
+      : "If the last `up` failed, this one deletes it at its end; otherwise check that at the vendor. The next `up` tries it again.";
   const text = `The former credential is not refused: ${what}. ${next}`;
-  return { former: replaced ?? former, notices: [{ text, isWarning: true }] };
+  return {
+    former: isTried ? (replaced ?? former) : undefined,
+    notices: [{ text, isWarning: true }],
+  };
 }
 
 /** @throws RekeyError unless the credential is accepted, and a wrong one refused */
 async function prove(inputs: HttpVerificationInputs, attempts: Attempts): Promise<void> {
   const { credential, http } = inputs;
   const { run, endsAtMs } = attempts;
-  const until = (value: string, isDone: (verdict: Verdict) => boolean) =>
-    poll(run, { act: () => tryOverHttp(value, inputs, attempts), isDone, endsAtMs });
+  const until = (value: string, isDone: (verdict: Verdict) => boolean) => {
+    const act = () => tryOverHttp({ credential: value, http }, inputs, attempts);
+    return poll(run, { act, isDone, endsAtMs });
+  };
   const current = await until(credential, ({ kind }) => kind === "accepted");
   if (current.kind !== "accepted") {
     throw notVerified(
@@ -135,22 +152,19 @@ function notVerified(why: string): RekeyError {
   return new RekeyError("REKEY_VERIFICATION_FAILED", text, "not sent");
 }
 
+/** @param http what the statuses mean now, also for a former one */
 async function tryOverHttp(
-  credential: string,
+  proof: HttpProof,
   { http }: HttpVerificationInputs,
   attempts: Attempts,
 ): Promise<Verdict> {
   const { platform } = attempts.run;
-  const request = requestWith(credential, http);
-  platform.secrets.add([credential]);
+  const request = requestWith(proof.credential, proof.http);
+  platform.secrets.add([proof.credential]);
   return verdictOf(request, await platform.statusOf(request, attemptLimitMs(attempts)), http);
 }
 
 /** What was remembered; nothing if it is damaged, or that of the other form: then all is proven again. */
-function provenIn(saved: CredentialVerificationOutputs | undefined): Proven {
-  return parsed(saved?.memory) ?? {};
-}
-
-function proofMark({ credential, http, saveCredentials }: HttpVerificationInputs): string {
-  return saltedMark(credential, JSON.stringify([http, saveCredentials !== false]));
+function provenIn(memory: string | undefined): Proven {
+  return parsed(memory) ?? {};
 }

@@ -1,6 +1,8 @@
 /** What a CredentialVerification saves. */
 export interface CredentialVerificationOutputs {
   readonly subject: string;
+  /** Over HTTP: the one that is proven. */
+  readonly credential?: string | undefined;
   readonly verified: boolean;
   readonly verifiedAt?: string | undefined;
   readonly formerRefused?: true | undefined;

@@ -1,7 +1,6 @@
 import { type Notice } from "../resource/resource";
 import { type AccessCredential, type AccessRetirement } from "../rotation/access";
 import { oldestFormer, validUntil } from "../rotation/formers";
-import { saltedMark } from "../rotation/marks";
 import { noticeAbout } from "../rotation/messages";
 import { type Failure, type Tools, verify } from "./attempts";
 import { formersOf, isFormerRefused } from "./formers";
@@ -15,8 +14,8 @@ export interface Entry {
   readonly failure?: Failure | undefined;
   readonly formerRefused?: true | undefined;
   /**
-   * The credential that must be refused after the next reset, or once it is retired, with its value if the rotation
-   * saves values: the one that the last verification has accepted, or the former one while that is valid.
+   * The credential that the last verification has accepted, with its value if the rotation saves values: after the
+   * next reset, or once it is retired, it must be refused.
    */
   readonly accepted?: AccessCredential | undefined;
 }
@@ -35,8 +34,7 @@ export interface Verified {
 export function isDue(target: Target, entry: Entry | undefined): boolean {
   if (!entry || entry.failure || !isAbout(entry, target)) return true;
   const { current, retire } = target;
-  const isKept = entry.accepted !== undefined && entry.accepted.mark !== current?.mark;
-  if (isKept && current && !retire) return true;
+  if (current && !retire && entry.accepted?.mark !== current.mark) return true;
   return withoutUnsaved(entry.accepted, target) !== entry.accepted;
 }
 
@@ -82,20 +80,13 @@ async function verifyKnown(
   before: Entry | undefined,
   tools: Tools,
 ): Promise<Omit<Verified, "target">> {
-  const { current, former, retire, salt } = target;
-  const formers = formersOf(target, before, tools.run);
-  if (!retire) {
-    const failure = await verify(target, formers, tools);
-    if (failure) return { entry: { ...next, failure } };
-    const formerRefused = isFormerRefused(target, before, formers);
-    return { entry: { ...next, accepted: current, formerRefused } };
-  }
-  const failure = await verify(target, [], tools);
-  const { value } = formers.find((one) => saltedMark(salt, one.value) === former?.mark) ?? {};
-  // With its value, if the rotation saves values.
-  const saved = former && { ...former, value: current.value === undefined ? undefined : value };
-  const entry = { ...next, accepted: next.accepted ?? saved, failure };
-  return { entry, notices: failure ? [] : [keptNotice(target, retire)] };
+  const { current, retire } = target;
+  const formers = retire ? [] : formersOf(target, before, tools.run);
+  const failure = await verify(target, formers, tools);
+  if (failure) return { entry: { ...next, failure } };
+  if (retire) return { entry: next, notices: [keptNotice(target, retire)] };
+  const formerRefused = isFormerRefused(target, before, formers);
+  return { entry: { ...next, accepted: current, formerRefused } };
 }
 
 function keptNotice({ subject }: Target, { formers }: AccessRetirement): Notice {

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { setTimeout as wait } from "node:timers/promises";
 import type * as pulumi from "@pulumi/pulumi";
 import { ApiKey } from "../../examples/any-key/apiKey";
 import { HttpServer } from "../support/httpServer";
@@ -9,50 +10,71 @@ import { Clients, Deployment } from "./keyClients";
 import { type KeyVendor, startServer } from "./keyVendor";
 
 /** What fails in an `up` that has made a new key. */
-type Failing = "deployment" | "proof" | "afterProof" | "none";
+type Failing = "proof" | "deployment" | "none";
 
 onEngineByAdapter("The key of a vendor", (adapter) => {
   let vendor: KeyVendor;
   let deployer: HttpServer;
   let stack: EngineStack;
-  let clients: Clients | undefined;
   let version: number;
   let failing: Failing;
+  let lateMs: number;
+  let isReplaced: boolean;
   let fixedValue: string | undefined;
   let options: pulumi.CustomResourceOptions;
+  /** Those of each deployment, the last one first. */
+  let clients: Clients[];
   /** Called when a deployment has the key. */
   let onDeploy: () => void;
 
   const program = ({ RotationTrigger, CredentialVerification }: Rekey) => {
     const turn = new RotationTrigger("turn", { version });
     const key = new ApiKey("key", { server: vendor.url }, { ...options, replacementTrigger: fixedValue ?? turn.value });
-    const deploy = (name: string, on?: pulumi.Resource) =>
-      new Deployment(name, { url: `${deployer.url}/${name}`, secrets: { key: key.key } }, on ? { dependsOn: on } : {});
     const http = { url: `${vendor.url}/validate` };
-    const args = { credential: key.key, http, withinSeconds: 0.5 };
-    deploy("afterProof", new CredentialVerification("proof", args, { dependsOn: deploy("deployment") }));
+    const withinSeconds = failing === "proof" ? 0.5 : 20;
+    const proof = new CredentialVerification("proof", { credential: key.key, http, withinSeconds });
+    new Deployment("deployment", { url: deployer.url, secrets: { key: proof.credential }, isReplaced });
   };
 
-  const start = async (limit = Infinity) => {
+  const use = async (key: string) => {
+    const headers = { authorization: `Bearer ${key}`, connection: "close" };
+    const { status } = await fetch(`${vendor.url}/orders`, { headers });
+    if (status !== 200) throw new Error(String(status));
+  };
+  const start = async ({ limit = Infinity, replaced = false } = {}) => {
     vendor = await startServer({ limit });
     const ofKeys = vendor.statusOf;
-    vendor.statusOf = (path, key) => (failing === "proof" && path === "/validate" ? 503 : ofKeys(path, key));
+    const knownAt = new Map<string, number>();
+    vendor.statusOf = (path, key) => {
+      if (failing === "proof" && path === "/validate") return 401;
+      if (!knownAt.has(key)) knownAt.set(key, performance.now() + lateMs);
+      return performance.now() >= (knownAt.get(key) ?? 0) ? ofKeys(path, key) : 401;
+    };
     deployer = await HttpServer.start({
-      behaviour: async ({ path, answer }) => {
-        if (path === `/${failing}`) return answer(503, {}, "the deployer is away");
+      behaviour: async ({ method, answer }) => {
         const { key } = JSON.parse(deployer.requests.at(-1)?.body ?? "") as { key: string };
-        if (path === "/deployment") await clients?.handOver(key);
-        if (path === "/deployment") onDeploy();
+        if (method === "DELETE") {
+          // Until now, the old deployment serves.
+          await wait(3_000);
+          await clients.at(1)?.stop();
+          return answer(200);
+        }
+        if (failing === "deployment") return answer(503, {}, "the deployer is away");
+        const [current] = clients;
+        if (current && !isReplaced) await current.handOver(key);
+        else clients.unshift(new Clients(use, key));
+        onDeploy();
         answer(200);
       },
     });
-    [version, failing, fixedValue, options, clients, onDeploy] = [1, "none", undefined, {}, undefined, () => undefined];
+    [version, failing, lateMs, isReplaced, fixedValue, options] = [1, "none", 0, replaced, undefined, {}];
+    [clients, onDeploy] = [[], () => undefined];
     stack = await EngineStack.start(program, { adapter });
     await succeeds(stack.up());
     assert.equal(vendor.keys.size, 1);
   };
   const end = async () => {
-    await clients?.stop();
+    for (const one of clients) await one.stop();
     vendor.close();
     await deployer.close();
     await stack.end();
@@ -66,62 +88,55 @@ onEngineByAdapter("The key of a vendor", (adapter) => {
     await succeeds(stack.up());
     assert.deepEqual(keys(), [next]);
     await succeeds(stack.up());
-    assertFields(await proof(), { verified: true, formerRefused: true });
+    assertFields(await proof(), { verified: true, credential: next, formerRefused: true });
     assert.deepEqual(keys(), [next]);
   };
 
-  it("is turned twice, and refuses none of 1,000 attempts of 20 clients", async () => {
-    await start();
-    const [first = ""] = keys();
-    const headers = (key: string) => ({ authorization: `Bearer ${key}`, connection: "close" });
-    clients = new Clients(async (key) => {
-      const { status } = await fetch(`${vendor.url}/orders`, { headers: headers(key) });
-      if (status !== 200) throw new Error(String(status));
-    }, first);
-    for (version = 2; version <= 3 || clients.attempts < 1_000; version++) {
-      const former = keys();
-      await succeeds(stack.up());
-      assert.equal(keys().length, 1);
-      assert.notDeepEqual(keys(), former);
-      assertFields(await proof(), { verified: true, formerRefused: undefined });
-    }
-    version--;
-    await succeeds(stack.up());
-    assertFields(await proof(), { verified: true, formerRefused: true });
-    assert.deepEqual(clients.failures, []);
-    assert.ok(clients.attempts >= 1_000);
-    await end();
-  });
-
   const twice = [{}, {}];
   const failures: readonly (readonly [Failing, ups: readonly { continueOnError?: true }[]])[] = [
-    ["deployment", twice],
     ["proof", twice],
-    ["afterProof", twice],
+    ["deployment", twice],
     // A second one deletes the former key: of what failed, the engine spares what it depends on, which is the new key.
     ["proof", [{ continueOnError: true }]],
   ];
-  it("stays until an `up` succeeds, whatever has failed after the new one", async () => {
-    await start();
-    for (const [what, ups] of failures) {
+  for (const replaced of [false, true]) {
+    const what = replaced ? "replaced, and serves until it is deleted" : "updated";
+    it(`refuses none of 1,000 attempts of 20 clients whose deployment is ${what}, whatever fails`, async () => {
+      await start({ replaced });
       const former = keys();
-      version++;
-      failing = what;
-      for (const ofUp of ups) {
-        const { printed } = await fails(
-          stack.up(ofUp),
-          what === "proof" ? /REKEY_VERIFICATION_FAILED/ : /the deployer is away/,
-        );
-        assert.deepEqual([keys()[0], keys().length], [former[0], 2], `${what}: ${printed}`);
+      [version, lateMs] = [2, 3_000];
+      assertFields((await succeeds(stack.up())).changes, { replace: replaced ? 3 : 2 });
+      lateMs = 0;
+      assert.equal(keys().length, 1);
+      assert.notDeepEqual(keys(), former);
+      assertFields(await proof(), { verified: true, formerRefused: undefined });
+      for (const [step, ups] of failures) {
+        const [valid] = keys();
+        version++;
+        failing = step;
+        for (const ofUp of ups) {
+          const { printed } = await fails(
+            stack.up(ofUp),
+            step === "proof" ? /REKEY_VERIFICATION_FAILED/ : /the deployer is away/,
+          );
+          assert.deepEqual([keys()[0], keys().length, clients[0]?.secret], [valid, 2, valid], `${step}: ${printed}`);
+        }
+        failing = "none";
+        await recovers();
+        assert.equal(clients[0]?.secret, keys()[0]);
       }
-      failing = "none";
-      await recovers();
-    }
-    await end();
-  });
+      // Without a Diff, it knows of no former one.
+      const urns = (await stack.saved()).resources.map(({ urn }) => urn);
+      await succeeds(stack.up({ replace: urns.filter((urn) => urn.endsWith("::proof")) }));
+      assertFields(await proof(), { verified: true, formerRefused: undefined });
+      while (clients.reduce((sum, { attempts }) => sum + attempts, 0) < 1_000) await wait(100);
+      await end();
+      assert.equal(clients.flatMap(({ failures }) => failures).length, 0);
+    });
+  }
 
   it("of which the vendor allows two can be repaired after two turns", async () => {
-    await start(2);
+    await start({ limit: 2 });
     version = 2;
     failing = "deployment";
     await fails(stack.up(), /the deployer is away/);
@@ -138,7 +153,7 @@ onEngineByAdapter("The key of a vendor", (adapter) => {
     await end();
   });
 
-  it("is deleted after a kill between the new one and its proof, and all are after a destroy", async () => {
+  it("is deleted after a kill between its proof and the end, and all are after a destroy", async () => {
     await start();
     version = 2;
     let left: readonly Process[] | undefined;

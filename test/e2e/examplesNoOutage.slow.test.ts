@@ -115,9 +115,8 @@ onEngineByAdapter("The consumers of the examples no-outage", (adapter) => {
         await succeeds(stack.up());
         const second = read();
         await stack.configure({ version: "2" });
-        const { outputs, printed } = await succeeds(stack.up());
+        await succeeds(stack.up());
         const third = read();
-        assert.ok(outputs["formerRetiredAt"]?.value, printed);
         const { size } = new Set([first, second, third]);
         await consumers.until(() => consumers.changes >= size * 3);
         assert.deepEqual(consumers.refused, []);

@@ -1,5 +1,10 @@
 import assert from "node:assert/strict";
-import { CredentialVerification, type CredentialVerificationArgs, type HttpProbeArgs } from "pulumi-rekey";
+import {
+  CredentialVerification,
+  type CredentialVerificationArgs,
+  type HttpProbeArgs,
+  PasswordRotation,
+} from "pulumi-rekey";
 import { caFile, certificate } from "../faults/certificates";
 import { leaksOf } from "../support/canaries";
 import { type Behaviour, HttpServer, resetting, type ServerOptions } from "../support/httpServer";
@@ -77,8 +82,9 @@ describe("A CredentialVerification over HTTP", () => {
     assert.deepEqual(vendor.sent, []);
     const turned = await succeeds(stack.up());
     assert.doesNotMatch(turned.printed, /warning/);
+    assert.deepEqual(turned.changes, { same: 1, replace: 1 });
     assert.deepEqual(vendor.sent, [second, wrongOf[second]]);
-    assertFields(saved(), { verified: true, formerRefused: undefined });
+    assertFields(saved(), { verified: true, credential: second, formerRefused: undefined });
     // An `up` failed after the proof: the former one is deleted at the end of this one.
     const open = await succeeds(stack.up());
     assert.match(
@@ -138,21 +144,57 @@ describe("A CredentialVerification over HTTP", () => {
     });
   }
 
-  it("remembers no former one with saveCredentials: false, or if nothing means that one is refused", async () => {
-    const forms = [{ saveCredentials: false }, { http: http({ refusedStatuses: [] }) }];
-    for (const form of forms) {
-      args = { ...args, ...form };
+  it("claims nothing of a rotation that it has verified before, and the other way round", async () => {
+    const ofKey = args;
+    let form: "access" | "key" = "access";
+    let version = 1;
+    stack = await TestStack.start(
+      () => {
+        const { access } = new PasswordRotation("cache", { databaseId: "cache", version });
+        void new CredentialVerification("proof", form === "key" ? ofKey : { access, withinSeconds: 1 });
+      },
+      { databases: ["cache"], credentials: "always" },
+    );
+    await succeeds(stack.up());
+    version = 2;
+    await succeeds(stack.up());
+    assertFields(saved(), { credential: undefined, formerRefused: true });
+    form = "key";
+    assert.equal((await succeeds(stack.up())).changes.replace, 1);
+    assertFields(saved(), { credential: first, formerRefused: undefined });
+    form = "access";
+    await succeeds(stack.up());
+    assertFields(saved(), { credential: undefined, formerRefused: undefined });
+  });
+
+  const forgetting = {
+    "saveCredentials: false": { form: () => ({ saveCredentials: false }), sends: 6 },
+    "no status that refuses": { form: () => ({ http: http({ refusedStatuses: [] }) }), sends: 4 },
+  };
+  for (const [what, { form, sends }] of Object.entries(forgetting)) {
+    it(`remembers no former one with ${what}, and says so of one that was not refused yet`, async () => {
+      const change = () => (args = { ...args, ...form() });
+      change();
       for (const credential of [first, second]) {
         args = { ...args, credential };
         vendor.valid.add(credential);
-        await succeeds(stack.up());
-        assert.deepEqual(leaksOf(String(saved()["memory"]), canaries), []);
+        assert.doesNotMatch((await succeeds(stack.up())).printed, /warning/);
       }
       await succeeds(stack.up());
-    }
-    assert.deepEqual(vendor.sent, [first, wrongOf[first], second, wrongOf[second], first, second]);
-    assertFields(saved(), { verified: true, formerRefused: undefined });
-  });
+      assertFields(saved(), { verified: true, formerRefused: undefined });
+      assert.deepEqual(leaksOf(String(saved()["memory"]), { first }), []);
+      args = { credential: third, http: http(), withinSeconds: 2 };
+      vendor.valid.add(third);
+      await succeeds(stack.up());
+      assert.equal(vendor.sent.length, sends);
+      change();
+      const { printed } = await succeeds(stack.up());
+      assert.match(printed, /warning: The former credential is not refused: .*It is not tried again, because saveCred/);
+      await succeeds(stack.up());
+      assertFields(saved(), { verified: true, formerRefused: undefined });
+      assert.deepEqual(leaksOf(String(saved()["memory"]), { second }), []);
+    });
+  }
 
   const unknown = /The credential is not accepted: GET \S+ failed: /;
   const failures: Record<string, { script: Behaviour[]; says: RegExp; sends?: number }> = {
@@ -250,7 +292,7 @@ describe("A CredentialVerification over HTTP", () => {
         ],
       },
       "as the password of a user, without a wrong one": {
-        http: { username: "me", headers: { authorization: "Basic other" } },
+        http: { username: "me" },
         credential: odd,
         sends: [["GET", "/validate", basic(odd), undefined]],
       },
@@ -296,10 +338,9 @@ describe("A CredentialVerification over HTTP", () => {
     results.push(await succeeds(stack.up()));
     const shown = JSON.stringify(results.map(({ printed, outputs }) => ({ printed, outputs })));
     assert.deepEqual(leaksOf(shown, canaries), []);
-    const { memory, ...plain } = saved();
-    const { credential, http: _http, ...outputs } = plain;
-    assert.equal(credential, undefined);
-    assert.deepEqual(leaksOf(JSON.stringify(outputs), canaries), []);
+    const { memory, credential, http: _http, ...plain } = saved();
+    assert.equal(credential, first);
+    assert.deepEqual(leaksOf(JSON.stringify(plain), canaries), []);
     assert.ok(String(memory).includes(first));
   });
 
@@ -351,6 +392,16 @@ describe("A CredentialVerification over HTTP", () => {
       "a length": [{ url, headers: { "content-length": "1" } }, /http\.headers\.content-length is not allowed/],
       "another method": [{ url, method: "PUT" }, /http\.method must be GET or POST/],
       "a status that proves nothing": [{ url, refusedStatuses: [429] }, /http\.refusedStatuses\S* must be a list of/],
+      "a status that no response has": [{ url, acceptedStatuses: [99] }, /http\.acceptedStatuses\S* must be a list of/],
+      "no status that accepts": [{ url, acceptedStatuses: [] }, /http\.acceptedStatuses must not be empty/],
+      "a user and an own Authorization": [
+        { url, username: "me", headers: { Authorization: "Basic {credential}" } },
+        /http must not have a header Authorization in addition/,
+      ],
+      "an own Authorization without the credential": [
+        { url, headers: { authorization: "Basic other" } },
+        /http must not have a header Authorization in addition/,
+      ],
       "an unknown part": [{ url, body: "x" }, /http must be an object that has no other parts than url, headers/],
     }),
   };

@@ -64,17 +64,26 @@ export class Clients {
   }
 }
 
-/** A deployment in a program: it is done when the clients have the secrets. */
+/**
+ * A deployment in a program: it is done when the clients have the secrets. With `isReplaced`, other secrets replace it,
+ * and the deployer learns of the delete.
+ */
 export class Deployment extends pulumi.CustomResource {
   constructor(name: string, inputs: pulumi.Inputs, options: pulumi.CustomResourceOptions = {}) {
     const __provider = `exports.handler = () => {
-      const deploy = async ({ url, secrets }) => {
-        const response = await fetch(url, { method: "POST", body: JSON.stringify(secrets) });
+      const deploy = async ({ url, secrets }, method = "POST") => {
+        const response = await fetch(url, { method, body: JSON.stringify(secrets) });
         if (!response.ok) throw new Error(await response.text());
       };
+      const textOf = ({ url, secrets }) => JSON.stringify([url, secrets]);
       return {
         create: async (inputs) => (await deploy(inputs), { id: "1", outs: inputs }),
+        diff: async (id, olds, news) => ({
+          changes: textOf(olds) !== textOf(news),
+          replaces: news.isReplaced ? ["secrets"] : [],
+        }),
         update: async (id, olds, news) => (await deploy(news), { outs: news }),
+        delete: async (id, olds) => olds.isReplaced && deploy(olds, "DELETE"),
       };
     }`;
     super("pulumi-nodejs:dynamic/test:Deployment", name, { ...inputs, __provider }, options);

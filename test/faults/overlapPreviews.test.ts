@@ -56,8 +56,8 @@ describe("faults: previews of two valid secrets", () => {
         assert.ok(length > 0, "an `up` sends it");
         await preview(1);
         await preview(2);
-        assert.equal(await secret.verify(), "");
-        assert.ok(changesIn(subject).length > length, "a verification retires");
+        assert.equal(await secret.retire(), "");
+        assert.ok(changesIn(subject).length > length, "a Retirement retires");
         await preview(2);
       },
     );
@@ -74,12 +74,12 @@ describe("faults: previews of two valid secrets", () => {
       },
     );
 
-    testByAdapter([108, "a destroy of a verification that retires", kind, "nothing is sent"], async (adapter) => {
+    testByAdapter([108, "a destroy of a Retirement", kind, "nothing is sent"], async (adapter) => {
       const { secret, sent } = await start(adapter);
       assert.equal(await secret.rotate(due(1)), "");
-      assert.equal(await secret.verify(), "");
+      assert.equal(await secret.retire(), "");
       const { length } = sent();
-      await secret.verification.destroy();
+      await secret.retirement.destroy();
       assert.equal(sent().length, length);
     });
   }

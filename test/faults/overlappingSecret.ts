@@ -10,12 +10,10 @@ import { itInPairs } from "../support/suite";
 import { type Properties, secretNames } from "../support/wire";
 import { titled, type Titled } from "./describeFaults";
 
-const retiring = { retireFormerAfter: ["deployment"] };
-
-/** A secret of which two may be valid: its rotation and its verification, in several runs. */
+/** A secret of which two may be valid: its rotation and its Retirement, in several runs. */
 export abstract class OverlappingSecret {
   readonly rotation = new Stack(undefined as never);
-  readonly verification = new Stack(undefined as never);
+  readonly retirement = new Stack(undefined as never);
   readonly said: string[] = [];
   readonly #given: string[];
 
@@ -53,10 +51,12 @@ export abstract class OverlappingSecret {
     return failure;
   }
 
-  /** Creates or updates the verification in the same run. */
-  async verify(inputs: Properties = retiring): Promise<string> {
+  /** Replaces the Retirement in a new run, which retires at its end. An earlier one has made it. @returns its failure */
+  async retire(): Promise<string> {
     const { access } = this.rotation.plain;
-    const failure = await failureOf(this.verification.up({ access, withinSeconds: 1, ...inputs }));
+    if (!this.retirement.saved) await this.retirement.up({ access });
+    this.nextRun();
+    const failure = await failureOf(this.retirement.up({ access }).then(() => this.retirement.end()));
     this.#assertNoSecrets(failure);
     return failure;
   }
@@ -67,7 +67,7 @@ export abstract class OverlappingSecret {
     await this.rotation.preview({ ...this.inputs, ...inputs });
     if (!this.rotation.saved) return;
     const { access } = await this.rotation.refresh();
-    await this.verification.preview({ access, withinSeconds: 1, ...retiring });
+    await this.retirement.preview({ access });
   }
 
   async refresh(): Promise<Properties> {
@@ -84,10 +84,10 @@ export abstract class OverlappingSecret {
     const values = this.settings as Readonly<Record<string, string | number | undefined>>;
     const settings = new Settings((name) => values[name]?.toString());
     const run = startRun(settings, { log: (line) => void this.said.push(line) });
-    const callsOf = (type: OverlappingSecret["type"] | "CredentialVerification"): EngineCalls =>
+    const callsOf = (type: OverlappingSecret["type"] | "Retirement"): EngineCalls =>
       this.adapter === "dynamic" ? dynamicCalls(type, run) : pluginCalls(type, run, this.said);
     this.rotation.calls = callsOf(this.type);
-    this.verification.calls = callsOf("CredentialVerification");
+    this.retirement.calls = callsOf("Retirement");
   }
 
   #assertNoSecrets(failure: string): void {

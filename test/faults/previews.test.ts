@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { type Platform, startPlatform } from "../../local/platform/index";
 import { listable } from "../../provider/doctor/account";
+import { ResourceHandler } from "../../provider/engine/adapter";
 import { resources } from "../../provider/engine/resources";
 import { type Properties } from "../../provider/pulumi/values";
 import { type AnyResource } from "../../provider/resource/resource";
@@ -29,7 +30,7 @@ const userId = "00000000-0000-4000-8000-000000000001";
 const rotating = (version: number): Properties => ({ version, rotatedSince: "2026-01-01" });
 const orders = { id: () => "orders", inputs: (flowControlKey: string) => ({ flowControlKey }) };
 
-/** Every type that sends POSTs. A verification sends credentials only. */
+/** Every type that sends POSTs. A verification sends credentials only, and the delete of a Retirement is below. */
 const cases: readonly Case[] = [
   ...listable.map((kind): Case => {
     const own = { id: (platform: Platform) => idAt(platform, kind), inputs: (id: string) => inputsOf(kind, id) };
@@ -135,26 +136,23 @@ describe("the permission to send what changes something", () => {
     });
   }
 
-  it("is not given by default (a CredentialVerification that retires)", async () => {
-    const { QueueTokenRotation: rotation, CredentialVerification: verification } = resources as Record<
-      string,
-      AnyResource
-    >;
+  it("is given to the delete of a Retirement alone", async () => {
+    const { QueueTokenRotation: rotation, Retirement: retirement } = resources as Record<string, AnyResource>;
     const inputs = { queueUserId: userId, version: 1 };
     const rotated = await rotation!.apply(undefined, inputs, run().during({ permission: "resets" }));
     const { access } = rotated.outputs as Properties;
     const sent = posts(platform).length;
-    const retiring = { access, withinSeconds: 1, retireFormerAfter: true };
     for (const each of [run(), run().during({ permission: "limits" })]) {
-      verification!.plan(undefined, retiring, each);
-      const { failure } = await verification!.apply(undefined, retiring, each);
-      assert.match(failure?.message ?? "", /a call of the engine that may not change it/);
+      const { outputs } = await retirement!.apply(undefined, { access }, each);
+      retirement!.plan(outputs, { access }, each);
+      await assert.rejects(async () => retirement!.remove?.(outputs, each), /a call of the engine that may not change/);
       await rotation!.refresh?.(rotated.outputs, each);
       await rotation!.remove?.(rotated.outputs, each);
     }
     assert.equal(posts(platform).length, sent);
-    const { failure } = await verification!.apply(undefined, retiring, run().during({ permission: "resets" }));
-    assert.equal(failure, undefined);
+    const ofRun = run();
+    const { outputs } = await retirement!.apply(undefined, { access }, ofRun);
+    await new ResourceHandler(retirement!, ofRun).remove(outputs as Properties);
     assert.equal(posts(platform).at(-1), `POST /v2/qstash/roll-token/${userId}`);
   });
 });

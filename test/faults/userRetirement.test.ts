@@ -7,7 +7,7 @@ import { userRows, usersOf, type UserServer } from "./userOfServer";
 
 interface Row {
   readonly fault: CommandFault;
-  /** What the verification fails with. Default: it does not. */
+  /** What the Retirement fails with. Default: it does not. */
   readonly fails?: RegExp;
   /** Whether the passwords before and after the rotation are valid then. */
   readonly valid: readonly [former: boolean, current: boolean];
@@ -17,10 +17,10 @@ const adminLogin = /^AUTH ops /;
 const save = /^ACL SAVE/;
 const removal = /^ACL SETUSER \S+ !/;
 const passes = { valid: [false, true] } as const;
-const notRetired = { fails: /is accepted, but the former one was not retired: /, valid: [true, true] } as const;
+const notRetired = { fails: /Until that is done, the former password may be valid\./, valid: [true, true] } as const;
 const retired = { ...notRetired, valid: [false, true] } as const;
 const notSaved = {
-  fails: /accepted and the former one was retired, but the server did not save that: /,
+  fails: /save the server's users: .*Until that is done/s,
   valid: [false, true],
 } as const;
 
@@ -60,69 +60,52 @@ describe("faults: a retirement of a user's former password", () => {
       const state = valid[0] ? "two are valid" : "the former one is not valid";
       const result = fails.test("") ? `passes, ${state}` : `fails, ${state}; the next \`up\` completes it`;
       testRow(
-        [121, name, "verification, next up", result],
+        [121, name, "Retirement, next up", result],
         () => server,
         async (user) => {
           assert.equal(await user.rotate({ version: 1 }), "");
           user.gate.fail(fault);
-          assert.match(await user.verify(), fails);
+          assert.match(await user.retire(), fails);
           assert.deepEqual([await user.valid(), user.gate.sent(removal).length <= 1], [valid, true]);
           user.gate.meet = () => undefined;
           if (fails === notSaved.fails) {
             assert.equal(await user.rotate({ version: 1 }), "", "reads that it was removed");
-            assert.deepEqual([await user.verify(), user.gate.sent(save).length], ["", 1]);
+            assert.deepEqual([await user.retire(), user.gate.sent(save).length], ["", 1]);
           }
-          assert.equal(await user.verify(), "");
+          assert.equal(await user.retire(), "");
           assert.deepEqual([await user.valid(), await user.listed()], [[false, true], 1]);
-          assert.ok(user.verification.plain["formerRetiredAt"]);
+          assert.deepEqual(user.retirement.replaced, []);
         },
       );
     }
 
-    const ofTwo: Readonly<Record<string, { fault: CommandFault; isRaced?: true; fails?: RegExp; listed: number }>> = {
-      "the second SETUSER is rejected": {
-        fault: { command: removal, does: { reply: "-READONLY no" }, nth: 2 },
-        fails: /is accepted, but not all former ones were retired: /,
-        listed: 2,
+    testRow(
+      [
+        121,
+        "of two former passwords: someone else removes one, so that SETUSER is rejected",
+        "Retirement, next up",
+        "passes: it is sent again for the other one",
+      ],
+      () => server,
+      async (user) => {
+        await server.acl("SETUSER", user.name, ">second");
+        assert.equal(await user.rotate({ version: 1 }), "");
+        user.gate.meet = async (command, point) => {
+          const isFirst = point === "arrived" && user.gate.sent(removal).length === 1;
+          if (isFirst && removal.test(command)) await server.acl(...command.split(" ").slice(1, 4));
+          return undefined;
+        };
+        user.gate.commands.length = 0;
+        assert.equal(await user.retire(), "");
+        assert.deepEqual([user.gate.sent(removal).length, user.gate.sent(save).length], [2, 1]);
+        assert.deepEqual([await user.valid(), await user.listed()], [[false, true], 1]);
       },
-      "SETUSER says that there is no such password, and GETUSER after it is lost": {
-        fault: { command: /^ACL GETUSER/, does: "close", nth: 2 },
-        isRaced: true,
-        listed: 1,
-      },
-    };
-    for (const [name, { fault, isRaced, fails = /^$/, listed }] of Object.entries(ofTwo)) {
-      const result = fails.test("")
-        ? "passes, both are retired"
-        : "fails, what is removed is saved; the next `up` completes it";
-      testRow(
-        [121, `of two former passwords: ${name}`, "verification, next up", result],
-        () => server,
-        async (user) => {
-          await server.acl("SETUSER", user.name, ">second");
-          assert.equal(await user.rotate({ version: 1 }), "");
-          user.gate.fail(fault);
-          const { meet } = user.gate;
-          user.gate.meet = async (command, point) => {
-            // Someone else removes the first one just before.
-            const isFirst = point === "arrived" && removal.test(command) && user.gate.sent(removal).length === 1;
-            if (isRaced && isFirst) await server.acl(...command.split(" ").slice(1));
-            return meet(command, point);
-          };
-          user.gate.commands.length = 0;
-          assert.match(await user.verify(), fails);
-          assert.deepEqual([await user.listed(), user.gate.sent(save).length], [listed, 1]);
-          user.gate.meet = () => undefined;
-          assert.equal(await user.verify(), "");
-          assert.deepEqual([await user.valid(), await user.listed()], [[false, true], 1]);
-        },
-      );
-    }
+    );
 
     const inRotation: Readonly<Record<string, { fault: CommandFault; fails?: RegExp; valid: boolean[] }>> = {
       "SETUSER that retires is lost before it is applied": {
         fault: { command: removal, does: "close" },
-        fails: /It may have been removed.*REKEY_UNCONFIRMED/s,
+        fails: /They may have been removed.*REKEY_UNCONFIRMED/s,
         valid: [true, true],
       },
       "SETUSER that retires is lost after it was applied": {

@@ -18,7 +18,7 @@ describe("faults: tokens of a user of the local platform, as at the vendor", () 
     [
       120,
       "the server makes tokens, and refuses other passwords",
-      "create, verification, next version",
+      "create, Retirement, next version",
       "a token is added with SETUSER >",
     ],
     at,
@@ -33,7 +33,7 @@ describe("faults: tokens of a user of the local platform, as at the vendor", () 
         assert.deepEqual(added, [`ACL SETUSER ${user.name} >${String(user.rotation.plain["password"])}`]);
         assert.equal(user.rotation.plain["restToken"], user.rotation.plain["password"]);
         assert.deepEqual((await user.valid()).slice(-2), [true, true]);
-        assert.equal(await user.verify(), "");
+        assert.equal(await user.retire(), "");
         assert.deepEqual((await user.valid()).slice(-2), [false, true]);
         assert.equal(await user.listed(), 1);
       }
@@ -87,10 +87,10 @@ describe("faults: tokens of a user of the local platform, as at the vendor", () 
       user.gate.meet = () => undefined;
       assert.equal(await user.rotate({ version: 2 }), "");
       assert.deepEqual(await user.valid(), [true, true]);
-      assert.equal(await user.verify(), "");
+      assert.equal(await user.retire(), "");
       assert.deepEqual([await user.valid(), await user.listed()], [[false, true], 1]);
       assert.equal(await user.rotate({ version: 3 }), "");
-      assert.equal(await user.verify(), "");
+      assert.equal(await user.retire(), "");
       assert.deepEqual([await user.valid(), await user.listed()], [[false, false, true], 1]);
     });
   }
@@ -138,12 +138,13 @@ describe("faults: tokens of a user of the local platform, as at the vendor", () 
       assert.match(user.said.join("\n"), warning);
       assert.deepEqual(await user.valid(), [true, true]);
       user.gate.meet = () => undefined;
-      assert.equal(await user.verify(), "");
+      assert.equal(await user.retire(), "");
       assert.equal(await user.rotate({ version: 2 }), "");
       user.said.length = 0;
       assert.equal(await user.rotate({ version: 3 }), "");
       assert.match(user.said.join("\n"), warning);
-      assert.match(await user.verify(), /an old password is still accepted/);
+      user.settings = { deadlineSeconds: 2 };
+      assert.match(await user.retire(), /was retired, but is still accepted/);
       assert.deepEqual(await user.valid(), [false, true, true]);
     },
   );

@@ -280,6 +280,6 @@ async function assertNextUps(user: UserOfServer, next: Properties): Promise<void
   assert.equal(await user.rotate(next), "");
   assert.deepEqual([await user.valid(), await user.listed()], [[true, true], 2]);
   assert.equal(user.rotation.plain["rotationCount"], 1);
-  assert.equal(await user.verify(), "");
+  assert.equal(await user.retire(), "");
   assert.deepEqual([await user.valid(), await user.listed()], [[false, true], 1]);
 }

@@ -189,11 +189,11 @@ class UserAccount extends Account {
           const apply = () => void (user.hashes = [...user.hashes, isToken ? hashOfToken(value) : hashOf(value)]);
           return this.request("add", () => undefined, apply);
         },
-        remove: async (_name, hash) =>
+        remove: async (_name, hashes) =>
           this.request(
             "retire",
             () => undefined,
-            () => user.keep(user.hashes.filter((one) => one !== hash)),
+            () => user.keep(user.hashes.filter((one) => !hashes.includes(one))),
           ),
         save: async () => {
           const { canSave } = this.settings();

@@ -226,7 +226,7 @@ export class Rules {
     for (const failure of failures) {
       const isPermitted =
         permitted.test(failure) ||
-        (settings.isHiding && /does not list it/.test(failure)) ||
+        (settings.isHiding && /does not list/.test(failure)) ||
         (wasRemoved && isGone.test(failure)) ||
         (isRemoved && isRefused.test(failure)) ||
         ([...account.back, ...this.history.orphans].some((one) => valid.has(one)) && isAccepted.test(failure));
@@ -237,9 +237,10 @@ export class Rules {
     if (before?.memory.current.isUnread) {
       assert.ok(account.isRead, "an `up` after a refresh that found it gone reads");
     }
-    // Only its use proves that it is gone.
+    // A list proves that a password is gone, as does the use of a password or a token.
     const isUser = this.subject.shape === "redis";
-    const isKnown = before === undefined || before.outputs[isUser ? "password" : "token"] !== undefined;
+    const isListed = isUser && settings.server === "plain" && !settings.isHiding;
+    const isKnown = isListed || before === undefined || before.outputs[isUser ? "password" : "token"] !== undefined;
     if (account.isRead && isKnown) assert.ok(!isRemoved, `${after.value} was read to be refused, and is handed over`);
     if (isMoved) this.reached.add("moved, and the same");
     this.#checkWaits(after, taken);

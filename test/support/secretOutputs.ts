@@ -6,7 +6,7 @@ export const secretOutputs: Readonly<Record<ResourceType, readonly string[]>> = 
   ...(Object.fromEntries(kinds.map((kind) => [kind.name, secretsOf(kind)])) as Record<RotationType, string[]>),
   PasswordRotationFleet: ["access", "connectionUrls", "credentials", "memory"],
   RotationTrigger: ["memory"],
-  CredentialVerification: ["memory"],
+  CredentialVerification: ["credential", "memory"],
   Retirement: ["access", "credential"],
   FlowControlReset: ["appliedTrigger"],
   FlowControlLimits: [],

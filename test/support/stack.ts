@@ -33,6 +33,8 @@ interface Step {
 /** One resource over several runs, each with the calls that an engine makes. */
 export class Stack {
   saved: Saved | undefined;
+  /** What was replaced, and is not deleted yet. */
+  replaced: readonly Saved[] = [];
 
   /** @param calls of the adapter in this run. Another run may have another one */
   constructor(public calls: EngineCalls) {}
@@ -64,6 +66,17 @@ export class Stack {
   async destroy(): Promise<void> {
     if (this.saved) await this.calls.delete(this.saved.id, this.saved.outputs);
     this.saved = undefined;
+    await this.end();
+  }
+
+  /** The end of a run in which nothing has failed: deletes what was replaced. */
+  async end(): Promise<void> {
+    const deletes = this.replaced.map(async (one) => {
+      await this.calls.delete(one.id, one.outputs);
+      this.replaced = this.replaced.filter((other) => other !== one);
+    });
+    await Promise.allSettled(deletes);
+    await Promise.all(deletes);
   }
 
   async #change(program: Properties, preview: boolean): Promise<Step> {
@@ -79,6 +92,7 @@ export class Stack {
       const made = await (saved && did === "update"
         ? calls.update(saved.id, saved.outputs, inputs, preview)
         : calls.create(inputs, preview));
+      if (saved && did === "replace" && !preview) this.replaced = [...this.replaced, saved];
       if (!preview) this.saved = { ...made, inputs };
       return { did, outputs: made.outputs };
     } catch (error) {

@@ -4,6 +4,7 @@ import {
   CredentialVerification,
   PasswordRotation,
   QueueTokenRotation,
+  Retirement,
   SearchTokenRotation,
   SigningKeyRotation,
   VectorTokenRotation,
@@ -25,14 +26,17 @@ const proofs = Object.entries({ database, vectors, search, queue }).map(
   ([name, { access }]) => new CredentialVerification(name, { access }),
 );
 
-const values = {
+// The queue accepts its former token until the end of the `up` that deploys the new one, which retires it.
+const handed = new Retirement("queue", { access: queue.access, credential: queue.token });
+
+const values: Record<string, pulumi.Output<string | undefined>> = {
   UPSTASH_REDIS_REST_URL: database.restUrl,
   UPSTASH_REDIS_REST_TOKEN: database.restToken,
   UPSTASH_VECTOR_REST_URL: vectors.restUrl,
   UPSTASH_VECTOR_REST_TOKEN: vectors.token,
   UPSTASH_SEARCH_REST_URL: search.restUrl,
   UPSTASH_SEARCH_REST_TOKEN: search.token,
-  QSTASH_TOKEN: queue.token,
+  QSTASH_TOKEN: handed.credential,
   QSTASH_CURRENT_SIGNING_KEY: keys.currentKey,
   QSTASH_NEXT_SIGNING_KEY: keys.nextKey,
 };
@@ -59,10 +63,8 @@ const rotatedAt = pulumi
 const deployment = new vercel.Deployment(
   "production",
   { projectId, ref: config.require("branch"), production: true, meta: { rotatedAt } },
-  { dependsOn: variables },
+  // With `handed`: a deployment that is replaced is then deleted before the former token is retired.
+  { dependsOn: [handed, ...variables] },
 );
-
-// The queue accepts its former token until it is retired, which happens once the new deployment is ready.
-new CredentialVerification("queue-retirement", { access: queue.access, retireFormerAfter: [deployment.urn] });
 
 export const url = deployment.url;

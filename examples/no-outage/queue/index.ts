@@ -1,5 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
-import { CredentialVerification, QueueTokenRotation } from "pulumi-rekey";
+import { QueueTokenRotation, Retirement } from "pulumi-rekey";
 import { Deployment } from "../deployment";
 
 const config = new pulumi.Config();
@@ -11,19 +11,10 @@ const queue = new QueueTokenRotation("queue", {
   rotateEvery: "30d",
 });
 
-// Fails with the reason, so that no consumer gets an empty token.
-const token = queue.token.apply((known) => {
-  if (known !== undefined) return known;
-  throw new pulumi.RunError("The token is not known: the platform does not show it.");
-});
+// It is replaced while a former token is valid. Pulumi deletes what was replaced at the end of an `up`, and not if
+// anything has failed: that delete retires the former token.
+const handed = new Retirement("queue", { access: queue.access, credential: queue.token });
 
-const deployment = new Deployment("consumers", { file: config.require("file"), secret: token });
-
-// The former token is retired once all consumers use the new one. If the deployment fails, both stay valid.
-const verification = new CredentialVerification("queue", {
-  access: queue.access,
-  retireFormerAfter: [deployment.urn],
-});
+new Deployment("consumers", { file: config.require("file"), secret: handed.credential });
 
 export const rotatedAt = queue.rotatedAt;
-export const formerRetiredAt = verification.formerRetiredAt;

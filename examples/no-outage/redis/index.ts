@@ -1,6 +1,6 @@
-// The first `pulumi up` adds a password to the user, and retires those that it has once all consumers use the new one.
+// The first `pulumi up` adds a password to the user. The end of the next one retires those that it had before.
 import * as pulumi from "@pulumi/pulumi";
-import { AclUserRotation, CredentialVerification, PasswordRotation } from "pulumi-rekey";
+import { AclUserRotation, PasswordRotation, Retirement } from "pulumi-rekey";
 import { Deployment } from "../deployment";
 
 const config = new pulumi.Config();
@@ -18,18 +18,10 @@ const app = new AclUserRotation("app", {
   rotateEvery: "30d",
 });
 
-const url = app.connectionUrl.apply((known) => {
-  if (known !== undefined) return known;
-  throw new pulumi.RunError("The password is not known before the first rotation.");
-});
+// It is replaced while a former password is valid. Pulumi deletes what was replaced at the end of an `up`, and not if
+// anything has failed: that delete retires the former password.
+const handed = new Retirement("app", { access: app.access, credential: app.connectionUrl });
 
-const deployment = new Deployment("consumers", { file: config.require("file"), secret: url });
-
-// The former password is retired once all consumers use the new one. If the deployment fails, both stay valid.
-const verification = new CredentialVerification("app", {
-  access: app.access,
-  retireFormerAfter: [deployment.urn],
-});
+new Deployment("consumers", { file: config.require("file"), secret: handed.credential });
 
 export const rotatedAt = app.rotatedAt;
-export const formerRetiredAt = verification.formerRetiredAt;

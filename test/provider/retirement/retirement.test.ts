@@ -77,7 +77,7 @@ const scenarios: Readonly<Record<string, readonly Step[]>> = {
     { access: access(3, [1, 2]), does: "replace", engine: "failed", retires: sinceOf(2) },
     {
       ...{ access: access(3, [1, 2]), does: "replace", retires: sinceOf(2), valid: [3] },
-      ...{ says: /^[^\n]*every former password was retired\.$/, sent: "read remove remove save prove prove" },
+      ...{ says: /^[^\n]*every former password was retired\.$/, sent: "read remove save prove prove" },
     },
   ],
   "a forced one retires too, and claims nothing before a read shows it": [

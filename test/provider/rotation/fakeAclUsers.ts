@@ -47,9 +47,10 @@ export class FakeAclUsers implements Commands {
     return this.#run("add", () => void this.hashes.push(isToken ? this.hashOfToken(value) : hashOf(value)));
   }
 
-  remove(_userName: string, hash: string): Promise<void> {
+  remove(_userName: string, removed: readonly string[]): Promise<void> {
+    if (removed.length === 0) return Promise.resolve();
     return this.#run("remove", () => {
-      this.hashes = this.hashes.filter((one) => one !== hash);
+      this.hashes = this.hashes.filter((one) => !removed.includes(one));
     });
   }
 

@@ -45,8 +45,8 @@ export class RealResource {
     return this.#handler().check(inputs).join("\n");
   }
 
-  preview(inputs: Properties) {
-    const { notices, changing = [], ...planned } = this.#handler().plan(this.saved, inputs);
+  preview(inputs: Properties, run?: Run) {
+    const { notices, changing = [], ...planned } = this.#handler(run).plan(this.saved, inputs);
     return { ...planned, notices, changing: [...changing].sort(), said: textsOf(notices) };
   }
 

@@ -74,7 +74,8 @@ function textOf(plan: Plan): string {
 
 const daily = { rotateEvery: "24h" };
 const whyGone = "it is gone";
-const ten = Array.from({ length: 9 }, (_, nth) => former({ by: `h${nth + 2}`, since: at(nth) }));
+const credential = { name: "password", mark: "former" } as const;
+const ten = Array.from({ length: 9 }, (_, nth) => former({ by: `h${nth + 2}`, since: at(nth), credential }));
 const back = former({ isBack: true });
 
 const sections: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
@@ -168,6 +169,10 @@ const sections: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
     "waits at ten passwords": {
       ...{ kind: aclUser, formers: ten, inputs: { version: 2 }, plan: "keep, waits: trigger" },
       why: /^the former password has been valid, too, since 2026-01-01T00:00/,
+    },
+    "does not wait at ten passwords of others, which the user had before its first rotation": {
+      ...{ kind: aclUser, formers: ten.map((one) => ({ ...one, credential: undefined })), inputs: { version: 2 } },
+      plan: "rotate: trigger",
     },
     "waits at ten passwords for the first end of a duration, if all have one": {
       ...{ kind: aclUser, formers: ten.map((one) => ({ ...one, lasts: "72h" })), hours: 48 },

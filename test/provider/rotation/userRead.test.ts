@@ -4,7 +4,7 @@ import { type Attempt, emptyMemory, type Former, type UserMemory } from "../../.
 import { readProgram, type RotationInputs } from "../../../provider/rotation/program";
 import { type State } from "../../../provider/rotation/state";
 import { messageOf } from "../../../provider/rotation/findings";
-import { afterUserRead, hashInList } from "../../../provider/rotation/userRead";
+import { afterUserRead, currentIn, hashInList } from "../../../provider/rotation/userRead";
 import { timeAt } from "../../support/rotatedSecret";
 
 const at = timeAt(0).toISOString();
@@ -115,6 +115,19 @@ describe("rotation: the list of a user's passwords shows", () => {
       assert.equal(after.current.isUnread, one.whyGone && true, "the next `up` reads");
       assert.match(findings.map((finding) => messageOf(finding, aclUser).text).join("\n"), one.says ?? /^$/);
     });
+  }
+
+  /** Only an empty list, or one whose hashes are not certain, leaves it to a login. */
+  const shown: readonly (readonly [hashes: string[], hash: string | undefined, shows: string])[] = [
+    [["a", "now"], "now", "listed"],
+    [["a"], "now", "gone"],
+    [[], "now", "unclear"],
+    [["a"], undefined, "unclear"],
+    [[], undefined, "unclear"],
+  ];
+  for (const [hashes, hash = "which is not certain", shows] of shown) {
+    it(`the current one, ${hash}, as ${shows} in [${hashes.join(", ")}]`, () =>
+      assert.equal(currentIn(hashes, hash === "now" ? hash : undefined), shows));
   }
 
   it("under which hash it lists a token: its SHA-256, otherwise the only one that is new", () => {

@@ -63,6 +63,14 @@ describe("rotation: the inputs of a user", () => {
   const wrong: Readonly<Record<string, { inputs: object; says: RegExp }>> = {
     "an empty name": { inputs: { userName: "" }, says: /^userName must not be empty/ },
     "a name with a space": { inputs: { userName: "a b" }, says: /^userName must not contain white space or NUL/ },
+    "a name that changes the direction of text": {
+      inputs: { userName: "a\u202eb" },
+      says: /^userName must not contain white space or NUL, .*or invisible characters/,
+    },
+    "an access with a number as its host": {
+      inputs: { admin: access({ connection: { host: 5 } }) },
+      says: /^admin\.host must be a string/,
+    },
     "a name with NUL": { inputs: { userName: "a\0b" }, says: /^userName must not contain white space or NUL/ },
     "no admin": { inputs: { admin: undefined }, says: /^admin is required/ },
     "an admin that is a number": { inputs: { admin: 1 }, says: isWhat },
@@ -131,10 +139,6 @@ describe("rotation: the inputs of a user", () => {
     "a connection with a user name": {
       inputs: { connection: { username: "x" } },
       says: /^connection is invalid: its username is not an argument \(known: host, port, tls\)/,
-    },
-    "a connection in plain text": {
-      inputs: { connection: { tls: false } },
-      says: /^connection is invalid: its tls must not be false unless host is this machine/,
     },
   };
   for (const [what, { inputs, says }] of Object.entries(wrong)) {
@@ -222,10 +226,6 @@ describe("rotation: a user of a server", () => {
     "another name": {
       admin: access({ current: { name: "password", mark: "mark", value: password, username: "ops" } }),
     },
-    "another address of the database": {
-      admin: access({ record: { endpoint: "moved.example.com", port: 1, tls: true } }),
-      isMoved: true,
-    },
     "the address of the server": { admin: values },
     "a host in upper case": { admin: { ...values, host: "REDIS.example.com" }, isMoved: true },
   };
@@ -249,6 +249,7 @@ describe("rotation: a user of a server", () => {
 
   const moved: Readonly<Record<string, unknown>> = {
     "another database": access({}, "other"),
+    "another address of the database": access({ record: { endpoint: "moved.example.com", port: 1, tls: true } }),
     "another port": { ...values, port: 6380 },
     "another host": { ...values, host: "other.example.com" },
   };
@@ -268,7 +269,7 @@ describe("rotation: a user of a server", () => {
     const [admin, before] = [{ ...values, port: 6380 }, user.saved];
     users = new FakeAclUsers(["of another user"]);
     const { failure = "" } = await up({ admin });
-    assert.match(failure, /another address than before.* resource name of its own.*REKEY_VERIFICATION_FAILED/);
+    assert.match(failure, /another name or address than before.* resource name of its own.*REKEY_VERIFICATION_FAILED/);
     assert.deepEqual(user.saved, before);
     const scheduled = await up({ admin, rotateEvery: "1h" });
     assert.match(scheduled.failure ?? "", /REKEY_VERIFICATION_FAILED/);
@@ -277,9 +278,39 @@ describe("rotation: a user of a server", () => {
     users = new FakeAclUsers([]);
     assert.match(
       (await up({ version: 2 })).failure ?? "",
-      /another address than before/,
+      /another name or address than before/,
       "the first server is another",
     );
+  });
+
+  /** How the program names the server of before, after its user was rotated at a copy of it. */
+  const back: Readonly<Record<string, string>> = {
+    "at its address": access(),
+    "at a third address": access({ record: { endpoint: "third.example.com", port: 6379, tls: true } }),
+  };
+  for (const [where, admin] of Object.entries(back)) {
+    it(`that was rotated at a copy of its database is another one in that database ${where}`, async () => {
+      const home = users;
+      users = new FakeAclUsers([]);
+      users.hashes = [...home.hashes];
+      await users.make(); // Each server makes its own.
+      assert.equal((await up({ admin: { ...values, port: 6380 }, version: 2 })).failure, undefined);
+      const { password: current, connectionUrl } = user.outputs;
+      [users, home.commands.length] = [home, 0];
+      const { failure = "" } = await up({ admin, version: 2 });
+      assert.match(failure, /another name or address than before.*REKEY_VERIFICATION_FAILED/);
+      assert.deepEqual([user.outputs["password"], user.outputs["connectionUrl"]], [current, connectionUrl]);
+      assert.deepEqual(home.commands, ["read"], "it is not sent the password");
+    });
+  }
+
+  it("may have clients that connect without TLS, which is said", async () => {
+    const connection = { host: "redis.internal", port: 6379, tls: false };
+    assert.match(preview({ connection }).said, /clients send the password in plain text \(connection\.tls: false\)/);
+    await up({ connection });
+    assert.match(String(user.outputs["connectionUrl"]), /^redis:\/\/app:[^@]+@redis\.internal:6379$/);
+    assert.doesNotMatch(preview({ connection }).said, /plain text/, "once");
+    assert.doesNotMatch(preview({ connection: { ...connection, host: "localhost" } }).said, /plain text/);
   });
 
   it("is previewed with another address while the password of its admin is not known", () => {

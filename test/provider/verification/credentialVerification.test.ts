@@ -224,9 +224,13 @@ const scenarios: Readonly<Record<string, readonly Step[]>> = {
     { said: at(2), accepts: [1, 2], fails: /an old password is still accepted/ },
     { said: at(2), accepts: [2], tried: "2 wrong 1", formerRefused: true, saves: [2] },
   ],
-  "does not try one that is valid before the first verification, and knows it from the run that has replaced it": [
-    { said: at(2, { retire }), accepts: [1, 2], replaced: [1], tried: "2 wrong", saves: [1] },
-    { said: at(2), accepts: [2], tried: "2 wrong 1", formerRefused: true },
+  "does not know one that is not saved while the former one is valid, because no read shows it": [
+    { said: unsaved(2, { retire }), tried: "", warns: /no current credential is known/ },
+    { said: unsaved(2), accepts: [2], tried: "ops:2 ops:wrong" },
+  ],
+  "claims nothing of another secret that it has verified": [
+    { said: at(2), accepts: [2] },
+    { said: at(2, { id: "other" }), accepts: [1, 2], tried: "2 wrong" },
   ],
   "claims nothing about what was replaced if that is not known": [
     first,

@@ -6,7 +6,7 @@ import { leaksOf } from "../../../support/canaries";
 import { credentialsAt, idAt, inputsOf } from "../../../support/kinds";
 import { Plugin } from "../../../support/plugin";
 import { databasePath } from "../../../support/resources";
-import { until } from "../../../support/results";
+import { assertFields, until } from "../../../support/results";
 import { secretOutputs } from "../../../support/secretOutputs";
 import { Stack } from "../../../support/stack";
 import { isSecret, type Properties, revealed, secret, secretNames, unknown, urnOf } from "../../../support/wire";
@@ -71,6 +71,15 @@ describe("plugin service", () => {
     await stack.up(rotation({ version: 1, connection: { username: "ops" } }));
     assert.match(String(stack.plain.connectionUrl), /^redis:\/\/ops:/);
     assert.equal(sent(), before);
+  });
+
+  it("plans the credential that a verification will prove as the given one, for consumers", async () => {
+    for (const credential of ["a-key", unknown]) {
+      const inputs = { credential, http: { url: "https://api.example.com" } };
+      const { outputs } = await stackOf("CredentialVerification").preview(inputs);
+      assertFields(revealed(outputs), { credential, verified: unknown, memory: unknown });
+      assert.ok(isSecret(outputs["credential"]));
+    }
   });
 
   it("marks an output like the secret input with its name", async () => {
