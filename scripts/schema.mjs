@@ -62,16 +62,21 @@ const capital = (name) => name[0].toUpperCase() + name.slice(1);
 
 /** The schema of a type; a type without a name has that of its property. */
 function schemaOf(given, name) {
-  // A type parameter is a text or a map: YAML reads no field of what may be either.
-  if (given.flags & (ts.TypeFlags.Unknown | ts.TypeFlags.Instantiable)) return { $ref: "pulumi.json#/Any" };
-  const type = checker.getNonNullableType(given);
+  if (given.flags & ts.TypeFlags.Unknown) return { $ref: "pulumi.json#/Any" };
+  // That of a type parameter is its constraint.
+  const type = checker.getNonNullableType(checker.getBaseConstraintOfType(given) ?? given);
   if (isText(type) || (type.isUnion() && type.types.every(isText))) return { type: "string" };
   if (type.flags & ts.TypeFlags.NumberLike) return { type: "number" };
   if (type.flags & ts.TypeFlags.BooleanLike) return { type: "boolean" };
   if (type.isUnion()) {
     // The two values of a boolean are two types.
-    const all = new Map(type.types.map((one) => schemaOf(one, name)).map((one) => [JSON.stringify(one), one]));
-    return all.size > 1 ? { oneOf: [...all.values()] } : [...all.values()][0];
+    // Of an Input inside, only the value counts.
+    const values = type.types.filter(({ symbol }) => !/^(Promise|OutputInstance)$/.test(symbol?.name));
+    const all = new Map(values.map((one) => schemaOf(one, name)).map((one) => [JSON.stringify(one), one]));
+    const [first, ...others] = all.values();
+    if (others.length === 0) return first;
+    // YAML reads no field of what may be a text or a map.
+    return others.some(({ type }) => type === "object") ? { $ref: "pulumi.json#/Any" } : { oneOf: [first, ...others] };
   }
   if (checker.isArrayType(type)) return { type: "array", items: schemaOf(checker.getTypeArguments(type)[0], name) };
   const values = checker.getIndexInfoOfType(type, ts.IndexKind.String)?.type;
@@ -84,7 +89,8 @@ function schemaOf(given, name) {
 /** `T` in a declared type `pulumi.Input<T>` or `pulumi.Output<T>`, undefined left out of the outer union. */
 function innerType({ type: node }) {
   const outer = ts.isUnionTypeNode(node) ? node.types.find(ts.isTypeReferenceNode) : node;
-  return checker.getTypeFromTypeNode(outer.typeArguments[0]);
+  const type = checker.getTypeFromTypeNode(outer.typeArguments[0]);
+  return checker.getBaseConstraintOfType(type) ?? type;
 }
 
 /** Inputs whose types a schema cannot have, or has with Inputs inside. */

@@ -124,6 +124,11 @@ export class AclUserRotation extends Rotation {
   /** When this resource, not a `Retirement`, retired the former ones (ISO 8601, UTC); undefined if it has not. */
   declare readonly formerRetiredAt: pulumi.Output<string | undefined>;
   /**
+   * How many passwords Rekey did not know at the last read: it never retires them. Undefined before the first read
+   * after the first rotation. A refresh reads again.
+   */
+  declare readonly unknownPasswords: pulumi.Output<number | undefined>;
+  /**
    * Why a rotation that is due was not made by the last `up`, and by which one it will be: a schedule waits for the
    * retirement of the former passwords, and a new version once there are ten. Undefined if none waits.
    */

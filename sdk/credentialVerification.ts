@@ -36,7 +36,7 @@ export interface HttpProbeArgs {
    * The statuses that mean that it is refused, in the same range. With `[]`, no wrong credential is tried, and no
    * former one is remembered.
    *
-   * @default 401 and 403
+   * @default those of 401 and 403 that are not in `acceptedStatuses`
    */
   refusedStatuses?: pulumi.Input<number[]> | undefined;
 }

@@ -155,6 +155,11 @@ export abstract class Rotation extends DynamicResource {
   declare readonly encryptedCredentials: pulumi.Output<string | undefined>;
   /** The parts of the platform's response that could not be read. Empty if there were none. */
   declare readonly problems: pulumi.Output<string[] | undefined>;
+  /**
+   * True if a read has found that the secret is gone, or if it is not known, so that the next `up` reads it. Otherwise
+   * undefined.
+   */
+  declare readonly mustRead: pulumi.Output<true | undefined>;
   /** JSON text of the response's fields that Rekey does not know. Secret. */
   declare readonly otherFields: pulumi.Output<string | undefined>;
   /** JSON text of what Rekey remembers about the secret: salted hashes, never the value of a credential. Secret. */

@@ -1,6 +1,8 @@
-import type * as pulumi from "@pulumi/pulumi";
+import * as pulumi from "@pulumi/pulumi";
+import { version } from "@pulumi/pulumi/version";
+import { isOlderVersion, oldestForTriggers } from "../provider/engine/installedPackage";
 import { type RotationReason } from "../provider/rotation/memory";
-import { DynamicResource } from "./dynamicResource";
+import { DynamicResource, resourceTitle } from "./dynamicResource";
 import { type TriggerArgs } from "./rotation";
 
 /** The arguments of `RotationTrigger`. */
@@ -20,6 +22,13 @@ export interface RotationTriggerArgs extends TriggerArgs {
    * @default none
    */
   rotatedSince?: pulumi.Input<string> | undefined;
+  /**
+   * Whether `value` is used in another stack, so that no resource of this one has it: `doctor --due` then does not miss
+   * one.
+   *
+   * @default false
+   */
+  usedElsewhere?: pulumi.Input<boolean> | undefined;
 }
 
 /**
@@ -43,7 +52,7 @@ export class RotationTrigger extends DynamicResource {
   declare readonly subject: pulumi.Output<string>;
   /**
    * Changes exactly when the secret is to be replaced: the day of the last turn, or of the first `up`, in UTC, and the
-   * number of turns (`20261128-3`). Previews know it.
+   * number of turns, and characters of its own (`20261128-3-1b9d6b`). Previews know it.
    */
   declare readonly value: pulumi.Output<string>;
   /** Time of the last turn (ISO 8601, UTC); undefined before the first one. */
@@ -65,6 +74,10 @@ export class RotationTrigger extends DynamicResource {
     args: RotationTriggerArgs = {},
     options?: pulumi.CustomResourceOptions,
   ) {
+    if (isOlderVersion(version, oldestForTriggers)) {
+      const text = `${resourceTitle("RotationTrigger", name)}: @pulumi/pulumi ${version} ignores the option \`replacementTrigger\`, so that nothing is replaced. Install ${oldestForTriggers} or later, or make \`value\` a part of an argument that forces a replacement.`;
+      void pulumi.log.warn(text);
+    }
     // The host of dynamic resources does not tell their names.
     const named = { ...args, name };
     super("RotationTrigger", name, named, options);

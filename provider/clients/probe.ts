@@ -53,6 +53,8 @@ export interface ProbeRequest {
 export type ProgramRequest = Omit<Service, "name"> &
   Pick<ApiRequest, "method" | "path" | "query" | "headers">;
 
+export type StatusResult = Partial<Pick<RequestError, "status" | "happened" | "advice">>;
+
 export interface ProbeOptions {
   readonly connections: ServerConnections;
   /** What results never show. */
@@ -91,19 +93,25 @@ export class CredentialProbe {
     return this.#get("path" in endpoint ? endpoint : ping, credential, facts, timeoutMs);
   }
 
-  /** Sends a request of a program. @returns the status of the response, or why there is none */
+  /** Sends a request of a program. @returns the status of the response, or why there is none, and what to do */
   async statusOf(
     { baseUrl, authorization, ...given }: ProgramRequest,
     deadlineMs: number,
-  ): Promise<number | string> {
-    const request = { ...given, purpose: "verify a credential", idempotent: true };
+  ): Promise<StatusResult> {
+    const request = {
+      ...given,
+      purpose: "verify a credential",
+      idempotent: true,
+      newConnection: true,
+      isStatusEnough: true,
+    };
     await this.options.beforeSend?.(factsOf(request, baseUrl));
-    const requester = this.#requesterFor({ name: "queue", baseUrl, authorization }, deadlineMs);
+    const requester = this.#requesterFor({ name: "vendor", baseUrl, authorization }, deadlineMs);
     try {
-      return (await requester.send({ ...request, newConnection: true })).status;
+      return await requester.send(request);
     } catch (error) {
       if (!(error instanceof RequestError)) throw error;
-      return error.status ?? error.happened;
+      return error;
     }
   }
 

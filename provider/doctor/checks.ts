@@ -9,6 +9,7 @@ import {
   oldestPulumi,
   howToInstall,
   isOlderVersion,
+  oldestForTriggers,
 } from "../engine/installedPackage";
 import { PlatformClient } from "../run/platformClient";
 import { databasePassword } from "../domain/secretKind";
@@ -102,7 +103,11 @@ function checkSdk(program: string): Check {
   }
   const { node } = process.versions;
   const [, oldestNode = "0"] = /^>=\s*([\d.]+)/.exec(engines?.node ?? "") ?? [];
-  if (!isOlderVersion(node, oldestNode)) return ok(`${name} is ${version}.`);
+  if (!isOlderVersion(node, oldestNode)) {
+    if (!isOlderVersion(version, oldestForTriggers)) return ok(`${name} is ${version}.`);
+    const ignored = `${name} is ${version}, which ignores the option replacementTrigger of a RotationTrigger.`;
+    return { ...unchecked(ignored), fix: `If you use it, install ${oldestForTriggers} or later.` };
+  }
   const orOlder = `Install that version of Node, in the pipeline too; or, for Node 20, install ${name} 3.248.0.`;
   return wrong(`${name} ${version} needs Node >=${oldestNode}, but this Node is ${node}.`, orOlder);
 }

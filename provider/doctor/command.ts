@@ -3,7 +3,7 @@ import { idProblem } from "../records/fields";
 import { futureProblem, readInterval } from "../rotation/schedule";
 import { type Check, checkAll } from "./checks";
 import { cover, coverageText } from "./coverage";
-import { dueText, findDue } from "./due";
+import { dueMarkdown, dueText, findDue } from "./due";
 import {
   environmentOnly,
   findProject,
@@ -30,6 +30,7 @@ With --due, lists what is overdue in the states of stacks, or waits. It needs no
       --since <date>  with --coverage: also print which are older than a date (2026-04-19, or a time with a zone)
       --due           list what should have been rotated or retired, has failed, or waits
       --grace <time>  with --due: what counts as overdue (default: 24h)
+      --markdown      with --due: print a table of what was looked at, for the summary of a job
   -j, --json          print one JSON object
   -h, --help          print this help
 
@@ -42,7 +43,7 @@ Exit codes:
      than the date; with --due, nothing is due
   1  a check found a problem, or the command could not be run; with --coverage, a secret is older, of unknown age, or
      may exist without being listed; with --due, something is due
-  2  with --due, a state cannot be read, or the command could not be run
+  2  with --due, a state cannot be read, no state has a resource of Rekey, or the command could not be run
 `;
 
 const options = {
@@ -53,6 +54,7 @@ const options = {
   since: { type: "string" },
   due: { type: "boolean" },
   grace: { type: "string" },
+  markdown: { type: "boolean" },
   json: { type: "boolean", short: "j" },
   help: { type: "boolean", short: "h" },
 } as const;
@@ -71,7 +73,7 @@ export async function run(): Promise<void> {
   } catch (error) {
     // The message alone: a stack trace does not help a user, and an error object may contain more than its message.
     process.stderr.write(
-      `error: ${error instanceof Error ? error.message : String(error)}\n${help}`,
+      `error: ${error instanceof Error ? error.message : String(error)}\nRun \`pulumi-rekey doctor --help\` for the options.\n`,
     );
     process.exitCode = parseArgs({ options, strict: false }).values.due ? 2 : 1;
   }
@@ -98,12 +100,15 @@ async function runDoctor(values: Values) {
 
 /** Options that do not belong together. */
 function combinationProblem(values: Values): string | undefined {
-  const { stack = [], state, database, since, grace, coverage, due } = values;
+  const { stack = [], state, database, coverage, due } = values;
   const list = due ? "--due" : coverage && "--coverage";
   if (due && coverage) return "--coverage cannot be used with --due";
   if (list && database !== undefined) return `--database cannot be used with ${list}`;
-  if (!coverage && since !== undefined) return "--since needs --coverage";
-  if (!due && grace !== undefined) return "--grace needs --due";
+  const needs = { since: "coverage", grace: "due", markdown: "due" } as const;
+  for (const [option, needed] of Object.entries(needs)) {
+    const isGiven = values[option as keyof typeof needs] !== undefined;
+    if (isGiven && !values[needed]) return `--${option} needs --${needed}`;
+  }
   if (!list && state) return "--state needs --coverage or --due";
   if (list || stack.length < 2) return undefined;
   return "--stack can be repeated only with --coverage or --due";
@@ -141,15 +146,17 @@ function stacksIn(
 
 /** Reads states only. */
 function listDue(cwd: string, project: Project | undefined, values: Values) {
-  const { state = [], grace = "24h" } = values;
-  const stacks = stacksIn(values, project);
+  const { state = [], grace = "24h", stack } = values;
+  const stacks = stack || state.length === 0 ? stacksIn(values, project) : [];
   if (stacks.length + state.length === 0) throw new Error(noProject(cwd));
   const states = [
     ...state.map(readStateFile),
     ...stacks.map((name) => exportStack(project?.directory ?? cwd, name)),
   ];
   const report = findDue(states, grace, new Date());
-  return { report, text: dueText(report), code: report.unread[0] ? 2 : report.due[0] ? 1 : 0 };
+  const text = values.markdown ? dueMarkdown(report) : dueText(report);
+  const isBlind = report.unread.length > 0 || report.lookedAt.length + report.due.length === 0;
+  return { report, text, code: isBlind ? 2 : report.due.length > 0 ? 1 : 0 };
 }
 
 /** Lists the account of the first stack. Without a project, the environment has its settings. */

@@ -5,7 +5,7 @@ import { clockToleranceMs, readDate } from "../rotation/schedule";
 import { type Settings } from "../settings/settings";
 import { type SettingName } from "../settings/table";
 import { type InAccount, listable, type ListedSecret, listSecrets } from "./account";
-import { isValidTooLong, twoValidNote, unprovenNote } from "./overlaps";
+import { isValidTooLong, twoValidNote } from "./overlaps";
 import { type RotatedSecret, type SavedValue, type StackState } from "./stackState";
 
 /** A resource that rotates a secret. */
@@ -32,10 +32,6 @@ interface CoveredSecret {
   readonly age?: "newer" | "older" | "unknown" | undefined;
   /** Since when the former one has been valid in addition to it. */
   readonly formerValidSince?: string | undefined;
-  /** Without a date: whether that is longer than `overlap` allows. */
-  readonly isFormerValidTooLong?: true | undefined;
-  /** Whether another one was added and is not proven, so that it is valid, but was not handed out. */
-  readonly isUnproven?: true | undefined;
 }
 
 /** The secrets of an account, and what the states know of them. */
@@ -105,7 +101,8 @@ export function coverageOf(
   );
   // With no settings at all, they may be missing by mistake.
   const isBlind = notLooked.length === listable.length && secrets.length === 0;
-  const isComplete = unlisted.length === 0 && !isBlind;
+  // Only a state lists Redis users.
+  const isComplete = unlisted.length === 0 && !isBlind && read.length === states.length;
   const label = (one: Rotated) => labelOf(one, read.length);
   const named = (one: Rotated) => `${label(one)} (${ownerOf(one)})`;
   return {
@@ -113,8 +110,9 @@ export function coverageOf(
     states: read.map(({ name }) => name),
     covered:
       isComplete &&
-      secrets.every(({ age = "newer", isFormerValidTooLong, isUnproven }) => {
-        return age === "newer" && !isFormerValidTooLong && !isUnproven;
+      secrets.every(({ age = "newer" }) => age === "newer") &&
+      here.every(({ former, alsoValid }) => {
+        return alsoValid.length === 0 && (!former || since || !isValidTooLong(former, new Date()));
       }),
     isComplete,
     secrets,
@@ -124,7 +122,7 @@ export function coverageOf(
       ),
       ...here.flatMap((one) => [
         ...(one.former ? [twoValidNote(label(one), one.former)] : []),
-        ...(one.isUnproven ? [unprovenNote(label(one))] : []),
+        ...one.alsoValid.map((what) => `Also valid: ${label(one)} has ${what}.`),
       ]),
       ...missing.map((one) => `Not in the account: ${named(one)}.`),
       ...elsewhere.map((one) => `In another account, and not compared: ${named(one)}.`),
@@ -168,8 +166,6 @@ function covered(
     createdAt: shown(newest(createdAt)),
     age: since && (at === undefined ? "unknown" : isOlder ? "older" : "newer"),
     formerValidSince: former?.since,
-    isFormerValidTooLong: (former && !since && isValidTooLong(former, new Date())) || undefined,
-    isUnproven: rotated.some((one) => one.isUnproven) || undefined,
   };
 }
 

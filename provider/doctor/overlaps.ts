@@ -14,13 +14,14 @@ export interface ValidFormer {
   readonly lasts: string;
 }
 
-/** How long a former secret may wait for its verification before that counts as a gap. */
-const longestUnverified = "24h";
+/** How long a former secret may wait for its `Retirement` before that counts as a gap. */
+const longestUnretired = "24h";
 
 /**
- * The former secret that a rotation has left valid; undefined if it is retired, as far as the state shows it.
+ * The former secret that a rotation has left valid; undefined if it is retired, as far as the state shows it. A delete
+ * saves nothing: a `Retirement` has retired at the end of its run what it says, if none waits for its delete.
  *
- * @param resources all of the state: a verification of the rotation may have retired it
+ * @param resources all of the state
  */
 export function validFormerOf(
   rotation: Values,
@@ -28,36 +29,50 @@ export function validFormerOf(
 ): ValidFormer | undefined {
   const since = objectOf(rotation["outputs"])["formerValidSince"];
   if (!isTime(since)) return undefined;
-  const retiredAt = resources.flatMap((one) =>
-    isVerificationOf(one, rotation["urn"]) ? objectOf(one["outputs"])["formerRetiredAt"] : [],
+  const retirements = resources.filter(
+    (one) =>
+      isRetirement(one) &&
+      listOf(objectOf(one["propertyDependencies"])["access"]).includes(rotation["urn"]),
   );
-  if (retiredAt.some((time) => isTime(time) && time >= since)) return undefined;
+  const isRetired = retirements.some(({ outputs }) => {
+    const { retires } = objectOf(outputs);
+    return isTime(retires) && retires >= since;
+  });
+  if (isRetired && !retirements.some(waitsForDelete)) return undefined;
   const { overlap } = objectOf(rotation["inputs"]);
   return { since, lasts: typeof overlap === "string" ? overlap : untilRetirement };
 }
 
-/** Whether a resource has the output `access` of a rotation as its input. */
-function isVerificationOf({ type, propertyDependencies }: Values, urn: unknown): boolean {
-  const of = objectOf(propertyDependencies)["access"];
-  return /:CredentialVerification$/.test(String(type)) && Array.isArray(of) && of.includes(urn);
+export function isRetirement({ type }: Values): boolean {
+  return String(type).endsWith(":Retirement");
+}
+
+/** Whether a resource was replaced, and is not deleted yet. */
+export function waitsForDelete(resource: Values): boolean {
+  return resource["delete"] === true;
 }
 
 /** Whether a former secret has been valid for longer than `overlap` allows. */
 export function isValidTooLong({ since, lasts }: ValidFormer, now: Date): boolean {
-  return dueAt(since, isDuration(lasts) ? lasts : longestUnverified) <= now;
+  return dueAt(since, isDuration(lasts) ? lasts : longestUnretired) <= now;
 }
 
 /** @param resource `QueueTokenRotation "queue"` */
 export function twoValidNote(resource: string, { since, lasts }: ValidFormer): string {
-  const why = isDuration(lasts)
-    ? `overlap: ${lasts}`
-    : "no verification with retireFormerAfter has retired it";
+  const why = isDuration(lasts) ? `overlap: ${lasts}` : "no Retirement has retired it";
   return `Two are valid: ${resource}, since ${since}, because the former one was not retired (${why}).`;
 }
 
-/** @param resource `QueueTokenRotation "queue"` */
-export function unprovenNote(resource: string): string {
-  return `Also valid: ${resource} has added one that is not proven, and so not handed out. The next \`up\` proves or replaces it.`;
+/** What is valid in addition to the current one and the former ones, by the outputs of a rotation. */
+export function alsoValid({ outcome, unknownPasswords: unknown }: Values): string[] {
+  return [
+    ...(outcome === "unproven"
+      ? ["a secret that was added and is not proven: the next `up` proves or replaces it"]
+      : []),
+    ...(Number(unknown) > 0
+      ? [`passwords that Rekey does not know: ${String(unknown)} at the last read`]
+      : []),
+  ];
 }
 
 /** Whether it is a saved time: of a part of one that is damaged, an earlier one could be read. */
@@ -68,4 +83,9 @@ export function isTime(time: unknown): time is string {
 /** An object in plain text. */
 export function objectOf(value: unknown): Values {
   return isObject(value) && !isSecret(value) ? value : {};
+}
+
+/** A list in plain text. */
+export function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
 }

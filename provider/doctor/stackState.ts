@@ -4,7 +4,16 @@ import { type SecretKind, type Subject, databasePassword, kindNamed } from "../d
 import { isObject, isSet, orUndefined } from "../records/fields";
 import { environmentOfProvider, type Lookup, Settings } from "../settings/settings";
 import { settingKey } from "../settings/table";
-import { isTime, objectOf, type ValidFormer, validFormerOf, type Values } from "./overlaps";
+import {
+  alsoValid,
+  isTime,
+  listOf,
+  objectOf,
+  type ValidFormer,
+  validFormerOf,
+  type Values,
+  waitsForDelete,
+} from "./overlaps";
 import { runPulumi, type Stack } from "./project";
 import { type Service } from "./services";
 
@@ -19,8 +28,8 @@ export interface RotatedSecret extends Subject {
   readonly rotatedAt: number | undefined;
   /** The former one, if it is still valid. */
   readonly former?: ValidFormer | undefined;
-  /** Whether its last rotation has added one that is not proven: that one is valid, too. */
-  readonly isUnproven: boolean;
+  /** What is valid, too, and was not handed out: `passwords that Rekey does not know: 2 at the last read` */
+  readonly alsoValid: readonly string[];
   readonly value: SavedValue;
   /** The settings of its provider, as far as they are known. */
   readonly settings: Settings;
@@ -37,6 +46,10 @@ export interface StackState {
 /** A state as `pulumi stack export` writes it. */
 export interface ExportedState extends Pick<StackState, "name"> {
   readonly resources: readonly Values[];
+  /** What a run has begun and not ended: `{ type: "creating", resource }`. */
+  readonly operations?: readonly Values[];
+  /** When a run has saved something last (ISO 8601). */
+  readonly savedAt?: unknown;
   /** Why it was not read, and has no resources here. */
   readonly unread?: string;
 }
@@ -44,27 +57,22 @@ export interface ExportedState extends Pick<StackState, "name"> {
 /** Reads the state of a stack with `pulumi stack export`. */
 export function exportStack(directory: string, name: string): ExportedState {
   const printed = runPulumi(directory, "stack", "export", "--stack", name);
-  const resources = "text" in printed ? resourcesIn(printed.text) : undefined;
-  if (resources) return { name, resources };
+  const state = "text" in printed ? exportedIn(printed.text) : undefined;
+  if (state) return { name, ...state };
   const why = "error" in printed ? printed.error : "the pulumi CLI printed no state";
   return { name, resources: [], unread: `The state of ${name} was not read: ${why}.` };
 }
 
-/** Reads a file that `pulumi stack export` has written. @throws Error if it is none, without showing a part of it */
-export function readStateFile(file: string): ExportedState {
-  let text: string;
+/** Reads a file that `pulumi stack export` has written. What is wrong with it is said without a part of it. */
+export function readStateFile(name: string): ExportedState {
+  let why = `is not an exported state: \`pulumi stack export --file ${name}\` writes one`;
   try {
-    text = readFileSync(file, "utf8");
+    const state = exportedIn(readFileSync(name, "utf8"));
+    if (state) return { name, ...state };
   } catch (error) {
-    throw new Error(`--state ${file} cannot be read (${(error as NodeJS.ErrnoException).code})`);
+    why = `cannot be read (${(error as NodeJS.ErrnoException).code})`;
   }
-  const resources = resourcesIn(text);
-  if (resources === undefined) {
-    throw new Error(
-      `--state ${file} is not an exported state: \`pulumi stack export --file ${file}\` writes one`,
-    );
-  }
-  return { name: file, resources };
+  return { name, resources: [], unread: `--state ${name} ${why}` };
 }
 
 /** @param own the stack itself if its settings were read, too: its default providers have them */
@@ -125,17 +133,23 @@ export function rotatedIn(saved: readonly Values[], own?: Stack): RotatedSecret[
   const unknown = new Settings(() => undefined);
   // One that is only to be deleted was replaced.
   return saved
-    .filter((one) => one["delete"] !== true)
+    .filter((one) => !waitsForDelete(one))
     .flatMap((one) => secretsOf(one, providers.get(String(one["provider"])) ?? unknown, saved));
 }
 
-/** The resources of an exported state; undefined if the text is none. A stack without resources has no list. */
-export function resourcesIn(text: string): Values[] | undefined {
+/** What an exported state has; undefined if the text is none. A stack without resources has no list. */
+export function exportedIn(text: string): Omit<ExportedState, "name"> | undefined {
   const exported = orUndefined(() => JSON.parse(text) as unknown);
   if (!isObject(exported) || !("deployment" in exported)) return undefined;
   const deployment = exported["deployment"] ?? {};
-  const listed = isObject(deployment) ? (deployment["resources"] ?? []) : undefined;
-  return Array.isArray(listed) ? listed.map(objectOf) : undefined;
+  if (!isObject(deployment)) return undefined;
+  const { resources = [], pending_operations: operations, manifest } = deployment;
+  if (!Array.isArray(resources)) return undefined;
+  return {
+    resources: resources.map(objectOf),
+    operations: listOf(operations).map(objectOf),
+    savedAt: objectOf(manifest)["time"],
+  };
 }
 
 /** The output with the age of a secret. Of two keys, the next one is younger; a next token may be older. */
@@ -168,7 +182,7 @@ function secretsOf(
       resource: resourceNamed(saved),
       rotatedAt: isTime(time) ? Date.parse(time) : undefined,
       former: validFormerOf(saved, resources),
-      isUnproven: values["outcome"] === "unproven",
+      alsoValid: alsoValid(values),
       value,
       settings,
     };

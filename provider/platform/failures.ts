@@ -5,7 +5,7 @@ import { quote } from "./quote";
 import { type KnownSecrets } from "./redact";
 import { type FailedAttempt, type Failure } from "./retry";
 
-export type ServiceName = "management" | "queue" | "database";
+export type ServiceName = "management" | "queue" | "database" | "vendor";
 
 /** What a service's address and credentials are called: settings, or inputs of a verification. */
 const namesOf: Readonly<Record<ServiceName, Readonly<Record<"address" | "credentials", string>>>> =
@@ -13,6 +13,7 @@ const namesOf: Readonly<Record<ServiceName, Readonly<Record<"address" | "credent
     management: { address: "rekey:baseUrl", credentials: "rekey:username and rekey:password" },
     queue: { address: "rekey:queueUrl", credentials: "rekey:queueToken or rekey:queueUserId" },
     database: { address: "its address", credentials: "restToken" },
+    vendor: { address: "http.url", credentials: "credential" },
   };
 
 /** The error for a request that is not retried: what happened, what may have changed, what to do. */
@@ -56,7 +57,7 @@ function requestProblem(
 
 /** What responds to a request, in messages. */
 function responderOf(service: ServiceName): string {
-  return service === "database" ? "database" : "platform";
+  return service === "database" || service === "vendor" ? service : "platform";
 }
 
 /** Why a request cannot have reached the service, and what to do. */
@@ -136,7 +137,9 @@ function adviceOn(
   if (delivery !== "rejected") {
     // Until a reset is confirmed, clients may be refused.
     const isReset = service === "management" && facts.method === "POST";
-    return isReset ? "Run `up` again right away." : "Check the platform's status, then run again.";
+    return isReset
+      ? "Run `up` again right away."
+      : `Check the ${responderOf(service)}'s status, then run again.`;
   }
   const isWriteRefused = facts.method === "POST" && status === 403;
   const key = ` The API key may ${isWriteRefused ? "be read-only, or " : ""}belong to another team.`;

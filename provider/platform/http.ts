@@ -35,11 +35,13 @@ export interface ApiRequest
   readonly body?: object;
   /** Path below the service's address, its parts already encoded, without a query: it is sent, and shown in errors. */
   readonly path: string;
-  readonly query?: Readonly<Record<string, string>>;
+  readonly query?: Readonly<Record<string, string>> | URLSearchParams;
   /** In addition to those that every request has, or instead of them. They are never shown. */
   readonly headers?: Readonly<Record<string, string>>;
   /** Whether it needs a new connection, because its response may not show to which request it belongs. */
   readonly newConnection?: boolean;
+  /** Whether a status is a response, whatever follows it. */
+  readonly isStatusEnough?: boolean;
   /** Whether the response is a list, which may be larger than a record. */
   readonly isList?: boolean;
 }
@@ -177,6 +179,9 @@ export class HttpRequester implements Requester {
       return { delivery: deliveryOfFailure(status), status, body: data, retryAfterMs };
     } catch (error) {
       connection.close();
+      if (request.isStatusEnough && connection.status !== undefined) {
+        return { status: connection.status, body: "", facts, service, connection };
+      }
       const { message, code } = error as AxiosError;
       const isTooLarge = message.startsWith("maxContentLength");
       const { status = 200, isSent } = connection;

@@ -60,7 +60,12 @@ export function announcementsOf(announced: PlannedSecret, run: Run): Message[] {
     waits
       ? [{ kind: "isDue" }, ...reasonsOf(waits, announced), { kind: "postponed", why: waits.why }]
       : [],
-    ...(state ? concerns(state.memory, plan, program, context) : concernsOfNew(announced, run)),
+    ...(state
+      ? [
+          ...concerns(state.memory, plan, program, context),
+          passwordFindings(state.memory, subject.id),
+        ]
+      : concernsOfNew(announced, run)),
     isPlain(program) && isChange(plan) ? [{ kind: "plainText" }] : [],
   ];
   const messages = findings.filter(({ length }) => length > 0).map((one) => messageOf(one, kind));
@@ -163,7 +168,6 @@ function concerns(memory: Memory, plan: Plan, program: Program, context: Context
     isImported ? [{ kind: "imported" }] : [],
     isOther ? [{ kind: "elsewhere", why: whyElsewhere(memory, context) }] : [],
     isFormKept ? [{ kind: "formKept" }] : [],
-    passwordFindings(memory),
     concernsOfFormers(memory, program, context),
     isDueLater
       ? [{ kind: "nextRotation", why: dueFrom(scheduledFrom, rotateEvery).toISOString() }]

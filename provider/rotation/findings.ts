@@ -44,7 +44,7 @@ const notes = {
   retiresForDate:
     "the former {word} is retired, if it is still valid, because rotatedSince has asked for it: clients that still use it are refused.",
   retiresAgain: "the former {word}, which was retired and is valid again, is retired again.",
-  bothSince: "{names|Both} have been valid since {why}.",
+  bothSince: "More than one has been valid since {why}.",
   retiresAtEnd:
     "the former {word}, if it is still valid, is retired at the end of this `up`, after everything that uses the new one, and only if nothing fails.",
   retiresLater:
@@ -109,9 +109,9 @@ const notes = {
     "is not known, because the platform shows only a REST token. Use restUrl and restToken; connectionUrl is undefined.",
   retiredAtEnd: "every former {word} was retired.",
   retiredAndRefused: "the former {word} was retired; it is refused now.",
-  retired: "the former {word} was retired. {names|Both} had been valid since {why}.",
+  retired: "the former {word} was retired. More than one had been valid since {why}.",
   /** A rotation makes another one former. */
-  retiredFirst: "the older {word} was retired first. {names|Both} had been valid since {why}.",
+  retiredFirst: "the older {word} was retired first. More than one had been valid since {why}.",
 };
 
 /** The texts of findings that are warnings. */
@@ -159,8 +159,6 @@ const warnings = {
   /** Someone else has rolled a pair of keys between the read and the roll, or an earlier roll was applied late. */
   overtaken:
     "was rolled more than once: its current key is not the next key that was known before. Receivers that still have the former pair reject every message: give them both keys now.",
-  partlyRetired:
-    "only some of the former {word}s were retired. {names|Both} had been valid since {why}.",
   waits: "the rotation that is due is not made yet, because {why}.",
   back: "a former {word} that was retired is valid again: someone has added it, or the server was restarted with an old ACL file. It is retired again.",
   backInstead:

@@ -15,6 +15,8 @@ export interface FleetDatabase {
   readonly adoptedAt?: string | undefined;
   /** The parts of the platform's response that could not be read. */
   readonly problems?: readonly string[] | undefined;
+  /** Whether the next `up` reads it, because a response did not show what is valid. */
+  readonly mustRead?: true | undefined;
   /** Why the last `up` failed for this database. */
   readonly error?: string | undefined;
 }

@@ -8,7 +8,6 @@ import {
   isDuration,
   lastsAfter,
   oldestFormer,
-  spanOf,
   validFormers,
   waitsForRetirement,
 } from "./formers";
@@ -98,23 +97,24 @@ export function plannedRetirement(
   { why, formers }: DueRetirement,
   context: Context,
 ): Finding[] {
-  const { lasts, isBack } = oldestFormer({ formers }) ?? {};
+  const { lasts, since, isBack } = oldestFormer({ formers }) ?? {};
   const because: Finding =
     why === "date"
       ? { kind: "retiresForDate" }
       : isBack
         ? { kind: "retiresAgain" }
         : { kind: "retiresForTime", why: lasts };
-  return [because, { kind: "bothSince", ...spanOf(formers) }, ...notesOnOwnToken(memory, context)];
+  return [because, { kind: "bothSince", why: since }, ...notesOnOwnToken(memory, context)];
 }
 
 /** What is to be said of former ones whose time is over. */
 export function concernsOfFormers(memory: Memory, program: Program, context: Context): Finding[] {
   const due = dueFormers(memory, program, { ...context, isScheduleOn: true });
   if (context.isScheduleOn || due?.why !== "time") return [];
+  const first = oldestFormer(due);
   return [
-    { kind: "retirementIsDue", why: due.formers[0]?.lasts },
-    { kind: "bothSince", ...spanOf(due.formers) },
+    { kind: "retirementIsDue", why: first?.lasts },
+    { kind: "bothSince", why: first?.since },
     { kind: "postponed", why: "rekey:scheduledResets is off" },
   ];
 }

@@ -1,5 +1,4 @@
 import { type SecretKind } from "../domain/secretKind";
-import { type Finding } from "./findings";
 import { type Former, type Memory } from "./memory";
 import { type Context, type DueFormers, type Plan, type Rotation } from "./plan";
 import { noOverlap, type Program, untilRetirement } from "./program";
@@ -50,13 +49,6 @@ export function formerWith(memory: Pick<Memory, "formers">, mark?: string): Form
 /** The former one that has been valid for the longest time, which outputs and messages name. */
 export function oldestFormer(memory: Pick<Memory, "formers">): Former | undefined {
   return validFormers(memory).toSorted((a, b) => (a.since < b.since ? -1 : 1))[0];
-}
-
-/** Since when more than one was valid, in messages. */
-export function spanOf(formers: readonly Former[]): Pick<Finding, "names" | "why"> {
-  const { length } = formers;
-  const names = length > 1 ? [`The oldest of ${length}`] : [];
-  return { names, why: oldestFormer({ formers })?.since };
 }
 
 /** Former ones after some of them, or all, were retired: of those that are not valid, only the last one is of use. */

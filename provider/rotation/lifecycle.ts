@@ -251,15 +251,14 @@ function afterError(
   added: Added | undefined,
   session: UpSession,
 ): Rotated {
-  const { subject } = session;
   const { state, findings } = learned;
   const addition = additionOf(state, added, session);
   const isHandedOver = state.memory.attempt === undefined;
   const delivered = addition || isHandedOver ? {} : added?.response?.credentials;
   const failure =
     addition && error instanceof RekeyError
-      ? failureAfter(subject, added?.lost ?? error, learned, addition)
-      : new InternalError(subject, error);
+      ? failureAfter(session.subject, added?.lost ?? error, learned, addition)
+      : new InternalError(session.subject, error);
   return { state: { ...state, ...delivered }, findings, failure };
 }
 

@@ -157,6 +157,8 @@ export interface UserMemory {
   readonly isUnsaved?: true | undefined;
   /** How many passwords the user had when it was adopted, until its first rotation. */
   readonly passwordCount?: number | undefined;
+  /** How the hashes begin that the last read has listed and Rekey does not know. */
+  readonly unknown?: readonly string[] | undefined;
 }
 
 /** What is known of the server of a user. */
@@ -201,7 +203,7 @@ export function sealed(memory: Memory): object {
 
 /** A version that remembers something else has another text here, so that an older version refuses the memory. */
 function sealOf(memory: Memory): string {
-  return saltedMark(memory.salt, `memory 5 ${JSON.stringify(memory)}`);
+  return saltedMark(memory.salt, `memory 7 ${JSON.stringify(memory)}`);
 }
 
 /** @throws StateError if it is damaged, or was written by another version: nothing is decided from a part of it */

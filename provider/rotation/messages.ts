@@ -72,7 +72,6 @@ const additions: Readonly<Record<Addition, string>> = {
 
 const retirements: Partial<Readonly<Record<Finding["kind"], string>>> = {
   retired: "has retired the former one",
-  partlyRetired: "has retired some of the former ones",
   retiredFirst: "has retired the older one",
 };
 

@@ -31,9 +31,13 @@ export class QueueSource extends ResetSource {
   /** While two are valid, no read shows the one that was handed out: only its use does, if its value is saved. */
   async #isRefused({ memory, token }: State, { credentials }: Sight): Promise<boolean> {
     const shown = saltedMark(memory.salt, credentials.token ?? "");
-    if (token === undefined || !formerWith(memory, shown)) return false;
-    if (orUndefined(() => this.#endpoint()) === undefined) return false;
-    return (await this.#proveAccepted(token)).kind === "refused";
+    return formerWith(memory, shown) !== undefined && (await this.#isTried(token, "refused"));
+  }
+
+  /** Whether the use of a token has a result; false if it cannot be tried. */
+  async #isTried(token: string | undefined, expected: ProbeResult["kind"]): Promise<boolean> {
+    const canTry = token !== undefined && orUndefined(() => this.#endpoint()) !== undefined;
+    return canTry && (await this.#proveAccepted(token)).kind === expected;
   }
 
   requireSettings(): void {
@@ -112,22 +116,29 @@ export class QueueSource extends ResetSource {
     return proveAccepted(this.of, this.#endpoint(), credential);
   }
 
-  async retire(formers: readonly Former[], { salt }: RetirableMemory): Promise<Retired> {
+  async retire(formers: readonly Former[], memory: RetirableMemory): Promise<Retired> {
     const { run, subject } = this.of;
     const [former] = formers;
     const hash = former?.by ?? "";
     const user = this.#user ?? (await this.#readUser());
     const isRolled = isToken(user, hash);
-    if (!isRolled) this.#refuseOwn(user, former, salt);
-    if (!isRolled) await this.#roll(hash, former, salt);
+    if (!isRolled) this.#refuseOwn(user, former, memory.salt);
+    if (!isRolled) await this.#roll(hash, former, memory);
     this.#user = undefined;
     // The token of the platform has changed: it is read when it is needed.
     run.platform.useQueueToken(subject.id, undefined);
     return { result: isRolled ? "already" : "now" };
   }
 
-  /** An error is followed by a read. After a 409, there is no such pair: someone else has rolled or reset the token. */
-  async #roll(hash: string, former: Former | undefined, salt: string): Promise<void> {
+  /**
+   * An error is followed by a read. After a 409, there is no such pair: someone else has rolled it, if the platform
+   * shows another token than the former one, or hides it while the current one is accepted.
+   */
+  async #roll(
+    hash: string,
+    former: Former | undefined,
+    { salt, current }: RetirableMemory,
+  ): Promise<void> {
     const { run, subject } = this.of;
     try {
       await run.platform.nextTokens.roll(subject.id, hash);
@@ -135,9 +146,14 @@ export class QueueSource extends ResetSource {
       if (!(error instanceof RequestError) || error.delivery === "not sent") throw error;
       const after = await this.#readUser().catch(() => undefined);
       if (!after) throw error;
+      if (isToken(after, hash)) return;
       const { token } = after.credentials;
-      const isOther = token !== undefined && saltedMark(salt, token) !== former?.credential?.mark;
-      if (!isToken(after, hash) && !(error.status === 409 && isOther)) throw error;
+      const isRolled =
+        error.status === 409 &&
+        (token === undefined
+          ? await this.#isTried(current, "accepted")
+          : saltedMark(salt, token) !== former?.credential?.mark);
+      if (!isRolled) throw error;
     }
   }
 

@@ -1,7 +1,7 @@
 import { RekeyError } from "../domain/errors";
 import { ownerOf, type Subject } from "../domain/secretKind";
 import { type Learned, type Rotated } from "./findings";
-import { spanOf, validFormers, withoutRetired } from "./formers";
+import { oldestFormer, validFormers, withoutRetired } from "./formers";
 import { type Former, withRetired } from "./memory";
 import { type Session } from "./source";
 import { type State } from "./state";
@@ -25,7 +25,7 @@ export async function retire(
     } = await source.retire(formers, {
       salt: memory.salt,
       currentHash: memory.ofSource.hash,
-      current: state.password,
+      current: state.password ?? state.token,
     });
     if (result === "kept") {
       // What is retired first does not stop the rotation: the new one may be listed.
@@ -48,16 +48,12 @@ export async function retire(
       unsaved,
     );
     const rotated = { state: next, findings, failure: failure ?? unsaved };
-    const isDone = formers.some((one) => !left.includes(one));
-    if (result === "already" || !isDone) return rotated;
-    const found = spanOf(formers);
-    if (left.length > 0) {
-      return { ...rotated, findings: [...findings, { kind: "partlyRetired", ...found }] };
-    }
+    // Those that are not left were refused before: it is not known who has removed them.
+    if (result === "already" || left.length > 0) return rotated;
     return {
       ...rotated,
       state: { ...next, formerRetiredAt: context.now.toISOString() },
-      findings: [...findings, { kind, ...found }],
+      findings: [...findings, { kind, why: oldestFormer({ formers })?.since }],
     };
   } catch (error) {
     if (!(error instanceof RekeyError)) throw error;

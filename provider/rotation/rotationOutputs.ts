@@ -36,15 +36,18 @@ const outputsOfOverlap = [
 /** All outputs of a rotation, and which of them are secret. */
 export function outputTable(kind: SecretKind): Resource<never, never>["outputs"] {
   const { idInput, table, restUrl, shape, connects, probe } = kind;
-  const isLocated = connects === true || shape === "redis";
+  const isUser = shape === "redis";
+  const isLocated = connects === true || isUser;
   const plain = [
     idInput,
     ...(Object.keys(table.fields).length > 0 ? ["record", "exactIntegers"] : []),
     "problems",
+    "mustRead",
     ...(restUrl ? ["restUrl"] : []),
     ...outputsOfReset,
     ...(shape === "rolls" ? ["currentKeySince"] : []),
     ...(hasOverlap(kind) ? ["generatedAt", ...outputsOfOverlap] : []),
+    ...(isUser ? ["unknownPasswords"] : []),
     "encryptedCredentials",
   ];
   const secrets = [
@@ -64,12 +67,14 @@ export function outputTable(kind: SecretKind): Resource<never, never>["outputs"]
 export function shownOf(subject: Subject, state: State, run: Run) {
   const { memory } = state;
   const { rotateEvery } = memory.program;
-  const { generatedAt } = memory.current;
+  const { generatedAt, isUnread } = memory.current;
   const former = oldestFormer(memory);
   return {
     ...progressOf(state),
     ...urlsOf(subject, state, run),
     nextRotationAt: rotateEvery && dueAt(memory.scheduledFrom, rotateEvery).toISOString(),
+    mustRead: isUnread,
+    unknownPasswords: memory.ofSource.unknown?.length,
     currentKeySince: generatedAt,
     generatedAt,
     formerValidSince: former?.since,
@@ -144,7 +149,9 @@ export function changingOutputs(
   if (!upkeep.includes(kind) || isResetOpen) return undefined;
   const changing = ["memory", ...(waiting === waits ? [] : ["waits"])];
   const isOfFormer = plan.kind === "read" && plan.why === "former";
-  if (kind === "retire" || isOfFormer) changing.push("access", ...outputsOfOverlap);
+  if (kind === "retire" || isOfFormer) {
+    changing.push("access", "mustRead", "unknownPasswords", ...outputsOfOverlap);
+  }
   if (kind === "read" && !isOfFormer) {
     changing.push(...all.filter((name) => !outputsOfReset.includes(name)));
   }

@@ -24,6 +24,8 @@ export interface TriggerInputs
   extends Trigger, Pick<RotationInputs, "rotateEvery" | "rotatedSince"> {
   /** Of the resource, for messages. Only the SDK passes it: a plugin's messages are shown under the resource. */
   readonly name?: string | null | undefined;
+  /** Read by the doctor only. */
+  readonly usedElsewhere?: boolean | null | undefined;
   readonly value?: string | null | undefined;
   readonly memory?: string | null | undefined;
 }
@@ -44,10 +46,10 @@ export const rotationTrigger: Resource<TriggerInputs, RotationOutputs> = {
     memory: "secret",
   },
   inputs: (schemas) => {
-    const { text } = schemas;
+    const { text, flag } = schemas;
     // Only `decide` knows whether `value` and `memory` are those that were saved.
-    const all = { ...triggerInputs(schemas), name: text, value: text, memory: text };
-    return { required: [], schemas: all };
+    const own = { usedElsewhere: flag, name: text, value: text, memory: text };
+    return { required: [], schemas: { ...triggerInputs(schemas), ...own } };
   },
   check: (inputs, run) => rotationProblems(readProgram(inputs), subjectOf(inputs).kind, run),
   decide,
@@ -126,7 +128,7 @@ function noticesOf(saved: RotationOutputs | undefined, inputs: TriggerInputs, ru
   const announced = { subject, plan, state, program, context, isTentative: false };
   return announcementsOf(announced, run).flatMap((one) => {
     const turns = one.does && {
-      text: `${one.text} What has \`value\` as its replacementTrigger is replaced; the former one is deleted last.`,
+      text: `${one.text} Whatever has \`value\` as its replacementTrigger should now be replaced.`,
       secrets: [turnOf(state)],
     };
     return announce({ ...one, ...turns }, run).map((shown) => noticeAbout(subject, shown));
@@ -150,9 +152,9 @@ function triggerOutputs(inputs: TriggerInputs): RotationOutputs {
   };
 }
 
-/** The day of the last turn, or of the adoption, in UTC, and how many turns there were: `20261128-3` */
+/** The day of the last turn, or of the adoption, in UTC, how many turns there were, and whose: `20261128-3-1b9d6b` */
 function valueOf({ memory, rotationCount }: State): string {
-  return `${memory.scheduledFrom.slice(0, 10).replaceAll("-", "")}-${rotationCount}`;
+  return `${memory.scheduledFrom.slice(0, 10).replaceAll("-", "")}-${rotationCount}-${memory.salt.slice(0, 6)}`;
 }
 
 /** By what the turn after a state is counted: two triggers may have one name. */

@@ -47,15 +47,20 @@ export function afterUserRead(
   });
   const isFirst = memory.current.marks.password === undefined;
   const others = hashes.filter((hash) => hash !== memory.attempt?.expects);
+  // The last one is what the current one has replaced.
+  const formers = [...again, ...withoutRetired(memory.formers, valid)];
+  const { hash } = memory.ofSource;
+  const known = [hash, ...formers.map(({ by }) => by)];
   const next: Memory = {
     ...memory,
     current: { ...memory.current, isUnread: whyGone === undefined ? undefined : true },
-    // The last one is what the current one has replaced.
-    formers: [...again, ...withoutRetired(memory.formers, valid)],
+    formers,
     ofSource: {
       ...memory.ofSource,
       retired: [...stillRetired, ...ended.map(({ by = "" }) => by)].slice(-maxPast),
       passwordCount: isFirst ? others.length : undefined,
+      unknown:
+        hash === undefined ? hash : others.filter((one) => !known.includes(one)).map(beginning),
     },
   };
   const state = { ...saved, memory: next };
@@ -66,7 +71,7 @@ export function afterUserRead(
       ...(again.length > 0
         ? [{ kind: whyGone === undefined ? "back" : "backInstead" } as const]
         : []),
-      ...(isFirst ? passwordFindings(next) : ofOthers(next, hashes, userName)),
+      ...(isFirst || hash ? passwordFindings(next, userName) : [unknownHash(userName)]),
     ],
   };
 }
@@ -75,23 +80,23 @@ function split<T>(all: readonly T[], isIn: (one: T) => boolean): [T[], T[]] {
   return [all.filter(isIn), all.filter((one) => !isIn(one))];
 }
 
-/** What is found of a user's passwords until its first rotation: an application may use more than one of them. */
-export function passwordFindings({ ofSource }: Memory): Finding[] {
-  const count = ofSource.passwordCount;
-  if (count === undefined) return [];
+/** An application may use the passwords that a user has before its first rotation; later ones, Rekey never retires. */
+export function passwordFindings({ ofSource }: Memory, userName = ""): Finding[] {
+  const { passwordCount: count, unknown = [], hash = "" } = ofSource;
   if (count === 0) return [{ kind: "noPassword" }];
-  return count === 1 ? [{ kind: "onePassword" }] : [{ kind: "passwords", why: `${count}` }];
+  if (count === 1) return [{ kind: "onePassword" }];
+  if (count !== undefined) return [{ kind: "passwords", why: `${count}` }];
+  if (unknown.length === 0) return [];
+  const name = nameInCommand(userName);
+  const [passwords, them] =
+    unknown.length === 1 ? ["1 password", "it"] : [`${unknown.length} passwords`, "them"];
+  const why = `as of the last read, the user has ${passwords} that Rekey does not know and never retires: someone else has added ${them}, or a run was killed before it could save ${them}. \`ACL GETUSER ${name}\` lists their hashes, and \`ACL SETUSER ${name} !<hash>\` removes one: what begins with ${unknown.join(", ")}. Keep the current one, ${beginning(hash)}. A refresh reads them again.`;
+  return [{ kind: "warning", why }];
 }
 
-function ofOthers(memory: Memory, hashes: readonly string[], userName: string): Finding[] {
-  const { ofSource, attempt } = memory;
-  if (ofSource.hash === undefined) return [unknownHash(userName)];
-  const known = [ofSource.hash, attempt?.expects, ...validFormers(memory).map(({ by }) => by)];
-  const { length } = hashes.filter((hash) => !known.includes(hash));
-  if (length === 0) return [];
-  const [have, them] = length === 1 ? ["1 password", "it"] : [`${length} passwords`, "them"];
-  const why = `the user has ${have} that Rekey does not know and never retires: someone else has added ${them}, or a run was killed before it could save ${them}. \`ACL GETUSER ${nameInCommand(userName)}\` lists their hashes, and \`ACL SETUSER ${nameInCommand(userName)} !<hash>\` removes one.`;
-  return [{ kind: "warning", why }];
+/** Enough of a hash to find it in a list. */
+function beginning(hash: string): string {
+  return hash.slice(0, 12);
 }
 
 /** A password whose hash is not known cannot be retired. */

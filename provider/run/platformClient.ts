@@ -16,6 +16,7 @@ import {
   type ProbeRequest,
   type ProbeResult,
   type ProgramRequest,
+  type StatusResult,
 } from "../clients/probe";
 import { NextTokens } from "../platform/nextTokens";
 import { type QueueUser, ReadTokenRequester } from "../platform/readToken";
@@ -148,7 +149,7 @@ export class PlatformClient {
     return this.#probe.probe(request);
   }
 
-  statusOf(request: ProgramRequest, deadlineMs: number): Promise<number | string> {
+  statusOf(request: ProgramRequest, deadlineMs: number): Promise<StatusResult> {
     return this.#probe.statusOf(request, deadlineMs);
   }
 

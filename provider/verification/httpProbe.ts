@@ -1,6 +1,6 @@
 import { type z } from "zod";
 import { isSafeUrl } from "../domain/endpoint";
-import { type ProgramRequest } from "../clients/probe";
+import { type ProgramRequest, type StatusResult } from "../clients/probe";
 import { isSet } from "../records/fields";
 import { type Schemas } from "../resource/resource";
 
@@ -36,7 +36,7 @@ export function httpInputs({ z, text, flag, refuseIf }: Schemas) {
   return {
     credential: text.regex(
       headerValue,
-      "must be printable ASCII, not empty, and without a space at its ends",
+      "must be printable ASCII, not empty, and without a space at its ends. One that no header can have, such as JSON, cannot be proven: remove the verification, without which a trigger works, too, or verify something else",
     ),
     http: z
       .strictObject(
@@ -48,6 +48,11 @@ export function httpInputs({ z, text, flag, refuseIf }: Schemas) {
           !/"authorization":/i.test(JSON.stringify(http.headers)) ||
           (!isSet(http.username) && isPlaced(http)),
         `must not have a header Authorization in addition to the one that Rekey sends: remove it or username, or put ${placeholder} into it`,
+      )
+      .refine(
+        ({ acceptedStatuses, refusedStatuses }) =>
+          !acceptedStatuses?.some((status) => refusedStatuses?.includes(status)),
+        "must not have a status in both acceptedStatuses and refusedStatuses",
       ),
     saveCredentials: flag,
   };
@@ -71,11 +76,9 @@ export function requestWith(credential: string, http: HttpProbeInput): ProgramRe
   const { url, headers, method, username } = http;
   const { origin, pathname, searchParams } = new URL(url);
   const fill = (values: Iterable<[string, string]>) =>
-    Object.fromEntries(
-      Array.from(values, ([name, value]) => {
-        return [name, value.replaceAll(placeholder, () => credential)];
-      }),
-    );
+    Array.from(values, ([name, value]): [string, string] => {
+      return [name, value.replaceAll(placeholder, () => credential)];
+    });
   const authorization = isSet(username)
     ? `Basic ${Buffer.from(`${username}:${credential}`).toString("base64")}`
     : isPlaced(http)
@@ -84,9 +87,9 @@ export function requestWith(credential: string, http: HttpProbeInput): ProgramRe
   return {
     baseUrl: origin,
     path: pathname,
-    query: fill(searchParams),
+    query: new URLSearchParams(fill(searchParams)),
     method: method ?? "GET",
-    headers: fill(Object.entries(headers ?? {})),
+    headers: Object.fromEntries(fill(Object.entries(headers ?? {}))),
     authorization,
   };
 }
@@ -110,28 +113,32 @@ export interface Verdict {
   readonly kind: "accepted" | "refused" | "unknown";
   /** `GET https://api.example.com/validate responded with 401` */
   readonly what: string;
+  /** What to do if there is no response. */
+  readonly advice: string | undefined;
   /** Whether another attempt may have another result. */
   readonly mayChange: boolean;
 }
 
-/** @param status of the response, or why there is none */
 export function verdictOf(
   { method, baseUrl, path }: ProgramRequest,
-  status: number | string,
+  { status = 0, happened, advice }: StatusResult,
   http: HttpProbeInput,
 ): Verdict {
-  const code = typeof status === "string" ? 0 : status;
-  const isAccepted = http.acceptedStatuses?.includes(code) ?? (code >= 200 && code < 300);
+  const isAccepted = http.acceptedStatuses?.includes(status) ?? (status >= 200 && status < 300);
   const kind = isAccepted ? "accepted" : "unknown";
-  const result = code === 0 ? `failed: ${status}` : `responded with ${code}`;
+  const result = status === 0 ? `failed: ${happened}` : `responded with ${status}`;
   return {
-    kind: refusedStatusesOf(http).includes(code) ? "refused" : kind,
+    kind: refusedStatusesOf(http).includes(status) ? "refused" : kind,
     what: `${method} ${baseUrl}${path} ${result}`,
-    mayChange: code === 0 || code === 429 || code >= 500,
+    advice: status === 0 ? advice : undefined,
+    mayChange: status === 0 || status === 429 || status >= 500,
   };
 }
 
 /** Empty if no response means that a credential is refused. */
-export function refusedStatusesOf({ refusedStatuses }: HttpProbeInput): readonly number[] {
-  return refusedStatuses ?? [401, 403];
+export function refusedStatusesOf({
+  acceptedStatuses,
+  refusedStatuses,
+}: HttpProbeInput): readonly number[] {
+  return refusedStatuses ?? [401, 403].filter((status) => !acceptedStatuses?.includes(status));
 }

@@ -36,6 +36,12 @@ interface Proven {
   readonly former?: HttpProof | undefined;
 }
 
+/** What is known of the former one. */
+interface Former extends Pick<Proven, "former"> {
+  readonly isRefused?: true | undefined;
+  readonly notices: readonly Notice[];
+}
+
 /**
  * Another credential replaces the verification, so that the engine deletes old consumers, the old verification and the
  * old key in this order.
@@ -76,17 +82,31 @@ export async function applyOverHttp(
   const next = JSON.stringify(accepted);
   const before = provenIn(saved?.memory ?? run.shared.replacedProofs.get(next));
   const isNew = next !== JSON.stringify(before.accepted);
-  if (isNew) await prove(inputs, attempts);
-  const { former, isRefused, notices = [] } = await tryFormer(before, inputs, attempts);
+  if (isNew) await prove(inputs, attempts, before.accepted ? 3 : 1);
+  const known = { ...before, isRefused: before.accepted && saved?.formerRefused };
+  const { former, isRefused, notices } =
+    ofOtherHost(before, inputs) ?? (await tryFormer(known, inputs, attempts));
   const outputs = {
     subject: "verification",
     credential,
     verified: true,
     verifiedAt: isNew ? clock.now().toISOString() : saved?.verifiedAt,
-    formerRefused: former ? undefined : (isRefused ?? (before.accepted && saved?.formerRefused)),
+    formerRefused: former ? undefined : isRefused,
     memory: JSON.stringify({ accepted, former }),
   };
   return { outputs, notices };
+}
+
+/** No former credential is sent to another host than the one that has accepted it. */
+function ofOtherHost(
+  { accepted, former }: Proven,
+  { credential, http }: HttpProof,
+): Former | undefined {
+  const [host, before] = [http, accepted?.http ?? http].map(({ url }) => new URL(url).host);
+  if (host === before) return undefined;
+  const text = `The former credential was accepted by ${before}, and http now names ${host}: it is sent to neither of them. Check at ${before} that it is deleted.`;
+  const isKnown = [accepted, former].some((one) => one && one.credential !== credential);
+  return { notices: isKnown ? [{ text, isWarning: true }] : [] };
 }
 
 /**
@@ -96,17 +116,18 @@ export async function applyOverHttp(
  * @returns the former one that the next `up` tries
  */
 async function tryFormer(
-  { accepted, former }: Proven,
+  { accepted, former, isRefused }: Proven & Partial<Former>,
   inputs: HttpVerificationInputs,
   attempts: Attempts,
-): Promise<Pick<Proven, "former"> & { isRefused?: true; notices?: Notice[] }> {
+): Promise<Former> {
   const { credential, http, saveCredentials } = inputs;
   const isTried = saveCredentials !== false && refusedStatusesOf(http).length > 0;
   const replaced = isTried && accepted?.credential !== credential ? accepted : undefined;
   // One that was put back is the current one again.
-  if (former === undefined || former.credential === credential) return { former: replaced };
-  const { kind, what } = await tryOverHttp(former, inputs, attempts);
-  if (kind === "refused") return { former: replaced, isRefused: true };
+  const open = former?.credential === credential ? undefined : former;
+  if (open === undefined) return { former: replaced, isRefused, notices: [] };
+  const { kind, what } = await tryOverHttp(open, inputs, attempts);
+  if (kind === "refused") return { former: replaced, isRefused: true, notices: [] };
   const next = !isTried
     ? "It is not tried again, because saveCredentials is false or refusedStatuses is empty: check at the vendor that it is deleted."
     : replaced
@@ -114,29 +135,41 @@ async function tryFormer(
       : "If the last `up` failed, this one deletes it at its end; otherwise check that at the vendor. The next `up` tries it again.";
   const text = `The former credential is not refused: ${what}. ${next}`;
   return {
-    former: isTried ? (replaced ?? former) : undefined,
+    former: isTried ? (replaced ?? open) : undefined,
     notices: [{ text, isWarning: true }],
   };
 }
 
-/** @throws RekeyError unless the credential is accepted, and a wrong one refused */
-async function prove(inputs: HttpVerificationInputs, attempts: Attempts): Promise<void> {
+/**
+ * @param times how often in a row it must be accepted, each time on a new connection: a vendor may have several servers
+ * @throws RekeyError unless the credential is accepted, and a wrong one refused
+ */
+async function prove(
+  inputs: HttpVerificationInputs,
+  attempts: Attempts,
+  times: number,
+): Promise<void> {
   const { credential, http } = inputs;
   const { run, endsAtMs } = attempts;
-  const until = (value: string, isDone: (verdict: Verdict) => boolean) => {
-    const act = () => tryOverHttp({ credential: value, http }, inputs, attempts);
+  const until = (value: string, count: number, isDone: (verdict: Verdict) => boolean) => {
+    const act = async (left = count): Promise<Verdict> => {
+      const verdict = await tryOverHttp({ credential: value, http }, inputs, attempts);
+      return left > 1 && isDone(verdict) ? act(left - 1) : verdict;
+    };
     return poll(run, { act, isDone, endsAtMs });
   };
-  const current = await until(credential, ({ kind }) => kind === "accepted");
+  const current = await until(credential, times, ({ kind }) => kind === "accepted");
   if (current.kind !== "accepted") {
-    throw notVerified(
-      `The credential is not accepted: ${current.what}. Check http, and whether the credential may make this request. Raise withinSeconds if the vendor needs longer.`,
-    );
+    const {
+      what,
+      advice = "Check http, and whether the credential may make this request. Raise withinSeconds if the vendor needs longer.",
+    } = current;
+    throw notVerified(`The credential is not accepted: ${what}. ${advice}`);
   }
   // A wrong password may lock an account.
   const isWrongSent = !isSet(http.username) || isSet(http.refusedStatuses);
   if (!isWrongSent || refusedStatusesOf(http).length === 0) return;
-  const wrong = await until(wrongOf(credential), ({ mayChange }) => !mayChange);
+  const wrong = await until(wrongOf(credential), 1, ({ mayChange }) => !mayChange);
   if (wrong.kind === "refused") return;
   const why =
     wrong.kind === "accepted"

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import * as pulumi from "@pulumi/pulumi";
+import { findDue } from "../../provider/doctor/due";
+import { exportedIn } from "../../provider/doctor/stackState";
 import { assertFields } from "../support/results";
 import { EngineStack, fails, onEngineByAdapter, type Rekey, succeeds } from "./engineStack";
 
@@ -31,12 +33,15 @@ interface Args {
 onEngineByAdapter("A key of any provider", (adapter) => {
   let args: Args;
   let isTurned = false;
+  let isInside = false;
   let broken: boolean;
   let options: pulumi.CustomResourceOptions;
   let stack: EngineStack;
   const program = ({ RotationTrigger }: Rekey) => {
     const turn = isTurned && new RotationTrigger("turn", args, options);
-    const key = new Foreign("key", {}, turn ? { replacementTrigger: turn.value } : {});
+    const option = turn ? { replacementTrigger: turn.value } : {};
+    const parent = isInside ? new pulumi.ComponentResource("test:index:Keys", "inside", {}, option) : undefined;
+    const key = new Foreign("key", {}, parent ? { parent } : option);
     new Foreign("deployment", { uses: key.key, broken: broken && key.key });
   };
   before(async () => {
@@ -67,8 +72,16 @@ onEngineByAdapter("A key of any provider", (adapter) => {
   const day = () => new Date().toISOString().slice(0, 10).replaceAll("-", "");
   const turned = (count: number, rotationReason: string) =>
     stack.outputsOf("turn").then((outputs) => {
-      assertFields(outputs, { value: `${day()}-${count}`, rotationCount: count, rotationReason });
+      assertFields(outputs, { rotationCount: count, rotationReason });
+      assert.match(String(outputs["value"]), new RegExp(`^${day()}-${count}-[0-9a-f]{6}$`));
     });
+  /** What an alarm lists two days later. */
+  const due = async () => {
+    const { output } = await stack.run("stack", "export");
+    const state = exportedIn(output) ?? assert.fail();
+    const later = new Date(Date.now() + 48 * 3_600_000);
+    return findDue([{ name: "dev", ...state }], "24h", later).due.map(({ resource, what }) => `${resource} ${what}`);
+  };
 
   it("that exists is adopted: its first trigger replaces nothing, and remembers as a secret", async () => {
     await up(true);
@@ -82,7 +95,7 @@ onEngineByAdapter("A key of any provider", (adapter) => {
 
   it("is replaced for a version, a date and a schedule, once for each", async () => {
     args = { version: 2 };
-    await up(true, /Turns the trigger.*version or triggers have changed.*the former one is deleted last/);
+    await up(true, /Turns the trigger.*version or triggers have changed.*should now be replaced/);
     await turned(1, "trigger");
     await up(false);
     args = { version: 2, rotatedSince: new Date().toISOString() };
@@ -114,8 +127,12 @@ onEngineByAdapter("A key of any provider", (adapter) => {
     const both = await keys();
     assert.equal(both.length, 2);
     assert.ok(both.includes(former));
+    const [pending = "", ...others] = await due();
+    assert.match(pending, /Foreign "key" was replaced, and is not deleted yet \(since 20/);
+    assert.deepEqual(others, []);
     broken = false;
     await succeeds(stack.up());
+    assert.deepEqual(await due(), []);
     const left = await keys();
     assert.deepEqual(
       left,
@@ -123,8 +140,37 @@ onEngineByAdapter("A key of any provider", (adapter) => {
     );
   });
 
-  it("fails with a version above the limit, in a preview, too", async () => {
+  it("stays if the option is that of a component around it, which an alarm lists", async () => {
+    isInside = true;
+    await succeeds(stack.up());
+    const before = await keys();
     args = { version: 5 };
+    await succeeds(stack.up());
+    assert.deepEqual(await keys(), before);
+    const [listed = "", ...others] = await due();
+    assert.match(listed, /^RotationTrigger "turn" has turned, but no resource of another provider has its value/);
+    assert.deepEqual(others, []);
+    isInside = false;
+    args = { version: 4 };
+    await succeeds(stack.up());
+  });
+
+  it("is replaced by an `up` of the trigger and its dependents only if the key is named, too", async () => {
+    args = { version: 5 };
+    const former = await keys();
+    const { resources } = await stack.saved();
+    const urns = (...names: string[]) =>
+      resources.flatMap(({ urn }) => (names.includes(urn.split("::")[3] ?? "") ? urn : []));
+    await succeeds(stack.up({ target: urns("turn"), targetDependents: true }));
+    assert.deepEqual(await keys(), former);
+    await succeeds(stack.up({ target: urns("turn", "key"), targetDependents: true }));
+    assert.equal((await keys()).length, 1);
+    assert.notDeepEqual(await keys(), former);
+    await up(false);
+  });
+
+  it("fails with a version above the limit, in a preview, too", async () => {
+    args = { version: 6 };
     await stack.configure({ "rekey:maxResetsPerRun": "0" });
     await fails(stack.preview(), /trigger.* was not rotated.*REKEY_RESET_LIMIT/s);
     await fails(stack.up(), /REKEY_RESET_LIMIT/);

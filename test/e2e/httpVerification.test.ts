@@ -83,7 +83,7 @@ describe("A CredentialVerification over HTTP", () => {
     const turned = await succeeds(stack.up());
     assert.doesNotMatch(turned.printed, /warning/);
     assert.deepEqual(turned.changes, { same: 1, replace: 1 });
-    assert.deepEqual(vendor.sent, [second, wrongOf[second]]);
+    assert.deepEqual(vendor.sent, [second, second, second, wrongOf[second]]);
     assertFields(saved(), { verified: true, credential: second, formerRefused: undefined });
     // An `up` failed after the proof: the former one is deleted at the end of this one.
     const open = await succeeds(stack.up());
@@ -118,7 +118,7 @@ describe("A CredentialVerification over HTTP", () => {
     vendor.valid.add(third);
     assert.deepEqual(vendor.sent.slice(-2), [second, wrongOf[second]]);
     assert.match((await succeeds(stack.up())).printed, /not refused.* It is not tried again/);
-    assert.deepEqual(vendor.sent, [third, wrongOf[third], first]);
+    assert.deepEqual(vendor.sent, [third, third, third, wrongOf[third], first]);
     vendor.valid.delete(second);
     await succeeds(stack.up());
     assert.deepEqual(vendor.sent, [second]);
@@ -168,8 +168,8 @@ describe("A CredentialVerification over HTTP", () => {
   });
 
   const forgetting = {
-    "saveCredentials: false": { form: () => ({ saveCredentials: false }), sends: 6 },
-    "no status that refuses": { form: () => ({ http: http({ refusedStatuses: [] }) }), sends: 4 },
+    "saveCredentials: false": { form: () => ({ saveCredentials: false }), sends: 10 },
+    "no status that refuses": { form: () => ({ http: http({ refusedStatuses: [] }) }), sends: 8 },
   };
   for (const [what, { form, sends }] of Object.entries(forgetting)) {
     it(`remembers no former one with ${what}, and says so of one that was not refused yet`, async () => {
@@ -196,7 +196,10 @@ describe("A CredentialVerification over HTTP", () => {
     });
   }
 
-  const unknown = /The credential is not accepted: GET \S+ failed: /;
+  const unknown = /The credential is not accepted: GET \S+ failed: .*\. Check the vendor's status/;
+  /** A status decides, whatever follows it. */
+  const decided =
+    /is accepted, but a wrong one is accepted, too, so that nothing is proven: GET \S+ responded with 200\./;
   const failures: Record<string, { script: Behaviour[]; says: RegExp; sends?: number }> = {
     "accepts everything": {
       script: [({ answer }) => answer(204, {}, "")],
@@ -222,12 +225,14 @@ describe("A CredentialVerification over HTTP", () => {
           write();
         },
       ],
-      says: unknown,
+      says: decided,
+      sends: 2,
     },
     "does not respond": { script: [() => undefined], says: unknown, sends: 1 },
     "is cut off": {
       script: [({ socket }) => void socket.end("HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n{")],
-      says: unknown,
+      says: decided,
+      sends: 2,
     },
   };
   for (const [what, { script, says, sends }] of Object.entries(failures)) {
@@ -264,10 +269,12 @@ describe("A CredentialVerification over HTTP", () => {
     await succeeds(stack.up());
     assert.ok(performance.now() - start > 1000);
     assert.deepEqual(vendor.sent, [first, first, first, first, wrongOf[first]]);
-    vendor.script = [({ answer }) => answer(200), limit, away, ({ answer }) => ((vendor.script = []), answer(401))];
+    const accepts: Behaviour = ({ answer }) => answer(200);
+    vendor.script = [accepts, accepts, accepts, limit, away, ({ answer }) => ((vendor.script = []), answer(401))];
     args = { ...args, credential: second };
     await succeeds(stack.up());
-    assert.deepEqual(vendor.sent, [second, wrongOf[second], wrongOf[second], wrongOf[second]]);
+    const wrong = wrongOf[second];
+    assert.deepEqual(vendor.sent, [second, second, second, wrong, wrong, wrong]);
   });
 
   const odd = 'p "+/a&=';
@@ -282,6 +289,10 @@ describe("A CredentialVerification over HTTP", () => {
         http: { url: "/validate?a={credential}&b=1" },
         credential: odd,
         sends: [["GET", `/validate?a=p+%22%2B%2Fa%26%3D&b=1`, undefined, undefined]],
+      },
+      "in a parameter that is given twice": {
+        http: { url: "/validate?a=1&a={credential}" },
+        sends: [["GET", `/validate?a=1&a=${first}`]],
       },
       "and a wrong one, although its second half has neither letters nor digits": {
         http: {},
@@ -350,7 +361,10 @@ describe("A CredentialVerification over HTTP", () => {
       config: { "rekey:caFile": caFile },
     });
     args = { ...args, http: { url: `https://localhost:${secure.server.port}/` }, withinSeconds: 0.1 };
-    await fails(stack.up(), /failed: the server's certificate was not accepted \(ERR_TLS_CERT_ALTNAME_INVALID\)/);
+    await fails(
+      stack.up(),
+      /failed: the server's certificate was not accepted \(ERR_TLS_CERT_ALTNAME_INVALID\)\. Check that .* http\.url .*rekey:caFile/,
+    );
     assert.deepEqual(secure.sent, []);
     await secure.server.close();
     const good = await Vendor.start({ tls: certificate("good") });
@@ -374,7 +388,7 @@ describe("A CredentialVerification over HTTP", () => {
     "no credential": [{ http: { url } }, /credential is required/],
     "a credential that no header can have": [
       { credential: `${first}\n`, http: { url } },
-      /credential must be printable ASCII/,
+      /credential must be printable ASCII.*remove the verification/,
     ],
     "an empty credential": [{ credential: "", http: { url } }, /credential must be .* not empty/],
     "a connection": [{ ...key, http: { url }, connection: { port: 1 } }, /connection cannot be used with http/],
@@ -394,6 +408,10 @@ describe("A CredentialVerification over HTTP", () => {
       "a status that proves nothing": [{ url, refusedStatuses: [429] }, /http\.refusedStatuses\S* must be a list of/],
       "a status that no response has": [{ url, acceptedStatuses: [99] }, /http\.acceptedStatuses\S* must be a list of/],
       "no status that accepts": [{ url, acceptedStatuses: [] }, /http\.acceptedStatuses must not be empty/],
+      "a status that accepts and refuses": [
+        { url, acceptedStatuses: [200, 404], refusedStatuses: [404] },
+        /http must not have a status in both/,
+      ],
       "a user and an own Authorization": [
         { url, username: "me", headers: { Authorization: "Basic {credential}" } },
         /http must not have a header Authorization in addition/,

@@ -69,7 +69,7 @@ else {
         const printed = await run(`pulumi config set version ${version}; pulumi up`);
         assert.match(printed, /the former password was retired/);
         assert.match(printed, /the former token was retired/);
-        assert.match(await show("turn"), new RegExp(`^\\d{8}-${version - 1}$`));
+        assert.match(await show("turn"), new RegExp(`^\\d{8}-${version - 1}-[0-9a-f]{6}$`));
         const current = { app: await show("app"), queue: await show("queue") };
         assert.deepEqual(
           [await accepted(former), await accepted(current)],

@@ -115,9 +115,9 @@ describe("A program in Python with the plugin", function () {
 
   it(titles.anyKey, async function () {
     const up = (VERSION: string, TRIGGER = "on") => run(this, anyKey, { VERSION, TRIGGER });
-    assert.match(await up("1", "off"), /value: "\d{8}-0"/);
+    assert.match(await up("1", "off"), /value: "\d{8}-0-/);
     assert.match(await up("1"), /3 unchanged/);
-    assert.match(await up("2"), /-0" => "\d{8}-1"\s+Resources:\s+~ 1 updated\s+\+-1 replaced/);
+    assert.match(await up("2"), /-0-\w+" => "\d{8}-1-\w+"\s+Resources:\s+~ 1 updated\s+\+-1 replaced/);
     assert.match(await up("2"), /3 unchanged/);
   });
 

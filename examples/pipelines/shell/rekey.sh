@@ -15,10 +15,20 @@
 set -eu
 cd "$(dirname "$0")"
 
-# Also shows the outputs of a failed run, which may be from before it: hand none over unless it returns 0.
+# Packages of a program in Node, and the plugin of a program that uses it.
+install() {
+  if [ -f package.json ]; then npm ci; fi
+  for archive in vendor/pulumi-resource-rekey-v*-linux-amd64.tar.gz; do
+    version=${archive#*-v}
+    if [ -f "$archive" ]; then pulumi plugin install resource rekey "${version%%-*}" --file "$archive"; fi
+  done
+}
+
+# Also shows the outputs of a failed run, which may be from before it: hand none over unless it returns 0. Never add
+# --continue-on-error: it retires a former secret although a deployment has failed.
 up() {
   status=0
-  pulumi up --stack "$1" --yes --skip-preview || status=$?
+  pulumi up --stack "$1" --yes --skip-preview ${2:-} || status=$?
   pulumi stack output --stack "$1" --json | tee outputs.json
   return "$status"
 }
@@ -28,7 +38,7 @@ case "${1:-} $#" in
     cd rotation
     # An empty stack of its own: production is not read.
     export PULUMI_BACKEND_URL=file://. PULUMI_CONFIG_PASSPHRASE=review
-    npm ci
+    install
     pulumi stack select --create review
     pulumi preview --stack review --diff
     ;;
@@ -36,12 +46,14 @@ case "${1:-} $#" in
     cd rotation
     # The limit of password resets in one run; it refuses more. Set it to what a usual night needs.
     export REKEY_MAX_RESETS_PER_RUN="${REKEY_MAX_RESETS_PER_RUN:-5}"
-    npm ci
-    up production
+    install
+    # --refresh reads each resource first: a plain `up` does not see that someone has removed or changed a secret. To send
+    # fewer requests, leave it out on a merge.
+    up production --refresh
     ;;
   "reset-flow-control 3")
     cd flow-control
-    npm ci
+    install
     pulumi stack select --create "$2"
     pulumi config set --stack "$2" flowControlKey "$2"
     pulumi config set --stack "$2" incident "$3"

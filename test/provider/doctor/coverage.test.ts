@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { type ListedSecret, type Unlisted } from "../../../provider/doctor/account";
 import { coverageOf, coverageText } from "../../../provider/doctor/coverage";
 import { type Values } from "../../../provider/doctor/overlaps";
-import { resourcesIn, rotatedIn, type StackState } from "../../../provider/doctor/stackState";
+import { exportedIn, rotatedIn, type StackState } from "../../../provider/doctor/stackState";
 import { databasePassword, queueToken, signingKeys, vectorToken } from "../../../provider/domain/secretKind";
 import { Settings } from "../../../provider/settings/settings";
 
@@ -257,15 +257,15 @@ describe("pulumi-rekey doctor --coverage", () => {
 
   it("reads a state that is empty or odd, and refuses a text that is none", () => {
     for (const odd of [{ deployment: {} }, { version: 3, deployment: null }]) {
-      assert.deepEqual(resourcesIn(JSON.stringify(odd)), []);
+      assert.deepEqual(exportedIn(JSON.stringify(odd))?.resources, []);
     }
     const resources = [{}, rotation("odd", "x", null as never), fleet(encrypted), fleet({ a: null, b: 1 })];
     assert.equal(cover([], resources).secrets.length, 0);
     const list = { deployment: { resources: {} } };
     for (const none of [{}, [], null, "text", { version: 3, checkpoint: {} }, { deployment: [] }, list]) {
-      assert.equal(resourcesIn(JSON.stringify(none)), undefined, JSON.stringify(none));
+      assert.equal(exportedIn(JSON.stringify(none)), undefined, JSON.stringify(none));
     }
-    assert.equal(resourcesIn("{"), undefined);
+    assert.equal(exportedIn("{"), undefined);
   });
 
   const [young, old] = [{ ...database("db", after), name: "sessions" }, database("db-2", before)];
@@ -331,8 +331,8 @@ describe("pulumi-rekey doctor --coverage: two valid tokens", () => {
   const hoursAgo = (hours: number) => inMinutes(-60 * hours);
   const queue = (outputs: object, inputs: object = {}) =>
     rotation("queue", "u", outputs, "QueueTokenRotation", { inputs: { queueUserId: "u", ...inputs } });
-  const proof = (outputs: object) =>
-    rotation("proof", "verification", outputs, "CredentialVerification", {
+  const retired = (hours: number) =>
+    rotation("end", "retirement", { retires: hoursAgo(hours) }, "Retirement", {
       propertyDependencies: { access: ["urn:pulumi:dev::app::pulumi-nodejs:dynamic/rekey:QueueTokenRotation::queue"] },
     });
   const valid = (hours: number) => ({
@@ -340,7 +340,6 @@ describe("pulumi-rekey doctor --coverage: two valid tokens", () => {
     generatedAt: hoursAgo(hours),
     formerValidSince: hoursAgo(hours),
   });
-  const retired = (hours: number) => proof({ formerRetiredAt: hoursAgo(hours) });
 
   // Of each: what the state has, the age by a date, and whether it is covered without one.
   const rows: Readonly<Record<string, readonly [resources: readonly object[], age: string, covered: boolean]>> = {
@@ -348,9 +347,14 @@ describe("pulumi-rekey doctor --coverage: two valid tokens", () => {
     "the former one is valid for more than a day": [[queue(valid(25))], "older", false],
     "the former one is valid for longer than its time": [[queue(valid(3), { overlap: "2h" })], "older", false],
     "the former one is valid for a part of its time": [[queue(valid(30), { overlap: "48h" })], "older", true],
-    "a verification has retired it": [[queue(valid(25)), retired(24)], "newer", true],
-    "a verification has retired the one before it": [[queue(valid(25)), retired(26)], "older", false],
-    "a verification of something else has retired": [
+    "a Retirement has retired it": [[queue(valid(25)), retired(24)], "newer", true],
+    "a Retirement waits for its delete": [
+      [queue(valid(25)), retired(24), { ...retired(24), delete: true }],
+      "older",
+      false,
+    ],
+    "a Retirement has retired the one before it": [[queue(valid(25)), retired(26)], "older", false],
+    "a Retirement of something else has retired": [
       [queue(valid(25)), { ...retired(24), propertyDependencies: { access: ["urn:other"] } }],
       "older",
       false,
@@ -368,12 +372,24 @@ describe("pulumi-rekey doctor --coverage: two valid tokens", () => {
     });
   }
 
-  it("one was added and not proven: it is a gap, with a date and without one", () => {
-    const resources = [queue({ rotatedAt: hoursAgo(1), generatedAt: hoursAgo(1), outcome: "unproven" })];
-    for (const date of [since, undefined]) {
-      const { covered, notes } = cover([user], resources, date);
-      assert.equal(covered, false);
-      assert.ok(notes.some((note) => /^Also valid: QueueTokenRotation "queue" has added one that is not/.test(note)));
-    }
-  });
+  const gaps: Readonly<Record<string, readonly [outputs: object, says: RegExp]>> = {
+    "one was added and not proven": [
+      { outcome: "unproven" },
+      /^Also valid: .* "queue" has a secret that was added and/,
+    ],
+    "Rekey does not know one": [{ unknownPasswords: 1 }, /"queue" has passwords that Rekey does not know: 1 at/],
+  };
+  for (const [title, [outputs, says]] of Object.entries(gaps)) {
+    it(`${title}: it is a gap, with a date and without one`, () => {
+      const resources = [queue({ rotatedAt: hoursAgo(1), generatedAt: hoursAgo(1), ...outputs })];
+      for (const date of [since, undefined]) {
+        const { covered, notes } = cover([user], resources, date);
+        assert.equal(covered, false);
+        assert.ok(
+          notes.some((note) => says.test(note)),
+          notes.join("\n"),
+        );
+      }
+    });
+  }
 });

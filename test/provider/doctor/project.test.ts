@@ -56,18 +56,25 @@ describe("pulumi-rekey doctor: the installation", () => {
     });
   }
 
-  for (const [version, says] of [
+  for (const [version, says, node = ">=99", state = "wrong"] of [
     ["3.138.0", "@pulumi/pulumi is 3.138.0, but pulumi-rekey needs >=3.139.0 <4."],
     ["4.0.0", "@pulumi/pulumi is 4.0.0, but pulumi-rekey needs >=3.139.0 <4."],
     ["3.999.0", `@pulumi/pulumi 3.999.0 needs Node >=99, but this Node is ${process.versions.node}.`],
+    [
+      "3.210.0",
+      "@pulumi/pulumi is 3.210.0, which ignores the option replacementTrigger of a RotationTrigger.",
+      ">=18",
+      "unchecked",
+    ],
+    ["3.211.0", "@pulumi/pulumi is 3.211.0.", ">=18", "ok"],
   ] as const) {
-    it(`is wrong with @pulumi/pulumi ${version}`, () => {
+    it(`is ${state} with @pulumi/pulumi ${version}`, () => {
       const [check] = checksOf("name: caches\nmain: src\n", (folder) => {
-        const manifest = JSON.stringify({ version, engines: { node: ">=99" } });
+        const manifest = JSON.stringify({ version, engines: { node } });
         rmSync(folder.path("src/node_modules/@pulumi/pulumi"));
         folder.write("src/node_modules/@pulumi/pulumi/package.json", manifest);
       });
-      assert.deepEqual([check?.state, check?.message], ["wrong", says]);
+      assert.deepEqual([check?.state, check?.message], [state, says]);
     });
   }
 

@@ -82,6 +82,7 @@ const names: Readonly<Record<ServiceName, RegExp>> = {
   management: /rekey:(baseUrl|username|password)/,
   queue: /rekey:(queueUrl|queueToken|queueUserId)/,
   database: /\b(its address|restToken)\b/i,
+  vendor: /\b(http\.url|credential)\b/,
 };
 
 describe("platform: messages of failed requests", () => {

@@ -184,6 +184,10 @@ const due: Readonly<Record<string, Section>> = {
     cases: {
       "is the same if it is written as text": { desired: { version: "1" }, plan: "keep" },
       "that is removed asks for nothing": { desired: {}, plan: "keep" },
+      "that is removed asks for a reset if triggers are left": {
+        desired: { triggers: { a: 1 } },
+        plan: "rotate: trigger",
+      },
       "that is another one asks for a reset": { desired: { version: 2 }, plan: "rotate: trigger" },
       "that was adopted is the same": { of: "adopted", desired: { version: 1 }, plan: "keep" },
       "comes before a date": {

@@ -476,13 +476,20 @@ describe("rotation: the passwords of a user", () => {
     await up();
     await up({ version: 2 });
     const over = { version: 2, overlap: "none" };
+    assert.match(
+      user.preview({ ...inputs, version: 3 }).said,
+      /Any older password that is still valid also stays valid\./,
+    );
     await up(over);
+    assert.match(user.preview({ ...inputs, ...over }).said, /More than one has been valid since/);
     users.instead = { remove: lost };
     users.commands.length = 0;
     const { said, failure = "" } = await up(over);
     assert.deepEqual([said, formers().length, users.commands.includes("save")], ["", 2, true]);
     assert.match(failure, /^Could not do it/);
     assert.deepEqual([memory().ofSource.retired ?? [], user.outputs["formerRetiredAt"]], [[], undefined]);
+    users.instead = {};
+    assert.match((await up(over)).said, /the former password was retired\. More than one had been valid since/);
   });
 
   it("of a thousand others are retired with one command", async () => {
