@@ -102,7 +102,7 @@ export class Deployments {
   }
 }
 
-export interface DeploymentArgs {
+interface DeploymentArgs {
   readonly url: string;
   readonly secret: pulumi.Input<string>;
   /** Whether another secret replaces it, instead of updating it. */
@@ -112,7 +112,7 @@ export interface DeploymentArgs {
 }
 
 /** A deployment in a program. Its creation and its updates are done when all clients use the secret. */
-export class Deployment extends pulumi.CustomResource {
+class Deployment extends pulumi.CustomResource {
   constructor(name: string, args: DeploymentArgs, options: pulumi.CustomResourceOptions = {}) {
     const __provider = `exports.handler = () => {
       const ask = async (verb, id, inputs) => {
