@@ -51,7 +51,7 @@ export abstract class OverlappingSecret {
     return failure;
   }
 
-  /** Replaces the Retirement in a new run, which retires at its end. An earlier one has made it. @returns its failure */
+  /** Replaces the Retirement in a new run, which retires at its end. @returns its failure */
   async retire(): Promise<string> {
     const { access } = this.rotation.plain;
     if (!this.retirement.saved) await this.retirement.up({ access });
