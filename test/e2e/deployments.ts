@@ -159,7 +159,10 @@ const inApplyAfter =
 
 /** A value, other than an output, makes no dependency: without `dependsOn`, a replaced one is deleted too late. */
 const inApplyByValue: Make = (name, args, handed) =>
-  pulumi.output(args.secret).apply((secret) => new Deployment(name, { ...args, secret }, { dependsOn: handed }).urn);
+  pulumi.output(args.secret).apply((value) => {
+    const secret = pulumi.secret(value);
+    return new Deployment(name, { ...args, secret }, { dependsOn: handed }).urn;
+  });
 
 const afterAwait: Make = async (name, args) => {
   class App extends pulumi.ComponentResource {
