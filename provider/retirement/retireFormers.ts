@@ -14,8 +14,8 @@ import { type Run } from "../run/run";
 import { type Target } from "../verification/targets";
 
 /** The former ones that wait for a Retirement. */
-export function waitingOf({ retire }: Target): Former[] {
-  return (retire?.formers ?? []).filter(waitsForRetirement);
+export function waitingOf(target: Target | undefined): Former[] {
+  return (target?.retire?.formers ?? []).filter(waitsForRetirement);
 }
 
 /** Whether two of such a secret can be valid. */
