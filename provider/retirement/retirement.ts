@@ -13,7 +13,7 @@ import {
 import { keyOf } from "../rotation/access";
 import { contextOf } from "../rotation/context";
 import { type Finding, messageOf } from "../rotation/findings";
-import { oldestFormer, validUntil } from "../rotation/formers";
+import { validUntil } from "../rotation/formers";
 import { saltedMark } from "../rotation/marks";
 import { type Former } from "../rotation/memory";
 import { noticeAbout } from "../rotation/messages";
@@ -109,7 +109,7 @@ function plan(
     return { changes: true, changing, notices };
   }
   run.retirementOf(keyOf(after)).stays = access;
-  const until = validUntil(oldestFormer({ formers: after.retire?.formers ?? [] }));
+  const [until] = after.retire?.formers.map(validUntil) ?? [];
   return {
     changes:
       access !== saved.access || !isDeepStrictEqual(credential ?? undefined, saved.credential),
