@@ -33,7 +33,7 @@ export interface RetirementArgs<T extends Handed = Handed> {
  * `up` tries it again at its end. Creates and updates send nothing, and neither does a destroy, which retires nothing.
  *
  * With `--continue-on-error`, the engine deletes although something has failed: do not use it. The options
- * `retainOnDelete`, `deleteBeforeReplace` and `protect` are refused.
+ * `retainOnDelete`, `deleteBeforeReplace`, `protect` and `ignoreChanges` of `credential` are refused.
  *
  * @example
  * ```ts
@@ -67,11 +67,19 @@ export class Retirement<T extends Handed = undefined> extends DynamicResource {
     const of = resourceTitle("Retirement", name);
     refuseResource(of, access);
     const checkOptions: pulumi.ResourceTransformation = ({ opts }) => {
-      refuseOptions(of, opts, {
-        names: ["retainOnDelete", "deleteBeforeReplace", "protect"],
-        code: "REKEY_INPUT_INVALID",
-        why: "its delete retires the former secret, after everything else",
-      });
+      // With other paths, nothing is retired. With that of the credential, consumers would keep what is.
+      const ignoreChanges = (opts.ignoreChanges ?? []).filter((one) =>
+        one.startsWith("credential"),
+      );
+      refuseOptions(
+        of,
+        { ...opts, ignoreChanges },
+        {
+          names: ["retainOnDelete", "deleteBeforeReplace", "protect", "ignoreChanges"],
+          code: "REKEY_INPUT_INVALID",
+          why: "its delete retires the former secret, after everything else has the new one",
+        },
+      );
       return undefined;
     };
     // The engine leaves out what is undefined, and so would not refuse it.

@@ -14,8 +14,8 @@ import { type Run } from "../run/run";
 import { type Target } from "../verification/targets";
 
 /** The former ones that wait for a Retirement. */
-export function waitingOf({ retire }: Target): Former[] {
-  return (retire?.formers ?? []).filter(waitsForRetirement);
+export function waitingOf(target: Target | undefined): Former[] {
+  return (target?.retire?.formers ?? []).filter(waitsForRetirement);
 }
 
 /** Whether two of such a secret can be valid. */
@@ -45,7 +45,8 @@ export async function retireFormers(target: Target, run: Run): Promise<readonly 
       waiting.length > 0 && source.retire
         ? await source.retire(waiting, of)
         : ({ result: "already", unsaved: await source.save?.() } as const);
-    if (failure ?? unsaved) throw (failure ?? unsaved) as RekeyError;
+    const failed = failure ?? unsaved;
+    if (failed) throw failed;
     if (result !== "kept") return waiting;
     const text = `The former ${secretOf(subject)} was not retired: it is not known whether the new one is valid. Check that the admin reaches the server that clients use, and that \`ACL GETUSER\` lists its passwords there.`;
     throw new RekeyError("REKEY_VERIFICATION_FAILED", text, "rejected");

@@ -13,7 +13,7 @@ import {
 import { keyOf } from "../rotation/access";
 import { contextOf } from "../rotation/context";
 import { type Finding, messageOf } from "../rotation/findings";
-import { oldestFormer, validUntil } from "../rotation/formers";
+import { validUntil } from "../rotation/formers";
 import { saltedMark } from "../rotation/marks";
 import { type Former } from "../rotation/memory";
 import { noticeAbout } from "../rotation/messages";
@@ -93,15 +93,15 @@ function plan(
   const changing = ["retires"];
   if (!saved) return { changes: true, changing, notices: [] };
   const before = targetIn(saved.access);
-  const after = isUnknown(access) ? undefined : targetIn(access);
+  const after = orUndefined(() => targetIn(access));
   const ofRun = run.retirementOf(keyOf(before));
-  const isWaiting = [before, after].some((one) => one && waitingOf(one).length > 0);
+  // What consumers had of another secret says nothing about this one.
+  const replaced = after && keyOf(after) !== keyOf(before) ? undefined : before;
+  const current = replaced?.current;
+  const isWaiting = [replaced, after].some((one) => waitingOf(one).length > 0);
   if (isWaiting || (!after && ofRun.waits)) {
-    if (after && before.current) {
-      const times = waitingOf(after).map(({ since }) => since);
-      ofRun.retires = times.toSorted().at(-1);
-    }
-    const notices = announced(before, after, run);
+    ofRun.isAnnounced = current !== undefined;
+    const notices = announced(after ?? before, current, !after, run);
     return { changes: true, replaces: ["access"], changing, notices };
   }
   if (!after) {
@@ -109,7 +109,7 @@ function plan(
     return { changes: true, changing, notices };
   }
   run.retirementOf(keyOf(after)).stays = access;
-  const until = validUntil(oldestFormer({ formers: after.retire?.formers ?? [] }));
+  const [until] = after.retire?.formers.map(validUntil) ?? [];
   return {
     changes:
       access !== saved.access || !isDeepStrictEqual(credential ?? undefined, saved.credential),
@@ -118,17 +118,14 @@ function plan(
   };
 }
 
-/** What the end of this run retires. */
-function announced(before: Target, after: Target | undefined, run: Run): Notice[] {
-  const { subject, salt, current } = before;
-  const { ownToken = "" } = contextOf(subject.kind, run);
-  const own = saltedMark(salt, ownToken);
-  const formers = waitingOf(after ?? before).map(({ credential }) => credential);
-  const isOwn = [current, ...formers].some(
-    (one) => one?.mark === own && own !== after?.current?.mark,
-  );
+/** What the end of this run retires. In a preview, that is the current one if none waits yet. */
+function announced(of: Target, current: Target["current"], isPreview: boolean, run: Run): Notice[] {
+  const { ownToken = "" } = contextOf(of.subject.kind, run);
+  const [former] = waitingOf(of);
+  const ends = isPreview && !former ? current : former?.credential;
+  const isOwn = ends?.mark === saltedMark(of.salt, ownToken);
   const due: Finding = { kind: current ? "retiresAtEnd" : "retiresLater" };
-  return say(before, due, ...(isOwn ? [{ kind: "retiresOwn" } as const] : []));
+  return say(of, due, ...(isOwn ? [{ kind: "retiresOwn" } as const] : []));
 }
 
 function say({ subject }: Target, ...findings: Finding[]): Notice[] {
@@ -140,10 +137,13 @@ async function apply(
   { access, credential }: RetirementInputs,
   run: Run,
 ): Promise<Result<RetirementOutputs>> {
-  const ofRun = run.retirementOf(keyOf(targetIn(access)));
+  const own = targetIn(access);
+  const ofRun = run.retirementOf(keyOf(own));
   ofRun.stays = access;
   // A delete that came before the Create, as with `deleteBeforeReplace`, has retired nothing.
-  const retires = saved || ofRun.deleted.length > 0 ? undefined : ofRun.retires;
+  const isLast = !saved && ofRun.isAnnounced && ofRun.deleted.length === 0;
+  const times = isLast ? waitingOf(own).map(({ since }) => since) : [];
+  const retires = times.toSorted().at(-1);
   return {
     outputs: { subject: "retirement", access, ...(isSet(credential) && { credential }), retires },
     notices: [],

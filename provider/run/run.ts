@@ -44,8 +44,8 @@ interface RetirementInRun {
   waits?: boolean | undefined;
   /** `access` of the Retirement that was created, or that the run keeps: one that is deleted works with it. */
   stays?: string;
-  /** Since when the youngest is valid of those that the end of this run retires. */
-  retires?: string | undefined;
+  /** Whether a Diff has announced that the end of this run retires. */
+  isAnnounced?: boolean;
   /** `retires` of each Retirement that was deleted. */
   readonly deleted: (string | undefined)[];
   /** The only one of this run. */

@@ -229,6 +229,7 @@ describe("A program with two valid queue tokens", () => {
       await fails(stack.up(), isOwn);
       assert.deepEqual([stack.replaced, await accepts(stack, own, tokenOf(stack))], [["handed"], [true, true]]);
       stack.config["rekey:queueToken"] = String(tokenOf(stack));
+      assert.doesNotMatch((await succeeds(stack.preview())).printed, /It is rekey:queueToken/);
       await succeeds(stack.up());
       assert.deepEqual([stack.replaced, await accepts(stack, own, tokenOf(stack))], [[], [false, true]]);
     });

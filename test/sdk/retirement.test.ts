@@ -18,8 +18,9 @@ const adding =
   ({ props, opts }) => ({ props, opts: { ...opts, ...more } });
 
 describe("sdk: the options of a Retirement", () => {
-  for (const option of ["retainOnDelete", "deleteBeforeReplace", "protect"] as const) {
-    const given = { [option]: true };
+  const options = { retainOnDelete: true, deleteBeforeReplace: true, protect: true, ignoreChanges: ["credential.url"] };
+  for (const [option, value] of Object.entries(options)) {
+    const given = { [option]: value };
     const refused: Readonly<Record<string, () => unknown>> = {
       "the program": () => new Retirement("app", { access }, given),
       "a transformation": () => new Retirement("app", { access }, { transformations: [adding(given)] }),
@@ -41,9 +42,10 @@ describe("sdk: the options of a Retirement", () => {
       });
     }
 
-    it(`do not inherit ${option}, and may have it as false`, async () => {
+    const allowed = value === true ? false : ["access", "*"];
+    it(`do not inherit ${option}, and may have it as ${String(allowed)}`, async () => {
       const registered = await startMocks();
-      const all = [new Team(given), new Retirement("other", { access }, { [option]: false })];
+      const all = [new Team(given), new Retirement("other", { access }, { [option]: allowed })];
       for (const { urn } of all) await valueOf(urn);
       await valueOf(pulumi.output(new Promise((resolve) => setTimeout(resolve, 20))));
       const ours = registered.filter(({ name }) => name !== "team");
