@@ -102,6 +102,9 @@ function plan(
   if (isWaiting || (!after && ofRun.waits)) {
     ofRun.isAnnounced = current !== undefined;
     const notices = announced(after ?? before, current, !after, run);
+    if (after && isOutdated(saved, credential, after)) {
+      notices.push(...say(after, { kind: "sameCredential" }));
+    }
     return { changes: true, replaces: ["access"], changing, notices };
   }
   if (!after) {
@@ -116,6 +119,17 @@ function plan(
     changing: [],
     notices: until === undefined ? [] : say(after, { kind: "retiresByTime", why: until }),
   };
+}
+
+/** Whether consumers get what they had before the secret has changed, as far as it is known. */
+function isOutdated(
+  saved: RetirementOutputs,
+  credential: RetirementInputs["credential"],
+  { current }: Target,
+): boolean {
+  const before = targetIn(saved.access).current;
+  const isSame = isSet(credential) && isDeepStrictEqual(credential, saved.credential);
+  return isSame && before !== undefined && current !== undefined && before.mark !== current.mark;
 }
 
 /** What the end of this run retires. In a preview, that is the current one if none waits yet. */

@@ -140,6 +140,8 @@ const warnings = {
     "a new {word} that was added at {why}, and was never handed out, may stay valid. To remove it: {names|reset the token at the platform, which also replaces the one that clients use}.",
 
   // What has happened.
+  sameCredential:
+    "the Retirement hands over what it handed over before, although the {word} has changed. If that is the former {word}, consumers are refused at the end of this `up`: cancel it, give `credential` an output of the rotation, and do not ignore its changes.",
   mayStay:
     "the former {word} may stay valid, because this run has not retired it: a Retirement retires at the end of an `up` that has created or kept it.",
   /** Some of the new credentials are not known. Their old values are not kept. */

@@ -34,6 +34,8 @@ function access(nth: number, formers: readonly number[] = [], more: object = {},
 /** One run of an engine. */
 interface Step {
   readonly access: string;
+  /** What is handed over. Default: another value with each `access`. */
+  readonly credential?: string;
   /** What the engine does otherwise. `forced`: it replaces without a Diff. `failed`: something fails after it. */
   readonly engine?: "failed" | "forced" | "deleteBeforeReplace";
   /** What it does; for a delete, what the engine says at its end. */
@@ -140,6 +142,21 @@ const scenarios: Readonly<Record<string, readonly Step[]>> = {
       ...{ says: /every former password was retired\.$/, sent: "read remove save" },
     },
   ],
+  "a credential that stays, although the secret has changed, is a warning": [
+    { access: access(1), does: "create", credential: "same", valid: [1, 2] },
+    {
+      ...{ access: access(2, [1]), does: "replace", credential: "same", engine: "failed", retires: sinceOf(1) },
+      plans: /hands over what it handed over before, although the password has changed/,
+    },
+    {
+      access: access(2, [1]),
+      does: "replace",
+      credential: "same",
+      engine: "failed",
+      plans: /nothing fails\.$/,
+      retires: sinceOf(1),
+    },
+  ],
   "a user whose passwords are not saved is retired by the list": [
     { access: access(1, [], { current: marked(1) }), does: "create", valid: [1, 2] },
     {
@@ -151,6 +168,8 @@ const scenarios: Readonly<Record<string, readonly Step[]>> = {
     },
   ],
 };
+
+type UpStep = Pick<Step, "access" | "engine" | "credential">;
 
 /** Runs of an engine with one Retirement. */
 class Runs {
@@ -169,9 +188,9 @@ class Runs {
   }
 
   /** @returns what was planned, and what the deletes have said */
-  async up({ access: given, engine }: Pick<Step, "access" | "engine">, run = this.start()) {
+  async up({ access: given, engine, credential = given }: UpStep, run = this.start()) {
     const { saved } = this;
-    const inputs = { access: given, credential: "c" };
+    const inputs = { access: given, credential };
     const planned = saved && engine !== "forced" ? plan(saved, inputs, run) : undefined;
     const did = !saved ? "create" : !planned || planned.replaces ? "replace" : planned.changes ? "update" : "same";
     const said: string[] = [];
