@@ -187,10 +187,13 @@ describe("rotation: a token of which two are valid", () => {
 
     it("stays handed out, and the `up` fails, also for a date of which only the former one is older", async () => {
       for (const inputs of [{ version: 1 }, { version: 1, rotatedSince: at(0) }]) {
+        const beganMs = token.secret.fake.elapsedMs;
         const { code, message = "" } = await token.up(1, inputs);
         assert.deepEqual([code, token.sent], ["REKEY_VERIFICATION_FAILED", []]);
         assert.match(message, refused);
         assert.deepEqual([token.secret.saved, isFormerValid()], [{ token: "t1" }, true]);
+        const waitedMs = token.secret.fake.elapsedMs - beganMs;
+        assert.ok(waitedMs >= 10_000 && waitedMs < 15_000, `no longer than a platform learns late: ${waitedMs} ms`);
       }
     });
 
