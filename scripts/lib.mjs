@@ -6,9 +6,12 @@ import { fileURLToPath } from "node:url";
 
 export const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
-/** The address of the public repository that a package names; undefined if it names none. */
-export function repositoryOf({ repository }) {
-  return repository?.url.replace(/^git\+|\.git$/g, "");
+/**
+ * What only the owner of the project knows, from its package.json: the address of the public repository, the names of
+ * the author and of the publisher in Pulumi's registry, and the npm scope of generated SDKs. Each may be undefined.
+ */
+export function ownerOf({ repository, author, rekey }) {
+  return { repository: repository?.url.replace(/^git\+|\.git$/g, ""), author, ...rekey };
 }
 
 /** Runs a command to its end and returns its exit code. */

@@ -54,7 +54,8 @@ function outputsTable({ properties }, what = "output") {
 
 /** The page, not formatted. */
 export function referencePage({ resources, functions, types, config }) {
-  const section = (token, description, ...tables) => `\n## ${nameOf(token)}\n\n${description}\n${tables.join("")}`;
+  const section = (token, description, ...tables) =>
+    `\n## ${nameOf(token)}\n\n${description.split("\n")[0]}\n${tables.join("")}`;
   const settings = Object.entries(config.variables).map(([name, { description }]) => {
     const [text, byDefault = "none"] = description.split(/\s+Default: /);
     const variable = `REKEY_${name.replace(/[A-Z]/g, "_$&").toUpperCase()}`;

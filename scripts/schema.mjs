@@ -1,13 +1,15 @@
-// npm run schema: writes schema.json, the schema of the native plugin, and docs/reference.md, or both in the folder
-// that is named. What there is comes from the provider's table of resources; types and descriptions come from the SDK's
-// classes and their doc comments. It needs the built package.
+// npm run schema: writes schema.json, the schema of the native plugin, docs/reference.md, and what pages and manifests
+// take from package.json (pages.mjs), or all of it in the folder that is named. The resources are those of the
+// provider's table; types and descriptions come from the SDK's classes and their doc comments. It needs the built
+// package.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { format, resolveConfig } from "prettier";
 import { referencePage } from "./reference.mjs";
 import ts from "typescript";
-import { repositoryOf, root } from "./lib.mjs";
+import { ownerOf, root } from "./lib.mjs";
+import { goImportPath, homepage, pluginDownloadURL, rawFiles, writtenFiles } from "./pages.mjs";
 
 const require = createRequire(import.meta.url);
 const { functions } = require("../dist/provider/engine/functions.js");
@@ -16,8 +18,7 @@ const { settingNames, settingOf } = require("../dist/provider/settings/table.js"
 const about = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
 
 // Absent as long as the project has no public repository: then nothing can be downloaded from one.
-const repository = repositoryOf(about);
-const goImportPath = `${repository?.replace("https://", "") ?? "example.com/pulumi-rekey"}/sdk/go/rekey`;
+const { repository, publisher, scope } = ownerOf(about);
 
 const source = join(root, "sdk/index.ts");
 const config = ts.readConfigFile(join(root, "tsconfig.json"), ts.sys.readFile).config;
@@ -42,7 +43,20 @@ function docOf(symbol) {
   return [...paragraphs, ...(shown ? [`Default: ${shown}.`] : [])].join("\n\n");
 }
 
-const firstParagraph = (name) => docOf(sdk.get(name)).split("\n\n")[0];
+/** The programs of schema-examples.md, by resources. */
+const examples = new Map(
+  readFileSync(join(root, "scripts/schema-examples.md"), "utf8")
+    .split(/^## /m)
+    .map((section) => [section.split("\n")[0], section.match(/^```(ts|yaml)\n[^]*?^```$/gm)]),
+);
+
+/** The first paragraph of a doc comment, and the example in the form of Pulumi's registry. */
+function descriptionOf(name) {
+  const [text] = docOf(sdk.get(name)).split("\n\n");
+  const programs = examples.get(name)?.map((block) => block.replace("```ts\n", "```typescript\n"));
+  const example = programs && ["## Example Usage", "{{% example %}}", ...programs, "{{% /example %}}"];
+  return [text, ...(example ? ["{{% examples %}}", ...example, "{{% /examples %}}"] : [])].join("\n\n");
+}
 
 /** A name for a type of several values. The members of `…Args` are inputs. */
 function reference(written, type) {
@@ -64,7 +78,8 @@ const capital = (name) => name[0].toUpperCase() + name.slice(1);
 function schemaOf(given, name) {
   // A type parameter is a text or a map: YAML reads no field of what may be either.
   if (given.flags & (ts.TypeFlags.Unknown | ts.TypeFlags.Instantiable)) return { $ref: "pulumi.json#/Any" };
-  const type = checker.getNonNullableType(given);
+  const isInput = given.aliasSymbol?.name === "Input";
+  const type = checker.getNonNullableType(isInput ? given.aliasTypeArguments[0] : given);
   if (isText(type) || (type.isUnion() && type.types.every(isText))) return { type: "string" };
   if (type.flags & ts.TypeFlags.NumberLike) return { type: "number" };
   if (type.flags & ts.TypeFlags.BooleanLike) return { type: "boolean" };
@@ -140,7 +155,7 @@ function resource([name, { outputs, secretInputs = [] }]) {
   return [
     `rekey:index:${name}`,
     {
-      description: firstParagraph(name),
+      description: descriptionOf(name),
       properties: Object.fromEntries(found.map(({ output, schema }) => [output, schema])),
       required: found.filter(({ type }) => isRequired(type)).map(({ output }) => output),
       inputProperties: inputs.properties,
@@ -156,7 +171,7 @@ function functionOf(name) {
   return [
     `rekey:index:${name}`,
     {
-      description: firstParagraph(name),
+      description: descriptionOf(name),
       ...(args && { inputs: { type: "object", ...args } }),
       outputs: { type: "object", ...propertiesOf(result) },
     },
@@ -181,15 +196,17 @@ const schema = {
   displayName: "Rekey",
   description: about.description,
   keywords: [...about.keywords.filter((word) => word !== "dynamic-provider"), "category/database", "kind/native"],
-  publisher: "Rekey",
-  // Without it, generated npm packages are in the scope of Pulumi.
-  namespace: "rekey",
+  publisher,
+  // The scope of the npm package that is generated. `language.nodejs.packageName` would name it, too, but Pulumi's
+  // registry tries to install that package, and none is published: each `pulumi package add` generates it.
+  namespace: scope,
   license: about.license,
   ...(repository && {
-    homepage: about.homepage,
+    homepage,
     repository,
     // Where `pulumi up` finds the archives of the releases.
-    pluginDownloadURL: repository.replace("https://github.com", "github://api.github.com"),
+    pluginDownloadURL,
+    logoUrl: `${rawFiles}/docs/logo.png`,
   }),
   config: { variables },
   provider: { description: "The settings of one account at the platform.", inputProperties: variables },
@@ -200,16 +217,19 @@ const schema = {
     nodejs: { respectSchemaVersion: true },
     python: { packageName: "pulumi_rekey", respectSchemaVersion: true },
     go: { importBasePath: goImportPath, respectSchemaVersion: true },
-    csharp: { rootNamespace: "Pulumi", respectSchemaVersion: true },
+    // `Pulumi` is the prefix of their packages.
+    csharp: { rootNamespace: "PulumiRekey", respectSchemaVersion: true },
   },
 };
 
 const target = process.argv[2] ?? root;
 await writeFormatted("schema.json", JSON.stringify(schema), "json");
 await writeFormatted("docs/reference.md", referencePage(schema), "markdown");
+for (const { path, text, parser } of writtenFiles()) await writeFormatted(path, text, parser);
 
 async function writeFormatted(path, text, parser) {
   const file = join(target, path);
   mkdirSync(dirname(file), { recursive: true });
-  writeFileSync(file, await format(text, { ...(await resolveConfig(join(root, path))), parser }));
+  const formatted = parser && (await format(text, { ...(await resolveConfig(join(root, path))), parser }));
+  writeFileSync(file, formatted ?? text);
 }

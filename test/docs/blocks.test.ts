@@ -41,21 +41,26 @@ describe("The code blocks of README and docs/", () => {
     for (const name of new Set(imported)) assert.match(install, new RegExp(`[ /]${name}[- @]`));
   });
 
-  it("of the page for Pulumi's registry have no type errors, and arguments and outputs that exist", () => {
-    const { blocks } = readPage("docs/_index.md");
-    const codeIn = (language: string) => blocks.find((block) => block.language === language) ?? assert.fail(language);
-    const typed = codeIn("typescript");
-    assert.deepEqual(
-      typeErrors([{ ...typed, language: "ts", code: typed.code.replace("@rekey/rekey", "pulumi-rekey") }]),
-      [],
-    );
-    const { resources, outputs } = parse(codeIn("yaml").code) as {
-      resources: { sessions: { properties: object } };
-      outputs: object;
-    };
-    const { inputProperties, properties } = schema.resources["rekey:index:PasswordRotation"];
-    for (const name of Object.keys(resources.sessions.properties)) assert.ok(name in inputProperties, name);
-    for (const name of Object.keys(outputs)) assert.ok(name in properties, name);
+  it("for Pulumi's registry have no type errors, and arguments and outputs that exist", () => {
+    const blocks = [...readPage("docs/_index.md").blocks, ...readPage("scripts/schema-examples.md").blocks];
+    const typed = blocks.find(({ language }) => language === "typescript") ?? assert.fail();
+    assert.deepEqual(typeErrors([{ ...typed, language: "ts" }]), []);
+    const described = Object.values(schema.resources).filter(({ description }) => description.includes("```yaml"));
+    const inYaml = blocks.filter(({ language }) => language === "yaml");
+    assert.deepEqual([inYaml.length, described.length], [5, 4]);
+    for (const { code } of inYaml) {
+      const { resources, outputs } = parse(code) as {
+        resources: Record<string, { type: string; properties: object }>;
+        outputs: Record<string, string>;
+      };
+      const [[name = "", { type, properties } = assert.fail()] = []] = Object.entries(resources);
+      const known = schema.resources[type.replace(":", ":index:") as keyof typeof schema.resources];
+      for (const input of Object.keys(properties)) assert.ok(input in known.inputProperties, input);
+      for (const [output, value] of Object.entries(outputs)) {
+        assert.equal(value, `\${${name}.${output}}`);
+        assert.ok(output in known.properties, output);
+      }
+    }
   });
 
   // They are run in their order, or named with the reason why not.

@@ -28,9 +28,10 @@ export interface Page {
 /** In docs/, because Pulumi's registry reads them there. */
 export const registryPages = ["docs/_index.md", "docs/installation-configuration.md"] as const;
 
-/** README and all of docs/, without the pages of Pulumi's registry. */
+/** README, all of docs/ without the pages of Pulumi's registry, and the examples of the schema. */
 export const pages: readonly Page[] = [
   "README.md",
+  "scripts/schema-examples.md",
   ...["", "/local", "/internals"].flatMap((folder) =>
     readdirSync(join(projectRoot, `docs${folder}`))
       .filter((name) => name.endsWith(".md"))

@@ -24,9 +24,8 @@ interface Manifest {
 const packages = {
   "pulumi-rekey": {
     folder: ".",
-    expected:
-      /^(dist\/(provider|sdk)\/.*\.(js|d\.ts)|package\.json|schema\.json|plugin\/(PulumiPlugin\.yaml|package\.json)|README\.md|LICENSE|CHANGELOG\.md)$/,
-    needed: ["plugin/PulumiPlugin.yaml", "plugin/package.json", "README.md", "LICENSE", "CHANGELOG.md"],
+    expected: /^(dist\/(provider|sdk)\/.*\.(js|d\.ts)|package\.json|schema\.json|README\.md|LICENSE|CHANGELOG\.md)$/,
+    needed: ["README.md", "LICENSE", "CHANGELOG.md"],
   },
   "rekey-local": {
     folder: "local",

@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import { delimiter, dirname, join } from "node:path";
+import { join } from "node:path";
+import { packageVersion } from "../../provider/domain/ownPackage";
 import { passphrase } from "./engine";
 import { Folder } from "../support/folder";
 import { projectRoot } from "../support/host";
-import { examples } from "../support/project";
 import { findOnPath, runAsync, runToEnd } from "../support/processes";
 import { skip } from "../support/skip";
 
@@ -27,7 +26,7 @@ export async function writePluginArchives(folder: string): Promise<string[]> {
   return paths.trim().split("\n");
 }
 
-/** A new home of Pulumi in which the plugin is installed, by the command for users. */
+/** A new home of Pulumi in which the plugin is installed, as docs/plugin.md does it. */
 export class HomeWithPlugin extends Folder {
   /** For commands that use this home, and no plugin on PATH. */
   readonly environment = {
@@ -39,12 +38,9 @@ export class HomeWithPlugin extends Folder {
   /** @param pulumi the path of the CLI. Default: the one on PATH */
   static async make(pulumi = findOnPath("pulumi") ?? ""): Promise<HomeWithPlugin> {
     const home = new HomeWithPlugin();
-    await writePluginArchives(home.directory);
-    const page = readFileSync(join(examples, "languages", "README.md"), "utf8");
-    const command = /^ *(pulumi plugin install .*)$/m.exec(page)?.[1] ?? assert.fail("the page has no command");
-    const path = `${dirname(pulumi)}${delimiter}${process.env["PATH"]}`;
-    const options = { cwd: home.directory, env: { ...home.environment, PATH: path } };
-    await runToEnd("sh", ["-e", "-c", command], options);
+    const [archive = ""] = await writePluginArchives(home.directory);
+    const args = ["plugin", "install", "resource", "rekey", packageVersion(), "--file", archive];
+    await runToEnd(pulumi, args, { cwd: home.directory, env: home.environment });
     return home;
   }
 

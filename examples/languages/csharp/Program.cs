@@ -1,6 +1,6 @@
 using System.Collections.Generic;
 using Pulumi;
-using Rekey = Pulumi.Rekey;
+using Rekey = PulumiRekey.Rekey;
 
 return await Deployment.RunAsync(() =>
 {

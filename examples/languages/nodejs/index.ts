@@ -1,5 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
-import * as rekey from "@rekey/rekey";
+import * as rekey from "@pulumi/rekey";
 
 // The account that the stack's configuration or the environment names.
 const sessions = new rekey.PasswordRotation("sessions", {

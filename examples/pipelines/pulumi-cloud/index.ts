@@ -1,6 +1,6 @@
 // Pulumi Deployments instead of a CI system: they run `pulumi up` on every merge and every night. Keep this program in
-// another project than the one that rotates. In the `Pulumi.yaml` of that one, `options: { refresh: always }` reads each
-// secret before an `up`, which does not see otherwise that someone has removed or changed it.
+// another project than the one that rotates. In the `Pulumi.yaml` of that one, `options: { refresh: always }` reads
+// each secret before an `up`, which does not see otherwise that someone has removed or changed it.
 import * as pulumi from "@pulumi/pulumi";
 import * as pulumiservice from "@pulumi/pulumiservice";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { functions } from "../../../../provider/engine/functions";
 import { resources } from "../../../../provider/engine/resources";
@@ -43,12 +43,15 @@ function undescribed(part: unknown, path: string): string[] {
 const decided: Readonly<Record<string, readonly string[]>> = { RotationTrigger: ["memory", "name", "value"] };
 
 describe("schema.json", () => {
-  it("and docs/reference.md are what `npm run schema` writes, from classes with the outputs of the provider", () => {
+  it("and all other files are what `npm run schema` writes, from classes with the outputs of the provider", () => {
     const folder = new Folder();
     const script = join(projectRoot, "scripts", "schema.mjs");
     const { status, stderr } = spawnSync(process.execPath, [script, folder.directory]);
     assert.equal(status, 0, String(stderr));
-    for (const path of ["schema.json", "docs/reference.md"]) {
+    const written = readdirSync(folder.directory, { recursive: true, encoding: "utf8" });
+    const files = written.filter((path) => statSync(folder.path(path)).isFile());
+    assert.ok(["schema.json", join("docs", "reference.md"), "package.json"].every((path) => files.includes(path)));
+    for (const path of files) {
       assert.equal(readFileSync(folder.path(path), "utf8"), readFileSync(join(projectRoot, path), "utf8"), path);
     }
     folder.remove();
