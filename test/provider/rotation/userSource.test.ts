@@ -299,6 +299,7 @@ describe("rotation: the passwords of a user", () => {
         failure,
         /does not have the current password any more.*Set a new version.*REKEY_VERIFICATION_FAILED/,
       );
+      assert.equal(user.outputs["mustRead"], true, "an alarm that reads the state only sees it");
       const { said, failure: none } = await up({ version: 2 });
       assert.deepEqual([none, users.hashes], [undefined, [first, hashOf("made-2")]]);
       assert.doesNotMatch(said, /was retired/);
