@@ -123,12 +123,15 @@ function announced(before: Target, after: Target | undefined, run: Run): Notice[
   const { subject, salt, current } = before;
   const { ownToken = "" } = contextOf(subject.kind, run);
   const own = saltedMark(salt, ownToken);
-  const formers = waitingOf(after ?? before).map(({ credential }) => credential);
+  const isOther = after !== undefined && keyOf(after) !== keyOf(before);
+  const waiting = waitingOf(after ?? before);
+  if (isOther && waiting.length === 0) return [];
+  const formers = waiting.map(({ credential }) => credential);
   const isOwn = [current, ...formers].some(
     (one) => one?.mark === own && own !== after?.current?.mark,
   );
-  const due: Finding = { kind: current ? "retiresAtEnd" : "retiresLater" };
-  return say(before, due, ...(isOwn ? [{ kind: "retiresOwn" } as const] : []));
+  const due: Finding = { kind: current && !isOther ? "retiresAtEnd" : "retiresLater" };
+  return say(after ?? before, due, ...(isOwn ? [{ kind: "retiresOwn" } as const] : []));
 }
 
 function say({ subject }: Target, ...findings: Finding[]): Notice[] {

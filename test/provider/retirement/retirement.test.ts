@@ -124,7 +124,7 @@ const scenarios: Readonly<Record<string, readonly Step[]>> = {
   ],
   "another rotation of the secret has other marks, so that it is retired one run later": [
     { access: access(1), does: "create", valid: [1, 2] },
-    { access: access(2, [1], { salt: "other" }), does: "replace" },
+    { access: access(2, [1], { salt: "other" }), does: "replace", plans: later },
     {
       access: access(2, [1], { salt: "other" }),
       does: "replace",
@@ -132,6 +132,11 @@ const scenarios: Readonly<Record<string, readonly Step[]>> = {
       valid: [2],
       sent: "read remove save",
     },
+  ],
+  "what another user waits for is not announced of that one, and the first one may stay valid": [
+    { access: access(2, [1]), does: "create", valid: [1, 2] },
+    { access: access(3, [], { id: "b" }), does: "replace", plans: /^$/, says: /user "app" .* may stay valid, because/ },
+    { access: access(3, [], { id: "b" }), does: "same" },
   ],
   "at another address, the user may be another one: no password is sent there": [
     { access: access(1), does: "create", valid: [1, 2] },
