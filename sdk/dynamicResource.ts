@@ -91,7 +91,7 @@ const settingsOfRun = perRun(settingsOfProgram);
  * Ends a program that has a mistake in its resources. Those that it has constructed before, in the same turn, are
  * refused, too: Pulumi would register them nevertheless.
  */
-export function refuseProgram(code: ErrorCode, text: string): never {
+function refuseProgram(code: ErrorCode, text: string): never {
   registryOfRun().conflict ??= withCode(text, code);
   throw runError(code, text);
 }

@@ -145,7 +145,7 @@ function overlapProblems(program: Program, kind: SecretKind, now: Date): InputPr
 }
 
 /** Whether clients would connect without TLS over the network, as far as that is known. */
-export function connectionProblems(
+function connectionProblems(
   connection: Connection = {},
   databaseHost?: FoundSetting,
 ): InputProblem[] {

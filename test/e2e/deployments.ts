@@ -102,7 +102,7 @@ export class Deployments {
   }
 }
 
-export interface DeploymentArgs {
+interface DeploymentArgs {
   readonly url: string;
   readonly secret: pulumi.Input<string>;
   /** Whether another secret replaces it, instead of updating it. */
@@ -112,7 +112,7 @@ export interface DeploymentArgs {
 }
 
 /** A deployment in a program. Its creation and its updates are done when all clients use the secret. */
-export class Deployment extends pulumi.CustomResource {
+class Deployment extends pulumi.CustomResource {
   constructor(name: string, args: DeploymentArgs, options: pulumi.CustomResourceOptions = {}) {
     const __provider = `exports.handler = () => {
       const ask = async (verb, id, inputs) => {
@@ -159,7 +159,10 @@ const inApplyAfter =
 
 /** A value, other than an output, makes no dependency: without `dependsOn`, a replaced one is deleted too late. */
 const inApplyByValue: Make = (name, args, handed) =>
-  pulumi.output(args.secret).apply((secret) => new Deployment(name, { ...args, secret }, { dependsOn: handed }).urn);
+  pulumi.output(args.secret).apply((value) => {
+    const secret = pulumi.secret(value);
+    return new Deployment(name, { ...args, secret }, { dependsOn: handed }).urn;
+  });
 
 const afterAwait: Make = async (name, args) => {
   class App extends pulumi.ComponentResource {

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import type * as pulumi from "@pulumi/pulumi";
+import { findDue } from "../../provider/doctor/due";
+import { type ExportedState } from "../../provider/doctor/stackState";
 import { Folder } from "../support/folder";
 import { type Adapter } from "../support/host";
 import { acceptsPassword, type RedisServer, startRedisServer } from "../support/redis";
@@ -143,6 +145,14 @@ export class Apps {
   /** The resources that are replaced, and wait for their deletion. */
   async pendingDeletes(): Promise<string[]> {
     return (await this.stack.saved()).resources.flatMap(({ urn, delete: waits }) => (waits ? urn : []));
+  }
+
+  /** What `doctor --due` lists three days later, without a further `up`. */
+  async dueLater(): Promise<string[]> {
+    const { output } = await this.stack.run("stack", "export");
+    const { resources } = (JSON.parse(output) as { deployment: Pick<ExportedState, "resources"> }).deployment;
+    const now = new Date(Date.now() + 3 * 86_400_000);
+    return findDue([{ name: "dev", resources }], "24h", now).due.map(({ resource, what }) => `${resource} ${what}`);
   }
 
   async #use(name: string, secret: string): Promise<void> {

@@ -51,6 +51,7 @@ for (const list of hasRedis ? stacks : []) {
       await apps.assertNoneRefused(result);
       const areAccepted = () => Promise.all(users.map((app) => apps.accepts(app, apps.formerOf(app))));
       assert.ok((await areAccepted()).every(Boolean), result.printed);
+      assert.equal((await apps.dueLater()).length, list.length);
       await apps.succeeds();
       assert.ok(!(await areAccepted()).some(Boolean));
       const { output } = await apps.stack.run("stack", "export");
@@ -61,6 +62,7 @@ for (const list of hasRedis ? stacks : []) {
       apps.version++;
       await apps.succeeds();
       for (const app of list) assert.equal(apps.deployments.given(app.name).length, 2);
+      assert.deepEqual(await apps.dueLater(), []);
       await apps.succeeds();
       const { changes } = await apps.succeeds();
       assert.deepEqual(Object.keys(changes), ["same"]);

@@ -86,15 +86,6 @@ else {
       const refused = new Set((await apps.deployments.refused()).map((refusal) => refusal.split(":")[0]));
       assert.deepEqual([...refused], ["plain"], printed);
     });
-
-    it("cannot import one", async () => {
-      const { code, output } = await apps.stack.run(
-        ...["import", adapter === "plugin" ? "rekey:index:Retirement" : "pulumi-nodejs:dynamic/rekey:Retirement"],
-        ...["imported", "retirement", "--yes", "--skip-preview"],
-      );
-      assert.match(output, /cannot be imported/);
-      assert.notEqual(code, 0);
-    });
   };
   // In both, it takes twice the time.
   for (const adapter of process.env["REKEY_CLIENTS"] === undefined ? (["plugin"] as const) : adapters) {
