@@ -101,10 +101,10 @@ function plan(
   const isWaiting = [replaced, after].some((one) => waitingOf(one).length > 0);
   if (isWaiting || (!after && ofRun.waits)) {
     ofRun.isAnnounced = current !== undefined;
-    const notices = announced(after ?? before, current, !after, run);
-    if (after && isOutdated(saved, credential, after)) {
-      notices.push(...say(after, { kind: "sameCredential" }));
-    }
+    const notices = [
+      ...announced(after ?? before, current, !after, run),
+      ...outdated(saved, credential, after),
+    ];
     return { changes: true, replaces: ["access"], changing, notices };
   }
   if (!after) {
@@ -112,24 +112,28 @@ function plan(
     return { changes: true, changing, notices };
   }
   run.retirementOf(keyOf(after)).stays = access;
+  const isSame = access === saved.access && isSaved(credential, saved);
   const [until] = after.retire?.formers.map(validUntil) ?? [];
-  return {
-    changes:
-      access !== saved.access || !isDeepStrictEqual(credential ?? undefined, saved.credential),
-    changing: [],
-    notices: until === undefined ? [] : say(after, { kind: "retiresByTime", why: until }),
-  };
+  const notices = until === undefined ? [] : say(after, { kind: "retiresByTime", why: until });
+  return { changes: !isSame, changing: [], notices };
 }
 
-/** Whether consumers get what they had before the secret has changed, as far as it is known. */
-function isOutdated(
+function isSaved(
+  credential: RetirementInputs["credential"],
+  saved: Pick<RetirementOutputs, "credential">,
+): boolean {
+  return isDeepStrictEqual(credential ?? undefined, saved.credential);
+}
+
+/** A warning if consumers are given what they had before the secret has changed. */
+function outdated(
   saved: RetirementOutputs,
   credential: RetirementInputs["credential"],
-  { current }: Target,
-): boolean {
+  after: Target | undefined,
+): Notice[] {
   const before = targetIn(saved.access).current;
-  const isSame = isSet(credential) && isDeepStrictEqual(credential, saved.credential);
-  return isSame && before !== undefined && current !== undefined && before.mark !== current.mark;
+  if (!isSet(credential) || !isSaved(credential, saved) || !before || !after?.current) return [];
+  return before.mark === after.current.mark ? [] : say(after, { kind: "sameCredential" });
 }
 
 /** What the end of this run retires. In a preview, that is the current one if none waits yet. */

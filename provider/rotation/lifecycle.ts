@@ -18,7 +18,7 @@ import { type Finding, type Learned, type Rotated } from "./findings";
 import { addsSecret, dueFormers, oldestFormer, validFormers, withOverlapOf } from "./formers";
 import { withAttempt, handOver, type Made } from "./handOver";
 import { marksOf, triggerMark } from "./marks";
-import { type Former } from "./memory";
+import { type Former, type Memory } from "./memory";
 import { type Addition, failureAfter, refusalError, savedAdvice } from "./messages";
 import { isReadFirst, type Plan, type Rotation } from "./plan";
 import { planRotation } from "./planRotation";
@@ -29,7 +29,7 @@ import { isOlder } from "./schedule";
 import { openSession } from "./session";
 import { secondRollAt } from "./signingKeys";
 import { type Added, type Proof, type Sight } from "./source";
-import { credentialsIn, type State, withAdmin } from "./state";
+import { credentialsIn, isSame, type State, withAdmin } from "./state";
 
 /**
  * Makes one secret what the program asks for: plans, reads, plans again, rotates, and saves.
@@ -157,10 +157,10 @@ async function carryOut(plan: Plan, before: Before, session: UpSession): Promise
 
 /** Whether a read has shown something that must be saved, whatever follows. */
 function isChangedBy({ memory }: State, saved: State | undefined): boolean {
-  if (!saved) return true;
-  const { current, attempt, formers } = saved.memory;
-  const now = [memory.current.marks, memory.attempt, memory.formers];
-  return !isDeepStrictEqual([current.marks, attempt, formers], now);
+  const newsIn = ({ current, attempt, formers, ofSource }: Memory) => {
+    return [current.marks, current.isUnread, attempt, formers, ofSource.unknown];
+  };
+  return !saved || !isSame(newsIn(saved.memory), newsIn(memory));
 }
 
 /**

@@ -14,6 +14,9 @@ import { type Place, type SourceContext } from "./source";
 const attemptMs = 5_000;
 const lastAttemptMs = 1_000;
 
+/** Milliseconds within which a platform accepts a token that it has made. */
+export const lateTokenMs = 10_000;
+
 /** A credential, and where it is tried as clients use it. */
 export interface Trial {
   readonly subject: Subject;

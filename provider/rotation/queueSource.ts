@@ -9,7 +9,7 @@ import { addsSecret, formerWith, validFormers } from "./formers";
 import { keptFormer, valuesIn } from "./handOver";
 import { saltedMark } from "./marks";
 import { type Attempt, type Former, parsed } from "./memory";
-import { endpointFor, notAccepted, proveAccepted } from "./proof";
+import { endpointFor, lateTokenMs, notAccepted, proveAccepted } from "./proof";
 import { ResetSource } from "./resetSource";
 import { type Added, type Proof, type RetirableMemory, type Retired, type Sight } from "./source";
 import { type State } from "./state";
@@ -34,10 +34,10 @@ export class QueueSource extends ResetSource {
     return formerWith(memory, shown) !== undefined && (await this.#isTried(token, "refused"));
   }
 
-  /** Whether the use of a token has a result; false if it cannot be tried. */
+  /** Whether the use of a token that was made before has a result; false if it cannot be tried. */
   async #isTried(token: string | undefined, expected: ProbeResult["kind"]): Promise<boolean> {
     const canTry = token !== undefined && orUndefined(() => this.#endpoint()) !== undefined;
-    return canTry && (await this.#proveAccepted(token)).kind === expected;
+    return canTry && (await this.#proveAccepted(token, lateTokenMs)).kind === expected;
   }
 
   requireSettings(): void {
@@ -111,9 +111,9 @@ export class QueueSource extends ResetSource {
     };
   }
 
-  #proveAccepted(token: string): Promise<ProbeResult> {
+  #proveAccepted(token: string, lateMs?: number): Promise<ProbeResult> {
     const credential = { name: "token", value: token } as const;
-    return proveAccepted(this.of, this.#endpoint(), credential);
+    return proveAccepted(this.of, this.#endpoint(), credential, lateMs);
   }
 
   async retire(formers: readonly Former[], memory: RetirableMemory): Promise<Retired> {

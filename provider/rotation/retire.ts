@@ -63,7 +63,7 @@ export async function retire(
 
 /** The error of former passwords that are due, while it is not known whether the current one is valid. */
 function notRetired(subject: Subject): RekeyError {
-  const text = `The former password of ${ownerOf(subject)} was not retired: \`ACL GETUSER\` does not list the current one, so it is unknown which passwords are valid. Nothing was removed. Check that the server shows the user's hashes to the admin. If the current password was removed, set a new version, which adds one.`;
+  const text = `The former password of ${ownerOf(subject)} was not retired: \`ACL GETUSER\` does not list the current one, so it is unknown which passwords are valid. Check that the server shows the user's hashes to the admin. If the current password was removed, set a new version, which adds one.`;
   return new RekeyError("REKEY_VERIFICATION_FAILED", text, "not sent");
 }
 

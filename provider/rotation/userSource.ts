@@ -10,7 +10,7 @@ import { validFormers } from "./formers";
 import { keptFormer, replacedFormers } from "./handOver";
 import { type Former, withRetired } from "./memory";
 import { type Program } from "./program";
-import { notAccepted, proveAccepted, unproven } from "./proof";
+import { lateTokenMs, notAccepted, proveAccepted, unproven } from "./proof";
 import {
   type Added,
   type Proof,
@@ -22,9 +22,6 @@ import {
 } from "./source";
 import { type State } from "./state";
 import { currentIn, hashInList, unknownHash } from "./userRead";
-
-/** Milliseconds within which the server accepts a token that it has made. */
-const lateTokenMs = 10_000;
 
 /** A user of a Redis: it has a list of passwords, each of which the server accepts, and shows as its hash. */
 export class UserSource implements Source {

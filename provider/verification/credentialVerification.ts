@@ -182,7 +182,7 @@ async function applyForAccess(
   const notices = results.flatMap((one) => one.notices ?? []);
   if (open.length > 0) {
     // For example after a reset that was not confirmed.
-    const text = `Not verified, because no current credential is known: ${named(open).join(", ")}.`;
+    const text = `Not verified, because the current credential is not known, or not saved and not shown: ${named(open).join(", ")}.`;
     notices.push({ text, isWarning: true });
   }
   return { outputs, failure, notices };

@@ -92,7 +92,7 @@ async function verifyKnown(
 function keptNotice({ subject }: Target, { formers }: AccessRetirement): Notice {
   const oldest = oldestFormer({ formers });
   const until = validUntil(oldest) ?? "a Retirement retires it";
-  const text = `the former ${subject.kind.word} was not tried. Both have been valid since ${oldest?.since}, and it stays valid until ${until}.`;
+  const text = `the former ${subject.kind.word} was not tried: it stays valid until ${until}. More than one has been valid since ${oldest?.since}.`;
   return noticeAbout(subject, { text });
 }
 

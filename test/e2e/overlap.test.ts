@@ -116,7 +116,10 @@ describe("A program with two valid queue tokens", () => {
     const first = stack.platform.queueToken;
     await succeeds(stack.up());
     const { printed } = await succeeds(stack.up());
-    assert.match(printed, /the former token was not tried\. .* stays valid until a Retirement retires it/);
+    assert.match(
+      printed,
+      /the former token was not tried: it stays valid until a Retirement retires it\. More than one has been valid since/,
+    );
     const second = tokenOf(stack);
     assertFields(stack.saved("proof"), { verified: true, formerRefused: undefined });
     retires = true;

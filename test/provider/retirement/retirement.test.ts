@@ -135,6 +135,11 @@ const scenarios: Readonly<Record<string, readonly Step[]>> = {
       sent: "read remove save",
     },
   ],
+  "what another user waits for is not announced of that one": [
+    { access: access(2, [1]), does: "create", valid: [1, 2] },
+    { access: access(3, [], { id: "b" }), does: "update", plans: /^$/ },
+    { access: access(3, [], { id: "b" }), does: "same" },
+  ],
   "at another address, the user may be another one: no password is sent there": [
     { access: access(1), does: "create", valid: [1, 2] },
     {

@@ -41,7 +41,7 @@ const rows: Readonly<Record<string, Row>> = {
     announces: isRead,
     says: /^the former token has been valid, too, since 2026-01-01T00.*, and is not retired yet\. A destroy leaves it/m,
   },
-  "a verification has retired it, which the next up reads": {
+  "a Retirement has retired it, which the next up reads": {
     ...{ between: (token) => token.roll(), hours: 1, inputs: { version: 1 }, announces: isRead, sends: [] },
     isFormerValid: false,
   },
@@ -49,7 +49,7 @@ const rows: Readonly<Record<string, Row>> = {
     ...{ hours: 1, inputs: { version: 2 }, announces: waits, sends: [], isFormerValid: true },
     says: /the rotation that is due is not made yet, because the former token has been valid, too, since 2026-01-01T00/,
   },
-  "a new version adds, if a verification has retired it": {
+  "a new version adds, if a Retirement has retired it": {
     ...{ between: (token) => token.roll(), hours: 1, inputs: { version: 2 }, announces: waits },
     ...{ sends: ["next"], isFormerValid: true },
   },
@@ -187,10 +187,13 @@ describe("rotation: a token of which two are valid", () => {
 
     it("stays handed out, and the `up` fails, also for a date of which only the former one is older", async () => {
       for (const inputs of [{ version: 1 }, { version: 1, rotatedSince: at(0) }]) {
+        const beganMs = token.secret.fake.elapsedMs;
         const { code, message = "" } = await token.up(1, inputs);
         assert.deepEqual([code, token.sent], ["REKEY_VERIFICATION_FAILED", []]);
         assert.match(message, refused);
         assert.deepEqual([token.secret.saved, isFormerValid()], [{ token: "t1" }, true]);
+        const waitedMs = token.secret.fake.elapsedMs - beganMs;
+        assert.ok(waitedMs >= 10_000 && waitedMs < 15_000, `no longer than a platform learns late: ${waitedMs} ms`);
       }
     });
 

@@ -105,7 +105,7 @@ const first: Step = { said: at(1), accepts: [1] };
 const waits: Step = {
   said: { ...none, count: 2 },
   tried: "",
-  warns: /no current credential is known: database "db"\./,
+  warns: /the current credential is not known, or not saved and not shown: database "db"\./,
 };
 /** What responds to the nth credential only. */
 const only = (nth: string): FakeRun["probe"] => {
@@ -225,7 +225,7 @@ const scenarios: Readonly<Record<string, readonly Step[]>> = {
     { said: at(2), accepts: [2], tried: "2 wrong 1", formerRefused: true, saves: [2] },
   ],
   "does not know one that is not saved while the former one is valid, because no read shows it": [
-    { said: unsaved(2, { retire }), tried: "", warns: /no current credential is known/ },
+    { said: unsaved(2, { retire }), tried: "", warns: /the current credential is not known, or not saved/ },
     { said: unsaved(2), accepts: [2], tried: "ops:2 ops:wrong" },
   ],
   "claims nothing of another secret that it has verified": [
@@ -385,7 +385,10 @@ describe("verification: CredentialVerification", () => {
       fake.time = new Date("2026-11-22T12:00:00.000Z");
       const unconfirmed = await verify(fleet(1, { "db-7": { current: undefined } }), outputs);
       assert.equal(unconfirmed.outputs.formerRefused, undefined);
-      assert.match(unconfirmed.warning, /^Not verified, because no current credential is known: "name of db-7"\.$/);
+      assert.match(
+        unconfirmed.warning,
+        /^Not verified, because the current credential is not known, or not saved and not shown: "name of db-7"\.$/,
+      );
       assertFields(unconfirmed.outputs, { verified: false, verifiedAt: outputs.verifiedAt });
       assert.equal(fake.probes.length, 0);
       fake.probe = accepting([2]);
