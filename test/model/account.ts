@@ -39,7 +39,7 @@ export function isHonest({ replies, meanwhile }: Delivery): boolean {
 }
 
 /** What a step is doing. Only an `up` has more than one phase. */
-export type Phase = "preview" | "rotation" | "verification" | "other";
+export type Phase = "preview" | "rotation" | "verification" | "retirement" | "deletes" | "other";
 
 /** A change that was sent, and what it changed. */
 export interface Change {
