@@ -180,10 +180,18 @@ export class History {
     }
     if (subject.shape !== "redis") return;
     if (isRotated(taken) && isFirst(taken)) {
-      for (const value of taken.validBefore) this.#takenOver.add(value);
+      // At another server, what was retired before is forgotten.
+      const valid = account.validAt();
+      const retired = [...this.known, ...this.#takenOver].filter((value) => !valid.has(value));
+      for (const value of retired) this.orphans.add(value);
+      // What a list hides is not known to be former.
+      for (const value of settings.isHiding ? [] : taken.validBefore) this.#takenOver.add(value);
       for (const value of taken.validBefore) this.orphans.delete(value);
     }
     for (const value of madeBy("add", taken)) this.#followAdded(value, after, taken);
+    // What was not proven at another server is forgotten once another one was added here.
+    const isLeft = (value: string) => account.valuesAt().includes(value) && !account.validAt().has(value);
+    if (madeBy("add", taken).length > 0) for (const one of this.unproven) if (isLeft(one)) this.orphans.add(one);
   }
 
   /** A server may list a token under a hash that is not certain: then it is never retired. */

@@ -71,20 +71,18 @@ export class Rules {
     const atEnd = removedIn("deletes", taken);
     const isLeft = (value: string) =>
       valid.has(value) || atEnd.includes(value) || account.removedByOthers.has(value) || !taken.validBefore.has(value);
+    const stays = [before?.value, ...(isKilled(taken) ? [] : formersIn(taken))];
     const all: readonly (readonly [text: RegExp, isTrue: () => boolean])[] = [
       [/[Nn]othing was changed/, () => added.every((one) => account.removedByOthers.has(one)) && removed.length === 0],
       [/It has retired none that clients may use/, () => removed.length === 0],
-      [/has retired the older one|was retired first\. /, () => removed.length > 0],
+      [/has retired the older one|was retired first\. /, () => removedIn("rotation", taken).length > 0],
       // The next token may be that of an earlier run.
       [/has added a new one/, () => account.sent.some(({ request }) => request === "add")],
       [/which was not handed out/, () => !added.includes(after?.value ?? "")],
       [/was not retired/, () => atEnd.length === 0],
       [/was retired, but is still accepted/, () => valid.size > 1],
       [/every former \w+ was retired|it is refused now/, () => this.#leftOf(taken).length === 0],
-      [
-        /(former \w+|it) stays valid|stay valid\. /,
-        () => [before?.value, ...formersIn(taken)].every((one = "") => isLeft(one)),
-      ],
+      [/(former \w+|it) stays valid|stay valid\. /, () => stays.every((one = "") => isLeft(one))],
     ];
     for (const [text, isTrue] of all) {
       const line = [...failures, ...said].find((one) => text.test(one));
@@ -169,10 +167,12 @@ export class Rules {
     // Each removal by a rotation is checked: it is permitted for a date, for a time that is over, and with `none`.
     const removed = removedIn("rotation", taken);
     let all = history.consumers.filter(({ value }) => !removed.includes(value));
-    if (isHandedOver && after?.value !== undefined) {
-      const made = { value: after.value, place: savedPlace(after), isOfRetirement, isOld: false };
+    // Until the first rotation, nothing may be handed out.
+    if (isHandedOver && after?.memory.current.marks[account.best] !== undefined) {
+      const { value = "" } = after;
+      const made = { value, place: savedPlace(after), isOfRetirement, isOld: false };
       const old = up?.isReplaced ? all : all.filter(({ isOld }) => isOld);
-      all = [made, ...old.map((one) => ({ ...one, isOld: true }))];
+      all = [...(value ? [made] : []), ...old.map((one) => ({ ...one, isOld: true }))];
       if (old.length > 0) this.reached.add("replaced consumers");
     }
     // What consumers have from elsewhere may be retired at the same time as they are deleted.

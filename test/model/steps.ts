@@ -206,7 +206,7 @@ const shapes: Readonly<Record<ShapeName, Shape>> = {
     meanwhile: [1, "adds", "retires", "restarts"],
     hours: [1, 3, 5.8, 7, 11, 13, 40],
     program: { overlap: ["retirement", "none", "6h"], verifies: [true, false], retires: [true, false] },
-    settings: { place: places, server: servers, canSave: [true, false] },
+    settings: { place: places, server: servers, canSave: [true, false], isHiding: [true, false] },
     alone: ["destroy"],
   },
 };
@@ -291,8 +291,13 @@ export function walksOf({ kind, shape: name, type, ids }: Subject): fc.Arbitrary
   const scheduled = doing("edit", { change: fc.constant({ rotateEvery: "12h" }) });
   const forHours = doing("edit", { change: fc.constant({ overlap: "6h" }) });
   const move = doing("set", { change: fc.record({ place: fc.constantFrom(...places) }) });
-  const away = doing("set", { change: fc.constant({ isAway: true }) });
-  const here = doing("set", { change: fc.constant({ isAway: false }) });
+  const setTo = (change: Partial<Settings>) => doing("set", { change: fc.constant(change) });
+  const [away, here] = [setTo({ isAway: true }), setTo({ isAway: false })];
+  const [elsewhere, home] = [setTo({ place: "elsewhere" }), setTo({ place: "home" })];
+  const copies = fc.oneof(
+    doing("others", { what: fc.constant("copies") }),
+    fc.constant<Step>({ do: "wait", hours: 1 }),
+  );
   const overlap = doing("edit", { change: oneOf<Program>({ overlap: ["retirement", "none", "6h"] }) });
   const wait = doing("wait", { hours: fc.constantFrom(...shape.hours) });
   const others = doing("others", { what: fc.constantFrom(...othersDo[name]) });
@@ -313,6 +318,9 @@ export function walksOf({ kind, shape: name, type, ids }: Subject): fc.Arbitrary
     { weight: 2, arbitrary: fc.tuple(bump, broken, bump, broken, up) },
     { weight: 5, arbitrary: fc.tuple(others, up) },
     ...(shape.settings.place ? [{ weight: 3, arbitrary: fc.tuple(move, up) }] : []),
+    ...(name === "redis"
+      ? [{ weight: 3, arbitrary: fc.tuple(bump, up, copies, elsewhere, up, bump, up, home, up) }]
+      : []),
     { weight: 4, arbitrary: fc.tuple(up) },
     { weight: 1, arbitrary: fc.tuple(away, bump, up, here, up) },
     { weight: 3, arbitrary: fc.tuple(refresh) },
@@ -324,8 +332,8 @@ export function walksOf({ kind, shape: name, type, ids }: Subject): fc.Arbitrary
   const walk = fc.array(some, { minLength: 1, maxLength: 15, size: "max" }).map((all) => all.flat());
   if (name !== "redis") return walk;
   // A server that hides its hashes does so from the first rotation on.
-  const hidden = fc.tuple(doing("set", { change: fc.constant({ isHiding: true }) }), up);
-  const shown = doing("set", { change: fc.constant({ isHiding: false }) });
+  const hidden = fc.tuple(setTo({ isHiding: true }), up);
+  const shown = setTo({ isHiding: false });
   const fromHidden = fc.tuple(hidden, shown, walk).map(([first, then, all]) => [...first, then, ...all]);
   return fc.oneof({ weight: 5, arbitrary: walk }, fromHidden);
 }

@@ -34,7 +34,10 @@ export class Walk {
     this.#deployment = new Deployment(adapter, subject, team);
     this.#reader = new SavedReader(subject, team);
     this.#secrets = [...this.#deployment.accounts].map(([id, account]) => {
-      return { id, account, rules: new Rules(subject, reached) };
+      const rules = new Rules(subject, reached);
+      const [value = ""] = [...account.validAt()].slice(-1);
+      if (overlaps(subject)) rules.history.consumers = [{ value, place: "home", isOfRetirement: false, isOld: false }];
+      return { id, account, rules };
     });
   }
 
