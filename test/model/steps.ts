@@ -206,7 +206,7 @@ const shapes: Readonly<Record<ShapeName, Shape>> = {
     meanwhile: [1, "adds", "retires", "restarts"],
     hours: [1, 3, 5.8, 7, 11, 13, 40],
     program: { overlap: ["retirement", "none", "6h"], verifies: [true, false], retires: [true, false] },
-    settings: { place: places, server: servers, canSave: [true, false], isHiding: [true, false] },
+    settings: { place: places, server: servers, canSave: [true, false], isHiding: [true, false, false] },
     alone: ["destroy"],
   },
 };
@@ -300,7 +300,7 @@ export function walksOf({ kind, shape: name, type, ids }: Subject): fc.Arbitrary
   );
   const overlap = doing("edit", { change: oneOf<Program>({ overlap: ["retirement", "none", "6h"] }) });
   const wait = doing("wait", { hours: fc.constantFrom(...shape.hours) });
-  const others = doing("others", { what: fc.constantFrom(...othersDo[name]) });
+  const others = doing("others", { what: fc.constantFrom(...othersDo[name].filter((one) => one !== "copies")) });
   const refresh = doing("refresh", { deliveries });
   const some: fc.Arbitrary<readonly Step[]> = fc.oneof(
     { weight: 6, arbitrary: fc.tuple(bump, up) },
@@ -329,7 +329,10 @@ export function walksOf({ kind, shape: name, type, ids }: Subject): fc.Arbitrary
       return { weight: 1, arbitrary: fc.tuple(doing(one, one === "import" ? { deliveries } : {})) };
     }),
   );
-  const walk = fc.array(some, { minLength: 1, maxLength: 15, size: "max" }).map((all) => all.flat());
+  const adopting = fc.tuple(doing("edit", { change: fc.constant({ initialRotation: false }) }), up, bump, up);
+  const first = shape.program.overlap ? fc.oneof({ weight: 5, arbitrary: some }, adopting) : some;
+  const rest = fc.array(some, { maxLength: 14, size: "max" });
+  const walk = fc.tuple(first, rest).map(([begin, then]) => [...begin, ...then.flat()]);
   if (name !== "redis") return walk;
   // A server that hides its hashes does so from the first rotation on.
   const hidden = fc.tuple(setTo({ isHiding: true }), up);
