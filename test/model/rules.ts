@@ -255,7 +255,7 @@ export class Rules {
     for (const failure of failures) {
       const isPermitted =
         permitted.test(failure) ||
-        (settings.isHiding && /does not list/.test(failure)) ||
+        (settings.isHiding && /does not list|lists its passwords there/.test(failure)) ||
         (wasRemoved && isGone.test(failure)) ||
         (isRemoved && isRefused.test(failure)) ||
         ([...account.back, ...this.history.orphans].some((one) => valid.has(one)) && isAccepted.test(failure));
