@@ -39,7 +39,7 @@ export function isHonest({ replies, meanwhile }: Delivery): boolean {
 }
 
 /** What a step is doing. Only an `up` has more than one phase. */
-export type Phase = "preview" | "rotation" | "verification" | "other";
+export type Phase = "preview" | "rotation" | "verification" | "retirement" | "deletes" | "other";
 
 /** A change that was sent, and what it changed. */
 export interface Change {
@@ -58,7 +58,7 @@ export const othersDo = {
   replaces: ["replaces"],
   rolls: ["rolls", "rolls twice"],
   adds: ["adds", "retires", "replaces", "loses"],
-  redis: ["adds", "retires", "replaces", "brings back", "restarts"],
+  redis: ["adds", "retires", "replaces", "brings back", "restarts", "copies"],
 } as const;
 export type ShapeName = keyof typeof othersDo;
 export type OthersDo = (typeof othersDo)[ShapeName][number];
@@ -144,9 +144,9 @@ export abstract class Account {
 
   /** Someone else changes it. */
   changeByOthers(what: OthersDo): void {
-    const before = this.#valid;
+    const before = this.validAt();
     this.change(what);
-    const valid = this.#valid;
+    const valid = this.validAt();
     for (const value of valid) {
       if (before.has(value)) continue;
       this.removedByOthers.delete(value);
@@ -173,7 +173,7 @@ export abstract class Account {
     const reply = this.#nextReply(request);
     const { fault } = reply;
     const { meanwhile } = this.#delivery;
-    const before = this.#valid;
+    const before = this.validAt();
     const isApplied = fault === "none" || fault === "lost after";
     if (isApplied) apply?.();
     if (changes.includes(request)) this.#note(request, fault, before);
@@ -204,12 +204,8 @@ export abstract class Account {
     return response;
   }
 
-  get #valid(): ReadonlySet<string> {
-    return new Set([...this.validAt("home"), ...this.validAt("elsewhere")]);
-  }
-
   #note(request: RequestName, fault: Reply["fault"], before: ReadonlySet<string>): void {
-    const valid = this.#valid;
+    const valid = this.validAt();
     const added = [...valid].filter((value) => !before.has(value));
     const removed = [...before].filter((value) => !valid.has(value));
     for (const value of [...added, ...removed]) this.#wasValid.add(value);

@@ -210,9 +210,23 @@ class UserAccount extends Account {
     user.keep(user.hashes.filter((hash) => !values.includes(this.#values.get(hash) ?? "")));
   }
 
-  /** The oldest one is retired, the newest one replaced, and the last one that was removed is added again. */
+  /**
+   * The oldest one is retired, the newest one replaced, and the last one that was removed is added again. The other
+   * server becomes a copy of this one.
+   */
   protected change(what: OthersDo): void {
     const user = this.#here;
+    if (what === "copies") {
+      const other = this.#sides[user === this.#sides.home ? "elsewhere" : "home"];
+      const [copied, lost] = [user.hashes, other.hashes].map((all) =>
+        all.map((hash) => this.#values.get(hash) ?? hash),
+      );
+      for (const value of copied ?? []) this.back.add(value);
+      for (const value of lost ?? []) if (!copied?.includes(value)) this.removedByOthers.add(value);
+      other.keep(user.hashes);
+      other.file = user.hashes;
+      return;
+    }
     const { hashes, file, removed } = user;
     const last = removed.at(-1);
     const to: Partial<Record<OthersDo, readonly string[]>> = {

@@ -1,7 +1,7 @@
 import { createProviders } from "../../provider/engine/dynamic";
 import { type Run } from "../../provider/run/run";
 import { Plugin } from "../support/plugin";
-import { type EngineCalls } from "../support/stack";
+import { type EngineCalls, type Stack } from "../support/stack";
 import { explicitProvider, type Properties, revealed } from "../support/wire";
 import { type ResourceType } from "../../provider/engine/resources";
 
@@ -56,4 +56,18 @@ export function twice(calls: EngineCalls): EngineCalls {
 /** An engine that updates a resource in which nothing has changed, as after an init error. */
 export function forced(calls: EngineCalls): EngineCalls {
   return { ...calls, diff: async (...of) => ({ ...(await calls.diff(...of)), changes: true }) };
+}
+
+/** An engine that replaces a resource without a Diff, as with `--replace`. */
+export function replacing(calls: EngineCalls): EngineCalls {
+  return { ...calls, diff: async () => ({ changes: true, replaces: ["*"] }) };
+}
+
+/** An engine that deletes what it replaces first, with `deleteBeforeReplace`. */
+export function deletingFirst(calls: EngineCalls, saved: Stack["saved"]): EngineCalls {
+  const create: EngineCalls["create"] = async (...of) => {
+    if (saved) await calls.delete(saved.id, saved.outputs);
+    return calls.create(...of);
+  };
+  return { ...calls, create };
 }

@@ -6,10 +6,10 @@ import { type Team } from "../support/age";
 import { FakeRun } from "../support/fakeRun";
 import { inputsOf } from "../support/kinds";
 import { type EngineCalls, Stack } from "../support/stack";
-import { type Properties } from "../support/wire";
+import { type Properties, revealed } from "../support/wire";
 import { type Account, type Phase } from "./account";
 import { accountOf, hostOf, placeOf } from "./accounts";
-import { dynamicCalls, forced, pluginCalls, twice } from "./adapterCalls";
+import { deletingFirst, dynamicCalls, forced, pluginCalls, replacing, twice } from "./adapterCalls";
 import { plainProgram, plainSettings, type Program, type Subject, type Up } from "./steps";
 
 export type AdapterName = "dynamic" | "plugin";
@@ -17,19 +17,31 @@ export type AdapterName = "dynamic" | "plugin";
 /** What an `up` did, in addition to what was saved and sent. */
 export interface Done {
   readonly announced: string;
+  /** Whether consumers were given what was saved, and whether by the Retirement. */
   readonly isHandedOver: boolean;
-  readonly isVerified: boolean;
-  /** Why the rotation failed, by the id of a secret, and why the verification did. */
+  readonly isOfRetirement: boolean;
+  /** Whether the engine has deleted what was replaced, and whether one of that may retire: it knew the current one. */
+  readonly isEnded: boolean;
+  readonly mayRetire: boolean;
+  /** Why the rotation failed, by the id of a secret, and why the verification or the Retirement did. */
   readonly failures: Readonly<Record<string, string>>;
 }
 
-export const nothingDone: Done = { announced: "", isHandedOver: false, isVerified: false, failures: {} };
+export const nothingDone: Done = {
+  announced: "",
+  isHandedOver: false,
+  isOfRetirement: false,
+  isEnded: false,
+  mayRetire: false,
+  failures: {},
+};
 
-/** A program with a resource and its verification, its state, and an engine that runs it with an adapter. */
+/** A program with a rotation, its verification and its Retirement, its state, and an engine that runs it. */
 export class Deployment {
   readonly fake = new FakeRun();
   readonly rotation = new Stack(undefined as never);
   readonly verification = new Stack(undefined as never);
+  readonly retirement = new Stack(undefined as never);
   readonly isFleet: boolean;
   /** Where the secrets are, by their ids. */
   readonly accounts: ReadonlyMap<string, Account>;
@@ -62,15 +74,24 @@ export class Deployment {
     for (const account of this.accounts.values()) account.phase = phase;
   }
 
+  /** Deletes everything, dependents first. */
   async destroy(): Promise<void> {
     this.#start();
-    await this.rotation.destroy();
+    await this.retirement.destroy();
     this.verification.saved = undefined;
+    await this.rotation.destroy();
+  }
+
+  /** Destroys everything, and puts the state back: it is as if the walk had ended here. */
+  async tryDestroy(): Promise<void> {
+    const undo = [this.rotation, this.verification, this.retirement].map(undoOf);
+    await this.destroy();
+    for (const one of undo) one();
   }
 
   async refresh(): Promise<void> {
     this.#start();
-    if (this.rotation.saved) await this.rotation.refresh();
+    for (const stack of [this.rotation, this.retirement]) if (stack.saved) await stack.refresh();
   }
 
   async import(): Promise<void> {
@@ -82,7 +103,8 @@ export class Deployment {
     if (this.isFleet) assert.equal(this.rotation.saved, undefined, "a fleet was imported");
   }
 
-  async up({ isDeployed, isRepeated, isForced, killedAfter }: Up): Promise<Done> {
+  async up(up: Up): Promise<Done> {
+    const { isDeployed, isRepeated, isForced, isContinued, killedAfter } = up;
     const { said } = this.fake;
     await this.#preview();
     const announced = said.splice(0).join("\n");
@@ -93,14 +115,32 @@ export class Deployment {
     });
     this.phase = "rotation";
     const failure = await failureOf(this.rotation.up(this.#inputs));
-    const done = { ...nothingDone, announced, failures: this.#failures(failure, this.rotation.saved !== before) };
+    const failures = this.#failures(failure, this.rotation.saved !== before);
+    const done = { ...nothingDone, announced, failures };
     if (killedAfter === "rotation") {
       this.rotation.saved = before;
       return done;
     }
+    if (Object.keys(failures).length > 0) {
+      const { failures: others = {}, ...ended } = isContinued ? await this.#end() : {};
+      return { ...done, ...ended, failures: { ...failures, ...others } };
+    }
     // The engine ends at the first failure.
-    if (Object.keys(done.failures).length > 0 || !isDeployed) return done;
-    return { ...done, ...(await this.#verify(killedAfter === "verification")) };
+    for (const [name, change] of Object.entries({ verification: this.#verify, retirement: this.#changeRetirement })) {
+      const undo = undoOf(this[name as "verification" | "retirement"]);
+      const why = await failureOf(change(up));
+      if (killedAfter === name) undo();
+      if (why !== undefined) return { ...done, failures: { [name]: why } };
+      if (killedAfter === name) return done;
+    }
+    if (!isDeployed) return done;
+    const isOfRetirement = this.program.retires && this.retirement.plain["credential"] !== undefined;
+    const handedOver = { ...done, isHandedOver: true, isOfRetirement };
+    if (killedAfter === "deployment") return handedOver;
+    const undo = undoOf(this.retirement);
+    const ended = await this.#end();
+    if (killedAfter === "deletes") undo();
+    return { ...handedOver, ...ended };
   }
 
   /** Of a fleet, whose outputs have the errors, the SDK's class fails the program. */
@@ -114,17 +154,31 @@ export class Deployment {
     return Object.fromEntries(all);
   }
 
-  async #verify(isKilled: boolean): Promise<Omit<Done, "announced">> {
-    const { saved } = this.verification;
+  readonly #verify = async (): Promise<void> => {
     this.phase = "verification";
-    if (this.program.verification === "none") {
-      this.verification.saved = undefined;
-      return { isHandedOver: true, isVerified: false, failures: {} };
-    }
-    const failure = await failureOf(this.verification.up(this.#verificationInputs()));
-    if (isKilled) this.verification.saved = saved;
-    const failures = failure === undefined ? {} : { verification: failure };
-    return { isHandedOver: true, isVerified: failure === undefined, failures };
+    if (this.program.verifies) await this.verification.up(this.#verificationInputs());
+    else this.verification.saved = undefined;
+  };
+
+  readonly #changeRetirement = async ({ isForced, isDeletedFirst }: Up): Promise<void> => {
+    const { retirement } = this;
+    const { saved } = retirement;
+    this.phase = "retirement";
+    if (!this.program.retires) return;
+    if (isForced) retirement.calls = replacing(retirement.calls);
+    if (isDeletedFirst) retirement.calls = deletingFirst(retirement.calls, saved);
+    await retirement.up(this.#retirementInputs());
+    if (isDeletedFirst) retirement.replaced = retirement.replaced.filter((one) => one !== saved);
+  };
+
+  /** The end of a run: what was replaced is deleted, and what the program has not any more. */
+  async #end(): Promise<Pick<Done, "isEnded" | "mayRetire" | "failures">> {
+    const { retirement, program } = this;
+    this.phase = "deletes";
+    const accesses = retirement.replaced.map(({ outputs }) => revealed(outputs)["access"] as string);
+    const mayRetire = program.retires && accesses.some((one) => (JSON.parse(one) as Properties)["current"]);
+    const failure = await failureOf(program.retires ? retirement.end() : retirement.destroy());
+    return { isEnded: true, mayRetire, failures: failure === undefined ? {} : { retirement: failure } };
   }
 
   async #preview(): Promise<void> {
@@ -134,15 +188,20 @@ export class Deployment {
       const inputs = { ...this.#inputs, ...(version && { version }) };
       const step = await this.rotation.preview(inputs).catch(() => undefined);
       if (version) this.fake.said.length = 0;
-      if (this.program.verification === "none") continue;
-      const access = step?.did === "same" ? this.rotation.plain["access"] : unknownValue;
-      await this.verification.preview(this.#verificationInputs(access)).catch(() => undefined);
+      const unknown = { access: unknownValue, [this.first.best]: unknownValue };
+      const plain = step?.did === "same" ? this.rotation.plain : unknown;
+      const { verifies, retires } = this.program;
+      if (verifies) await this.verification.preview(this.#verificationInputs(plain)).catch(() => undefined);
+      if (retires) await this.retirement.preview(this.#retirementInputs(plain)).catch(() => undefined);
     }
   }
 
-  #verificationInputs(access: unknown = this.rotation.plain["access"]): Properties {
-    const retires = this.program.verification === "retires" && { retireFormerAfter: ["deployment"] };
-    return { access, withinSeconds: 1, ...retires };
+  #verificationInputs({ access } = this.rotation.plain): Properties {
+    return { access, withinSeconds: 1 };
+  }
+
+  #retirementInputs(plain = this.rotation.plain): Properties {
+    return { access: plain["access"], credential: plain[this.first.best] };
   }
 
   get #inputs(): Properties {
@@ -181,6 +240,7 @@ export class Deployment {
     const run = this.fake.start(this.first.partsFor());
     this.rotation.calls = callsOf(this.#callsOf(adapter, this.subject.type, run));
     this.verification.calls = callsOf(this.#callsOf(adapter, "CredentialVerification", run));
+    this.retirement.calls = this.#callsOf(adapter, "Retirement", run);
   }
 
   #callsOf(adapter: AdapterName, type: ResourceType, run: Run): EngineCalls {
@@ -193,4 +253,10 @@ function failureOf(change: Promise<unknown>): Promise<string | undefined> {
     () => undefined,
     ({ message }: Error) => message,
   );
+}
+
+/** What puts the state of a stack back to what it is now. */
+function undoOf(stack: Stack): () => void {
+  const { saved, replaced } = stack;
+  return () => Object.assign(stack, { saved, replaced });
 }

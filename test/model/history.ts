@@ -16,6 +16,16 @@ import {
 
 type Due = "created" | "trigger" | "again" | "rotatedSince" | "schedule";
 
+/** What a consumer has, and where. */
+export interface Consumer {
+  readonly value: string;
+  readonly place: Place;
+  /** Whether it has it from the Retirement, so that an old one is deleted before that of the Retirement. */
+  readonly isOfRetirement: boolean;
+  /** Whether another one has replaced it, so that it serves until it is deleted. */
+  readonly isOld: boolean;
+}
+
 /** What a user would know of one secret, without the code: what asks for a rotation, and what became of its values. */
 export class History {
   /** Values that were saved, and of these, those that a confirmed rotation has replaced. */
@@ -28,8 +38,8 @@ export class History {
   readonly orphans = new Set<string>();
   /** What a run that was killed has removed: it is still saved. */
   readonly removedByKilled = new Set<string>();
-  /** What the consumers have, and where, unless it was removed for a reason that the rules permit. */
-  held: { readonly value: string; readonly place: Place } | undefined;
+  /** What consumers have, unless it was removed for a reason that the rules permit. */
+  consumers: readonly Consumer[] = [];
   isImported = false;
   /** Of keys: the account that they belong to, and the last roll. */
   home: Place = "home";
@@ -170,10 +180,18 @@ export class History {
     }
     if (subject.shape !== "redis") return;
     if (isRotated(taken) && isFirst(taken)) {
-      for (const value of taken.validBefore) this.#takenOver.add(value);
+      // At another server, what was retired before is forgotten.
+      const valid = account.validAt();
+      const retired = [...this.known, ...this.#takenOver].filter((value) => !valid.has(value));
+      for (const value of retired) this.orphans.add(value);
+      // What a list hides is not known to be former.
+      for (const value of settings.isHiding ? [] : taken.validBefore) this.#takenOver.add(value);
       for (const value of taken.validBefore) this.orphans.delete(value);
     }
     for (const value of madeBy("add", taken)) this.#followAdded(value, after, taken);
+    // What was not proven at another server is forgotten once another one was added here.
+    const isLeft = (value: string) => account.valuesAt().includes(value) && !account.validAt().has(value);
+    if (madeBy("add", taken).length > 0) for (const one of this.unproven) if (isLeft(one)) this.orphans.add(one);
   }
 
   /** A server may list a token under a hash that is not certain: then it is never retired. */

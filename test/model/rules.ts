@@ -4,13 +4,16 @@ import { History } from "./history";
 import { type Subject } from "./steps";
 import {
   formerOf,
+  formersIn,
   isFirst,
   isKilled,
   isOnlyRead,
   isRotated,
   isSamePlace,
+  isTimed,
   madeBy,
   overlaps,
+  removedIn,
   retirementOf,
   savedPlace,
   type Seen,
@@ -37,7 +40,8 @@ export class Rules {
     const due = history.due(taken.before, taken);
     const { isImported } = history;
     this.#checkCount(taken);
-    this.#checkTexts(taken);
+    // An engine that repeats a call shows what the last one has done.
+    if (!taken.up?.isRepeated) this.#checkTexts(taken);
     for (const change of taken.account.sent) this.#checkChange(change, taken, due);
     if (overlaps(this.subject)) this.#checkConsumers(taken);
     history.follow(taken, due);
@@ -58,32 +62,44 @@ export class Rules {
     if (taken.isHonest) assert.ok(added.length <= 1, "more than one is added in a run");
   }
 
-  /** What a failure says that the run has done, it has done, and nothing else. */
-  #checkTexts({ account, after, failures, ...taken }: Taken): void {
-    const sent = account.sent.filter(({ phase }) => phase === "rotation");
-    const removed = sent.flatMap((one) => one.removed).filter((value) => !this.history.unproven.has(value));
-    const all: readonly (readonly [text: RegExp, isTrue: boolean])[] = [
-      [/[Nn]othing was changed/, sent.every(({ added }) => added.length === 0) && removed.length === 0],
-      [/It has retired none that clients may use/, removed.length === 0],
-      [/has retired the older one/, removed.length > 0],
-      [/which was not handed out/, !madeBy("add", { account, after, failures, ...taken }).includes(after?.value ?? "")],
+  /** What a failure or a notice says that the run has done, it has done, and nothing else. */
+  #checkTexts(taken: Taken): void {
+    const { account, before, after, failures, said } = taken;
+    const valid = account.validAt();
+    const added = madeBy("add", taken);
+    const removed = removedIn("rotation", taken).filter((value) => !this.history.unproven.has(value));
+    const atEnd = removedIn("deletes", taken);
+    const isLeft = (value: string) =>
+      valid.has(value) || atEnd.includes(value) || account.removedByOthers.has(value) || !taken.validBefore.has(value);
+    const stays = [before?.value, ...(isKilled(taken) ? [] : formersIn(taken))];
+    const all: readonly (readonly [text: RegExp, isTrue: () => boolean])[] = [
+      [/[Nn]othing was changed/, () => added.every((one) => account.removedByOthers.has(one)) && removed.length === 0],
+      [/It has retired none that clients may use/, () => removed.length === 0],
+      [/has retired the older one|was retired first\. /, () => removedIn("rotation", taken).length > 0],
+      // The next token may be that of an earlier run.
+      [/has added a new one/, () => account.sent.some(({ request }) => request === "add")],
+      [/which was not handed out/, () => !added.includes(after?.value ?? "")],
+      [/was not retired/, () => atEnd.length === 0],
+      [/was retired, but is still accepted/, () => valid.size > 1],
+      [/every former \w+ was retired|it is refused now/, () => this.#leftOf(taken).length === 0],
+      [/(former \w+|it) stays valid|stay valid\. /, () => stays.every((one = "") => isLeft(one))],
     ];
     for (const [text, isTrue] of all) {
-      const said = failures.find((one) => text.test(one));
-      if (said) this.reached.add(`says: ${text.source}`);
-      assert.ok(!said || isTrue, said);
+      const line = [...failures, ...said].find((one) => text.test(one));
+      if (line) this.reached.add(`says: ${text.source}`);
+      assert.ok(!line || isTrue(), line);
     }
   }
 
   #checkChange(change: Change, taken: Taken, due: Due): void {
     const { phase, request, removed, recognized } = change;
     const { program, announced, settings, ownToken, before } = taken;
-    assert.ok(phase === "rotation" || phase === "verification", `${request} is sent by a preview or a refresh`);
+    assert.ok(phase === "rotation" || phase === "deletes", `${request} is sent by a ${phase}`);
     assert.ok(!recognized.includes(ownToken ?? ""), "rekey:queueToken was retired or reset");
     for (const value of this.subject.shape === "redis" ? removed : []) {
       assert.ok(isFirst(taken) || !this.history.isOfOthers(value, taken), `${value} of others is removed`);
     }
-    if (phase === "verification") return this.#checkVerification(change, taken);
+    if (phase === "deletes") return this.#checkDelete(change, taken);
     if (request === "retire") return this.#checkRetirement(change, taken, due);
     if (!due && isOnlyRead(this.subject, change)) return;
     assert.ok(due, `${request}, although nothing is due`);
@@ -102,15 +118,19 @@ export class Rules {
     assert.ok(isSamePlace(settings.place, this.history.home), "keys of another account are rolled");
   }
 
-  #checkVerification({ request, removed }: Change, taken: Taken): void {
-    const { after, program, announced, isHandedOver, backBefore } = taken;
+  /** A Retirement that was replaced retires, after everything else, what waits for that. */
+  #checkDelete({ request, removed }: Change, taken: Taken): void {
+    const { after, program, announced, isHandedOver, mayRetire, backBefore } = taken;
     assert.equal(request, "retire");
-    assert.equal(program.verification, "retires");
+    assert.ok(program.retires && mayRetire, "a Retirement retires that must not");
     assert.ok(isHandedOver, "what is former is retired before the hand-over");
-    assert.match(announced, /retired after the (new|current) one is accepted/);
-    for (const value of removed) assert.notEqual(value, after?.value, "a verification retires the current one");
-    if (removed.length > 0) this.reached.add("retired: verification");
-    if (removed.some((value) => backBefore.has(value))) this.reached.add("retired: again by a verification");
+    assert.match(announced, /is retired at the end of this `up`|its Retirement may be replaced/);
+    for (const value of removed) {
+      assert.notEqual(value, after?.value, "a Retirement retires the current one");
+      assert.ok(!isTimed(value, taken), `${value}, whose time is not over, is retired`);
+    }
+    if (removed.length > 0) this.reached.add("retired: at the end");
+    if (removed.some((value) => backBefore.has(value))) this.reached.add("retired: again at the end");
   }
 
   /** The rotation retires: what a run has left, what a rule permits, or with `overlap: "none"` what it has replaced. */
@@ -140,22 +160,31 @@ export class Rules {
     }
   }
 
-  /** What the consumers have is valid, unless a date, `none`, the end of a duration or someone else has retired it. */
-  #checkConsumers({ after, account, isHandedOver }: Taken): void {
+  /** What consumers have is valid, unless a date, `none`, the end of a duration or someone else has retired it. */
+  #checkConsumers(taken: Taken): void {
+    const { after, account, up, isHandedOver, isOfRetirement, isEnded, mayRetire } = taken;
     const { history } = this;
-    const { held } = history;
     // Each removal by a rotation is checked: it is permitted for a date, for a time that is over, and with `none`.
-    const isRemoved = account.sent.some(
-      ({ phase, removed }) => phase === "rotation" && removed.includes(held?.value ?? ""),
+    const removed = removedIn("rotation", taken);
+    let all = history.consumers.filter(({ value }) => !removed.includes(value));
+    // Until the first rotation, nothing may be handed out.
+    if (isHandedOver && after?.memory.current.marks[account.best] !== undefined) {
+      const { value = "" } = after;
+      const made = { value, place: savedPlace(after), isOfRetirement, isOld: false };
+      const old = up?.isReplaced ? all : all.filter(({ isOld }) => isOld);
+      all = [...(value ? [made] : []), ...old.map((one) => ({ ...one, isOld: true }))];
+      if (old.length > 0) this.reached.add("replaced consumers");
+    }
+    // What consumers have from elsewhere may be retired at the same time as they are deleted.
+    if (isEnded) all = all.filter(({ isOld, isOfRetirement: isOf }) => !isOld || (!isOf && !mayRetire));
+    for (const { value, place } of all) {
+      if (account.validAt(place).has(value)) continue;
+      const isExcused = account.removedByOthers.has(value) || history.removedByKilled.has(value);
+      assert.ok(isExcused, `${value}, which consumers have, is refused`);
+    }
+    history.consumers = all.filter(
+      ({ value, place, isOld }) => account.validAt(place).has(value) && !(isEnded && isOld),
     );
-    if (isHandedOver) {
-      history.held = after?.value === undefined ? undefined : { value: after.value, place: savedPlace(after) };
-    } else if (isRemoved) history.held = undefined;
-    if (!history.held || account.validAt(history.held.place).has(history.held.value)) return;
-    const { value } = history.held;
-    const isExcused = account.removedByOthers.has(value) || history.removedByKilled.has(value);
-    assert.ok(isExcused, `${value}, which consumers have, is refused`);
-    history.held = undefined;
   }
 
   /** No value that was delivered is lost, and none that a confirmed rotation has replaced is saved. */
@@ -218,7 +247,7 @@ export class Rules {
 
   /** Without faults, an `up` does what is due, and nothing is left that is to be retired. */
   #checkHonest(taken: Taken, due: Due): void {
-    const { before, after, account, failures, program, settings, validBefore, up } = taken;
+    const { before, after, account, failures, settings, validBefore, up } = taken;
     const valid = account.validAt();
     const isRemoved = after?.value !== undefined && !valid.has(after.value);
     const wasRemoved = before?.value !== undefined && !validBefore.has(before.value);
@@ -226,7 +255,7 @@ export class Rules {
     for (const failure of failures) {
       const isPermitted =
         permitted.test(failure) ||
-        (settings.isHiding && /does not list/.test(failure)) ||
+        (settings.isHiding && /does not list|lists its passwords there/.test(failure)) ||
         (wasRemoved && isGone.test(failure)) ||
         (isRemoved && isRefused.test(failure)) ||
         ([...account.back, ...this.history.orphans].some((one) => valid.has(one)) && isAccepted.test(failure));
@@ -245,7 +274,7 @@ export class Rules {
     if (isMoved) this.reached.add("moved, and the same");
     this.#checkWaits(after, taken);
     this.#checkFormers(after, taken, due, isRemoved);
-    if (taken.isVerified && program.verification === "retires") this.#checkRetired(after, taken);
+    if (taken.mayRetire) assert.deepEqual(this.#leftOf(taken), [], "more is valid after a retirement");
   }
 
   /** What is due waits only for a former one that is valid, or for a run with schedules. */
@@ -274,16 +303,16 @@ export class Rules {
     }
   }
 
-  #checkRetired(after: Seen, taken: Taken): void {
-    const { account, ownToken } = taken;
-    const { unproven } = this.history;
-    const values = validIn(after.memory).map(({ by = "" }) => account.valueBy?.(by));
+  /** What is valid, but neither current nor former for a time, and Rekey knows it. */
+  #leftOf(taken: Taken): string[] {
+    const { account, after } = taken;
+    const formers = formersIn(taken);
     // What is valid again is known to Rekey once it has read it.
-    const isOpen = (value: string) => account.back.has(value) && !values.includes(value);
+    const isOpen = (value: string) => account.back.has(value) && !formers.includes(value);
     const isExpected = (value: string) =>
-      value === after.value || value === ownToken || unproven.has(value) || isOpen(value);
-    const left = this.history.own(account.validAt(), taken).filter((value) => !isExpected(value));
-    if (after.value !== undefined) assert.deepEqual(left, [], "more is valid after a retirement");
+      value === after?.value || this.history.unproven.has(value) || isOpen(value) || isTimed(value, taken);
+    const isKnown = after?.value !== undefined;
+    return isKnown ? this.history.own(account.validAt(), taken).filter((value) => !isExpected(value)) : [];
   }
 }
 
@@ -292,7 +321,7 @@ const permitted =
   /the new (token|password) is not saved, and|REKEY_QUEUE_TOKEN_IN_USE|REKEY_INPUT_INVALID|REKEY_NOT_ENCRYPTED|REKEY_REPEATEDLY_UNCONFIRMED|REKEY_RESET_LIMIT|scheduledResets is off|an old token could not be tried:[^]*The next `up` fails again/;
 const isGone = /does not have the current password|the queue refuses the token that was handed out/;
 const isRefused = /^Not verified:[^]*is refused/;
-const isAccepted = /^Not verified:[^]*an old password is still accepted/;
+const isAccepted = /^Not verified:[^]*an old password is still accepted|was retired, but is still accepted/;
 const announcesRetirement =
   /is retired, if it is still valid|retired first|the rotation waits until only one is|is retired again/;
 const warnsOfDate = /clients that still use it are refused/;

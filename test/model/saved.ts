@@ -104,7 +104,7 @@ function inFleet(saved: Properties, id: string): { outputs: Properties; memory: 
 export function numbered({ __provider, ...outputs }: Properties): string {
   const marks: string[] = [];
   const sorted = Object.fromEntries(Object.entries(outputs).sort(([a], [b]) => (a < b ? -1 : 1)));
-  return JSON.stringify(sorted).replace(/(?<=\\")([\w-]{36}|[\w-]{16})(?=\\")/g, (mark) => {
+  return JSON.stringify(sorted).replace(/(?<=\\")([\w-]{36}|[\w-]{16})(?=\\+")/g, (mark) => {
     if (!marks.includes(mark)) marks.push(mark);
     return `mark ${marks.indexOf(mark)}`;
   });

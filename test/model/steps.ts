@@ -58,8 +58,9 @@ export interface Program {
   readonly initialRotation: boolean;
   readonly minInterval: "0s" | "1h";
   readonly form: "saved" | "hidden" | "encrypted" | "saved and encrypted";
-  /** What the verification does, if the program has one. */
-  readonly verification: "none" | "tries" | "retires";
+  /** Whether the program has a verification, and a Retirement. */
+  readonly verifies: boolean;
+  readonly retires: boolean;
   /** The names of a fleet's databases, in the order of their ids; those without one are not in the program. */
   readonly fleet: readonly string[];
 }
@@ -88,7 +89,8 @@ export function plainProgram({ kind, shape }: Subject): Program {
     initialRotation: true,
     minInterval: "1h",
     form: "saved",
-    verification: shape === "adds" || shape === "redis" ? "retires" : "none",
+    verifies: shape === "adds" || shape === "redis",
+    retires: shape === "adds" || shape === "redis",
     fleet: ["a", "b"],
   };
 }
@@ -109,16 +111,22 @@ interface Delivered {
   readonly deliveries: readonly Delivery[];
 }
 
+const kills = ["rotation", "verification", "retirement", "deployment", "deletes"] as const;
+
 export interface Up extends Delivered {
   readonly do: "up";
-  /** Whether the program hands over to consumers, and then verifies. */
+  /** Whether consumers are given what is new; and whether they are replaced, so that old ones serve until the end. */
   readonly isDeployed: boolean;
+  readonly isReplaced: boolean;
+  /** Whether the engine deletes what was replaced although the rotation has failed; and before it is replaced. */
+  readonly isContinued: boolean;
+  readonly isDeletedFirst: boolean;
   /** Whether the engine refreshes first; repeats each change; updates what has not changed. */
   readonly isRefreshed: boolean;
   readonly isRepeated: boolean;
   readonly isForced: boolean;
   /** What is not saved, because the run is killed after it was done. */
-  readonly killedAfter: "rotation" | "verification" | undefined;
+  readonly killedAfter: (typeof kills)[number] | undefined;
 }
 
 /** A step of a walk, in plain data: what a failure prints can be run again as it stands. */
@@ -134,13 +142,16 @@ export type Step =
   | { readonly do: "set own token"; readonly isSet: boolean }
   | { readonly do: "wait"; readonly hours: number }
   | { readonly do: "others"; readonly what: OthersDo }
-  /** The resource leaves the state, as a rename or a destruction does. */
-  | { readonly do: "lose" };
+  /** The resource leaves the state, as a rename or a destruction does. The other one is put back. */
+  | { readonly do: "lose" | "destroy" };
 
 export const plainUp: Up = {
   do: "up",
   deliveries: [],
   isDeployed: true,
+  isReplaced: false,
+  isContinued: false,
+  isDeletedFirst: false,
   isRefreshed: false,
   isRepeated: false,
   isForced: false,
@@ -184,9 +195,9 @@ const shapes: Readonly<Record<ShapeName, Shape>> = {
     isMasked: false,
     meanwhile: [1, ...othersDo.adds],
     hours: [1, 3, 5.8, 7, 11, 13, 40],
-    program: { overlap: ["retirement", "none", "6h"], verification: ["retires", "tries", "none"] },
+    program: { overlap: ["retirement", "none", "6h"], verifies: [true, false], retires: [true, false] },
     settings: {},
-    alone: [],
+    alone: ["destroy"],
   },
   redis: {
     requests: ["read", "make", "add", "proof", "retire", "save"],
@@ -194,9 +205,9 @@ const shapes: Readonly<Record<ShapeName, Shape>> = {
     // What replaces a token of unknown hash at once is taken for that token.
     meanwhile: [1, "adds", "retires", "restarts"],
     hours: [1, 3, 5.8, 7, 11, 13, 40],
-    program: { overlap: ["retirement", "none", "6h"], verification: ["retires", "tries", "none"] },
-    settings: { place: places, server: servers, canSave: [true, false] },
-    alone: [],
+    program: { overlap: ["retirement", "none", "6h"], verifies: [true, false], retires: [true, false] },
+    settings: { place: places, server: servers, canSave: [true, false], isHiding: [true, false, false] },
+    alone: ["destroy"],
   },
 };
 
@@ -244,13 +255,13 @@ export function walksOf({ kind, shape: name, type, ids }: Subject): fc.Arbitrary
     do: fc.constant("up" as const),
     deliveries,
     isDeployed: often(3).map((isBroken) => !isBroken),
+    isReplaced: often(1),
+    isContinued: often(3),
+    isDeletedFirst: often(9),
     isRefreshed: often(4),
     isRepeated: often(6),
     isForced: often(8),
-    killedAfter: fc.oneof(
-      { weight: 7, arbitrary: fc.constant(undefined) },
-      fc.constantFrom("rotation" as const, "verification" as const),
-    ),
+    killedAfter: fc.oneof({ weight: 7, arbitrary: fc.constant(undefined) }, fc.constantFrom(...kills)),
   });
   const broken = up.map((one) => ({ ...one, isDeployed: false }));
   // A verification cannot try a token that is not saved while two are valid: it fails until it is removed.
@@ -278,13 +289,18 @@ export function walksOf({ kind, shape: name, type, ids }: Subject): fc.Arbitrary
   const bump = doing("bump", {});
   const leak = doing("leak", {});
   const scheduled = doing("edit", { change: fc.constant({ rotateEvery: "12h" }) });
-  const forHours = doing("edit", { change: fc.constant({ overlap: "6h", verification: "tries" }) });
+  const forHours = doing("edit", { change: fc.constant({ overlap: "6h" }) });
   const move = doing("set", { change: fc.record({ place: fc.constantFrom(...places) }) });
-  const away = doing("set", { change: fc.constant({ isAway: true }) });
-  const here = doing("set", { change: fc.constant({ isAway: false }) });
+  const setTo = (change: Partial<Settings>) => doing("set", { change: fc.constant(change) });
+  const [away, here] = [setTo({ isAway: true }), setTo({ isAway: false })];
+  const [elsewhere, home] = [setTo({ place: "elsewhere" }), setTo({ place: "home" })];
+  const copies = fc.oneof(
+    doing("others", { what: fc.constant("copies") }),
+    fc.constant<Step>({ do: "wait", hours: 1 }),
+  );
   const overlap = doing("edit", { change: oneOf<Program>({ overlap: ["retirement", "none", "6h"] }) });
   const wait = doing("wait", { hours: fc.constantFrom(...shape.hours) });
-  const others = doing("others", { what: fc.constantFrom(...othersDo[name]) });
+  const others = doing("others", { what: fc.constantFrom(...othersDo[name].filter((one) => one !== "copies")) });
   const refresh = doing("refresh", { deliveries });
   const some: fc.Arbitrary<readonly Step[]> = fc.oneof(
     { weight: 6, arbitrary: fc.tuple(bump, up) },
@@ -302,6 +318,9 @@ export function walksOf({ kind, shape: name, type, ids }: Subject): fc.Arbitrary
     { weight: 2, arbitrary: fc.tuple(bump, broken, bump, broken, up) },
     { weight: 5, arbitrary: fc.tuple(others, up) },
     ...(shape.settings.place ? [{ weight: 3, arbitrary: fc.tuple(move, up) }] : []),
+    ...(name === "redis"
+      ? [{ weight: 3, arbitrary: fc.tuple(bump, up, copies, elsewhere, up, bump, up, home, up) }]
+      : []),
     { weight: 4, arbitrary: fc.tuple(up) },
     { weight: 1, arbitrary: fc.tuple(away, bump, up, here, up) },
     { weight: 3, arbitrary: fc.tuple(refresh) },
@@ -310,11 +329,14 @@ export function walksOf({ kind, shape: name, type, ids }: Subject): fc.Arbitrary
       return { weight: 1, arbitrary: fc.tuple(doing(one, one === "import" ? { deliveries } : {})) };
     }),
   );
-  const walk = fc.array(some, { minLength: 1, maxLength: 15, size: "max" }).map((all) => all.flat());
+  const adopting = fc.tuple(doing("edit", { change: fc.constant({ initialRotation: false }) }), up, bump, up);
+  const first = shape.program.overlap ? fc.oneof({ weight: 5, arbitrary: some }, adopting) : some;
+  const rest = fc.array(some, { maxLength: 14, size: "max" });
+  const walk = fc.tuple(first, rest).map(([begin, then]) => [...begin, ...then.flat()]);
   if (name !== "redis") return walk;
   // A server that hides its hashes does so from the first rotation on.
-  const hidden = fc.tuple(doing("set", { change: fc.constant({ isHiding: true }) }), up);
-  const shown = doing("set", { change: fc.constant({ isHiding: false }) });
+  const hidden = fc.tuple(setTo({ isHiding: true }), up);
+  const shown = setTo({ isHiding: false });
   const fromHidden = fc.tuple(hidden, shown, walk).map(([first, then, all]) => [...first, then, ...all]);
   return fc.oneof({ weight: 5, arbitrary: walk }, fromHidden);
 }

@@ -1,7 +1,8 @@
 import { type Former, type Memory } from "../../provider/rotation/memory";
 import { type Properties } from "../support/wire";
-import { type Account, type Change } from "./account";
+import { type Account, type Change, type Phase } from "./account";
 import { placeOf } from "./accounts";
+import { type Done } from "./deployment";
 import { type Place, type Program, type Settings, type Subject, type Up } from "./steps";
 
 /** What a state has of a secret. */
@@ -18,20 +19,18 @@ export interface Seen {
 }
 
 /** What one step did about a secret. */
-export interface Taken {
+export interface Taken extends Omit<Done, "announced" | "failures"> {
   readonly subject: Subject;
   readonly account: Account;
   readonly before: Seen | undefined;
   readonly after: Seen | undefined;
   readonly up: Up | undefined;
-  /** What the preview of an `up` has said. */
+  /** What the preview of an `up` has said, and what the step itself has. */
   readonly announced: string;
+  readonly said: readonly string[];
   /** Whether all requests were responded to in time, and no one else has interfered. */
   readonly isHonest: boolean;
-  /** Whether the consumers were given what was saved, and whether the verification that followed succeeded. */
-  readonly isHandedOver: boolean;
-  readonly isVerified: boolean;
-  /** Why the rotation and the verification failed. */
+  /** Why the rotation, the verification and the Retirement failed. */
   readonly failures: readonly string[];
   readonly program: Program;
   readonly settings: Settings;
@@ -57,6 +56,11 @@ export function isKilled({ up }: Taken): boolean {
 
 export function isRotated({ before, after }: Taken): boolean {
   return (after?.rotationCount ?? 0) > (before?.rotationCount ?? 0);
+}
+
+/** What a phase of this step has removed. */
+export function removedIn(phase: Phase, { account }: Taken): string[] {
+  return account.sent.flatMap((one) => (one.phase === phase ? one.removed : []));
 }
 
 /** What the rotation has made in this step by a request. */
@@ -96,6 +100,19 @@ export function formerOf(value: string, { before, account, program, backBefore }
   const known = account.valueBy ? formers.find(({ by = "" }) => account.valueBy?.(by) === value) : formers[0];
   const isBack = known === undefined && (backBefore.has(value) || account.removedByOthers.has(before?.value ?? ""));
   return isBack ? { since: "", lasts: program.overlap, isBack } : known;
+}
+
+/** The values of what is saved as former and valid, or only of those for which it is so. */
+export function formersIn({ after, account }: Taken, isSo: (one: Former) => boolean = () => true): string[] {
+  const some = after ? validIn(after.memory).filter(isSo) : [];
+  // A user of the queue has two tokens at most.
+  if (!account.valueBy) return [...account.validAt()].filter((value) => some.length > 0 && value !== after?.value);
+  return some.flatMap(({ by = "" }) => account.valueBy?.(by) ?? []);
+}
+
+/** Whether a value is that of a former one that no Retirement retires, because it is valid for a time. */
+export function isTimed(value: string, taken: Taken): boolean {
+  return formersIn(taken, ({ lasts }) => lasts === "6h" || lasts === "none").includes(value);
 }
 
 /** Whether all passwords of a user are those that the rotation replaces. */

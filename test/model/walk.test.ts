@@ -50,7 +50,8 @@ describe("a random walk, with both adapters", function () {
   const ofResets = [...reasons("reset"), "settled"];
   const ofOverlaps = [
     ...[...reasons("add"), "again", "handed over", "not handed over", "waits: schedule"],
-    ...["verification", "date", "time"].map((why) => `retired: ${why}`),
+    ...["at the end", "date", "time"].map((why) => `retired: ${why}`),
+    "replaced consumers",
     ...["It has retired none that clients may use", "which was not handed out"].map((text) => `says: ${text}`),
   ];
   const all: Readonly<Record<ShapeName, readonly string[]>> = {
@@ -60,7 +61,7 @@ describe("a random walk, with both adapters", function () {
     adds: [...ofOverlaps, "reset: trigger", "waits: trigger", "gone"],
     redis: [
       ...ofOverlaps,
-      ...["none", "not proven", "back", "again by a verification"].map((why) => `retired: ${why}`),
+      ...["none", "not proven", "back", "again at the end"].map((why) => `retired: ${why}`),
       ...["gone", "moved", "moved, and the same"],
     ],
   };
@@ -182,7 +183,7 @@ describe("a random walk, with both adapters", function () {
     ],
     "a second version after a failed deployment keeps what the consumers have": [
       "AclUserRotation",
-      ...[up(), bump, up({ isDeployed: false }), edit({ verification: "tries" }), up(), bump, up()],
+      ...[up(), bump, up({ isDeployed: false }), edit({ retires: false }), up(), bump, up()],
     ],
     "a version that adds a further password announces what is retired first": [
       "AclUserRotation",

@@ -34,7 +34,10 @@ export class Walk {
     this.#deployment = new Deployment(adapter, subject, team);
     this.#reader = new SavedReader(subject, team);
     this.#secrets = [...this.#deployment.accounts].map(([id, account]) => {
-      return { id, account, rules: new Rules(subject, reached) };
+      const rules = new Rules(subject, reached);
+      const [value = ""] = [...account.validAt()].slice(-1);
+      if (overlaps(subject)) rules.history.consumers = [{ value, place: "home", isOfRetirement: false, isOld: false }];
+      return { id, account, rules };
     });
   }
 
@@ -64,8 +67,11 @@ export class Walk {
         after: saved.secrets.get(id),
         up: step.do === "up" ? step : undefined,
         announced: lines.join("\n"),
+        said: [...fake.said],
         isHonest: isHonest(delivery) && !settings.isAway,
-        failures: Object.entries(failures).flatMap(([of, why]) => (of === id || of === "verification" ? why : [])),
+        failures: Object.entries(failures).flatMap(([of, why]) =>
+          of === id || !deployment.accounts.has(of) ? why : [],
+        ),
         program,
         settings,
         ownToken,
@@ -81,8 +87,8 @@ export class Walk {
       change.request !== "retire" && change.mayBeApplied && !isOnlyRead(this.subject, change);
     const made = this.#secrets.flatMap(({ account }) => account.sent.filter(isMade).slice(0, 1));
     assert.ok(made.length <= (settings.maxResets ?? Infinity), "more resets than maxResetsPerRun");
-    const { rotation, verification } = deployment;
-    const outputs = [rotation, verification].map((stack) => stack.saved?.outputs ?? {});
+    const { rotation, verification, retirement } = deployment;
+    const outputs = [rotation, verification, retirement].map((stack) => stack.saved?.outputs ?? {});
     const shown = [...outputs.map((one) => JSON.stringify(withoutSecrets(one))), ...fake.said].join("\n");
     assert.doesNotMatch(shown, anyValue, "a secret in plain text");
     this.did = {
@@ -90,7 +96,8 @@ export class Walk {
       sent: this.#secrets.map(({ account }) => [...account.sent]),
       done: this.#done,
       said: [...new Set(fake.said)].sort(),
-      saved: [saved.text, numbered(verification.plain)],
+      saved: [saved.text, numbered(verification.plain), numbered(retirement.plain)],
+      replaced: retirement.replaced.length,
     };
   }
 
@@ -130,6 +137,8 @@ export class Walk {
         await deployment.destroy();
         for (const { rules } of this.#secrets) rules.history.lose();
         return;
+      case "destroy":
+        return void (await deployment.tryDestroy());
       case "import":
         if (deployment.rotation.saved) return;
         await deployment.import();
@@ -156,8 +165,8 @@ export class Walk {
       change: { ...plainProgram(this.subject), version: this.#lastVersion, minInterval: "0s" },
     });
     await this.take({ do: "refresh", deliveries: [] });
-    for (const each of ["to be sure of its version", "the last one", "quiet"]) {
-      if (each !== "quiet") await this.take({ do: "bump" });
+    for (const each of ["to be sure of its version", "the last one", "retires", "quiet"]) {
+      if (each === "to be sure of its version" || each === "the last one") await this.take({ do: "bump" });
       for (const { account, rules } of each === "the last one" ? this.#secrets : []) {
         account.removeByHand?.(rules.history.orphansIn(account.validAt()));
       }
