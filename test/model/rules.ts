@@ -319,7 +319,7 @@ export class Rules {
 /** Why an `up` may fail although all requests were responded to: what was not saved cannot be tried later. */
 const permitted =
   /the new (token|password) is not saved, and|REKEY_QUEUE_TOKEN_IN_USE|REKEY_INPUT_INVALID|REKEY_NOT_ENCRYPTED|REKEY_REPEATEDLY_UNCONFIRMED|REKEY_RESET_LIMIT|scheduledResets is off|an old token could not be tried:[^]*The next `up` fails again/;
-const isGone = /does not have the current password|the queue refuses the token that was handed out/;
+const isGone = /does not (have|list) the current password|the queue refuses the token that was handed out/;
 const isRefused = /^Not verified:[^]*is refused/;
 const isAccepted = /^Not verified:[^]*an old password is still accepted|was retired, but is still accepted/;
 const announcesRetirement =
