@@ -9,7 +9,7 @@ const about = JSON.parse(read("package.json"));
 const { version } = about;
 const { repository, author, scope } = ownerOf(about);
 
-/** The Go package that is generated. Nobody can own `example.com`. */
+/** The Go package that is generated. No one can own `example.com`. */
 export const goImportPath = `${repository?.replace("https://", "") ?? "example.com/pulumi-rekey"}/sdk/go/rekey`;
 
 export const homepage = repository && `${repository}#readme`;

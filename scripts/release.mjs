@@ -54,7 +54,7 @@ function publish() {
     else must("npm", "publish", archive, "--ignore-scripts", "--access", "public", ...flags);
   }
 
-  // Whoever downloads an archive before all are there would get the error of a release that does not exist.
+  // An archive that is downloaded before all are there would cause the error of a release that does not exist.
   if (read("gh", ...release) === "true") {
     must("gh", "release", "upload", tag, ...files("plugin"), "--clobber");
     must("gh", "release", "edit", tag, "--draft=false");

@@ -107,7 +107,7 @@ const notes = {
   drift: "was changed outside of Rekey ({names}). The saved state has been updated.",
   tokenOnly:
     "is not known, because the platform shows only a REST token. Use restUrl and restToken; connectionUrl is undefined.",
-  retiredAtEnd: "every former {word} was retired.",
+  retiredAtEnd: "each former {word} that waited for its Retirement was retired.",
   retiredAndRefused: "the former {word} was retired; it is refused now.",
   retired: "the former {word} was retired. More than one had been valid since {why}.",
   /** A rotation makes another one former. */
@@ -130,7 +130,7 @@ const warnings = {
   future:
     "was last changed at {why} according to the saved state, which is later than this machine's clock. Check the clocks.",
   plainText:
-    "clients send the password in plain text (connection.tls: false). Do that only in a network that nobody else can read.",
+    "clients send the password in plain text (connection.tls: false). Do that only in a network that no one else can read.",
   ignoresTime: "minInterval ignores that time.",
   schedulesFrom: "rotateEvery counts from that time; a new version {verb}s it now.",
   overlapsFrom: "overlap counts from that time; rotatedSince retires the former one now.",

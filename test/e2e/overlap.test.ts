@@ -55,7 +55,7 @@ describe("A program with two valid queue tokens", () => {
       /the former token, if it is still valid, is retired at the end of this `up`, after everything/,
     );
     const { printed, changes } = await succeeds(stack.up());
-    assert.match(printed, /every former token was retired\.$/m);
+    assert.match(printed, /each former token that waited for its Retirement was retired\.$/m);
     assert.deepEqual(changes, { same: 2, update: 1, replace: 1 });
     assert.deepEqual(await accepts(stack, first, second), [false, true]);
     assert.equal(stack.saved("handed")?.["retires"], stack.saved("queue")?.["formerValidSince"]);

@@ -81,7 +81,10 @@ export class Rules {
       [/which was not handed out/, () => !added.includes(after?.value ?? "")],
       [/was not retired/, () => atEnd.length === 0],
       [/was retired, but is still accepted/, () => valid.size > 1],
-      [/every former \w+ was retired|it is refused now/, () => this.#leftOf(taken).length === 0],
+      [
+        /each former \w+ that waited for its Retirement was retired|it is refused now/,
+        () => this.#leftOf(taken).length === 0,
+      ],
       [/(former \w+|it) stays valid|stay valid\. /, () => stays.every((one = "") => isLeft(one))],
     ];
     for (const [text, isTrue] of all) {

@@ -61,7 +61,11 @@ const scenarios: Readonly<Record<string, readonly Step[]>> = {
     { access: access(2, [1]), does: "create", valid: [1, 2] },
     {
       ...{ access: access(2, [1]), does: "replace", plans: retiredAtEnd, retires: sinceOf(1) },
-      ...{ says: /every former password was retired\.$/, valid: [2], sent: "read remove save" },
+      ...{
+        says: /each former password that waited for its Retirement was retired\.$/,
+        valid: [2],
+        sent: "read remove save",
+      },
     },
     { access: access(2), does: "replace", ...saves },
     { access: access(2), does: "same" },
@@ -79,7 +83,10 @@ const scenarios: Readonly<Record<string, readonly Step[]>> = {
     { access: access(3, [1, 2]), does: "replace", engine: "failed", retires: sinceOf(2) },
     {
       ...{ access: access(3, [1, 2]), does: "replace", retires: sinceOf(2), valid: [3] },
-      ...{ says: /^[^\n]*every former password was retired\.$/, sent: "read remove save prove prove" },
+      ...{
+        says: /^[^\n]*each former password that waited for its Retirement was retired\.$/,
+        sent: "read remove save prove prove",
+      },
     },
   ],
   "a forced one retires too, and claims nothing before a read shows it": [
@@ -144,7 +151,7 @@ const scenarios: Readonly<Record<string, readonly Step[]>> = {
     { access: access(1), does: "create", valid: [1, 2] },
     {
       ...{ access: access(2, [1], restored), does: "replace", retires: sinceOf(1), valid: [2] },
-      ...{ says: /every former password was retired\.$/, sent: "read remove save" },
+      ...{ says: /each former password that waited for its Retirement was retired\.$/, sent: "read remove save" },
     },
   ],
   "a credential that stays, although the secret has changed, is a warning": [
