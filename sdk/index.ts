@@ -11,8 +11,8 @@ export { type Delivery } from "../provider/domain/errors";
 export { type DatabaseRecord, type ListedDatabase } from "../provider/records/database";
 export { type FlowControlKey, type GlobalParallelism } from "../provider/records/flowControl";
 export { type IndexRecord, type QueueUserRecord } from "../provider/records/otherSecrets";
-export { type FleetCredentials, type FleetDatabase } from "../provider/rotation/fleetTypes";
-export { type Outcome, type RotationReason } from "../provider/rotation/memory";
+export { type FleetCredentials, type FleetDatabase } from "../provider/rotation/fleet/fleetTypes";
+export { type Outcome, type RotationReason } from "../provider/rotation/memory/memory";
 export {
   type ConnectionArgs,
   type OverlapArgs,

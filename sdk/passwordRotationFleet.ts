@@ -1,9 +1,9 @@
 import * as pulumi from "@pulumi/pulumi";
-import { fleetFailure } from "../provider/rotation/fleetOutputs";
-import { type FleetCredentials, type FleetDatabase } from "../provider/rotation/fleetTypes";
+import { fleetFailure } from "../provider/rotation/fleet/fleetOutputs";
+import { type FleetCredentials, type FleetDatabase } from "../provider/rotation/fleet/fleetTypes";
 import { InputError } from "../provider/domain/errors";
 import { isObject } from "../provider/records/fields";
-import { nameProblem } from "../provider/rotation/fleetPlan";
+import { nameProblem } from "../provider/rotation/fleet/fleetPlan";
 import { DynamicResource, resourceTitle, refuseOptions } from "./dynamicResource";
 import { ending, runError } from "./program";
 import { type ConnectionArgs, guard, type RotationArgs, type TriggerArgs } from "./rotation";

@@ -2,8 +2,8 @@ import * as pulumi from "@pulumi/pulumi";
 import { resourceOf } from "../provider/engine/resources";
 import { outputsAreFormer } from "../provider/domain/errors";
 import { secretOutputsOf } from "../provider/resource/resource";
-import { type RotationReason } from "../provider/rotation/memory";
-import { type Outcome } from "../provider/rotation/memory";
+import { type RotationReason } from "../provider/rotation/memory/memory";
+import { type Outcome } from "../provider/rotation/memory/memory";
 import { DynamicResource, resourceTitle } from "./dynamicResource";
 import { runError } from "./program";
 

@@ -1,7 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 import { version } from "@pulumi/pulumi/version";
 import { isOlderVersion, oldestForTriggers } from "../provider/engine/installedPackage";
-import { type RotationReason } from "../provider/rotation/memory";
+import { type RotationReason } from "../provider/rotation/memory/memory";
 import { DynamicResource, resourceTitle } from "./dynamicResource";
 import { type TriggerArgs } from "./rotation";
 

@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
 import { idProblem } from "../records/fields";
-import { futureProblem, readInterval } from "../rotation/schedule";
+import { futureProblem, readInterval } from "../rotation/memory/schedule";
 import { type Check, checkAll } from "./checks";
 import { cover, coverageText } from "./coverage";
 import { dueMarkdown, dueText, findDue } from "./due";

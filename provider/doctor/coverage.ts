@@ -1,7 +1,7 @@
 import { kindInList, ownerOf, pluralOf, type Subject } from "../domain/secretKind";
 import { PlatformClient } from "../run/platformClient";
 import { isSameId, orUndefined } from "../records/fields";
-import { clockToleranceMs, readDate } from "../rotation/schedule";
+import { clockToleranceMs, readDate } from "../rotation/memory/schedule";
 import { type Settings } from "../settings/settings";
 import { type SettingName } from "../settings/table";
 import { type InAccount, listable, type ListedSecret, listSecrets } from "./account";

@@ -1,6 +1,6 @@
 import { KnownSecrets } from "../platform/redact";
 import { isSet } from "../records/fields";
-import { dueAt, isFuture } from "../rotation/schedule";
+import { dueAt, isFuture } from "../rotation/memory/schedule";
 import {
   alsoValid,
   isRetirement,

@@ -1,8 +1,8 @@
 import { isSecret } from "../pulumi/values";
 import { isObject, orUndefined } from "../records/fields";
-import { isDuration } from "../rotation/formers";
-import { untilRetirement } from "../rotation/program";
-import { dueAt } from "../rotation/schedule";
+import { isDuration } from "../rotation/program/formers";
+import { untilRetirement } from "../rotation/program/program";
+import { dueAt } from "../rotation/memory/schedule";
 
 export type Values = Readonly<Record<string, unknown>>;
 

@@ -2,7 +2,7 @@ import { flowControlLimits } from "../flowControl/flowControlLimits";
 import { flowControlReset } from "../flowControl/flowControlReset";
 import { InputError } from "../domain/errors";
 import { type AnyResource } from "../resource/resource";
-import { passwordRotationFleet } from "../rotation/fleet";
+import { passwordRotationFleet } from "../rotation/fleet/fleet";
 import { kinds, type RotationType } from "../domain/secretKind";
 import { retirement } from "../retirement/retirement";
 import { rotationOf } from "../rotation/rotation";

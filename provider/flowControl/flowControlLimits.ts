@@ -14,8 +14,8 @@ import {
 } from "../resource/resource";
 import { isSet } from "../records/fields";
 import { isUnknown } from "../pulumi/values";
-import { savedAdvice } from "../rotation/messages";
-import { readInterval } from "../rotation/schedule";
+import { savedAdvice } from "../rotation/messages/messages";
+import { readInterval } from "../rotation/memory/schedule";
 import { keyProblems, keyTitle } from "./flowControlReset";
 import {
   after,

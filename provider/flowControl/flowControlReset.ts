@@ -1,5 +1,5 @@
 import { type FlowControlKey } from "../records/flowControl";
-import { newSalt, canonicalTrigger, type Trigger, triggerMark } from "../rotation/marks";
+import { newSalt, canonicalTrigger, type Trigger, triggerMark } from "../rotation/memory/marks";
 import { type InputProblem, type Planned, type Resource, type Result } from "../resource/resource";
 import { isUnknown } from "../pulumi/values";
 import { type Run } from "../run/run";

@@ -10,13 +10,13 @@ import {
   type Resource,
   type Result,
 } from "../resource/resource";
-import { keyOf } from "../rotation/access";
-import { contextOf } from "../rotation/context";
-import { type Finding, messageOf } from "../rotation/findings";
-import { validUntil } from "../rotation/formers";
-import { saltedMark } from "../rotation/marks";
-import { type Former } from "../rotation/memory";
-import { noticeAbout } from "../rotation/messages";
+import { keyOf } from "../rotation/program/access";
+import { contextOf } from "../rotation/program/context";
+import { type Finding, messageOf } from "../rotation/messages/findings";
+import { validUntil } from "../rotation/program/formers";
+import { saltedMark } from "../rotation/memory/marks";
+import { type Former } from "../rotation/memory/memory";
+import { noticeAbout } from "../rotation/messages/messages";
 import { type Run } from "../run/run";
 import { accessInput } from "../verification/credentialVerification";
 import { type Target, targetsIn } from "../verification/targets";

@@ -14,17 +14,17 @@ import {
 } from "../resource/resource";
 import { type Run } from "../run/run";
 import { type Settings } from "../settings/settings";
-import { type Admin, savedAdmin, serverNames } from "./admin";
-import { keyOf } from "./access";
-import { announce, announcementsOf, noteRefresh, planSecret } from "./announcements";
-import { type Rotated, messageOf } from "./findings";
-import { type State, stateIn } from "./state";
-import { type Program, readProgram, type RotationInputs } from "./program";
-import { noticeAbout } from "./messages";
-import { addsSecret, hasOverlap, willWait } from "./formers";
-import { leftValid } from "./formerFindings";
-import { isChange, type Plan } from "./plan";
-import { refresh, rotate } from "./lifecycle";
+import { type Admin, savedAdmin, serverNames } from "./program/admin";
+import { keyOf } from "./program/access";
+import { announce, announcementsOf, noteRefresh, planSecret } from "./messages/announcements";
+import { type Rotated, messageOf } from "./messages/findings";
+import { type State, stateIn } from "./memory/state";
+import { type Program, readProgram, type RotationInputs } from "./program/program";
+import { noticeAbout } from "./messages/messages";
+import { addsSecret, hasOverlap, willWait } from "./program/formers";
+import { leftValid } from "./messages/formerFindings";
+import { isChange, type Plan } from "./program/plan";
+import { refresh, rotate } from "./lifecycle/lifecycle";
 import {
   claimOf,
   connectionInput,
@@ -33,15 +33,15 @@ import {
   queueUrlInput,
   rotationInputs,
   rotationProblems,
-} from "./rotationInputs";
-import { claimPassword } from "./userSource";
+} from "./program/rotationInputs";
+import { claimPassword } from "./sources/userSource";
 import {
   changingOutputs,
   outputsOf,
   outputTable,
   plainResult,
   type RotationOutputs,
-} from "./rotationOutputs";
+} from "./outputs/rotationOutputs";
 
 /** The resource that rotates the secrets of one kind. */
 export function rotationOf(kind: SecretKind): Resource<RotationInputs, RotationOutputs> {

@@ -4,20 +4,20 @@ import { isUnknown, jsonText, unknownValue } from "../pulumi/values";
 import { isObject, isSet } from "../records/fields";
 import { type Notice, type Planned, type Resource } from "../resource/resource";
 import { type Run } from "../run/run";
-import { adopted } from "./afterRead";
-import { announce, announcementsOf } from "./announcements";
-import { contextOf } from "./context";
-import { withAttempt, handOver } from "./handOver";
-import { type Trigger } from "./marks";
-import { parsed, sealed, unsealed } from "./memory";
-import { noticeAbout } from "./messages";
-import { type Plan } from "./plan";
-import { planRotation } from "./planRotation";
-import { type Program, readProgram, type RotationInputs } from "./program";
-import { rotationProblems, triggerInputs } from "./rotationInputs";
-import { type RotationOutputs } from "./rotationOutputs";
-import { dueAt } from "./schedule";
-import { isSame, type State, stateIn } from "./state";
+import { adopted } from "./lifecycle/afterRead";
+import { announce, announcementsOf } from "./messages/announcements";
+import { contextOf } from "./program/context";
+import { withAttempt, handOver } from "./lifecycle/handOver";
+import { type Trigger } from "./memory/marks";
+import { parsed, sealed, unsealed } from "./memory/memory";
+import { noticeAbout } from "./messages/messages";
+import { type Plan } from "./program/plan";
+import { planRotation } from "./plan/planRotation";
+import { type Program, readProgram, type RotationInputs } from "./program/program";
+import { rotationProblems, triggerInputs } from "./program/rotationInputs";
+import { type RotationOutputs } from "./outputs/rotationOutputs";
+import { dueAt } from "./memory/schedule";
+import { isSame, type State, stateIn } from "./memory/state";
 
 /** What a program asks for, and what `decide` adds. */
 export interface TriggerInputs

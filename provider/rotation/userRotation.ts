@@ -4,8 +4,8 @@ import { isUnknown } from "../pulumi/values";
 import { type Claim, type Imported, type InputProblem, type TableOf } from "../resource/resource";
 import { type Run } from "../run/run";
 import { type Settings } from "../settings/settings";
-import { adminProblem, readAdmin, serverNames } from "./admin";
-import { readProgram, type RotationInputs } from "./program";
+import { adminProblem, readAdmin, serverNames } from "./program/admin";
+import { readProgram, type RotationInputs } from "./program/program";
 import { SecretRotation } from "./rotation";
 import {
   addressInput,
@@ -13,8 +13,8 @@ import {
   overlapInput,
   rotationInputs,
   rotationProblems,
-} from "./rotationInputs";
-import { type RotationOutputs } from "./rotationOutputs";
+} from "./program/rotationInputs";
+import { type RotationOutputs } from "./outputs/rotationOutputs";
 
 /** The resource that rotates the password of a Redis user, on the server that `admin` names. */
 export class UserRotation extends SecretRotation {

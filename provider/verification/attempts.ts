@@ -9,9 +9,9 @@ import {
 import { InputError, RequestError, SettingsError } from "../domain/errors";
 import { type Subject } from "../domain/secretKind";
 import { type RequestQueue } from "../platform/http";
-import { type AccessCredential } from "../rotation/access";
-import { saltedMark } from "../rotation/marks";
-import { attemptLimitMs, type Attempts, endpointFor, tryUntil } from "../rotation/proof";
+import { type AccessCredential } from "../rotation/program/access";
+import { saltedMark } from "../rotation/memory/marks";
+import { attemptLimitMs, type Attempts, endpointFor, tryUntil } from "../rotation/sources/proof";
 import { poll } from "../run/poll";
 import { type Run } from "../run/run";
 import { type KnownTarget, type Target } from "./targets";

@@ -10,12 +10,12 @@ import {
   type Result,
   type Schemas,
 } from "../resource/resource";
-import { keyOf } from "../rotation/access";
-import { plainTextProblem } from "../rotation/databaseEndpoint";
-import { type Connection, parsed } from "../rotation/memory";
-import { connectionIn, type RotationInputs } from "../rotation/program";
-import { connectionInput } from "../rotation/rotationInputs";
-import { noticeAbout } from "../rotation/messages";
+import { keyOf } from "../rotation/program/access";
+import { plainTextProblem } from "../rotation/program/databaseEndpoint";
+import { type Connection, parsed } from "../rotation/memory/memory";
+import { connectionIn, type RotationInputs } from "../rotation/program/program";
+import { connectionInput } from "../rotation/program/rotationInputs";
+import { noticeAbout } from "../rotation/messages/messages";
 import { type Run } from "../run/run";
 import { defaultWithinSeconds, endpointOfTarget, type Tools } from "./attempts";
 import { httpInputs } from "./httpProbe";

@@ -1,7 +1,7 @@
 import { type Credential } from "../domain/endpoint";
 import { secretOf } from "../domain/secretKind";
-import { type AccessCredential } from "../rotation/access";
-import { saltedMark } from "../rotation/marks";
+import { type AccessCredential } from "../rotation/program/access";
+import { saltedMark } from "../rotation/memory/marks";
 import { type Run } from "../run/run";
 import { withValue } from "./attempts";
 import { type KnownTarget, type Target } from "./targets";

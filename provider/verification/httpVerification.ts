@@ -1,8 +1,8 @@
 import { RekeyError } from "../domain/errors";
 import { isSet } from "../records/fields";
 import { type Notice, type Planned, type Result } from "../resource/resource";
-import { parsed } from "../rotation/memory";
-import { attemptLimitMs, type Attempts } from "../rotation/proof";
+import { parsed } from "../rotation/memory/memory";
+import { attemptLimitMs, type Attempts } from "../rotation/sources/proof";
 import { poll } from "../run/poll";
 import { type Run } from "../run/run";
 import { defaultWithinSeconds } from "./attempts";

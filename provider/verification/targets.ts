@@ -1,8 +1,8 @@
 import { databasePassword, kindNamed, ownerOf, type Subject } from "../domain/secretKind";
 import { isObject } from "../records/fields";
-import { type Access, type AccessCredential, accessIn } from "../rotation/access";
-import { restConnection, usernameFor } from "../rotation/databaseEndpoint";
-import { type Connection } from "../rotation/memory";
+import { type Access, type AccessCredential, accessIn } from "../rotation/program/access";
+import { restConnection, usernameFor } from "../rotation/program/databaseEndpoint";
+import { type Connection } from "../rotation/memory/memory";
 
 /** One secret to verify. */
 export interface Target extends Access {

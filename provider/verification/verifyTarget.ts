@@ -1,7 +1,7 @@
 import { type Notice } from "../resource/resource";
-import { type AccessCredential, type AccessRetirement } from "../rotation/access";
-import { oldestFormer, validUntil } from "../rotation/formers";
-import { noticeAbout } from "../rotation/messages";
+import { type AccessCredential, type AccessRetirement } from "../rotation/program/access";
+import { oldestFormer, validUntil } from "../rotation/program/formers";
+import { noticeAbout } from "../rotation/messages/messages";
 import { type Failure, type Tools, verify } from "./attempts";
 import { formersOf, isFormerRefused } from "./formers";
 import { type KnownTarget, type Target } from "./targets";

@@ -3,7 +3,7 @@ import { type Adapter, type Result } from "../support/host";
 import { expectKind } from "../support/results";
 import { secretOutputs } from "../support/secretOutputs";
 import { type Properties, revealed, secretNames } from "../support/wire";
-import { readMemory } from "../../provider/rotation/memory";
+import { readMemory } from "../../provider/rotation/memory/memory";
 import { formerOutputs, type Observation, type Phase, savedText } from "./phases";
 
 /** The expected outcome of a fault. */

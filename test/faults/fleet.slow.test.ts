@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { PasswordRotationFleet } from "pulumi-rekey";
 import { type Fault } from "../../local/platform/index";
-import { type Memory } from "../../provider/rotation/memory";
+import { type Memory } from "../../provider/rotation/memory/memory";
 import { type Result } from "../e2e/engineStack";
 import { closePlatforms, TestStack } from "../e2e/memory";
 

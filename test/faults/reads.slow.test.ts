@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { databaseText } from "../support/platformBodies";
 import { providerTexts, type Result } from "../support/host";
-import { readMemory } from "../../provider/rotation/memory";
+import { readMemory } from "../../provider/rotation/memory/memory";
 import { rotation } from "../support/resources";
 import { type Properties, revealed } from "../support/wire";
 import { assertNoSecrets, testRow } from "./describeFaults";

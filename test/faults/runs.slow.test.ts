@@ -6,7 +6,7 @@ import { explicitProvider, type Properties, revealed, unknown } from "../support
 import { resetting, responding } from "../support/httpServer";
 import { testRow, type Titled } from "./describeFaults";
 import { formerOutputs } from "./phases";
-import { readMemory } from "../../provider/rotation/memory";
+import { readMemory } from "../../provider/rotation/memory/memory";
 import { type Fixture } from "./fixture";
 
 const id = "db";

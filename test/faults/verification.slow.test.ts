@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { setTimeout as wait } from "node:timers/promises";
-import { saltedMark } from "../../provider/rotation/marks";
+import { saltedMark } from "../../provider/rotation/memory/marks";
 import { freshnessMs } from "../../provider/engine/liveness";
 import { freePort } from "../support/redis";
 import { providerTexts } from "../support/host";

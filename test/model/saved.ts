@@ -1,5 +1,5 @@
-import { saltedMark } from "../../provider/rotation/marks";
-import { unsealed } from "../../provider/rotation/memory";
+import { saltedMark } from "../../provider/rotation/memory/marks";
+import { unsealed } from "../../provider/rotation/memory/memory";
 import { type Team } from "../support/age";
 import { type Stack } from "../support/stack";
 import { type Properties } from "../support/wire";

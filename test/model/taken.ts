@@ -1,4 +1,4 @@
-import { type Former, type Memory } from "../../provider/rotation/memory";
+import { type Former, type Memory } from "../../provider/rotation/memory/memory";
 import { type Properties } from "../support/wire";
 import { type Account, type Change, type Phase } from "./account";
 import { placeOf } from "./accounts";

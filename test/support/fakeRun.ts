@@ -17,9 +17,9 @@ import { type FlowControlKey } from "../../provider/records/flowControl";
 import { type SecretResponse } from "../../provider/records/secretResponse";
 import { Settings } from "../../provider/settings/settings";
 import { type SettingName } from "../../provider/settings/table";
-import { type RotationInputs } from "../../provider/rotation/program";
+import { type RotationInputs } from "../../provider/rotation/program/program";
 import { rotationOf } from "../../provider/rotation/rotation";
-import { type Progress, type State } from "../../provider/rotation/state";
+import { type Progress, type State } from "../../provider/rotation/memory/state";
 
 const facts = {
   purpose: "do it",

@@ -2,12 +2,12 @@ import { databasePassword, type SecretKind } from "../../provider/domain/secretK
 import { type Credentials } from "../../provider/records/fields";
 import { type SecretResponse } from "../../provider/records/secretResponse";
 import { type Notice, type Resource, type Result } from "../../provider/resource/resource";
-import { type RotationInputs } from "../../provider/rotation/program";
-import { type Memory, readMemory } from "../../provider/rotation/memory";
-import { credentialsIn, type State, stateIn } from "../../provider/rotation/state";
-import { type Context } from "../../provider/rotation/plan";
+import { type RotationInputs } from "../../provider/rotation/program/program";
+import { type Memory, readMemory } from "../../provider/rotation/memory/memory";
+import { credentialsIn, type State, stateIn } from "../../provider/rotation/memory/state";
+import { type Context } from "../../provider/rotation/program/plan";
 import { rotationOf } from "../../provider/rotation/rotation";
-import { contextOf } from "../../provider/rotation/context";
+import { contextOf } from "../../provider/rotation/program/context";
 import { type Platform, type Run } from "../../provider/run/run";
 import { FakeRun, unconfirmed } from "./fakeRun";
 import { type Properties } from "./wire";

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { hashOf } from "../../../provider/clients/aclReplies";
 import { unknownValue } from "../../../provider/pulumi/values";
-import { keyOf } from "../../../provider/rotation/access";
-import { saltedMark } from "../../../provider/rotation/marks";
+import { keyOf } from "../../../provider/rotation/program/access";
+import { saltedMark } from "../../../provider/rotation/memory/marks";
 import { retirement, type RetirementInputs, type RetirementOutputs } from "../../../provider/retirement/retirement";
 import { type Run } from "../../../provider/run/run";
-import { FakeAclUsers } from "../rotation/fakeAclUsers";
+import { FakeAclUsers } from "../rotation/sources/fakeAclUsers";
 import { asShown, FakeRun, notSent } from "../../support/fakeRun";
 
 const { check, plan, apply } = asShown(retirement);

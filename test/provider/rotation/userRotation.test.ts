@@ -4,11 +4,11 @@ import { hashOf } from "../../../provider/clients/aclReplies";
 import { type AclUsers, type RedisAdmin } from "../../../provider/clients/aclUsers";
 import { ResourceHandler } from "../../../provider/engine/adapter";
 import { resources } from "../../../provider/engine/resources";
-import { plainResult } from "../../../provider/rotation/rotationOutputs";
-import { isSame, stateIn } from "../../../provider/rotation/state";
+import { plainResult } from "../../../provider/rotation/outputs/rotationOutputs";
+import { isSame, stateIn } from "../../../provider/rotation/memory/state";
 import { aclUser } from "../../../provider/domain/secretKind";
-import { FakeAclUsers } from "./fakeAclUsers";
-import { RealResource } from "./redisUser";
+import { FakeAclUsers } from "./sources/fakeAclUsers";
+import { RealResource } from "./sources/redisUser";
 
 const password = "canary-admin-0c2f";
 const values = { host: "redis.example.com", port: 6379, password };

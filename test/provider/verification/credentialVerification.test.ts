@@ -3,7 +3,7 @@ import { type Credential } from "../../../provider/domain/endpoint";
 import { type ProbeRequest } from "../../../provider/clients/probe";
 import { RekeyError } from "../../../provider/domain/errors";
 import { databasePassword, secretOf } from "../../../provider/domain/secretKind";
-import { saltedMark } from "../../../provider/rotation/marks";
+import { saltedMark } from "../../../provider/rotation/memory/marks";
 import {
   credentialVerification,
   type AccessInputs,

@@ -1,0 +1,256 @@
+import { type CredentialName } from "../../records/fields";
+import { type SecretResponse } from "../../records/secretResponse";
+import { compare, identityIn, replacedMarks, knownCredential } from "../plan/compare";
+import { formerWith, withoutRetired } from "../program/formers";
+import { type Finding, type Learned } from "../messages/findings";
+import { currentKeyGeneratedAt, handOver, replacedFormers, withCurrent } from "./handOver";
+import { type Marks, marksOf, namesIn, triggerMark } from "../memory/marks";
+import { type Attempt, emptyMemory } from "../memory/memory";
+import { type Context, maySettle } from "../program/plan";
+import { type Program, savedProgram } from "../program/program";
+import { isFuture, pastTime } from "../memory/schedule";
+import { isOtherAccount } from "../plan/signingKeys";
+import { type Sight } from "./source";
+import { isSame, progressOf, type State, withoutValues, withRecord } from "../memory/state";
+import { afterUserRead, passwordFindings } from "../sources/userRead";
+
+/** The state after a read, also while an attempt is open. What is masked or missing is not shown, not gone. */
+export function afterRead(saved: State, sight: Sight, context: Context, userName: string): Learned {
+  if (context.kind.shape === "redis") return afterUserRead(saved, sight, context, userName);
+  const shown = marksOf(saved.memory, sight.credentials);
+  const here = inAccount(saved, shown, context);
+  if (here === undefined) {
+    const why = "it was read with different settings than before, and may be a different pair";
+    return { state: saved, findings: [{ kind: "notCompared", why }] };
+  }
+  const { memory } = here;
+  const { attempt } = memory;
+  const verdict = compare(memory, shown, context.kind);
+  if (attempt && !attempt.adds && verdict !== "foreign") {
+    const isSettled = verdict === "new" && maySettle(memory, context);
+    if (isSettled) return settled(here, attempt, sight, context);
+    const isLate = verdict === "late" && !formerWith(memory, shown.token);
+    return { state: here, findings: isLate ? [showsOld] : [] };
+  }
+  switch (verdict) {
+    case "hidden":
+      return afterHidden(here, sight, context);
+    case "unchanged":
+      return afterSame(here, sight, shown, context);
+    case "late":
+      return afterLate(here, sight, shown);
+    default:
+      return afterChange(here, sight, shown, context);
+  }
+}
+
+/** The state in the account of the settings; undefined if that is another one, and the pair is not the known one. */
+function inAccount(saved: State, shown: Marks, context: Context): State | undefined {
+  const { memory } = saved;
+  if (!isOtherAccount(memory, context)) return saved;
+  const known = [...memory.past, ...replacedMarks(context.kind, memory.current.marks)];
+  const isKnown = replacedMarks(context.kind, shown).some((mark) => known.includes(mark));
+  if (!isKnown) return undefined;
+  return {
+    ...saved,
+    memory: { ...memory, ofSource: { ...memory.ofSource, ...context.account } },
+  };
+}
+
+/** A read shows the result of the open attempt. */
+function settled(saved: State, attempt: Attempt, sight: Sight, context: Context): Learned {
+  const generatedAt = pastTime(attempt.firstSentAt, context.now);
+  const formers = replacedFormers(saved, attempt.lastSentAt, context);
+  const state = handOver(saved, { responses: [sight], generatedAt, formers }, context);
+  const unknown = noLongerKnown(saved.memory.current.marks, state.memory.current.marks);
+  return { state, findings: [{ kind: "settled" }, ...unknown] };
+}
+
+/**
+ * A read that shows an old credential is outdated, and changes nothing, except that of a token, of which a platform
+ * shows the former one until a roll retires it.
+ */
+function afterLate(saved: State, { whyGone }: Sight, shown: Marks): Learned {
+  const { memory } = saved;
+  if (!formerWith(memory, shown.token)) return { state: saved, findings: [showsOld] };
+  const isUnread = whyGone === undefined ? undefined : true;
+  return {
+    state: { ...saved, memory: { ...memory, current: { ...memory.current, isUnread } } },
+    findings: isUnread ? [{ kind: "warning", why: `${whyGone}.` }] : [],
+  };
+}
+
+/** It may have become an old one by a late read, and be the valid one. */
+const showsOld: Finding = {
+  kind: "notCompared",
+  why: "the platform still shows an old credential. If it keeps doing so, set a new version, which resets it once more",
+};
+
+/**
+ * Takes only the fields that are not credentials. It also ends the wait for the credentials of the last rotation: a
+ * platform that hides them now, as Upstash does with Credential Protection, will not show them to the next read.
+ */
+function afterHidden(saved: State, sight: Sight, context: Context): Learned {
+  const { memory } = saved;
+  const { current } = memory;
+  const names = namesIn(current.marks);
+  const state = {
+    ...withRecord(saved, sight),
+    otherFields: saved.otherFields,
+    memory: {
+      ...memory,
+      current: { ...current, isUnread: undefined },
+      // Without a next token, what was the next one is the only one.
+      formers: sight.hasNext === false ? withoutRetired(memory.formers, []) : memory.formers,
+    },
+  };
+  const unseen: Finding[] = current.isUnread ? [{ kind: "unknown" }] : hidden(names);
+  return {
+    state: withCreationTime(state, context),
+    findings: [...found("drift", changedFields(saved, sight)), ...unseen],
+  };
+}
+
+/**
+ * The secret is unchanged; other credentials of its record may be new, or shown for the first time. A platform shows a
+ * former token until it is retired, so that is not valid any more.
+ */
+function afterSame(saved: State, sight: Sight, shown: Marks, context: Context): Learned {
+  const { memory } = saved;
+  const { current } = memory;
+  const known = namesIn(current.marks);
+  const changed = known.filter(
+    (name) => shown[name] !== undefined && shown[name] !== current.marks[name],
+  );
+  const missing = known.filter((name) => shown[name] === undefined);
+  const state: State = {
+    ...withRecord(saved, sight),
+    ...sight.credentials,
+    otherFields: sight.otherFields,
+    memory: {
+      ...memory,
+      current: { ...current, marks: { ...current.marks, ...shown }, isUnread: undefined },
+      formers: withoutRetired(memory.formers, []),
+    },
+  };
+  const drift = found("drift", [...changed, ...changedFields(saved, sight)]);
+  return { state: withCreationTime(state, context), findings: [...drift, ...hidden(missing)] };
+}
+
+/** Someone else has changed the secret, or it was not known before. What is shown is handed over. */
+function afterChange(saved: State, sight: Sight, shown: Marks, context: Context): Learned {
+  const { memory } = saved;
+  const { kind, now } = context;
+  const { current } = memory;
+  const known = knownCredential(kind, current.marks, memory.program);
+  const wasKnown = current.marks.currentKey !== undefined || memory.attempt !== undefined;
+  const isRolled = kind.shape === "rolls" && wasKnown;
+  const formers =
+    known || isRolled
+      ? replacedFormers(saved, now.toISOString(), context)
+      : withoutRetired(memory.formers, []);
+  const generatedAt = isRolled ? currentKeyGeneratedAt(memory, shown) : current.generatedAt;
+  const next = withCurrent(memory, { marks: shown, generatedAt, formers }, context);
+  const state: State = {
+    ...withRecord(withoutValues(saved), sight),
+    ...sight.credentials,
+    otherFields: sight.otherFields,
+    // Receivers need time before another roll.
+    memory: isRolled
+      ? {
+          ...next,
+          scheduledFrom: now.toISOString(),
+          ofSource: { ...next.ofSource, nextGeneratedAt: undefined },
+        }
+      : next,
+  };
+  const names = [...namesIn(shown), ...changedFields(saved, sight)];
+  return {
+    state: withCreationTime(state, context),
+    findings: [...found("drift", known ? names : []), ...noLongerKnown(current.marks, shown)],
+    isForeign: isRolled && shown.currentKey !== current.marks.nextKey,
+  };
+}
+
+/** The state of a secret that is adopted: nothing is changed. */
+export function adopted(program: Program, sight: Sight | undefined, context: Context): Learned {
+  const memory = emptyMemory(context.now);
+  const { credentials = {} } = sight ?? {};
+  const marks = marksOf(memory, credentials);
+  const identity = identityIn(context.kind, marks);
+  const state: State = {
+    ...credentials,
+    adoptedAt: context.now.toISOString(),
+    rotationCount: 0,
+    memory: {
+      ...memory,
+      applied: triggerMark(memory, program.trigger),
+      current: { marks, identity, form: program.form },
+      program: savedProgram(program, memory),
+      ofSource: {
+        ...context.account,
+        ...(sight?.hashes && { passwordCount: sight.hashes.length }),
+      },
+    },
+  };
+  const why = sight?.hashes
+    ? "a Redis shows only hashes of passwords"
+    : sight
+      ? "the platform does not show them"
+      : "this platform cannot be read without rekey:databasePath. Rekey made no request";
+  const prepared: Finding[] = sight?.hasNext ? [{ kind: "prepared" }] : [];
+  return {
+    state: sight ? withCreationTime(withRecord(state, sight), context) : state,
+    findings: [
+      ...(identity ? tokenOnly(identity) : [{ kind: "adopted", why } as const]),
+      ...prepared,
+      ...passwordFindings(state.memory),
+    ],
+  };
+}
+
+/**
+ * Takes the `creationTime` of a record, if it is not in the future, for the time when its secret was generated: nothing
+ * better is known of an adopted one.
+ */
+function withCreationTime(state: State, { kind, now }: Context): State {
+  const seconds = state.record?.["creationTime"];
+  const isAdopted = progressOf(state).outcome === "adopted" && kind.shape !== "rolls";
+  if (!isAdopted || typeof seconds !== "number") return state;
+  const at = new Date(seconds * 1000);
+  if (Number.isNaN(at.getTime()) || isFuture(at.toISOString(), now)) return state;
+  const { memory } = state;
+  const current = { ...memory.current, generatedAt: at.toISOString() };
+  return { ...state, memory: { ...memory, current } };
+}
+
+function changedFields({ record = {} }: State, read: SecretResponse): string[] {
+  return Object.keys(record).filter((name) => {
+    return read.record[name] !== undefined && !isSame(record[name], read.record[name]);
+  });
+}
+
+/** A database may have one token instead of a password, as the console of a vendor shows it. */
+export function tokenOnly(identity: CredentialName | undefined): Finding[] {
+  return identity === "restToken" ? [{ kind: "tokenOnly" }] : [];
+}
+
+/** What was known before, and is not known any more. */
+function noLongerKnown(before: Marks, after: Marks): Finding[] {
+  return found(
+    "unknown",
+    namesIn(before).filter((name) => after[name] === undefined),
+  );
+}
+
+/** Credentials that are saved, and that a read does not show. */
+function hidden(names: readonly string[]): Finding[] {
+  if (names.length === 0) return [];
+  const why = `the platform does not show ${names.join(", ")}. If it was changed outside of Rekey, set a new version`;
+  return [{ kind: "notCompared", why }];
+}
+
+/** A finding about some names, if there are any. */
+function found(kind: Finding["kind"], names: readonly string[]): Finding[] {
+  return names.length > 0 ? [{ kind, names }] : [];
+}

@@ -1,0 +1,120 @@
+import { RekeyError, RequestError } from "../../domain/errors";
+import { ownerOf, type Subject } from "../../domain/secretKind";
+import { isServerChanged } from "../program/admin";
+import { adopted, afterRead } from "./afterRead";
+import { type Finding, type Learned } from "../messages/findings";
+import { addsSecret } from "../program/formers";
+import { type Plan } from "../program/plan";
+import { type Program } from "../program/program";
+import { type Session, type Sight } from "./source";
+import { type State, withAdmin, withoutValues } from "../memory/state";
+import { passwordFindings } from "../sources/userRead";
+
+/** What is known before a rotation, and what to report about it. */
+export interface Before extends Omit<Learned, "state"> {
+  /** Undefined for a new resource that is not adopted. */
+  readonly state: State | undefined;
+  /** Undefined if the platform cannot be read, or the read has failed. */
+  readonly sight: Sight | undefined;
+}
+
+/** A session of an `up`, which has a program. */
+export type UpSession = Session & { readonly program: Program };
+
+/** What is known before anything is changed. A read that only looks is a warning if it fails. */
+export async function readBefore(
+  plan: Plan,
+  saved: State | undefined,
+  session: UpSession,
+): Promise<Before> {
+  const { subject, run, context, program, source } = session;
+  // Settings that are missing are found even if no request is needed.
+  if (subject.kind.service) run.platform.operations(subject.kind);
+  let sight: Sight | undefined;
+  try {
+    sight = context.canRead ? await source.read(saved) : undefined;
+  } catch (error) {
+    // At another address, the user may be another one: nothing is handed over.
+    const isMoved = saved !== undefined && isServerChanged(program.admin, saved.memory);
+    const isOnlyRead = plan.kind === "read" && saved !== undefined && !isMoved;
+    if (isOnlyRead && (error instanceof RequestError || !(error instanceof RekeyError))) {
+      return { state: withUnread(saved), sight, findings: [failedRead(error)] };
+    }
+    const intent = plan.kind === "adopt" ? "adopted" : isMoved ? "moved" : "rotated";
+    throw notRead(error, subject, program, intent);
+  }
+  if (!saved) {
+    const first = adopted(program, sight, context);
+    if (program.isAdopted) return { ...first, sight };
+    return { state: undefined, sight, findings: passwordFindings(first.state.memory) };
+  }
+  // What is saved stays so until the user of another server is rotated in its place.
+  if (!sight || sight.isOtherServer) return { state: saved, sight, findings: [] };
+  return { ...afterRead(withAdmin(saved, program.admin), sight, context, subject.id), sight };
+}
+
+/** What is known before a rotation. At another server, that is nothing, as before the first rotation. */
+export function beforeFirst(
+  { state: saved, sight, findings }: Before,
+  { context, program, subject }: UpSession,
+): Learned {
+  if (saved === undefined) {
+    const { state: read } = adopted(program, sight, context);
+    // What is to be replaced at once is not handed out. No trigger is applied yet.
+    const first = addsSecret(subject.kind, program) ? read : withoutValues(read);
+    const memory = { ...first.memory, applied: "" };
+    const state = { ...first, adoptedAt: undefined, memory };
+    return { state: withAdmin(state, program.admin), findings };
+  }
+  if (!sight?.isOtherServer) return { state: saved, findings };
+  const { memory } = saved;
+  const current = { ...memory.current, marks: {}, generatedAt: undefined };
+  const first = { ...saved, memory: { ...memory, current, formers: [], ofSource: {} } };
+  return afterRead(withAdmin(first, program.admin), sight, context, subject.id);
+}
+
+/** What is saved of an attempt that is not handed over. At another server, what was known before stays so. */
+export function notHandedOver(learned: Learned, { state: saved, sight }: Before): Learned {
+  const { attempt } = learned.state.memory;
+  if (attempt === undefined || saved === undefined || !sight?.isOtherServer) return learned;
+  const memory = { ...saved.memory, attempt };
+  return { ...learned, state: { ...saved, waits: undefined, memory } };
+}
+
+/** An import whose first read fails is read by the next `up`. */
+function withUnread(state: State): State {
+  const { memory } = state;
+  if (memory.applied !== undefined) return state;
+  return { ...state, memory: { ...memory, current: { ...memory.current, isUnread: true } } };
+}
+
+/** @param advice follows the text of the error */
+export function failedRead(error: unknown, advice = ""): Finding {
+  // Only the text of Rekey's own errors is free of secrets.
+  const why =
+    error instanceof RekeyError ? error.text + advice : "pulumi-rekey failed unexpectedly.";
+  return { kind: "failed", why: `was not read: ${why}` };
+}
+
+/** The error of a read before a rotation or an adoption. It says that nothing was changed. */
+function notRead(
+  error: unknown,
+  subject: Subject,
+  program: Program,
+  intent: "rotated" | "adopted" | "moved",
+): unknown {
+  if (!(error instanceof RequestError)) return error;
+  const { method, url, happened, advice } = error;
+  const { kind } = subject;
+  const [when, unchanged] =
+    intent === "adopted"
+      ? ["to adopt it", "It was not adopted, and nothing was changed."]
+      : intent === "moved"
+        ? ["at its new address", "It is unknown whether it is the same user. Nothing was changed."]
+        : addsSecret(kind, program)
+          ? ["before it is changed", "Nothing was changed."]
+          : ["before its reset", `No reset was sent, and the ${kind.word} was not changed.`];
+  const purpose = `read ${ownerOf(subject)} ${when}`;
+  const facts = { purpose, method, url, consequences: { unchanged } };
+  return new RequestError("not sent", facts, { happened, advice, code: "REKEY_NOT_READ" });
+}

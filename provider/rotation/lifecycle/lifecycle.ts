@@ -1,0 +1,356 @@
+import { isDeepStrictEqual } from "node:util";
+import { InternalError, RefusedError, RekeyError, SettingsError } from "../../domain/errors";
+import { secretOf, type Subject } from "../../domain/secretKind";
+import { jsonText } from "../../pulumi/values";
+import { type Run } from "../../run/run";
+import { isServerChanged } from "../program/admin";
+import { afterRead, tokenOnly } from "./afterRead";
+import { tryRecipients } from "../memory/ageFile";
+import {
+  type Before,
+  beforeFirst,
+  failedRead,
+  notHandedOver,
+  readBefore,
+  type UpSession,
+} from "./before";
+import { type Finding, type Learned, type Rotated } from "../messages/findings";
+import {
+  addsSecret,
+  dueFormers,
+  oldestFormer,
+  validFormers,
+  withOverlapOf,
+} from "../program/formers";
+import { withAttempt, handOver, type Made } from "./handOver";
+import { marksOf, triggerMark } from "../memory/marks";
+import { type Former, type Memory } from "../memory/memory";
+import { type Addition, failureAfter, refusalError, savedAdvice } from "../messages/messages";
+import { isReadFirst, type Plan, type Rotation } from "../program/plan";
+import { planRotation } from "../plan/planRotation";
+import { noOverlap, type Program, savedProgram } from "../program/program";
+import { retire, withUnsaved } from "./retire";
+import { save } from "./save";
+import { isOlder } from "../memory/schedule";
+import { openSession } from "../sources/session";
+import { secondRollAt } from "../plan/signingKeys";
+import { type Added, type Proof, type Sight } from "./source";
+import { credentialsIn, isSame, type State, withAdmin } from "../memory/state";
+
+/**
+ * Makes one secret what the program asks for: plans, reads, plans again, rotates, and saves.
+ *
+ * @param run that of a Create or an Update that is not a preview; an import, whose run may only read, adopts
+ */
+export async function rotate(
+  subject: Subject,
+  saved: State | undefined,
+  program: Program,
+  run: Run,
+): Promise<Rotated> {
+  const session = { ...openSession(subject, run, program, program), program };
+  const plan = planRotation(saved, program, session.context);
+  if (saved && plan.kind === "keep") {
+    return withProgram({ state: { ...saved, waits: plan.waits?.why }, findings: [] }, session);
+  }
+  if (plan.kind === "refuse" && !isReadFirst(saved, plan, session.context)) {
+    throw refusalError(subject, plan);
+  }
+  await tryRecipients(subject, program.form, run);
+  const act = () => readAndAct(plan, saved, session);
+  // A repeated call may do what the first one has left: it has the state that the first one has saved.
+  const isUpkeep = ["read", "retire", "save"].includes(plan.kind);
+  return isUpkeep ? act() : oncePerTrigger(session, saved, act);
+}
+
+/** Reads a secret for a refresh, and prepares what is saved. It changes nothing and never fails. */
+export async function refresh(subject: Subject, saved: State, run: Run): Promise<Rotated> {
+  const session = openSession(subject, run, { admin: saved.admin });
+  const { context, source } = session;
+  if (!context.canRead) return { state: saved, findings: [] };
+  try {
+    const learned = afterRead(saved, await source.read(saved), context, subject.id);
+    const { failure, ...next } = await save(learned, session);
+    if (!failure) return next;
+    const why =
+      "was read, but could not be encrypted for encryptFor. Check the recipients and the installation of age-encryption.";
+    return { state: saved, findings: [{ kind: "failed", why }] };
+  } catch (error) {
+    const advice = savedAdvice(subject.kind.service, error);
+    return { state: saved, findings: [failedRead(error, advice)] };
+  }
+}
+
+/**
+ * Rotates a secret at most once in a run for one trigger. An engine may repeat a call (an error hook does): it then
+ * gets the first call's result, and nothing is sent again. What was certainly not applied may be tried again.
+ */
+function oncePerTrigger(
+  { subject, run, program }: UpSession,
+  saved: State | undefined,
+  act: () => Promise<Rotated>,
+): Promise<Rotated> {
+  const results = run.shared.results as Map<string, Promise<Rotated>>;
+  const key = JSON.stringify([secretOf(subject), program.trigger]);
+  const known = results.get(key);
+  if (known) return known;
+  const result = act();
+  results.set(key, result);
+  const forget = () => results.delete(key);
+  result.then((rotated) => wasNotMade(rotated, saved) && forget(), forget);
+  return result;
+}
+
+/**
+ * Whether nothing was made, as by an adoption, after which the same run may rotate. What failed may be a later request
+ * than the one that made a secret.
+ */
+function wasNotMade({ state, failure }: Rotated, saved: State | undefined): boolean {
+  const isMade =
+    state.rotationCount !== (saved?.rotationCount ?? 0) ||
+    !isDeepStrictEqual(state.memory.attempt, saved?.memory.attempt);
+  return !isMade && (failure === undefined || failure.delivery !== "maybe applied");
+}
+
+/** Reads, plans again with what the read has shown, and acts. */
+async function readAndAct(
+  planned: Plan,
+  saved: State | undefined,
+  session: UpSession,
+): Promise<Rotated> {
+  const { context, program, reads } = session;
+  const before = await readBefore(planned, saved, session);
+  const { state, sight, findings } = before;
+  const plan = planRotation(state, program, {
+    ...context,
+    read: {
+      shown: sight?.credentials ?? {},
+      shownInRun: reads,
+      whyGone: sight?.whyGone,
+      isOtherServer: sight?.isOtherServer,
+      isForeign: before.isForeign,
+    },
+  });
+  try {
+    return await carryOut(plan, before, session);
+  } catch (error) {
+    const isNews = state !== undefined && isChangedBy(state, saved);
+    if (!isNews || !(error instanceof RekeyError)) throw error;
+    // What the read has shown is saved, although nothing was rotated.
+    return { ...(await finish({ state, findings }, session)), failure: error };
+  }
+}
+
+/** Carries out a plan that was made after the read. */
+async function carryOut(plan: Plan, before: Before, session: UpSession): Promise<Rotated> {
+  const { subject, source } = session;
+  const { state, sight, findings } = before;
+  if (plan.kind === "refuse") throw refusalError(subject, plan);
+  if (plan.kind === "rotate") return performRotation(before, plan, session);
+  if (state === undefined) throw new Error("without a state, a rotation is due");
+  const waits = "waits" in plan ? plan.waits : undefined;
+  const waiting: Finding[] = waits && sight ? [{ kind: "waits", why: waits.why }] : [];
+  const kept = { state: { ...state, waits: waits?.why }, findings: [...findings, ...waiting] };
+  if (plan.kind === "retire") return finish(await retire(kept, plan.formers, session), session);
+  if (plan.kind === "save") {
+    const failure = await source.save?.();
+    return finish({ ...kept, state: withUnsaved(kept.state, failure), failure }, session);
+  }
+  const former = sight && oldestFormer(state.memory);
+  const left: Finding[] = former ? [{ kind: "leavesFormer", why: former.since }] : [];
+  return finish({ ...kept, findings: [...kept.findings, ...left] }, session);
+}
+
+/** Whether a read has shown something that must be saved, whatever follows. */
+function isChangedBy({ memory }: State, saved: State | undefined): boolean {
+  const newsIn = ({ current, attempt, formers, ofSource }: Memory) => {
+    return [current.marks, current.isUnread, attempt, formers, ofSource.unknown];
+  };
+  return !saved || !isSame(newsIn(saved.memory), newsIn(memory));
+}
+
+/**
+ * The lifecycle of one rotation: reserves, retires first what a date demands, adds, proves, and hands over. From `add`
+ * on, whatever happens ends in what was delivered and a failure that says that the secret may have changed.
+ *
+ * @throws RekeyError if nothing was changed, also for the limit of the run
+ */
+async function performRotation(
+  before: Before,
+  due: Rotation,
+  session: UpSession,
+): Promise<Rotated> {
+  const { subject, run, context, program, source, replacedValues } = session;
+  const { sight } = before;
+  requireSettings(session);
+  const undo = run.reserveReset(secretOf(subject));
+  const adds = addsSecret(subject.kind, program);
+  const { state: first, findings } = beforeFirst(before, session);
+  const retired = await retire(
+    { state: first, findings: findings.filter(({ kind }) => kind !== "adopted") },
+    retiredFirst(first, sight, session),
+    session,
+    "retiredFirst",
+  );
+  if (retired.failure) {
+    undo();
+    return finish(retired, session);
+  }
+  const shown = marksOf(first.memory, sight?.credentials ?? {});
+  const sent = withAttempt(retired.state, due, program, { shown, adds }, context);
+  let added: Added | undefined;
+  let kept: Learned = { state: sent, findings: retired.findings };
+  try {
+    // What was retired since the read is no longer as it has shown.
+    added = await source.add(sent, retired.state === first ? sight : undefined);
+    kept = withAdded(kept, added);
+    replacedValues.push(...session.reads, credentialsIn(before.state), sight?.credentials ?? {});
+    const proof = await source.prove(kept.state, added);
+    if (!proof.made) {
+      const unproven = withoutProof(notHandedOver(kept, before), proof, session);
+      return await finish(unproven, session, added);
+    }
+    // A change by someone else before the hand-over does not matter any more.
+    const outdated = ["drift", "notCompared", "unknown"];
+    const lasting = kept.findings.filter(({ kind }) => !outdated.includes(kind));
+    kept = {
+      state: withUnsaved(handOver(kept.state, proof.made, context), added.failure),
+      findings: [...lasting, ...proof.findings],
+    };
+    // With `none`, what stays valid at a hand-over is retired in the same run.
+    const over = program.overlap === noOverlap ? validFormers(kept.state.memory) : [];
+    const done = await retire(kept, over, session);
+    kept = { ...done, findings: [...done.findings, ...problemsOf(done.state, session)] };
+    // What the server had not saved is saved with the retirement.
+    const unsaved = done.state.memory.ofSource.isUnsaved ? added.failure : undefined;
+    return await finish({ ...kept, failure: done.failure ?? unsaved }, session, added);
+  } catch (error) {
+    if (added || !(error instanceof RekeyError)) {
+      return afterError(error, notHandedOver(kept, before), added, session);
+    }
+    undo();
+    if (retired.state !== first) return finish({ ...retired, failure: error }, session);
+    throw error;
+  }
+}
+
+/** @throws RekeyError before anything is changed, if what is added could not be proven */
+function requireSettings({ subject, source }: UpSession): void {
+  try {
+    source.requireSettings?.();
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error;
+    const why = `${error.problem}. ${error.advice.replace(/\.$/, "")}`;
+    throw new RefusedError(error.code, { secret: secretOf(subject), why });
+  }
+}
+
+/**
+ * What is saved if something is thrown after a secret was, or may have been, made: all that was delivered, whatever it
+ * is. It is not saved by `finish`, whose encryption may be what has failed.
+ */
+function afterError(
+  error: unknown,
+  learned: Learned,
+  added: Added | undefined,
+  session: UpSession,
+): Rotated {
+  const { state, findings } = learned;
+  const addition = additionOf(state, added, session);
+  const isHandedOver = state.memory.attempt === undefined;
+  const delivered = addition || isHandedOver ? {} : added?.response?.credentials;
+  const failure =
+    addition && error instanceof RekeyError
+      ? failureAfter(session.subject, added?.lost ?? error, learned, addition)
+      : new InternalError(session.subject, error);
+  return { state: { ...state, ...delivered }, findings, failure };
+}
+
+/** What was made valid in addition to the current one. */
+function additionOf(
+  { memory }: State,
+  added: Added | undefined,
+  { subject, program }: UpSession,
+): Addition | undefined {
+  if (!added || !addsSecret(subject.kind, program)) return undefined;
+  if (memory.attempt === undefined) return "handed over";
+  return added.lost ? "lost" : "unproven";
+}
+
+/** What is retired before a rotation: what is due to be, and for a token, of which two can be valid, the former one. */
+function retiredFirst(
+  { memory }: State,
+  sight: Sight | undefined,
+  { subject, program, context }: UpSession,
+): readonly Former[] {
+  if (sight?.whyGone !== undefined || !addsSecret(subject.kind, program)) return [];
+  if (subject.kind.shape === "adds") return validFormers(memory);
+  return dueFormers(memory, program, context)?.formers ?? [];
+}
+
+/** What is remembered of what was added, until it is proven. */
+function withAdded(learned: Learned, added: Added): Learned {
+  const { findings, state } = learned;
+  const { memory } = state;
+  const attempt = memory.attempt && { ...memory.attempt, ...added.attempt };
+  const ofSource = { ...memory.ofSource, ...added.ofSource };
+  return {
+    state: withUnsaved({ ...state, memory: { ...memory, attempt, ofSource } }, added.failure),
+    findings: [...findings, ...(added.findings ?? [])],
+  };
+}
+
+/** The state after an attempt that is not proven, and why. What may be current is in `otherFields` only. */
+function withoutProof(
+  { state, findings }: Learned,
+  { failure, delivered = {}, attempt, foreignRead }: Exclude<Proof, { made: Made }>,
+  { context, subject }: UpSession,
+): Rotated {
+  const { memory } = state;
+  const next: State = {
+    ...state,
+    ...(Object.keys(delivered).length > 0 && { otherFields: jsonText(delivered) }),
+    memory: { ...memory, attempt: memory.attempt && { ...memory.attempt, ...attempt } },
+  };
+  const learned = foreignRead && afterRead(next, foreignRead, context, subject.id);
+  return learned
+    ? { state: learned.state, findings: [...findings, ...learned.findings], failure }
+    : { state: next, findings, failure };
+}
+
+/** What is still wrong after a confirmed rotation. */
+function problemsOf(
+  { memory, problems = [] }: State,
+  { context, program, subject }: UpSession,
+): Finding[] {
+  const unreadable: Finding[] = problems.length > 0 ? [{ kind: "problems", names: problems }] : [];
+  const known = [...unreadable, ...tokenOnly(memory.current.identity)];
+  if (!isOlder(memory.current, program.rotatedSince, context.now)) return known;
+  const kind = subject.kind.handOver ? "olderKeys" : "older";
+  return [...known, { kind, why: secondRollAt(memory, program, context) }];
+}
+
+/** Saves what was done. A failure of the rotation takes precedence over a failure to encrypt. */
+async function finish(rotated: Rotated, session: UpSession, added?: Added): Promise<Rotated> {
+  const { failure, ...learned } = withProgram(rotated, session);
+  const saved = await save(learned, session);
+  const addition = additionOf(learned.state, added, session);
+  const own = failure && failureAfter(session.subject, failure, learned, addition);
+  return { ...saved, failure: own ?? saved.failure };
+}
+
+/** The state with what the program says. The first `up` after an import adopts its trigger and form. */
+function withProgram<T extends Learned>(rotated: T, { program }: UpSession): T {
+  const isElsewhere = isServerChanged(program.admin, rotated.state.memory);
+  const state = isElsewhere ? rotated.state : withAdmin(rotated.state, program.admin);
+  const memory = withOverlapOf(state.memory, program);
+  const { applied = triggerMark(memory, program.trigger), current } = memory;
+  const { form = program.form } = current;
+  const next = {
+    ...memory,
+    applied,
+    program: savedProgram(program, memory),
+    current: { ...current, form },
+  };
+  return { ...rotated, state: { ...state, memory: next } };
+}

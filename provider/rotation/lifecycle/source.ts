@@ -1,0 +1,135 @@
+import { type RekeyError } from "../../domain/errors";
+import { type Subject } from "../../domain/secretKind";
+import { type Credentials } from "../../records/fields";
+import { type SecretResponse } from "../../records/secretResponse";
+import { type Run } from "../../run/run";
+import { type Admin } from "../program/admin";
+import { type Finding } from "../messages/findings";
+import { type Made } from "./handOver";
+import { type Attempt, type Former, type UserMemory } from "../memory/memory";
+import { type Context } from "../program/plan";
+import { type Program } from "../program/program";
+import { type State } from "../memory/state";
+
+/**
+ * Where a secret is: a platform or a server. If a response is lost, it reads in the same run whether the request was
+ * applied. Its methods throw a RekeyError.
+ */
+export interface Source {
+  /**
+   * Reads what is valid. Settings that are missing or cannot be used are found before anything is sent.
+   *
+   * @param saved undefined for a new resource
+   */
+  read(saved: State | undefined): Promise<Sight>;
+  /** @throws SettingsError if a setting is missing without which nothing can be proven. Default: none is needed */
+  requireSettings?(): void;
+  /**
+   * Makes a secret valid, in addition to the current one or in its place. It throws only if certainly nothing was made.
+   *
+   * @param attempted the state with the attempt
+   * @param sight what the read before has shown; undefined if it cannot be read
+   */
+  add(attempted: State, sight: Sight | undefined): Promise<Added>;
+  /**
+   * Proves that what was added is valid: by its use, by a read, or by the response itself. That it is not proven is a
+   * result, which has what was delivered.
+   */
+  prove(attempted: State, added: Added): Promise<Proof>;
+  /** Retires former ones, never the current one. Default: what makes a new one retires the former one. */
+  retire?(formers: readonly Former[], memory: RetirableMemory): Promise<Retired>;
+  /** Saves the last change, if a restart of the server undoes it otherwise. Default: there is nothing to save. */
+  save?(): Promise<RekeyError | undefined>;
+}
+
+/** What a read shows. */
+export interface Sight extends SecretResponse {
+  /** Of a user: the hashes of all passwords that are valid; undefined if they are not all shown. */
+  readonly hashes?: readonly string[];
+  /** Of a queue user: whether it has a next pair of tokens; undefined if that is not shown. */
+  readonly hasNext?: boolean | undefined;
+  /** Whether the current one is not valid any more, and why. */
+  readonly whyGone?: string | undefined;
+  /** Of a user: whether it is at another server than before, whose user of that name may be another one. */
+  readonly isOtherServer?: boolean | undefined;
+}
+
+/** What was sent, and what came back: a response, the reason why it is unknown whether it was made, or both. */
+export type Added = AddedFacts &
+  (
+    | { readonly response: SecretResponse; readonly lost?: RekeyError | undefined }
+    | { readonly response?: undefined; readonly lost: RekeyError }
+  );
+
+interface AddedFacts {
+  /** What is remembered until it is proven. */
+  readonly attempt?: Partial<Attempt> | undefined;
+  /** What its source remembers from now on. */
+  readonly ofSource?: Partial<UserMemory> | undefined;
+  readonly findings?: readonly Finding[] | undefined;
+  /** Why the run fails although it was made. */
+  readonly failure?: RekeyError | undefined;
+}
+
+/** Whether what was added is the current one. */
+export type Proof =
+  | { readonly made: Made; readonly findings: readonly Finding[]; readonly failure?: RekeyError }
+  | {
+      readonly made?: undefined;
+      /** Why it is not known, and what the next `up` does. */
+      readonly failure: RekeyError;
+      /** What may be current, and is nowhere else. */
+      readonly delivered: Credentials;
+      /** What else is remembered of the attempt. */
+      readonly attempt?: Partial<Attempt> | undefined;
+      /** What a read has shown that someone else has made. */
+      readonly foreignRead?: SecretResponse | undefined;
+    };
+
+/** What a retirement needs of a memory; a Retirement has it from `access`. */
+export interface RetirableMemory {
+  /** The salt of the marks. */
+  readonly salt: string;
+  /** The hash of the current password, without which the former ones are kept. Undefined if it is not certain. */
+  readonly currentHash?: string | undefined;
+  /** The value of the current credential, if it is known. */
+  readonly current?: string | undefined;
+}
+
+export interface Retired {
+  /** `already`: they were not valid any more. `kept`: they stay valid, because the current one is not. */
+  readonly result: "now" | "already" | "kept";
+  /** Those that may still be valid. Default: none, unless they were kept. */
+  readonly left?: readonly Former[] | undefined;
+  /** Why some are left. */
+  readonly failure?: RekeyError | undefined;
+  /** Why the server has not saved what was retired, which its restart would undo. */
+  readonly unsaved?: RekeyError | undefined;
+}
+
+/** What a source works with. */
+export interface SourceContext {
+  readonly subject: Subject;
+  readonly run: Run;
+  readonly context: Context;
+  /** Undefined in a refresh and in a Retirement. */
+  readonly program?: Program | undefined;
+  /** What the reads of this run have shown, the last one last. */
+  readonly reads: Credentials[];
+  readonly place: Place;
+}
+
+/** Where a secret is changed or used. */
+export interface Place {
+  /** Of a user: its administrator. */
+  readonly admin?: Admin | undefined;
+  /** Of a queue user: the address of its queue. Default: `rekey:queueUrl`. */
+  readonly queueUrl?: string | null | undefined;
+}
+
+/** What one call of the engine does about one secret. */
+export interface Session extends SourceContext {
+  readonly source: Source;
+  /** What the rotations of this run have replaced, as far as it was known. */
+  readonly replacedValues: Credentials[];
+}

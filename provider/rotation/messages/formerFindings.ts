@@ -1,0 +1,141 @@
+import { nameInCommand } from "../../clients/aclReplies";
+import { type Subject } from "../../domain/secretKind";
+import { type Finding } from "./findings";
+import {
+  addsSecret,
+  dueFormers,
+  hasOverlap,
+  isDuration,
+  lastsAfter,
+  oldestFormer,
+  validFormers,
+  waitsForRetirement,
+} from "../program/formers";
+import { formerIsValid } from "../plan/gates";
+import { saltedMark } from "../memory/marks";
+import { type Memory } from "../memory/memory";
+import { type Context, type DueRetirement, type Rotation } from "../program/plan";
+import { noOverlap, type Program, untilRetirement } from "../program/program";
+
+/** What the announcement of a rotation adds about the secrets that stay valid. */
+export function notesOnFormers(
+  memory: Memory | undefined,
+  program: Program,
+  due: Rotation,
+  context: Context,
+): Finding[] {
+  const { kind, now } = context;
+  if (!hasOverlap(kind) || program.unknown.has("overlap")) return [];
+  const older =
+    memory && addsSecret(kind, program) ? notesOnOlder(memory, program, due, context) : [];
+  const lasts = lastsAfter(due, memory ?? { current: { marks: {} } }, program, now);
+  // At its first rotation, a user may have several passwords.
+  const areSeveral = kind.shape === "redis" && memory?.current.marks.password === undefined;
+  const former: Finding =
+    lasts === noOverlap
+      ? { kind: "replacesFormer" }
+      : areSeveral
+        ? { kind: "keepsSeveral", why: until(lasts, "them") }
+        : { kind: "keepsFormer", why: until(lasts, "it") };
+  const isFirst = kind.shape === "redis" && memory === undefined;
+  return [...older, former, ...(isFirst ? [{ kind: "firstRetirement" } as const] : [])];
+}
+
+/** For how long what a rotation replaces stays valid, after *stays valid*. */
+function until(lasts: string, them: "it" | "them"): string {
+  if (isDuration(lasts)) return `for ${lasts}`;
+  return lasts === untilRetirement
+    ? `until a Retirement retires ${them}`
+    : `until a Retirement retires ${them}, or until the next \`up\``;
+}
+
+/** What was former before is the older one. A Retirement may have retired it, which only a read shows. */
+function notesOnOlder(
+  memory: Memory,
+  program: Program,
+  due: Rotation,
+  context: Context,
+): Finding[] {
+  const valid = validFormers(memory);
+  const isToken = context.kind.shape === "adds";
+  if (valid.length === 0) return [];
+  const retired = dueFormers(memory, program, context);
+  // A token of unknown age is replaced for a date, whatever the age of the former one.
+  const isForDate = retired?.why === "date" || (isToken && due.reason === "rotatedSince");
+  if (isForDate || retired?.formers.length === valid.length) {
+    const kind = isForDate ? "retiresOlderForDate" : "retiresOlder";
+    return [{ kind }, ...notesOnOwnToken(memory, context)];
+  }
+  const over: Finding[] = retired ? [{ kind: "retiresOver" }] : [];
+  const notes = [...over, ...notesOnWaiting(memory, program, due, context)];
+  return notes.length > 0 ? notes : [{ kind: "keepsOlder" }];
+}
+
+/** Whether the rotation waits if the read before it changes nothing. */
+function notesOnWaiting(
+  memory: Memory,
+  program: Program,
+  due: Rotation,
+  context: Context,
+): Finding[] {
+  const read = { shown: {}, shownInRun: [] };
+  if (!formerIsValid(due, { memory, program, context: { ...context, read } })) return [];
+  const areSeveral = validFormers(memory).length > 1 && due.reason !== "schedule";
+  return [{ kind: areSeveral ? "waitsForSome" : "waitsForOlder" }];
+}
+
+/** Empty unless the former one is the token that Rekey uses. */
+function notesOnOwnToken({ formers, salt }: Memory, { ownToken }: Context): Finding[] {
+  const former = formers.at(-1)?.credential?.mark;
+  const isOwn = ownToken !== undefined && saltedMark(salt, ownToken) === former;
+  return isOwn ? [{ kind: "retiresOwn" }] : [];
+}
+
+/** The announcement of a retirement. The read before it may show that the former one was retired already. */
+export function plannedRetirement(
+  memory: Memory,
+  { why, formers }: DueRetirement,
+  context: Context,
+): Finding[] {
+  const { lasts, since, isBack } = oldestFormer({ formers }) ?? {};
+  const because: Finding =
+    why === "date"
+      ? { kind: "retiresForDate" }
+      : isBack
+        ? { kind: "retiresAgain" }
+        : { kind: "retiresForTime", why: lasts };
+  return [because, { kind: "bothSince", why: since }, ...notesOnOwnToken(memory, context)];
+}
+
+/** What is to be said of former ones whose time is over. */
+export function concernsOfFormers(memory: Memory, program: Program, context: Context): Finding[] {
+  const due = dueFormers(memory, program, { ...context, isScheduleOn: true });
+  if (context.isScheduleOn || due?.why !== "time") return [];
+  const first = oldestFormer(due);
+  return [
+    { kind: "retirementIsDue", why: first?.lasts },
+    { kind: "bothSince", why: first?.since },
+    { kind: "postponed", why: "rekey:scheduledResets is off" },
+  ];
+}
+
+/**
+ * The warnings of a destroy that may leave two valid.
+ *
+ * @param retires those that wait for a Retirement and were replaced by then are retired
+ */
+export function leftValid({ kind, id }: Subject, memory: Memory, retires = ""): Finding[] {
+  const { attempt } = memory;
+  const formers = validFormers(memory).filter(
+    (one) => !waitsForRetirement(one) || one.since > retires,
+  );
+  const former = oldestFormer({ formers })?.since;
+  const how = (hash = "<hash>") =>
+    kind.shape === "redis" ? [`run \`ACL SETUSER ${nameInCommand(id)} !${hash}\` (runbook)`] : [];
+  return [
+    ...(former ? [{ kind: "leftFormer", why: former, names: how() } as const] : []),
+    ...(attempt?.adds
+      ? [{ kind: "leftUnproven", why: attempt.firstSentAt, names: how(attempt.expects) } as const]
+      : []),
+  ];
+}

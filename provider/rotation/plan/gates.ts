@@ -1,0 +1,149 @@
+import { type SecretKind } from "../../domain/secretKind";
+import { type Credentials } from "../../records/fields";
+import {
+  addsSecret,
+  dueFormers,
+  hasOverlap,
+  oldestFormer,
+  validFormers,
+  validUntil,
+} from "../program/formers";
+import { saltedMark } from "../memory/marks";
+import { type Memory } from "../memory/memory";
+import {
+  type Context,
+  type Gate,
+  type Plan,
+  type Question,
+  type Refusal,
+  type Rotation,
+} from "../program/plan";
+import { savesNone } from "../program/program";
+import { otherAccount, rolledRecently } from "./signingKeys";
+
+/** In the order of a reader's questions: is it that secret, is it time, would it be lost, is it in use? */
+const gates: readonly Gate[] = [
+  otherAccount,
+  otherServer,
+  scheduleIsOff,
+  rolledRecently,
+  formerIsValid,
+  wouldBeLost,
+  isInUse,
+];
+
+/** The first reason for which a rotation is refused or waits. */
+export function refusalOf(due: Rotation, question: Question): Plan | undefined {
+  for (const gate of gates) {
+    const plan = gate(due, question);
+    if (plan) return plan;
+  }
+  return undefined;
+}
+
+/** At another server, only a version or a date rotates a user that may be another one. */
+function otherServer({ reason }: Rotation, { context }: Question): Refusal | undefined {
+  const { isOtherServer, whyGone } = context.read ?? {};
+  if (!isOtherServer || whyGone === undefined || reason !== "schedule") return undefined;
+  return { kind: "refuse", code: "REKEY_VERIFICATION_FAILED", why: whyGone };
+}
+
+/** An unconfirmed attempt fails each `up`: the credentials that are saved may not be valid any more. */
+function scheduleIsOff(due: Rotation, { context }: Question): Plan | undefined {
+  if (due.reason !== "schedule" || context.isScheduleOn) return undefined;
+  if (!due.isAgain) return { kind: "keep", waits: { ...due, why: "rekey:scheduledResets is off" } };
+  const why = `its last reset (${due.lastAt}) was not confirmed, and is not repeated while rekey:scheduledResets is off. Run \`up\` once with rekey:scheduledResets on`;
+  return { kind: "refuse", code: "REKEY_UNCONFIRMED", why };
+}
+
+/** Passwords of a user that Rekey has added and not retired, at which a new version adds no further one. */
+const maxOwnPasswords = 10;
+
+/**
+ * A new version never retires what clients use: it adds a further one where a source holds more than two, and otherwise
+ * waits. A schedule waits in any case, but not for one that was retired before and is valid again. Only a read shows
+ * whether a Retirement has retired the former ones, and nothing waits for them if the current one is not valid.
+ */
+export function formerIsValid(
+  due: Rotation,
+  { memory, program, context }: Question,
+): Plan | undefined {
+  const { kind, read } = context;
+  if (!memory || !hasOverlap(kind) || !read || read.whyGone !== undefined) return undefined;
+  const isScheduled = due.reason === "schedule";
+  const isForDate = due.reason === "rotatedSince";
+  if (isForDate || (!isScheduled && !addsSecret(kind, program))) return undefined;
+  const ending = dueFormers(memory, program, context)?.formers ?? [];
+  const open = validFormers(memory).filter(
+    (one) => !ending.includes(one) && !(isScheduled && one.isBack),
+  );
+  const oldest = oldestFormer({ formers: open });
+  // Those that a user had before its first rotation are not known by a credential.
+  const own = open.filter(({ credential }) => credential);
+  if (oldest === undefined || (!isScheduled && mayAddMore(memory, own.length, kind))) {
+    return undefined;
+  }
+  const end = validUntil(oldest);
+  const when = end ? `after ${end}` : "after the one at whose end a Retirement retires it";
+  const why = `the former ${kind.word} has been valid, too, since ${oldest.since}. It is applied by the first \`up\` ${when}`;
+  return { kind: "keep", waits: { ...due, why } };
+}
+
+/**
+ * Whether a user may get a further password. As a former one, a current password whose hash is not certain could not be
+ * recognized, so nothing would retire it. Until the first rotation, no current password is known.
+ */
+function mayAddMore(
+  { current, ofSource }: Memory,
+  formers: number,
+  { shape }: SecretKind,
+): boolean {
+  const isCertain = current.marks.password === undefined || ofSource.hash !== undefined;
+  return shape === "redis" && isCertain && formers + 1 < maxOwnPasswords;
+}
+
+/** A credential that is not saved must be shown by reads. Before the read, nothing is known of that. */
+function wouldBeLost(_: Rotation, { memory, program, context }: Question): Refusal | undefined {
+  const shown = context.canRead ? context.read?.shown : {};
+  if (!shown || !savesNone(program.form)) return undefined;
+  const { identities } = context.kind;
+  const identity = memory?.current.identity;
+  const isShown = identity ? shown[identity] : identities.some((name) => shown[name]);
+  if (isShown) return undefined;
+  const why =
+    "the platform does not show it, so the new one would be lost with saveCredentials: false. Set encryptFor, or remove saveCredentials";
+  return { kind: "refuse", code: "REKEY_NOT_ENCRYPTED", why };
+}
+
+/** Other processes of the run use the token, too, and would fail once it is reset. */
+function isInUse(_: Rotation, { memory, program, context }: Question): Refusal | undefined {
+  const { kind, ownToken } = context;
+  // A rotation that only adds leaves it valid.
+  if (ownToken === undefined || addsSecret(kind, program)) return undefined;
+  const isOwn = isShownInRun(ownToken, context) || isRemembered(ownToken, memory);
+  if (!isOwn && !isTokenHidden(memory, context)) return undefined;
+  const why = `it ${isOwn ? "is" : "is not shown, and may be"} rekey:queueToken, which other processes of this run also use. Set rekey:queueUserId instead, so that each process reads the token when it needs it, or reset the token in a stack without rekey:queueToken`;
+  return { kind: "refuse", code: "REKEY_QUEUE_TOKEN_IN_USE", why };
+}
+
+/** One read may be outdated or hide the token, so it is enough if any read of the run has shown it. */
+function isShownInRun(ownToken: string, { read }: Context): boolean {
+  return read !== undefined && read.shownInRun.some((one) => hasToken(one, ownToken));
+}
+
+function isRemembered(ownToken: string, memory: Memory | undefined): boolean {
+  return memory !== undefined && hasToken(memory.current.marks, saltedMark(memory.salt, ownToken));
+}
+
+/** The read-only token also sends requests. */
+function hasToken({ token, readOnlyToken }: Credentials, wanted: string): boolean {
+  return token === wanted || readOnlyToken === wanted;
+}
+
+/** Whether nothing shows which token the user has. A platform that cannot be read shows nothing. */
+function isTokenHidden(memory: Memory | undefined, { canRead, read }: Context): boolean {
+  const shown = canRead ? read?.shown : {};
+  return (
+    shown !== undefined && shown.token === undefined && memory?.current.marks.token === undefined
+  );
+}

@@ -1,0 +1,78 @@
+import { type Credential } from "../../domain/endpoint";
+import { type SecretKind } from "../../domain/secretKind";
+import { canonicalId, isObject, isSet } from "../../records/fields";
+import { type LocatedDatabase } from "./databaseEndpoint";
+import { type Connection, type Former } from "../memory/memory";
+
+/**
+ * How one secret is verified and its former ones are retired: the output `access` of its rotation, as JSON text.
+ * Neither credential is known while a reset is not confirmed.
+ */
+export interface Access {
+  readonly id: string;
+  /** Of a user: its server, in messages. */
+  readonly server?: string | undefined;
+  /** `name` of its kind. */
+  readonly of: SecretKind["name"];
+  /** Confirmed resets so far. */
+  readonly count: number;
+  /** The salt of the marks. */
+  readonly salt: string;
+  readonly current?: AccessCredential | undefined;
+  /** What the last change has replaced: it must be refused by now. Its value is never saved. */
+  readonly former?: AccessCredential | undefined;
+  /** Set while a former one is valid. */
+  readonly retire?: AccessRetirement | undefined;
+  /** Where a database is: what is known from its record, and what the program sets. */
+  readonly record?: LocatedDatabase["record"];
+  readonly connection?: Omit<Connection, "username"> | undefined;
+  /** Where an index is. */
+  readonly restUrl?: string | undefined;
+  /** Of a queue user: the address of its queue, if the program sets it. */
+  readonly queueUrl?: string | undefined;
+  /** Of a user: its administrator, in the form in which the program gives it. */
+  readonly admin?: AdminInput | undefined;
+}
+
+/** An administrator as a program gives it: the output `access` of the rotation of its password, or its values. */
+export type AdminInput = string | AdminValues;
+
+export interface AdminValues {
+  readonly host: string;
+  readonly port: number;
+  /** Default: true. */
+  readonly tls?: boolean | null | undefined;
+  /** Default: the user `default`. */
+  readonly username?: string | null | undefined;
+  readonly password: string;
+}
+
+/** The former secrets that are valid, and what a Retirement needs to retire them. */
+export interface AccessRetirement {
+  readonly formers: readonly Former[];
+  /** Of a user: the hash of the current password, if it is certain. */
+  readonly currentHash?: string | undefined;
+}
+
+/** A credential that is known by its mark, with its value if the rotation saves it. */
+export interface AccessCredential extends Omit<Credential, "value"> {
+  readonly mark: string;
+  readonly value?: string | undefined;
+}
+
+/** By which a secret is remembered elsewhere: two users with one name, at two servers, are two. */
+export function keyOf({ of, id, salt }: Pick<Access, "of" | "id" | "salt">): string {
+  return JSON.stringify([of, canonicalId(id), salt]);
+}
+
+const parts: readonly string[] = ["current", "former", "retire", "record", "connection"];
+
+/** A value as an `access`, in which null counts as not set; undefined if it is something else. */
+export function accessIn(given: unknown): Access | undefined {
+  if (!isObject(given) || typeof given["id"] !== "string" || typeof given["of"] !== "string") {
+    return undefined;
+  }
+  const known = Object.entries(given).filter(([, value]) => isSet(value));
+  const isWrong = known.some(([name, value]) => parts.includes(name) && !isObject(value));
+  return isWrong ? undefined : (Object.fromEntries(known) as unknown as Access);
+}

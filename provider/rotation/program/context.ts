@@ -1,0 +1,17 @@
+import { type SecretKind } from "../../domain/secretKind";
+import { type Run } from "../../run/run";
+import { type Context } from "./plan";
+
+/** What plans and reads depend on in a run. */
+export function contextOf(kind: SecretKind, { options }: Run): Context {
+  const { settings } = options;
+  const mayBeOwn = kind.shape === "adds" && settings.find("queueUserId") === undefined;
+  return {
+    kind,
+    now: options.clock.now(),
+    canRead: kind.shape === "redis" || settings.canRead(kind),
+    isScheduleOn: settings.get("scheduledResets") === "on",
+    ownToken: mayBeOwn ? settings.find("queueToken")?.value : undefined,
+    account: kind.shape === "rolls" ? options.queueAccount() : undefined,
+  };
+}

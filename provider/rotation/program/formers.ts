@@ -1,0 +1,133 @@
+import { type SecretKind } from "../../domain/secretKind";
+import { type Former, type Memory } from "../memory/memory";
+import { type Context, type DueFormers, type Plan, type Rotation } from "./plan";
+import { noOverlap, type Program, untilRetirement } from "./program";
+import { dueAt, isOlder, readInterval } from "../memory/schedule";
+
+/** A former one that a date has replaced is valid until the next `up`. */
+const untilNextUp = "next up";
+
+/** @throws Error that names the expected form */
+export function readOverlap(written: string): void {
+  if (written === untilRetirement || written === noOverlap) return;
+  readInterval(written, { orValues: `"${untilRetirement}", "${noOverlap}"` });
+}
+
+/** Whether a former one is valid for a time, after which its rotation retires it. */
+export function isDuration(lasts: string): boolean {
+  return lasts !== noOverlap && !waitsForRetirement({ lasts });
+}
+
+/** Whether a former one is valid until a Retirement retires it. */
+export function waitsForRetirement({ lasts }: Pick<Former, "lasts">): boolean {
+  return lasts === untilRetirement || lasts === untilNextUp;
+}
+
+/**
+ * Whether a rotation adds a secret, so that two are valid. With `none`, a platform that has an operation for it
+ * replaces the secret at once; at a server, a password is added, and the former one is removed in the same run.
+ */
+export function addsSecret({ shape }: SecretKind, { overlap }: Pick<Program, "overlap">): boolean {
+  return shape === "redis" || (shape === "adds" && overlap !== noOverlap);
+}
+
+/** Whether the former one of a kind may stay valid, so that `overlap` says for how long. */
+export function hasOverlap({ shape }: SecretKind): boolean {
+  return shape === "adds" || shape === "redis";
+}
+
+/** The former ones that are valid until something retires them, as far as it is known. */
+export function validFormers({ formers }: Pick<Memory, "formers">): Former[] {
+  return formers.filter(({ by }) => by !== undefined);
+}
+
+/** The former one with a mark, if it is valid. */
+export function formerWith(memory: Pick<Memory, "formers">, mark?: string): Former | undefined {
+  return validFormers(memory).find(({ credential }) => credential?.mark === mark);
+}
+
+/** The former one that has been valid for the longest time, which outputs and messages name. */
+export function oldestFormer(memory: Pick<Memory, "formers">): Former | undefined {
+  return validFormers(memory).toSorted((a, b) => (a.since < b.since ? -1 : 1))[0];
+}
+
+/** Former ones after some of them, or all, were retired: of those that are not valid, only the last one is of use. */
+export function withoutRetired(formers: readonly Former[], valid: readonly Former[]): Former[] {
+  const last = formers.at(-1);
+  return formers.flatMap((one) => {
+    if (valid.includes(one)) return one;
+    return one === last ? { ...one, by: undefined, isBack: undefined } : [];
+  });
+}
+
+/** Until when a former one is valid (ISO 8601, UTC); undefined unless it is for a duration. */
+export function validUntil(former: Former | undefined): string | undefined {
+  return former && isDuration(former.lasts)
+    ? dueAt(former.since, former.lasts).toISOString()
+    : undefined;
+}
+
+/** For how long what a rotation replaces stays valid. What is older than a date must not stay. */
+export function lastsAfter(
+  { reason }: Pick<Rotation, "reason">,
+  { current }: Pick<Memory, "current">,
+  { overlap, rotatedSince }: Program,
+  now: Date,
+): string {
+  const isForDate = reason === "rotatedSince" || isOlder(current, rotatedSince, now);
+  return isForDate && overlap !== noOverlap ? untilNextUp : overlap;
+}
+
+/** Whether a former one will wait for a Retirement after a plan; undefined if that is not known. */
+export function willWait(
+  memory: Memory,
+  program: Program,
+  plan: Plan,
+  now: Date,
+): boolean | undefined {
+  if (plan.kind === "maybe" || program.unknown.has("overlap")) return undefined;
+  const isOfPlan =
+    plan.kind === "rotate" && waitsForRetirement({ lasts: lastsAfter(plan, memory, program, now) });
+  return isOfPlan || validFormers(withOverlapOf(memory, program)).some(waitsForRetirement);
+}
+
+/**
+ * A changed `overlap` counts from the next `up` on, and a run without scheduled rotations retires only for a date. What
+ * is valid again is retired at once, unless a Retirement does it.
+ */
+export function dueFormers(
+  memory: Memory,
+  program: Program,
+  { now, isScheduleOn }: Pick<Context, "now" | "isScheduleOn">,
+): DueFormers | undefined {
+  const isKept = isOverlapChanged(memory, program);
+  const isForDate = (one: Former) =>
+    one.lasts === untilNextUp || isOlder(one, program.rotatedSince, now);
+  const isForTime = ({ isBack, since, lasts }: Former) => {
+    if (isBack) return program.overlap !== untilRetirement;
+    // With `none`, its retirement has failed, or `overlap` was changed since.
+    const isOver = isDuration(lasts) ? dueAt(since, lasts) <= now : lasts === noOverlap;
+    return isOver && !isKept;
+  };
+  const formers = validFormers(memory).filter(
+    (one) => isForDate(one) || (isScheduleOn && isForTime(one)),
+  );
+  if (formers.length === 0) return undefined;
+  return { why: formers.some(isForDate) ? "date" : "time", formers };
+}
+
+/** Whether `overlap` differs from what is saved of a former one that is valid now, or is not known yet. */
+export function isOverlapChanged(memory: Memory, { overlap, unknown }: Program): boolean {
+  return validFormers(memory).some(
+    ({ lasts }) => lasts !== untilNextUp && (unknown.has("overlap") || lasts !== overlap),
+  );
+}
+
+/** The memory with the `overlap` of the program for the former ones that are valid. */
+export function withOverlapOf(memory: Memory, { overlap }: Program): Memory {
+  const formers = memory.formers.map((one) => {
+    const isOpen = one.by !== undefined && one.lasts !== untilNextUp;
+    return isOpen ? { ...one, lasts: overlap } : one;
+  });
+  return { ...memory, formers };
+}

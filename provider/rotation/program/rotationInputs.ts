@@ -1,0 +1,162 @@
+import { hostProblem, hostTemplateProblem, portProblem } from "../../domain/endpoint";
+import { canonical, ownerOf, type SecretKind, type Subject } from "../../domain/secretKind";
+import { isObject } from "../../records/fields";
+import { type Claim, type InputProblem, type Schemas } from "../../resource/resource";
+import { type InputTable } from "../../resource/schema";
+import { type Run } from "../../run/run";
+import { addressProblem, type FoundSetting } from "../../settings/table";
+import { type AdminValues } from "./access";
+import { recipientsProblem } from "../memory/ageFile";
+import { contextOf } from "./context";
+import { plainTextProblem } from "./databaseEndpoint";
+import { addsSecret, hasOverlap, isDuration, readOverlap } from "./formers";
+import { type Connection } from "../memory/memory";
+import { type Program, savesNone } from "./program";
+import { dueAt, futureProblem, readDate, readInterval } from "../memory/schedule";
+
+/** The inputs that say when. */
+export function triggerInputs(schemas: Schemas) {
+  const { z, attempt, expected, trigger } = schemas;
+  return {
+    ...trigger,
+    rotateEvery: intervalOf(schemas, false),
+    rotatedSince: z.string(expected("a date written as a string")).superRefine(attempt(readDate)),
+  };
+}
+
+export function rotationInputs(schemas: Schemas) {
+  const { z, expected, flag, refuseIf } = schemas;
+  return {
+    ...triggerInputs(schemas),
+    initialRotation: flag,
+    saveCredentials: flag,
+    encryptFor: z
+      .array(z.unknown(), expected("a list of age recipients"))
+      .superRefine(refuseIf(recipientsProblem)),
+  };
+}
+
+/** The input that says where, and as which user, clients connect to a database. */
+export function connectionInput(schemas: Schemas) {
+  const { z, expected } = schemas;
+  const username = z.string(expected("a string"));
+  const all = { ...addressSchemas(schemas, hostTemplateProblem), username };
+  return connectionOf(schemas, all satisfies Record<keyof Connection, unknown>);
+}
+
+/** The input that says where clients connect as a Redis user, whose name is not a part of it. */
+export function addressInput(schemas: Schemas) {
+  return connectionOf(schemas, addressSchemas(schemas, hostProblem));
+}
+
+/** The schemas of an address. */
+function addressSchemas(
+  { z, refuseIf, expected, flag }: Schemas,
+  problemOfHost: (host: string) => string | undefined,
+) {
+  const host = z.string(expected("a string")).superRefine(refuseIf(problemOfHost));
+  const port = z.number(expected("a number")).superRefine(refuseIf(portProblem));
+  return { host, port, tls: flag };
+}
+
+function connectionOf(
+  { z, refuseIf, expected, checkTable }: Schemas,
+  schemas: InputTable["schemas"],
+) {
+  const problemOf = (given: object) => {
+    const [wrong] = checkTable({ required: [], schemas }, { ...given });
+    return wrong && `is invalid: its ${wrong.property} ${wrong.problem}`;
+  };
+  return {
+    connection: z.custom<object>(isObject, expected("an object")).superRefine(refuseIf(problemOf)),
+  };
+}
+
+/** The input `admin`. It is a secret, so messages about it show none of its values. */
+export function adminInput(of: Schemas) {
+  const { z, refuseIf, refuseWrong, expected } = of;
+  const text = z.string(expected("a string"));
+  const filled = text.superRefine(
+    refuseIf((value: string) => (value === "" ? "must not be empty" : undefined)),
+  );
+  const schemas = {
+    ...addressSchemas(of, hostProblem),
+    username: text,
+    password: filled,
+  } satisfies Record<keyof AdminValues, unknown>;
+  const ofValues = refuseWrong({ required: ["host", "port", "password"], schemas });
+  // What is not an object is checked when it is read.
+  return z.unknown().superRefine((given, context) => {
+    if (isObject(given)) ofValues(given, context);
+  });
+}
+
+export function intervalOf({ z, attempt, expected }: Schemas, orZero: boolean) {
+  const written = z.string(expected("a duration written as a string"));
+  return written.superRefine(attempt((interval: string) => readInterval(interval, { orZero })));
+}
+
+export function overlapInput({ z, attempt, expected }: Schemas) {
+  const written = z.string(expected('"retirement", "none" or a duration written as a string'));
+  return written.superRefine(attempt(readOverlap));
+}
+
+export function queueUrlInput({ z, refuseIf, expected }: Schemas) {
+  return z.string(expected("a string")).superRefine(refuseIf(addressProblem));
+}
+
+/** What is wrong with the inputs of a rotation that the schema accepts, as far as they are known. */
+export function rotationProblems(program: Program, kind: SecretKind, run: Run): InputProblem[] {
+  const { rotatedSince, form, connection, unknown } = program;
+  const { now, canRead } = contextOf(kind, run);
+  const problems = overlapProblems(program, kind, now);
+  if (kind.connects) {
+    // A wrong setting is reported before anything is sent.
+    const { databaseHost } = run.options.settings;
+    problems.push(...connectionProblems(connection, databaseHost));
+  }
+  const inFuture = rotatedSince === undefined ? undefined : futureProblem(rotatedSince, now);
+  if (inFuture) problems.push({ property: "rotatedSince", problem: inFuture });
+  if (savesNone(form) && !unknown.has("encryptFor") && !canRead) {
+    const problem =
+      "must not be false without encryptFor, because this platform cannot be read (rekey:databasePath) and new credentials would be lost";
+    problems.push({ property: "saveCredentials", problem });
+  }
+  return problems;
+}
+
+/** What is wrong with the inputs of a secret that overlaps. */
+function overlapProblems(program: Program, kind: SecretKind, now: Date): InputProblem[] {
+  const { overlap, rotateEvery, form, unknown } = program;
+  if (!hasOverlap(kind) || unknown.has("overlap")) return [];
+  const problems: InputProblem[] = [];
+  // The next rotation must not come before the former one is retired.
+  const endOf = (interval: string) => dueAt(now.toISOString(), interval);
+  if (rotateEvery && isDuration(overlap) && endOf(overlap) >= endOf(rotateEvery)) {
+    problems.push({ property: "overlap", problem: "must be shorter than rotateEvery" });
+  }
+  if (savesNone(form) && !unknown.has("encryptFor") && addsSecret(kind, program)) {
+    const until = kind.paths ? " until it is the only one" : "";
+    const advice = kind.paths ? '. Set encryptFor, or `overlap: "none"`' : "";
+    const problem = `must not be false without encryptFor, because nothing shows the new ${kind.word}${until}: it would be lost${advice}`;
+    problems.push({ property: "saveCredentials", problem });
+  }
+  return problems;
+}
+
+/** Whether clients would connect without TLS over the network, as far as that is known. */
+function connectionProblems(
+  connection: Connection = {},
+  databaseHost?: FoundSetting,
+): InputProblem[] {
+  const problem = plainTextProblem(connection, databaseHost);
+  if (problem === undefined) return [];
+  return [{ property: "connection", problem: `is invalid: its tls ${problem}` }];
+}
+
+/** The claim of a resource for a secret. */
+export function claimOf(subject: Subject): Claim {
+  const { word } = subject.kind;
+  const why = `each reset by one invalidates the ${word} of the other. Remove one of them. If both have reset it, the saved ${word} of one is stale: set a new version on the one that you keep.`;
+  return { subject: ownerOf(canonical(subject)), code: "REKEY_DUPLICATE_SECRET", why };
+}

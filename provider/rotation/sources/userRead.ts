@@ -1,0 +1,120 @@
+import { validFormers, withoutRetired } from "../program/formers";
+import { nameInCommand } from "../../clients/aclReplies";
+import { type Finding, type Learned } from "../messages/findings";
+import { type Former, maxPast, type Memory } from "../memory/memory";
+import { type Context } from "../program/plan";
+import { untilRetirement } from "../program/program";
+import { type Sight } from "../lifecycle/source";
+import { type State } from "../memory/state";
+
+/**
+ * What the list of a user's passwords shows of the current one. A list that has others hides nothing. If it is
+ * `unclear`, only a login decides: if that is accepted, an empty list hides all that are valid.
+ *
+ * @param hash of the current one; undefined if that is not certain
+ */
+export function currentIn(
+  hashes: readonly string[],
+  hash: string | undefined,
+): "listed" | "gone" | "unclear" {
+  if (hash !== undefined && hashes.includes(hash)) return "listed";
+  return hash === undefined || hashes.length === 0 ? "unclear" : "gone";
+}
+
+/**
+ * Compares the list of a user's passwords with what is saved. A former one that is not in it was retired, and one that
+ * was retired and is in it again is retired again. Others are never taken for Rekey's own.
+ */
+export function afterUserRead(
+  saved: State,
+  { hashes, whyGone }: Pick<Sight, "hashes" | "whyGone">,
+  { now, program }: Context,
+  userName: string,
+): Learned {
+  if (!hashes) {
+    const why =
+      "the server does not list it, so it is unknown which of the user's passwords are valid";
+    return { state: saved, findings: [{ kind: "notCompared", why }] };
+  }
+  const { memory } = saved;
+  const { retired = [] } = memory.ofSource;
+  const [valid, ended] = split(validFormers(memory), ({ by = "" }) => hashes.includes(by));
+  const [back, stillRetired] = split(retired, (hash) => hashes.includes(hash));
+  const again = back.map((by): Former => {
+    const former = { by, since: now.toISOString(), lasts: program?.overlap ?? untilRetirement };
+    // It may be what clients use now.
+    return whyGone === undefined ? { ...former, isBack: true } : former;
+  });
+  const isFirst = memory.current.marks.password === undefined;
+  const others = hashes.filter((hash) => hash !== memory.attempt?.expects);
+  // The last one is what the current one has replaced.
+  const formers = [...again, ...withoutRetired(memory.formers, valid)];
+  const { hash } = memory.ofSource;
+  const known = [hash, ...formers.map(({ by }) => by)];
+  const next: Memory = {
+    ...memory,
+    current: { ...memory.current, isUnread: whyGone === undefined ? undefined : true },
+    formers,
+    ofSource: {
+      ...memory.ofSource,
+      retired: [...stillRetired, ...ended.map(({ by = "" }) => by)].slice(-maxPast),
+      passwordCount: isFirst ? others.length : undefined,
+      unknown:
+        hash === undefined ? hash : others.filter((one) => !known.includes(one)).map(beginning),
+    },
+  };
+  const state = { ...saved, memory: next };
+  return {
+    state,
+    findings: [
+      ...(whyGone === undefined ? [] : [{ kind: "warning", why: `${whyGone}.` } as const]),
+      ...(again.length > 0
+        ? [{ kind: whyGone === undefined ? "back" : "backInstead" } as const]
+        : []),
+      ...(isFirst || hash ? passwordFindings(next, userName) : [unknownHash(userName)]),
+    ],
+  };
+}
+
+function split<T>(all: readonly T[], isIn: (one: T) => boolean): [T[], T[]] {
+  return [all.filter(isIn), all.filter((one) => !isIn(one))];
+}
+
+/** An application may use the passwords that a user has before its first rotation; later ones, Rekey never retires. */
+export function passwordFindings({ ofSource }: Memory, userName = ""): Finding[] {
+  const { passwordCount: count, unknown = [], hash = "" } = ofSource;
+  if (count === 0) return [{ kind: "noPassword" }];
+  if (count === 1) return [{ kind: "onePassword" }];
+  if (count !== undefined) return [{ kind: "passwords", why: `${count}` }];
+  if (unknown.length === 0) return [];
+  const name = nameInCommand(userName);
+  const [passwords, them] =
+    unknown.length === 1 ? ["1 password", "it"] : [`${unknown.length} passwords`, "them"];
+  const why = `as of the last read, the user has ${passwords} that Rekey does not know and never retires: someone else has added ${them}, or a run was killed before it could save ${them}. \`ACL GETUSER ${name}\` lists their hashes, and \`ACL SETUSER ${name} !<hash>\` removes one: what begins with ${unknown.join(", ")}. Keep the current one, ${beginning(hash)}. A refresh reads them again.`;
+  return [{ kind: "warning", why }];
+}
+
+/** Enough of a hash to find it in a list. */
+function beginning(hash: string): string {
+  return hash.slice(0, 12);
+}
+
+/** A password whose hash is not known cannot be retired. */
+export function unknownHash(userName: string): Finding {
+  const why = `Rekey is not certain which of the user's hashes is that of the current password, so the next rotation does not retire it: it stays valid. After that rotation, find its hash with \`ACL GETUSER ${nameInCommand(userName)}\`, and remove it with \`ACL SETUSER ${nameInCommand(userName)} !<hash>\`.`;
+  return { kind: "warning", why };
+}
+
+/**
+ * The hash by which a server knows a token: the SHA-256 of it, otherwise the only one that is new. Of two new ones,
+ * none is taken for it.
+ */
+export function hashInList(
+  own: string,
+  before: readonly string[],
+  after: readonly string[],
+): string | undefined {
+  if (after.includes(own)) return own;
+  const [first, ...others] = after.filter((hash) => !before.includes(hash));
+  return others.length === 0 ? first : undefined;
+}

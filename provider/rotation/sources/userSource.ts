@@ -1,0 +1,324 @@
+import { type AclUser, hashOf, nameInCommand, type ServerFacts } from "../../clients/aclReplies";
+import { type AclUsers, type MadePassword, type RedisAdmin } from "../../clients/aclUsers";
+import { type ProbeResult } from "../../clients/probe";
+import { RefusedError, RekeyError } from "../../domain/errors";
+import { ownerOf, secretOf } from "../../domain/secretKind";
+import { onlyCredentials } from "../../records/secretResponse";
+import { isServerChanged, redisAdminOf } from "../program/admin";
+import { type Finding } from "../messages/findings";
+import { validFormers } from "../program/formers";
+import { keptFormer, replacedFormers } from "../lifecycle/handOver";
+import { type Former, withRetired } from "../memory/memory";
+import { type Program } from "../program/program";
+import { lateTokenMs, notAccepted, proveAccepted, unproven } from "./proof";
+import {
+  type Added,
+  type Proof,
+  type RetirableMemory,
+  type Retired,
+  type Sight,
+  type Source,
+  type SourceContext,
+} from "../lifecycle/source";
+import { type State } from "../memory/state";
+import { currentIn, hashInList, unknownHash } from "./userRead";
+
+/** A user of a Redis: it has a list of passwords, each of which the server accepts, and shows as its hash. */
+export class UserSource implements Source {
+  #admin: Promise<RedisAdmin> | undefined;
+  #users: Promise<AclUsers> | undefined;
+  /** The hashes of the passwords that are valid before one is added. */
+  #before: readonly string[] = [];
+
+  constructor(private readonly of: SourceContext) {}
+
+  async read(saved: State | undefined): Promise<Sight> {
+    const { hashes } = await this.#readUser();
+    this.#before = hashes;
+    const sight = { ...onlyCredentials({}), hashes };
+    if (saved?.memory.current.marks.password === undefined) return sight;
+    const { memory, password } = saved;
+    const { hash } = memory.ofSource;
+    const shown = currentIn(hashes, hash);
+    if (shown === "listed") return sight;
+    // Another server may have another user of that name: it is not sent the password.
+    const isOtherServer = isServerChanged(this.of.program?.admin, memory);
+    if (shown === "unclear" && !isOtherServer) {
+      const isToken = memory.current.marks.restToken !== undefined;
+      const login = password && (await this.#tryLogin({ value: password, isToken })).kind;
+      if (hashes.length > 0 && login !== "refused") return sight;
+      if (login && login !== "refused") {
+        // What was known stays known.
+        this.#before = [hash ?? ""];
+        return onlyCredentials({});
+      }
+    }
+    const whyGone = isOtherServer
+      ? "the server has another name or address than before, and does not list the current password of its user. Give the user of another server a resource name of its own. To rotate the user of this server in its place, set a new version"
+      : "the user does not have the current password any more: someone else has removed it, or the server was restarted without an ACL file. It is not added again. Set a new version, which adds a new one";
+    return { ...sight, whyGone, isOtherServer };
+  }
+
+  async add({ memory }: State): Promise<Added> {
+    const { id } = this.of.subject;
+    const users = await this.#connect();
+    const made = await users.make(id);
+    const warnings = made.isToken ? [] : this.#warningsOf(await users.readServer());
+    // What no rotation has handed out goes first.
+    const before = memory.attempt?.expects;
+    if (before !== undefined) {
+      await users.remove(id, [before]);
+      this.#before = this.#before.filter((one) => one !== before);
+    }
+    const own = hashOf(made.value);
+    claimPassword(this.of, own);
+    const lost = await this.#addSettled(users, made);
+    const saved = await this.#save(users);
+    const list = made.isToken && !lost ? await this.#listAgain() : undefined;
+    const expects = this.#hashIn(list, made) ?? own;
+    claimPassword(this.of, expects);
+    const { value } = made;
+    return {
+      response: onlyCredentials({ password: value, ...(made.isToken && { restToken: value }) }),
+      lost,
+      failure: saved.failure,
+      // If the reply was lost, what is new in the list may be someone else's.
+      attempt: { expects },
+      ...(before !== undefined && {
+        ofSource: { retired: withRetired(memory.ofSource, [before]) },
+      }),
+      findings: [...warnings, ...saved.findings],
+    };
+  }
+
+  async prove(attempted: State, { response = onlyCredentials({}), lost }: Added): Promise<Proof> {
+    const { subject, context, program } = this.of;
+    const { password = "", restToken } = response.credentials;
+    const made = { value: password, isToken: restToken !== undefined };
+    const proof = await this.#tryLogin(made);
+    if (proof.kind !== "accepted") {
+      // What is refused is not what is new in the list: that is someone else's.
+      const attempt = proof.kind === "refused" ? { expects: hashOf(password) } : undefined;
+      return { failure: lost ?? notAccepted(subject, proof), delivered: {}, attempt };
+    }
+    const list = await this.#listAgain();
+    const hash = this.#hashIn(list, made);
+    const isNew = (one: string) =>
+      hash === undefined ? !this.#before.includes(one) : one === hash;
+    if (list && !list.some(isNew)) {
+      const why =
+        "the server accepts it, but does not list it, so it is unknown which of the user's passwords are valid";
+      return { failure: unproven(subject, why), delivered: {} };
+    }
+    const formers = this.#formersAfter(attempted, program as Program);
+    const { lastSentAt } = attempted.memory.attempt ?? {};
+    return {
+      made: {
+        responses: [response],
+        generatedAt: lastSentAt ?? context.now.toISOString(),
+        formers,
+        hash,
+      },
+      findings: hash === undefined ? [unknownHash(subject.id)] : [],
+    };
+  }
+
+  /** Those that stay valid. The first rotation takes all that the user already has for former ones. */
+  #formersAfter(attempted: State, program: Program): Former[] {
+    const { context } = this.of;
+    const { memory } = attempted;
+    const { reason = "trigger", lastSentAt = "" } = memory.attempt ?? {};
+    const former = (by: string) => keptFormer(attempted, by, { reason }, program, context);
+    if (memory.current.marks.password === undefined) {
+      return this.#before.map(former);
+    }
+    const { hash } = memory.ofSource;
+    const isValid = hash !== undefined && this.#before.includes(hash);
+    const last = isValid ? [former(hash)] : replacedFormers(attempted, lastSentAt, context);
+    return [...validFormers(memory), ...last];
+  }
+
+  async save(): Promise<RekeyError | undefined> {
+    return (await this.#save(await this.#connect())).failure;
+  }
+
+  async retire(
+    formers: readonly Former[],
+    { currentHash, current }: RetirableMemory,
+  ): Promise<Retired> {
+    const { id } = this.of.subject;
+    const users = await this.#connect();
+    const { hashes = [] } = (await this.#readList()) ?? {};
+    const shown = currentIn(hashes, currentHash);
+    // Only the hash of a token is not certain.
+    const login =
+      shown === "unclear" && hashes.length > 0 && current !== undefined
+        ? await this.#tryLogin({ value: current, isToken: true })
+        : undefined;
+    // If the current one is not valid any more, its clients may use a former one again.
+    if (shown !== "listed" && login?.kind !== "accepted") return { result: "kept" };
+    const valid = formers.filter(({ by = "" }) => hashes.includes(by));
+    const removed = valid.map(({ by = "" }) => by);
+    const failure = await users.remove(id, removed).then(() => undefined, failureIn);
+    if (failure && failure.delivery !== "maybe applied") throw failure;
+    const { failure: unsaved } = await this.#save(users);
+    const result = valid.length > 0 ? "now" : "already";
+    return { result, left: failure && valid, failure, unsaved };
+  }
+
+  #readAdmin(): Promise<RedisAdmin> {
+    const { place, subject, run } = this.of;
+    return (this.#admin ??= redisAdminOf(place.admin, subject, run));
+  }
+
+  #connect(): Promise<AclUsers> {
+    const { platform } = this.of.run;
+    return (this.#users ??= this.#readAdmin().then((admin) => platform.aclUsers(admin)));
+  }
+
+  /** A server that makes tokens may learn late of one. At any other one, a refusal is final. */
+  async #tryLogin({ value, isToken }: MadePassword): Promise<ProbeResult> {
+    const { host, port, tls } = await this.#readAdmin();
+    const credential = { name: "password", username: this.of.subject.id, value } as const;
+    return proveAccepted(this.of, { host, port, tls }, credential, isToken ? lateTokenMs : 0);
+  }
+
+  /** The hashes of the user's passwords; undefined if they cannot be read twice. */
+  async #listAgain(): Promise<readonly string[] | undefined> {
+    const users = await this.#connect();
+    const read = () => users.read(this.of.subject.id);
+    const user = await read()
+      .catch(read)
+      .catch(() => undefined);
+    return user?.hashes;
+  }
+
+  /** @throws RekeyError if another resource of the run rotates the same user, by another name of its server */
+  async #readList(): Promise<AclUser | undefined> {
+    const { subject, run } = this.of;
+    const user = await (await this.#connect()).read(subject.id);
+    const own = ownerOf(subject);
+    const owners = user?.hashes.map((hash) =>
+      run.shared.passwordOwners.get(passwordKey(subject.id, hash)),
+    );
+    const other = owners?.find((owner) => owner !== undefined && owner !== own);
+    if (other === undefined) return user;
+    const text = `${own} is also ${other}, or a copy of it: it has the password that another resource of this run hands out, and each would retire that of the other. This request has added or removed none. Remove one of the resources. If both have rotated it, set a new version on the one that stays. If they are two servers, remove that password at one of them.`;
+    throw new RekeyError("REKEY_DUPLICATE_SECRET", text, "not sent");
+  }
+
+  /** @throws RekeyError for a user to which no password can be added without harm */
+  async #readUser(): Promise<AclUser> {
+    const { id } = this.of.subject;
+    const user = await this.#readList();
+    if (!user) {
+      return this.#refuse(
+        `${ownerOf(this.of.subject)} does not exist. Create it with its rules, for example \`ACL SETUSER ${nameInCommand(id)} on ~* +@read\``,
+      );
+    }
+    if (!user.isOn) {
+      return this.#refuse(
+        `the user is off, so no password is accepted. Switch it on: \`ACL SETUSER ${nameInCommand(id)} on\``,
+      );
+    }
+    if (user.hasNoPassword) {
+      return this.#refuse(
+        `the user needs no password (nopass). Once it has one, the server refuses every client that sends none. Give all its clients a password first: from \`ACL SETUSER ${nameInCommand(id)} ><password>\` on, which removes nopass, they need it`,
+      );
+    }
+    return user;
+  }
+
+  #refuse(why: string): never {
+    const secret = secretOf(this.of.subject);
+    throw new RefusedError("REKEY_REJECTED", { secret, why });
+  }
+
+  /** Users are neither replicated nor shared by the nodes of a cluster. */
+  #warningsOf(server: ServerFacts | "not permitted"): Finding[] {
+    if (server === "not permitted") {
+      const why =
+        "Rekey cannot check whether the server has replicas, is a replica or is in a cluster, because the admin may not use INFO. Users are not replicated.";
+      return [{ kind: "warning", why }];
+    }
+    for (const [fact, why] of wrongServers) if (server[fact]) this.#refuse(why);
+    if (server.replicas === 0) return [];
+    const why = `the server has replicas (${server.replicas}). Users are not replicated, so the replicas do not accept the new password, nor will the server after a failover to one of them. Set it there, too.`;
+    return [{ kind: "warning", why }];
+  }
+
+  /**
+   * If the reply is lost, and the user is read without it, the same one is added again.
+   *
+   * @returns why it is unknown whether it was added: a proof shows it
+   */
+  async #addSettled(users: AclUsers, made: MadePassword): Promise<RekeyError | undefined> {
+    const { id } = this.of.subject;
+    const add = () => users.add(id, made).then(() => undefined);
+    const lost = await add().catch(failureIn);
+    if (lost && lost.delivery !== "maybe applied") throw lost;
+    const user = lost && (await users.read(id).catch(() => undefined));
+    const isMissing = user && !user.hashes.includes(this.#hashIn(user.hashes, made) ?? "");
+    return isMissing ? add().catch(() => lost) : lost;
+  }
+
+  /** A server that makes tokens may list them by hashes of its own. Any other one was sent the hash. */
+  #hashIn(
+    list: readonly string[] | undefined,
+    { value, isToken }: MadePassword,
+  ): string | undefined {
+    const own = hashOf(value);
+    if (!isToken) return own;
+    return list && hashInList(own, this.#before, list);
+  }
+
+  async #save(users: AclUsers): Promise<{ failure?: RekeyError; findings: Finding[] }> {
+    const save = () => users.save().catch(failureIn);
+    const first = await save();
+    const mayRepeat = first instanceof RekeyError && first.delivery !== "rejected";
+    // A second one changes nothing.
+    const saved = mayRepeat ? await save() : first;
+    if (saved instanceof RekeyError) return { failure: saved, findings: [] };
+    const why = whyNotSaved[saved];
+    return { findings: why === undefined ? [] : [{ kind: "warning", why }] };
+  }
+}
+
+/** A password that a resource of this run hands out, or adds, belongs to its user, by this name of its server. */
+export function claimPassword(
+  { subject, run }: Pick<SourceContext, "subject" | "run">,
+  hash: string,
+): void {
+  run.shared.passwordOwners.set(passwordKey(subject.id, hash), ownerOf(subject));
+}
+
+function passwordKey(userName: string, hash: string): string {
+  return JSON.stringify([userName, hash]);
+}
+
+/** What has failed, to be decided about. What is not an error of Rekey's is thrown further. */
+function failureIn(error: unknown): RekeyError {
+  if (error instanceof RekeyError) return error;
+  throw error;
+}
+
+/** Servers on which users cannot be rotated. */
+const wrongServers = [
+  [
+    "isCluster",
+    "the server is a node of a cluster, whose nodes do not share users. Use a server without a cluster",
+  ],
+  [
+    "isSentinel",
+    "the server is a Sentinel, which has users of its own. Use the address of the primary that it watches",
+  ],
+  ["isReplica", "the server is a replica, and users are not replicated. Use its primary"],
+] as const satisfies readonly (readonly [keyof ServerFacts, string])[];
+
+const whyNotSaved: Readonly<Record<Awaited<ReturnType<AclUsers["save"]>>, string | undefined>> = {
+  saved: undefined,
+  "no file":
+    "the server has no ACL file, so a restart undoes this change. Set `aclfile` in its configuration, or run `CONFIG REWRITE` after each rotation.",
+  "not permitted":
+    "the admin may not use ACL SAVE. If the server has an ACL file, a restart undoes this change: allow it (+acl|save), or run `ACL SAVE`.",
+};

@@ -1,0 +1,300 @@
+import assert from "node:assert/strict";
+import {
+  aclUser,
+  databasePassword,
+  queueToken,
+  type SecretKind,
+  signingKeys,
+} from "../../../../provider/domain/secretKind";
+import { type Credentials } from "../../../../provider/records/fields";
+import {
+  withAttempt,
+  handOver,
+  keptFormer,
+  type Made,
+  replacedFormers,
+} from "../../../../provider/rotation/lifecycle/handOver";
+import { marksOf, triggerMark } from "../../../../provider/rotation/memory/marks";
+import { type Attempt, emptyMemory, type Former, type Memory } from "../../../../provider/rotation/memory/memory";
+import { type Context, type Rotation } from "../../../../provider/rotation/program/plan";
+import { readProgram, type RotationInputs } from "../../../../provider/rotation/program/program";
+import { type State } from "../../../../provider/rotation/memory/state";
+import { timeAt } from "../../../support/rotatedSecret";
+
+const at = (hours: number) => timeAt(hours).toISOString();
+const now = at(5);
+const empty = { ...emptyMemory(timeAt(0)), salt: "salt" };
+const marks = (credentials: Credentials) => marksOf(empty, credentials);
+const mark = (token: string) => marks({ token }).token ?? "";
+const trigger = (version: number) => triggerMark(empty, readProgram({ version }).trigger);
+const contextOf = (kind: SecretKind, inputs?: RotationInputs): Context => ({
+  ...{ kind, now: timeAt(5), canRead: true, isScheduleOn: true },
+  program: inputs && readProgram(inputs),
+});
+
+/** A state with credentials that were made at hour 0, with the marks of a kind. */
+function stateOf(credentials: Credentials, more: Partial<Memory> = {}, identity = Object.keys(credentials)[0]): State {
+  const current = { marks: marks(credentials), identity: identity as never, generatedAt: at(0), form: {} };
+  return { ...credentials, rotationCount: 1, memory: { ...empty, applied: trigger(1), current, ...more } };
+}
+
+const sent: Attempt = {
+  ...{ trigger: trigger(2), reason: "trigger", count: 1 },
+  ...{ firstSentAt: at(3), lastSentAt: at(4) },
+};
+const due: Rotation = { kind: "rotate", reason: "trigger" };
+
+describe("rotation: an attempt", () => {
+  interface Case {
+    readonly last?: Partial<Attempt>;
+    readonly inputs?: RotationInputs;
+    readonly adds?: true;
+    readonly reason?: Rotation["reason"];
+    readonly expected: Partial<Attempt>;
+  }
+  const first = { trigger: trigger(2), reason: "trigger", count: 1, firstSentAt: now, lastSentAt: now } as const;
+  const cases: Readonly<Record<string, Case>> = {
+    "is the first of its trigger": { expected: first },
+    "may have none": { inputs: {}, reason: "schedule", expected: { ...first, trigger: "", reason: "schedule" } },
+    "is as old as the date that asks for it, if the clock is behind": {
+      inputs: { version: 2, rotatedSince: at(6) },
+      expected: { ...first, firstSentAt: at(6), lastSentAt: at(6) },
+    },
+    "is not as old as an earlier date": { inputs: { version: 2, rotatedSince: at(1) }, expected: first },
+    "repeats the last one, whose time and reason it keeps": {
+      last: { reason: "schedule" },
+      expected: { ...first, reason: "schedule", count: 2, firstSentAt: at(3) },
+    },
+    "repeats the last one without a version": {
+      ...{ last: {}, inputs: {} },
+      expected: { ...first, count: 2, firstSentAt: at(3) },
+    },
+    "is the first for another version, and what was made may be older": {
+      ...{ last: { count: 3 }, inputs: { version: 3 } },
+      expected: { ...first, trigger: trigger(3), firstSentAt: at(3) },
+    },
+    "has the earlier time, if a clock was set back": { last: { firstSentAt: at(9) }, expected: { ...first, count: 2 } },
+    "that only adds repeats what is not proven, with its own reason": {
+      adds: true,
+      last: { adds: true, reason: "schedule", expects: "hash", isOfUnknownAge: true },
+      expected: { ...first, adds: true, count: 2, firstSentAt: at(3), expects: "hash", isOfUnknownAge: true },
+    },
+    "that only adds repeats what is not proven, also for another version": {
+      ...{ adds: true, last: { adds: true }, inputs: { version: 3 } },
+      expected: { ...first, adds: true, count: 2, trigger: trigger(3), firstSentAt: at(3) },
+    },
+    "that only adds repeats none that replaces": { adds: true, last: {}, expected: { ...first, adds: true } },
+    "that replaces repeats none that only adds": { last: { adds: true, expects: "hash" }, expected: first },
+  };
+  for (const [title, { last, inputs = { version: 2 }, adds, reason = "trigger", expected }] of Object.entries(cases)) {
+    it(title, () => {
+      const state = stateOf({ token: "t1" }, last && { attempt: { ...sent, ...last } });
+      const options = { shown: {}, adds: adds === true };
+      const { memory } = withAttempt(state, { ...due, reason }, readProgram(inputs), options, contextOf(queueToken));
+      assert.deepEqual(JSON.parse(JSON.stringify(memory.attempt)), expected);
+      const { attempt: _, ...others } = state.memory;
+      assert.deepEqual(
+        { ...memory, attempt: undefined },
+        { ...others, attempt: undefined },
+        "nothing else has changed",
+      );
+    });
+  }
+
+  const reset = (state: State, shown: Credentials, kind = queueToken, adds = false) =>
+    withAttempt(state, due, readProgram({}), { shown: marks(shown), adds }, contextOf(kind)).memory;
+
+  it("can be settled by a read if it replaces, and the one before it has shown what is current, or a valid former one", () => {
+    const past = [mark("t0")];
+    const former = {
+      credential: { name: "token", mark: mark("t0") },
+      by: "hash",
+      since: at(1),
+      lasts: "none",
+    } as const;
+    assert.equal(reset(stateOf({ token: "t1" }), { token: "t1" }).attempt?.canSettle, true);
+    assert.equal(reset(stateOf({ token: "t1" }), {}).attempt?.canSettle, undefined);
+    assert.equal(reset(stateOf({ token: "t1" }), { token: "t1" }, queueToken, true).attempt?.canSettle, undefined);
+    assert.equal(reset(stateOf({ token: "t1" }, { past }), { token: "t0" }).attempt?.canSettle, undefined);
+    const both = stateOf({ token: "t1" }, { past, formers: [former] });
+    assert.equal(reset(both, { token: "t0" }).attempt?.canSettle, true);
+  });
+
+  it("remembers what a read shows just before it, and by what it is compared", () => {
+    const unknown = stateOf({}, { applied: undefined });
+    const { past, current, applied } = reset(unknown, { token: "t7" });
+    assert.deepEqual([past, current.identity, applied], [[mark("t7")], "token", ""]);
+    assert.deepEqual(reset(stateOf({ token: "t1" }), { token: "t1" }).past, [], "the current one is not replaced yet");
+    assert.deepEqual(reset(unknown, { token: "t7" }, queueToken, true).past, [], "it stays valid");
+  });
+
+  it("of keys expects the next one, unless that has been current already", () => {
+    const expected = (known: Credentials, shown: Credentials = {}, past: string[] = []) =>
+      reset(stateOf(known, { past }, "currentKey"), shown, signingKeys).attempt?.expects;
+    const [k2, k3] = [marks({ nextKey: "k2" }).nextKey, marks({ nextKey: "k3" }).nextKey];
+    assert.equal(expected({ currentKey: "k1", nextKey: "k2" }), k2);
+    assert.equal(expected({ currentKey: "k1", nextKey: "k2" }, { currentKey: "k2", nextKey: "k3" }), k3);
+    assert.equal(expected({ currentKey: "k1", nextKey: "k2" }, { currentKey: "k2" }), undefined);
+    assert.equal(expected({ currentKey: "k1", nextKey: "k2" }, {}, [k2 ?? ""]), undefined);
+    assert.equal(expected({ currentKey: "k1" }), undefined);
+    assert.equal(expected({ nextKey: "k2" }), undefined, "the current one may be any");
+  });
+});
+
+describe("rotation: a hand-over", () => {
+  const response = (credentials: Credentials, more: Partial<Made["responses"][number]> = {}) => ({
+    ...{ record: {}, credentials, exactIntegers: {}, problems: [] },
+    ...more,
+  });
+  const made = (credentials: Credentials, more: Partial<Made> = {}): Made => ({
+    ...{ responses: [response(credentials)], generatedAt: at(4), formers: [] },
+    ...more,
+  });
+  const former: Former = { by: "hash", since: at(1), lasts: "retirement" };
+  const known = (more: Partial<Memory> = {}) => ({
+    ...stateOf({ password: "p1", restToken: "r1" }, { attempt: sent, formers: [former], ...more }),
+    ...{
+      formerRetiredAt: at(2),
+      otherFields: "old",
+      problems: ["old"],
+      encryptedCredentials: "file",
+    },
+    ...{ record: { port: 1, state: "active" }, exactIntegers: { port: "1" } },
+  });
+
+  it("sets all that is about the current one, and keeps the rest", () => {
+    const before = known({ program: { rotateEvery: "1d" }, ofSource: { isUnsaved: true }, scheduledFrom: at(0) });
+    const responses = [
+      response({ password: "p2" }, { record: { port: 2 }, problems: ["odd"] }),
+      response({ password: "p9", restToken: "r2" }),
+    ];
+    const file = { has: [], mark: "file" };
+    const memory = { ...before.memory, current: { ...before.memory.current, file, isUnread: true } } as const;
+    const inputs = { version: 2, saveCredentials: false };
+    const next = handOver(
+      { ...before, memory },
+      made({}, { responses, isUnread: true }),
+      contextOf(databasePassword, inputs),
+    );
+    const { memory: after, ...outputs } = next;
+    assert.deepEqual(outputs, {
+      ...{ password: "p2", restToken: "r2", record: { port: 2, state: "active" }, exactIntegers: {}, problems: [] },
+      ...{ otherFields: undefined, encryptedCredentials: "file", adoptedAt: undefined, formerRetiredAt: undefined },
+      ...{ rotatedAt: at(4), rotationCount: 2, rotationReason: "trigger" },
+    });
+    assert.deepEqual(after, {
+      ...{ salt: "salt", applied: sent.trigger, attempt: undefined, formers: [], scheduledFrom: at(4) },
+      current: {
+        ...{ marks: marks({ password: "p2", restToken: "r2" }), identity: "password", generatedAt: at(4) },
+        ...{ form: { saveCredentials: false }, file, isUnread: true },
+      },
+      past: Object.values(marks({ password: "p1", restToken: "r1" })),
+      ...{ program: { rotateEvery: "1d" }, ofSource: { isUnsaved: true } },
+    });
+  });
+
+  it("keeps the form in a refresh, the applied trigger if there is no other one, and the identity if none is shown", () => {
+    const state = known({ attempt: { ...sent, trigger: "", reason: "schedule" } });
+    const { memory, rotationReason } = handOver(state, made({}), contextOf(databasePassword));
+    assert.deepEqual([memory.current.form, memory.applied, rotationReason], [{}, trigger(1), "schedule"]);
+    assert.deepEqual([memory.current.identity, memory.current.marks], ["password", {}]);
+  });
+
+  it("has the time of the last request, but no later one than now, and of what is of unknown age that of the request", () => {
+    const times = (attempt: Partial<Attempt>, generatedAt?: string) => {
+      const state = handOver(
+        known({ attempt: { ...sent, ...attempt } }),
+        made({}, { generatedAt }),
+        contextOf(databasePassword),
+      );
+      return [state.rotatedAt, state.memory.current.generatedAt, state.memory.scheduledFrom];
+    };
+    assert.deepEqual(times({}, at(3)), [at(3), at(3), at(4)]);
+    assert.deepEqual(times({}), [at(4), undefined, at(4)]);
+    assert.deepEqual(times({ lastSentAt: at(99) }, at(99)), [at(99), at(99), now]);
+    assert.deepEqual(times({ adds: true, firstSentAt: at(1) }, at(1)), [at(4), at(1), at(4)]);
+  });
+
+  it("of what only adds keeps the other fields, which are those of the record", () => {
+    const state = known({ attempt: { ...sent, adds: true } });
+    assert.equal(handOver(state, made({ token: "t2" }), contextOf(queueToken)).otherFields, "old");
+  });
+
+  it("of a user takes the hash, or forgets it, and how many passwords it had, and remembers the one that others have removed; of others none of it", () => {
+    const ofSource = { hash: "old", passwordCount: 2, admin: "admin", retired: ["gone"] };
+    const formers = [{ by: "old", since: now, lasts: "retirement" }];
+    const after = (kind: SecretKind, more: Partial<Made> = {}) =>
+      JSON.parse(
+        JSON.stringify(handOver(known({ ofSource }), made({}, more), contextOf(kind)).memory.ofSource),
+      ) as object;
+    const removed = { admin: "admin", retired: ["gone", "old"] };
+    assert.deepEqual(after(aclUser, { hash: "new", formers }), { ...removed, hash: "new", retired: ["gone"] });
+    assert.deepEqual(after(aclUser, { hash: "new" }), { ...removed, hash: "new" });
+    assert.deepEqual(after(aclUser), removed);
+    assert.deepEqual(after(databasePassword, { hash: "new" }), ofSource);
+  });
+
+  describe("of keys", () => {
+    const pair = (n: number): Credentials => ({ currentKey: `k${n}`, nextKey: `k${n + 1}` });
+    const { nextKey: k2 = "" } = marks(pair(1));
+    const after = (shown: Credentials, expects: string | undefined = k2, before = stateOf(pair(1))) => {
+      const ofSource = { nextGeneratedAt: at(2), account: "old" };
+      const state = { ...before, memory: { ...before.memory, attempt: { ...sent, expects }, ofSource } };
+      const account = { account: "a", address: "https://a" };
+      const { memory, currentKey, nextKey } = handOver(state, made(shown), { ...contextOf(signingKeys), account });
+      return { shown: { currentKey, nextKey }, memory };
+    };
+
+    it("the expected one is the current one, as old as the roll that made it the next one", () => {
+      const { shown, memory } = after(pair(2));
+      assert.deepEqual(shown, pair(2));
+      assert.equal(memory.current.generatedAt, at(2));
+      assert.deepEqual(memory.ofSource, { nextGeneratedAt: at(4), account: "a", address: "https://a" });
+      assert.deepEqual(memory.past, [marks(pair(1)).currentKey]);
+    });
+
+    it("another one is of unknown age, and both keys before it are past", () => {
+      const { memory } = after(pair(8));
+      assert.deepEqual([memory.current.generatedAt, memory.past], [undefined, Object.values(marks(pair(1)))]);
+    });
+
+    it("that are not shown are those that were expected, with the value if that is saved", () => {
+      assert.deepEqual(after({ nextKey: "k3" }).shown, pair(2));
+      const unsaved = { ...stateOf(pair(1)), nextKey: undefined } as unknown as State;
+      const { shown, memory } = after({}, k2, unsaved);
+      assert.deepEqual(
+        [shown, memory.current.marks],
+        [{ currentKey: undefined, nextKey: undefined }, { currentKey: k2 }],
+      );
+    });
+  });
+});
+
+describe("rotation: what a hand-over makes former", () => {
+  const credential = { name: "token", mark: mark("t1"), username: undefined } as const;
+
+  it("is not valid, unless something retires it; of keys it is needed for a while, whether or not it is known", () => {
+    const state = stateOf({ token: "t1" });
+    assert.deepEqual(replacedFormers(state, now, contextOf(databasePassword)), []);
+    const replaced = [{ credential, since: now, lasts: "none", generatedAt: at(0) }];
+    assert.deepEqual(replacedFormers(state, now, contextOf(queueToken)), replaced);
+    const ofKeys = [{ credential: undefined, since: now, lasts: "1h", generatedAt: at(0) }];
+    assert.deepEqual(replacedFormers(state, now, contextOf(signingKeys)), ofKeys);
+  });
+
+  const lasting: Readonly<Record<string, { reason?: Rotation["reason"]; inputs: RotationInputs; lasts: string }>> = {
+    "a verification by default": { inputs: {}, lasts: "retirement" },
+    "a duration": { inputs: { overlap: "24h" }, lasts: "24h" },
+    "the hand-over": { inputs: { overlap: "none" }, lasts: "none" },
+    "the next `up`, if a date asks for it": { reason: "rotatedSince", inputs: {}, lasts: "next up" },
+    "the next `up`, if it is older than a date": { inputs: { rotatedSince: at(1) }, lasts: "next up" },
+    "a verification, if it is not older than a date": { inputs: { rotatedSince: at(-1) }, lasts: "retirement" },
+    "the hand-over, also for a date": { inputs: { rotatedSince: at(1), overlap: "none" }, lasts: "none" },
+  };
+  for (const [until, { reason = "trigger", inputs, lasts }] of Object.entries(lasting)) {
+    it(`is valid until ${until}`, () => {
+      const kept = keptFormer(stateOf({ token: "t1" }), "hash", { reason }, readProgram(inputs), contextOf(queueToken));
+      assert.deepEqual(kept, { credential, by: "hash", since: now, lasts, generatedAt: at(0) });
+    });
+  }
+});

@@ -1,0 +1,305 @@
+import assert from "node:assert/strict";
+import { mock } from "node:test";
+import { Encrypter } from "age-encryption";
+import { databasePassword, queueToken, signingKeys } from "../../../../provider/domain/secretKind";
+import { type Credentials } from "../../../../provider/records/fields";
+import { readProgram, type RotationInputs } from "../../../../provider/rotation/program/program";
+import { planRotation } from "../../../../provider/rotation/plan/planRotation";
+import { Team } from "../../../support/age";
+import { asShown, FakeRun, passwordRotation } from "../../../support/fakeRun";
+import { type Properties } from "../../../support/wire";
+import { isLost, type PlatformDoes, resetSecret, RotatedSecret } from "../../../support/rotatedSecret";
+
+/** Credentials of generation n. */
+const all = (n: number): Credentials => ({ password: `p${n}`, restToken: `r${n}` });
+const hidden = { saveCredentials: false } as const;
+
+describe("save", () => {
+  let team: Team;
+  let others: Team;
+  /** In which form credentials may be saved. */
+  let forms: Readonly<Record<"plain" | "hidden" | "encrypted" | "both" | "forOthers", RotationInputs>>;
+  before(async () => {
+    [team, others] = [await Team.create(), await Team.create()];
+    const [encryptFor, forOthers] = [[team.recipient], [others.recipient]];
+    forms = {
+      plain: {},
+      hidden,
+      encrypted: { ...hidden, encryptFor },
+      both: { encryptFor },
+      forOthers: { ...hidden, encryptFor: forOthers },
+    };
+  });
+  afterEach(() => mock.restoreAll());
+
+  type Form = keyof typeof forms;
+  /** A secret that is reset in a form from generation 1 to generation 2. */
+  const resetIn = async (form: Form, { showsAfter = all(2) }: PlatformDoes = {}): Promise<RotatedSecret> => {
+    const secret = await resetSecret({ version: 1 }, all(1));
+    await secret.up({ version: 2, ...forms[form] }, { shows: all(1), showsAfter, responds: all(2) });
+    return secret;
+  };
+  const fileOf = (secret: RotatedSecret) => secret.outputs?.["encryptedCredentials"];
+
+  interface Case {
+    readonly form: Form;
+    /** Default: generation 2. */
+    readonly responds?: Credentials;
+    readonly showsAfter?: Credentials;
+    readonly saved: Credentials;
+    readonly isEncrypted?: true;
+    readonly says?: RegExp;
+  }
+  const cases: Readonly<Record<string, Case>> = {
+    "all credentials are saved by default": { form: "plain", saved: all(2) },
+    "none is saved that a read of the run has shown": { form: "hidden", saved: {} },
+    "one that no read has shown stays, with a warning": {
+      form: "hidden",
+      showsAfter: { password: "p2" },
+      saved: { restToken: "r2" },
+      says: /is still in the state, as a secret, despite saveCredentials: false \(restToken\)/,
+    },
+    "all stay if no read has shown them": {
+      form: "hidden",
+      showsAfter: {},
+      saved: all(2),
+      says: /password, restToken/,
+    },
+    "one that was not shown before, but after, leaves": {
+      form: "hidden",
+      responds: { password: "p2", restToken: "r1" },
+      showsAfter: { password: "p2", restToken: "r1" },
+      saved: {},
+    },
+    "those of a late read are not shown": { form: "hidden", showsAfter: all(1), saved: all(2), says: /password, rest/ },
+    "none is saved that is in the age file": { form: "encrypted", showsAfter: {}, saved: {}, isEncrypted: true },
+    "an age file may be added to what is saved": { form: "both", saved: all(2), isEncrypted: true },
+  };
+  for (const [title, { form, responds = all(2), showsAfter = all(2), saved, isEncrypted, says }] of Object.entries(
+    cases,
+  )) {
+    it(title, async () => {
+      const secret = await resetSecret({ version: 1 }, all(1));
+      const came = await secret.up({ version: 2, ...forms[form] }, { shows: all(1), showsAfter, responds });
+      assert.deepEqual([came.code, secret.saved], [undefined, saved]);
+      if (says) assert.match(came.said, says);
+      else assert.equal(came.said, "");
+      const { rotatedAt } = secret.state;
+      const content = isEncrypted && { databaseId: "db", rotatedAt, ...all(2) };
+      assert.deepEqual(isEncrypted && (await team.decrypt(fileOf(secret))), content);
+      assert.equal(fileOf(secret) !== undefined, isEncrypted === true);
+    });
+  }
+
+  it("a value that stayed leaves once a read shows it", async () => {
+    const secret = await resetIn("hidden", { showsAfter: {} });
+    await secret.refresh({ shows: { password: "p2" } });
+    assert.deepEqual(secret.saved, { restToken: "r2" });
+    await secret.refresh({ shows: all(2) });
+    assert.deepEqual(secret.saved, {});
+  });
+
+  it("another form changes nothing until the next reset, and is announced until then", async () => {
+    for (const [from, to] of [
+      ["plain", "hidden"],
+      ["plain", "encrypted"],
+      ["encrypted", "plain"],
+      ["encrypted", "forOthers"],
+      ["hidden", "both"],
+    ] as const) {
+      const secret = await resetIn(from);
+      const before = secret.outputs;
+      const desired = { version: 2, ...forms[to] };
+      assert.equal(planRotation(secret.state, readProgram(desired), secret.context()).kind, "keep");
+      assert.match(
+        secret.preview(desired),
+        /take effect with the next rotation\. To remove what is saved now, set a new v/,
+      );
+      await secret.up(desired, { shows: all(2) });
+      assert.deepEqual(secret.outputs, before, `${from}, ${to}`);
+      await secret.up({ ...desired, version: 3 }, { shows: all(2), showsAfter: all(3), responds: all(3) });
+      assert.deepEqual(secret.saved, forms[to].saveCredentials === false ? {} : all(3));
+      assert.equal(fileOf(secret) !== undefined, forms[to].encryptFor !== undefined);
+      assert.equal(secret.preview({ ...desired, version: 3 }), "");
+    }
+  });
+
+  it("what someone else has changed is saved by a refresh in the form of the last reset", async () => {
+    for (const form of ["plain", "hidden", "encrypted"] as const) {
+      const secret = await resetIn(form);
+      await secret.refresh({ shows: all(7) });
+      assert.deepEqual(secret.saved, form === "plain" ? all(7) : {});
+      if (form !== "encrypted") assert.equal(fileOf(secret), undefined);
+      else assert.equal((await team.decrypt(fileOf(secret)))["password"], "p7");
+    }
+  });
+
+  it("a lost reset has no other form, but that of a new resource", async () => {
+    for (const [kind, credentials] of [
+      [databasePassword, all(1)],
+      [signingKeys, { currentKey: "k1", nextKey: "k2" }],
+    ] as const) {
+      const does = { shows: credentials, responds: isLost };
+      const secret = new RotatedSecret(kind);
+      await secret.up(hidden, does);
+      assert.deepEqual(secret.memory.current.form, hidden);
+      const saved = await resetSecret({ version: 1 }, credentials, { kind });
+      saved.hours = 5;
+      await saved.up({ version: 2, ...hidden }, does);
+      assert.deepEqual([saved.memory.current.form, saved.saved], [{}, credentials]);
+    }
+  });
+
+  it("an age file with the same credentials stays the same text", async () => {
+    const secret = await resetIn("encrypted");
+    const file = fileOf(secret);
+    await secret.refresh({ shows: all(2) });
+    await secret.up({ version: 2, ...forms.encrypted, rotateEvery: "30d" });
+    assert.equal(fileOf(secret), file);
+    for (const other of [
+      { password: "p2", restToken: "r3" },
+      { password: "p2", restToken: "r3", readOnlyRestToken: "o3" },
+    ]) {
+      await secret.refresh({ shows: other });
+      const { password, restToken, readOnlyRestToken } = await team.decrypt(fileOf(secret));
+      assert.deepEqual({ readOnlyRestToken: undefined, ...other }, { password, restToken, readOnlyRestToken });
+    }
+  });
+
+  it("makes no age file without credentials", async () => {
+    const secret = await resetSecret({ version: 1, ...forms.encrypted }, {});
+    assert.equal(fileOf(secret), undefined);
+  });
+
+  it("an age file stays as long as it is the only place", async () => {
+    for (const form of ["plain", "hidden", "forOthers"] as const) {
+      const secret = await resetIn("encrypted");
+      const file = fileOf(secret);
+      const desired = { version: 3, ...forms[form] };
+      await secret.copy().refresh({ shows: {} });
+      const part = secret.copy();
+      await part.up(desired, { shows: { password: "p2" }, responds: isLost });
+      assert.equal(fileOf(part), file, "a read has shown one of two");
+      await secret.up(desired, { shows: all(2), responds: isLost });
+      assert.equal(fileOf(secret), file, "what is saved keeps its form until another reset is confirmed");
+      await secret.refresh({ shows: all(2) });
+      assert.equal(fileOf(secret), file, "although a read has shown both");
+    }
+  });
+
+  it("an age file has the URLs of the program's connection", async () => {
+    const record = { endpoint: "db", port: 1, tls: true };
+    const secret = await resetSecret({ version: 1, ...forms.encrypted }, all(1), { record });
+    const connection = { host: "new.example.com" };
+    await secret.up({ version: 2, ...forms.encrypted, connection }, { responds: all(2), record });
+    const { connectionUrl } = await team.decrypt(fileOf(secret));
+    assert.equal(connectionUrl, secret.outputs?.["connectionUrl"] ?? "rediss://default:p2@new.example.com:1");
+    assert.match(connectionUrl as string, /new\.example\.com/);
+  });
+
+  it("an age file stays that is the only place of a next key which is the current one now", async () => {
+    const secret = new RotatedSecret(signingKeys);
+    await secret.up({ version: 1, ...forms.encrypted }, { responds: { currentKey: "k1", nextKey: "k2" } });
+    const file = fileOf(secret);
+    secret.hours = 5;
+    const other = secret.copy();
+    await secret.up({ version: 2, ...forms.encrypted }, { responds: { nextKey: "k3" } });
+    assert.deepEqual([fileOf(secret), secret.saved], [file, { nextKey: "k3" }]);
+    const shown = { shows: { currentKey: "k1" }, showsAfter: { nextKey: "k3" }, responds: { nextKey: "k3" } };
+    const { said } = await other.up({ version: 2, ...forms.hidden }, shown);
+    assert.deepEqual([fileOf(other), other.saved], [file, {}]);
+    assert.match(said, /despite saveCredentials: false \(in encryptedCredentials\)/);
+  });
+
+  it("an age file that was damaged or removed does not count as a copy, and is made again by the next reset", async () => {
+    for (const damaged of [undefined, "-----BEGIN AGE ENCRYPTED FILE-----"]) {
+      const secret = await resetIn("encrypted");
+      secret.outputs = JSON.parse(JSON.stringify({ ...secret.outputs, encryptedCredentials: damaged })) as Properties;
+      const desired = { version: 2, ...forms.encrypted };
+      assert.match(secret.preview(desired), /set a new version/);
+      await secret.refresh({ shows: all(2) });
+      assert.deepEqual([fileOf(secret), secret.saved], [undefined, {}]);
+      await secret.up({ ...desired, version: 3 }, { responds: all(3) });
+      assert.equal((await team.decrypt(fileOf(secret)))["password"], "p3");
+    }
+  });
+
+  it("nothing is saved of an import, nor by a refresh after it, because a read shows it", async () => {
+    const secret = new RotatedSecret();
+    await secret.import({ shows: all(1) });
+    assert.deepEqual([(await secret.refresh({ shows: all(1) })).said, secret.saved], ["", {}]);
+  });
+
+  it("what a bug has left in the state stays there, although the file has the one before it", async () => {
+    const secret = new RotatedSecret(queueToken, undefined, "u");
+    const desired = { ...forms.encrypted, overlap: "none" };
+    await secret.up({ ...desired, version: 1 }, { responds: { token: "t1" } });
+    const parts = { useQueueToken: () => assert.fail("broken") };
+    assert.equal(
+      (await secret.up({ ...desired, version: 2 }, { responds: { token: "t2" }, parts })).code,
+      "REKEY_INTERNAL",
+    );
+    await secret.up({ ...desired, version: 3 }, { responds: isLost });
+    assert.deepEqual(secret.saved, { token: "t2" });
+  });
+
+  it("what cannot be encrypted after a reset is not reset again if the engine repeats the call", async () => {
+    const fake = new FakeRun();
+    const { apply } = asShown(passwordRotation);
+    const run = fake.start();
+    mock.method(Encrypter.prototype, "encrypt", (text: unknown) =>
+      text === "" ? Promise.resolve(new Uint8Array()) : Promise.reject(new Error("broken")),
+    );
+    for (let nth = 1; nth <= 2; nth++) {
+      const { failure } = await apply(undefined, { databaseId: "db", ...forms.encrypted }, run);
+      assert.equal(failure?.code, "REKEY_NOT_ENCRYPTED");
+    }
+    mock.restoreAll();
+    assert.equal(fake.resets.length, 1);
+  });
+
+  it("what cannot be encrypted after a reset is saved as secrets, until a new version", async () => {
+    const secret = await resetSecret({ version: 1 }, all(1));
+    mock.method(Encrypter.prototype, "encrypt", (text: unknown) =>
+      text === "" ? Promise.resolve(new Uint8Array()) : Promise.reject(new Error("broken")),
+    );
+    const desired = { version: 2, ...forms.encrypted };
+    const { code, message = "" } = await secret.up(desired, { responds: all(2) });
+    assert.equal(code, "REKEY_NOT_ENCRYPTED");
+    assert.match(
+      message,
+      /^The password of database "db" could not be encrypted.* saved in the state, as secrets\..* set a new version/s,
+    );
+    mock.restoreAll();
+    const before = secret.outputs;
+    assert.deepEqual([secret.saved, fileOf(secret), before?.["outcome"]], [all(2), undefined, "reset"]);
+    assert.equal((await secret.up(desired)).code, undefined);
+    assert.deepEqual(secret.outputs, before);
+    assert.match(secret.preview(desired), /set a new version/);
+    await secret.up({ ...desired, version: 3 }, { responds: all(3) });
+    assert.deepEqual(secret.saved, {});
+    assert.equal((await team.decrypt(fileOf(secret)))["password"], "p3");
+  });
+
+  it("recipients that cannot be used are refused before anything is sent", async () => {
+    const secret = new RotatedSecret();
+    const { code, message = "", sent } = await secret.up({ ...hidden, encryptFor: ["age1damaged"] });
+    assert.deepEqual([code, sent, secret.outputs], ["REKEY_NOT_ENCRYPTED", 0, undefined]);
+    assert.match(message, /password of database "db" was not rotated.*nothing can be encrypted for one of encryptFor/s);
+  });
+
+  it("an import saves no value that a read can show, and the first `up` after it saves in the program's form", async () => {
+    for (const form of ["plain", "hidden", "encrypted"] as const) {
+      const secret = new RotatedSecret();
+      await secret.import({ shows: all(1) });
+      assert.deepEqual(secret.saved, {});
+      assert.equal((await secret.refresh({ shows: all(1) })).code, undefined);
+      assert.deepEqual(secret.saved, {}, "nothing is known of the program yet");
+      const desired = { version: 1, initialRotation: false, ...forms[form] };
+      await secret.up(desired, { shows: all(2) });
+      assert.deepEqual(secret.saved, form === "plain" ? all(2) : {});
+      if (form === "encrypted") assert.equal((await team.decrypt(fileOf(secret)))["password"], "p2");
+      assert.equal(secret.preview(desired), "");
+    }
+  });
+});
