@@ -72,12 +72,4 @@ describe("The layout of the sources", () => {
       [],
     );
   });
-
-  it("has files of at most 350 lines", () => {
-    const lengths = sources.map((path) => ({ path, lines: textOf(path).split("\n").length - 1 }));
-    assert.deepEqual(
-      lengths.filter(({ lines }) => lines > 350),
-      [],
-    );
-  });
 });
