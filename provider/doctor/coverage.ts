@@ -61,7 +61,7 @@ export async function cover(
   return client.secrets.redactNames(coverageOf(account, settings, states, since));
 }
 
-interface Rotated extends RotatedSecret, Pick<RotatedBy, "state"> {}
+interface RotationResult extends RotatedSecret, Pick<RotatedBy, "state"> {}
 
 export function coverageOf(
   account: readonly InAccount[],
@@ -75,7 +75,7 @@ export function coverageOf(
   const all = read.flatMap(({ name, rotated }) =>
     rotated.map((one) => ({ ...one, state: name, account: accountOf(one, settings) })),
   );
-  const ownedBy = (owner: Owner): Rotated[] => all.filter((one) => one.account === owner);
+  const ownedBy = (owner: Owner): RotationResult[] => all.filter((one) => one.account === owner);
   const [here, elsewhere, unknown] = [ownedBy("listed"), ownedBy("other"), ownedBy("unknown")];
   const unlisted = account.filter((one) => "why" in one);
   const notLooked = account.filter((one) => "unset" in one);
@@ -103,8 +103,8 @@ export function coverageOf(
   const isBlind = notLooked.length === listable.length && secrets.length === 0;
   // Only a state lists Redis users.
   const isComplete = unlisted.length === 0 && !isBlind && read.length === states.length;
-  const label = (one: Rotated) => labelOf(one, read.length);
-  const named = (one: Rotated) => `${label(one)} (${ownerOf(one)})`;
+  const label = (one: RotationResult) => labelOf(one, read.length);
+  const named = (one: RotationResult) => `${label(one)} (${ownerOf(one)})`;
   return {
     since,
     states: read.map(({ name }) => name),
@@ -143,7 +143,7 @@ function isSameSecret(a: Subject, b: Subject): boolean {
 
 function covered(
   { kind, id, name, createdAt }: ListedSecret,
-  rotated: readonly Rotated[],
+  rotated: readonly RotationResult[],
   since: Date | undefined,
 ): CoveredSecret {
   // A time in the future is that of another clock, or has another unit.

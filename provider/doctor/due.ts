@@ -82,7 +82,7 @@ function lookAt(
     age: isTime(rotatedAt) ? `${days} d` : "",
     "next rotation": textOf("nextRotationAt"),
     waits: textOf("waits"),
-    "former one until": textOf("formerValidUntil") || (former?.lasts ?? ""),
+    "former one until": textOf("formerValidUntil") || (former?.validFor ?? ""),
   };
 }
 
@@ -143,7 +143,7 @@ function whyListed(
     [`was to be rotated at ${String(next)}`]: isTime(next) && new Date(next) <= latest,
     "has no nextRotationAt that can be read: another version has saved it, or it was never rotated":
       isSet(rotateEvery) && !isTime(next),
-    [`has had a second valid one since ${former?.since} (overlap: ${former?.lasts})`]:
+    [`has had a second valid one since ${former?.since} (overlap: ${former?.validFor})`]:
       former && isValidTooLong(former, latest),
     [`has a time to come as ${ahead.join(" and ")}: a clock was ahead`]: ahead.length > 0,
     [`waits: ${String(waits)}`]: typeof waits === "string",

@@ -11,7 +11,7 @@ export interface ValidFormer {
   /** In ISO 8601, UTC. */
   readonly since: string;
   /** `overlap` of the program. */
-  readonly lasts: string;
+  readonly validFor: string;
 }
 
 /** How long a former secret may wait for its `Retirement` before that counts as a gap. */
@@ -40,7 +40,7 @@ export function validFormerOf(
   });
   if (isRetired && !retirements.some(waitsForDelete)) return undefined;
   const { overlap } = objectOf(rotation["inputs"]);
-  return { since, lasts: typeof overlap === "string" ? overlap : untilRetirement };
+  return { since, validFor: typeof overlap === "string" ? overlap : untilRetirement };
 }
 
 export function isRetirement({ type }: Values): boolean {
@@ -53,13 +53,13 @@ export function waitsForDelete(resource: Values): boolean {
 }
 
 /** Whether a former secret has been valid for longer than `overlap` allows. */
-export function isValidTooLong({ since, lasts }: ValidFormer, now: Date): boolean {
-  return dueAt(since, isDuration(lasts) ? lasts : longestUnretired) <= now;
+export function isValidTooLong({ since, validFor }: ValidFormer, now: Date): boolean {
+  return dueAt(since, isDuration(validFor) ? validFor : longestUnretired) <= now;
 }
 
 /** @param resource `QueueTokenRotation "queue"` */
-export function twoValidNote(resource: string, { since, lasts }: ValidFormer): string {
-  const why = isDuration(lasts) ? `overlap: ${lasts}` : "no Retirement has retired it";
+export function twoValidNote(resource: string, { since, validFor }: ValidFormer): string {
+  const why = isDuration(validFor) ? `overlap: ${validFor}` : "no Retirement has retired it";
   return `Two are valid: ${resource}, since ${since}, because the former one was not retired (${why}).`;
 }
 

@@ -47,7 +47,7 @@ export interface SecretKind {
   /** More than one of them, in messages. Default: with an s. */
   readonly plural?: string;
   /** Of a pair that is rolled: for how long receivers may need the former key, by default. */
-  readonly handOver?: string;
+  readonly receiverDelay?: string;
   /** Whether clients connect to what has it, at an endpoint that a program may set. Default: they do not. */
   readonly connects?: true;
   /**
@@ -226,7 +226,7 @@ export const signingKeys: SecretKind = {
   done: "rolled",
   noun: "pair of signing keys",
   plural: "signing keys",
-  handOver: "1h",
+  receiverDelay: "1h",
 };
 
 /** The password of a Redis user, who may have several, all of which are valid. */

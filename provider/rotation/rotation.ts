@@ -17,7 +17,7 @@ import { type Settings } from "../settings/settings";
 import { type Admin, savedAdmin, serverNames } from "./program/admin";
 import { keyOf } from "./program/access";
 import { announce, announcementsOf, noteRefresh, planSecret } from "./messages/announcements";
-import { type Rotated, messageOf } from "./messages/findings";
+import { type RotationResult, messageOf } from "./messages/findings";
 import { type State, stateIn } from "./memory/state";
 import { type Program, readProgram, type RotationInputs } from "./program/program";
 import { noticeAbout } from "./messages/messages";
@@ -93,7 +93,7 @@ export class SecretRotation implements Resource<RotationInputs, RotationOutputs>
     const state = saved && stateIn(saved);
     const program = readProgram(inputs, run.options.settings.find("databaseHost"));
     const subject = this.subjectOf(inputs, state, program.admin);
-    const { hash } = state?.memory.ofSource ?? {};
+    const { hash } = state?.memory.kindFacts ?? {};
     if (hash !== undefined) claimPassword({ subject, run }, hash);
     const planned = planSecret({ subject, state, program }, run);
     const { plan } = planned;
@@ -192,13 +192,13 @@ export class SecretRotation implements Resource<RotationInputs, RotationOutputs>
   /** @param values inputs, or saved outputs */
   protected subjectOf(values: object, state?: State, admin?: Admin): Subject {
     const { [this.idInput]: id = "" } = values as Readonly<Record<string, string>>;
-    const [server = serverNames(state?.memory.ofSource.server)[0]] = serverNames(admin?.server);
+    const [server = serverNames(state?.memory.kindFacts.server)[0]] = serverNames(admin?.server);
     return { kind: this.kind, id: this.onlyId ?? id, server };
   }
 
   #resultOf(
     subject: Subject,
-    { state, failure, findings }: Rotated,
+    { state, failure, findings }: RotationResult,
     run: Run,
   ): Result<RotationOutputs> {
     return {

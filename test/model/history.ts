@@ -198,7 +198,7 @@ export class History {
   #followAdded(value: string, after: Seen, { account, settings }: Taken): void {
     const valid = account.validAt();
     const isCurrent = value === after.value;
-    const hash = isCurrent ? after.memory.ofSource.hash : after.memory.attempt?.expects;
+    const hash = isCurrent ? after.memory.kindFacts.hash : after.memory.attempt?.expects;
     const isLost = !isCurrent && !valid.has(value);
     // Without a list, the hash of a token that was added is a guess.
     const isGuess = !isCurrent && settings.isHiding && settings.server === "makes tokens with other hashes";

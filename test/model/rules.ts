@@ -266,7 +266,7 @@ export class Rules {
       if (isGone.test(failure)) this.reached.add(isMoved ? "moved" : "gone");
     }
     if (failures.length > 0 || up?.killedAfter || !after || !overlaps(this.subject)) return;
-    if (before?.memory.current.isUnread) {
+    if (before?.memory.current.mustRead) {
       assert.ok(account.isRead, "an `up` after a refresh that found it gone reads");
     }
     // A list proves that a password is gone, as does the use of a password or a token.
@@ -288,7 +288,7 @@ export class Rules {
     const isScheduled = left === "schedule" || (left === "again" && memory.attempt?.reason === "schedule");
     const isOff = isScheduled && taken.settings.scheduledResets === "off";
     const formers = validIn(memory).length;
-    const isUncertain = memory.current.marks.password !== undefined && memory.ofSource.hash === undefined;
+    const isUncertain = memory.current.marks.password !== undefined && memory.kindFacts.hash === undefined;
     const isFull = this.subject.shape === "adds" || formers >= 9 || isUncertain;
     assert.ok(isOff || (formers > 0 && (isScheduled || isFull)), `${left} waits: ${waits}`);
     this.reached.add(`waits: ${left}`);
@@ -299,8 +299,8 @@ export class Rules {
     const isMade = due !== undefined && account.sent.some(({ request }) => request !== "retire");
     const asked = before ? validIn(before.memory).filter((one) => retirementOf(one, taken)) : [];
     for (const one of isMade || isRemoved ? [] : asked) {
-      const isLeft = validIn(after.memory).some(({ by }) => by === one.by);
-      const isChanged = one.lasts !== "next up" && one.lasts !== program.overlap;
+      const isLeft = validIn(after.memory).some(({ retireHash }) => retireHash === one.retireHash);
+      const isChanged = one.validFor !== "next up" && one.validFor !== program.overlap;
       const mayStay = isChanged && retirementOf(one, taken) === "time";
       assert.ok(!isLeft || mayStay, `a former one is not retired (${retirementOf(one, taken)})`);
     }

@@ -74,32 +74,35 @@ export function isOnlyRead({ shape }: Subject, { request, added }: Change): bool
 }
 
 export function validIn({ formers }: Memory): Former[] {
-  return formers.filter(({ by }) => by !== undefined);
+  return formers.filter(({ retireHash }) => retireHash !== undefined);
 }
 
 /** Where a secret that is saved is. */
 export function savedPlace(seen: Seen | undefined): Place {
-  const { server, account } = seen?.memory.ofSource ?? {};
+  const { server, account } = seen?.memory.kindFacts ?? {};
   return server?.endpoint === undefined ? ((account ?? "home") as Place) : placeOf(server.endpoint.host);
 }
 
 /** What asks for a former one to be retired by the rotation itself. */
 export function retirementOf(
-  { lasts, since, isBack, generatedAt }: Former,
+  { validFor, since, isValidAgain, generatedAt }: Former,
   { program, settings, leakedAt, now }: Taken,
 ): "date" | "time" | "back" | undefined {
-  if (lasts === "next up" || (program.isLeaked && isOlder(generatedAt, leakedAt, now))) return "date";
+  if (validFor === "next up" || (program.isLeaked && isOlder(generatedAt, leakedAt, now))) return "date";
   if (settings.scheduledResets === "off") return undefined;
-  if (isBack) return program.overlap === "retirement" ? undefined : "back";
-  return lasts === "none" || (lasts === "6h" && timeAfter(since, 6) <= now) ? "time" : undefined;
+  if (isValidAgain) return program.overlap === "retirement" ? undefined : "back";
+  return validFor === "none" || (validFor === "6h" && timeAfter(since, 6) <= now) ? "time" : undefined;
 }
 
 /** What is remembered of a value that was valid before. What is valid again may not be known before the read. */
 export function formerOf(value: string, { before, account, program, backBefore }: Taken): Former | undefined {
   const formers = before ? validIn(before.memory) : [];
-  const known = account.valueBy ? formers.find(({ by = "" }) => account.valueBy?.(by) === value) : formers[0];
-  const isBack = known === undefined && (backBefore.has(value) || account.removedByOthers.has(before?.value ?? ""));
-  return isBack ? { since: "", lasts: program.overlap, isBack } : known;
+  const known = account.valueBy
+    ? formers.find(({ retireHash = "" }) => account.valueBy?.(retireHash) === value)
+    : formers[0];
+  const isValidAgain =
+    known === undefined && (backBefore.has(value) || account.removedByOthers.has(before?.value ?? ""));
+  return isValidAgain ? { since: "", validFor: program.overlap, isValidAgain } : known;
 }
 
 /** The values of what is saved as former and valid, or only of those for which it is so. */
@@ -107,12 +110,12 @@ export function formersIn({ after, account }: Taken, isSo: (one: Former) => bool
   const some = after ? validIn(after.memory).filter(isSo) : [];
   // A user of the queue has two tokens at most.
   if (!account.valueBy) return [...account.validAt()].filter((value) => some.length > 0 && value !== after?.value);
-  return some.flatMap(({ by = "" }) => account.valueBy?.(by) ?? []);
+  return some.flatMap(({ retireHash = "" }) => account.valueBy?.(retireHash) ?? []);
 }
 
 /** Whether a value is that of a former one that no Retirement retires, because it is valid for a time. */
 export function isTimed(value: string, taken: Taken): boolean {
-  return formersIn(taken, ({ lasts }) => lasts === "6h" || lasts === "none").includes(value);
+  return formersIn(taken, ({ validFor }) => validFor === "6h" || validFor === "none").includes(value);
 }
 
 /** Whether all passwords of a user are those that the rotation replaces. */

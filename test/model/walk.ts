@@ -157,7 +157,7 @@ export class Walk {
     const { secrets } = await this.#reader.read(this.#deployment.rotation);
     const [before] = secrets.values();
     const isUser = this.subject.shape === "redis";
-    const place = isUser ? settings.place : ((before?.memory.ofSource.account ?? "home") as Settings["place"]);
+    const place = isUser ? settings.place : ((before?.memory.kindFacts.account ?? "home") as Settings["place"]);
     await this.take({ do: "set", change: { ...plainSettings, place } });
     await this.take({ do: "set own token", isSet: false });
     await this.take({

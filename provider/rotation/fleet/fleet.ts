@@ -4,7 +4,7 @@ import { isObject } from "../../records/fields";
 import { engineMessage, isUnknown } from "../../pulumi/values";
 import { type Resource, type Result } from "../../resource/resource";
 import { type Run } from "../../run/run";
-import { type Rotated, messageOf } from "../messages/findings";
+import { type RotationResult, messageOf } from "../messages/findings";
 import { noteRefresh, tooMany } from "../messages/announcements";
 import {
   fleetFailure,
@@ -96,7 +96,7 @@ export const passwordRotationFleet: Resource<FleetInputs, FleetOutputs> = {
   },
 };
 
-type Done = Member & Omit<Rotated, "state">;
+type Done = Member & Omit<RotationResult, "state">;
 
 /** Milliseconds after which a fleet shows again how many of its databases are done. */
 const progressMs = 5_000;

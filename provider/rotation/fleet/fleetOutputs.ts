@@ -118,7 +118,7 @@ function databaseOf({ subject, state, error }: Member): FleetDatabase {
     ...progressOf(state),
     rotatedAt: state.rotatedAt,
     problems,
-    mustRead: state.memory.current.isUnread,
+    mustRead: state.memory.current.mustRead,
     error,
   };
 }

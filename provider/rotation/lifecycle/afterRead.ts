@@ -2,7 +2,7 @@ import { type CredentialName } from "../../records/fields";
 import { type SecretResponse } from "../../records/secretResponse";
 import { compare, identityIn, replacedMarks, knownCredential } from "../plan/compare";
 import { formerWith, withoutRetired } from "../program/formers";
-import { type Finding, type Learned } from "../messages/findings";
+import { type Finding, type StateChange } from "../messages/findings";
 import { currentKeyGeneratedAt, handOver, replacedFormers, withCurrent } from "./handOver";
 import { type Marks, marksOf, namesIn, triggerMark } from "../memory/marks";
 import { type Attempt, emptyMemory } from "../memory/memory";
@@ -10,12 +10,17 @@ import { type Context, maySettle } from "../program/plan";
 import { type Program, savedProgram } from "../program/program";
 import { isFuture, pastTime } from "../memory/schedule";
 import { isOtherAccount } from "../plan/signingKeys";
-import { type Sight } from "./source";
+import { type ReadResult } from "./source";
 import { isSame, progressOf, type State, withoutValues, withRecord } from "../memory/state";
 import { afterUserRead, passwordFindings } from "../sources/userRead";
 
 /** The state after a read, also while an attempt is open. What is masked or missing is not shown, not gone. */
-export function afterRead(saved: State, sight: Sight, context: Context, userName: string): Learned {
+export function afterRead(
+  saved: State,
+  sight: ReadResult,
+  context: Context,
+  userName: string,
+): StateChange {
   if (context.kind.shape === "redis") return afterUserRead(saved, sight, context, userName);
   const shown = marksOf(saved.memory, sight.credentials);
   const here = inAccount(saved, shown, context);
@@ -53,12 +58,12 @@ function inAccount(saved: State, shown: Marks, context: Context): State | undefi
   if (!isKnown) return undefined;
   return {
     ...saved,
-    memory: { ...memory, ofSource: { ...memory.ofSource, ...context.account } },
+    memory: { ...memory, kindFacts: { ...memory.kindFacts, ...context.account } },
   };
 }
 
 /** A read shows the result of the open attempt. */
-function settled(saved: State, attempt: Attempt, sight: Sight, context: Context): Learned {
+function settled(saved: State, attempt: Attempt, sight: ReadResult, context: Context): StateChange {
   const generatedAt = pastTime(attempt.firstSentAt, context.now);
   const formers = replacedFormers(saved, attempt.lastSentAt, context);
   const state = handOver(saved, { responses: [sight], generatedAt, formers }, context);
@@ -70,13 +75,13 @@ function settled(saved: State, attempt: Attempt, sight: Sight, context: Context)
  * A read that shows an old credential is outdated, and changes nothing, except that of a token, of which a platform
  * shows the former one until a roll retires it.
  */
-function afterLate(saved: State, { whyGone }: Sight, shown: Marks): Learned {
+function afterLate(saved: State, { goneReason }: ReadResult, shown: Marks): StateChange {
   const { memory } = saved;
   if (!formerWith(memory, shown.token)) return { state: saved, findings: [showsOld] };
-  const isUnread = whyGone === undefined ? undefined : true;
+  const mustRead = goneReason === undefined ? undefined : true;
   return {
-    state: { ...saved, memory: { ...memory, current: { ...memory.current, isUnread } } },
-    findings: isUnread ? [{ kind: "warning", why: `${whyGone}.` }] : [],
+    state: { ...saved, memory: { ...memory, current: { ...memory.current, mustRead } } },
+    findings: mustRead ? [{ kind: "warning", why: `${goneReason}.` }] : [],
   };
 }
 
@@ -90,7 +95,7 @@ const showsOld: Finding = {
  * Takes only the fields that are not credentials. It also ends the wait for the credentials of the last rotation: a
  * platform that hides them now, as Upstash does with Credential Protection, will not show them to the next read.
  */
-function afterHidden(saved: State, sight: Sight, context: Context): Learned {
+function afterHidden(saved: State, sight: ReadResult, context: Context): StateChange {
   const { memory } = saved;
   const { current } = memory;
   const names = namesIn(current.marks);
@@ -99,12 +104,12 @@ function afterHidden(saved: State, sight: Sight, context: Context): Learned {
     otherFields: saved.otherFields,
     memory: {
       ...memory,
-      current: { ...current, isUnread: undefined },
+      current: { ...current, mustRead: undefined },
       // Without a next token, what was the next one is the only one.
       formers: sight.hasNext === false ? withoutRetired(memory.formers, []) : memory.formers,
     },
   };
-  const unseen: Finding[] = current.isUnread ? [{ kind: "unknown" }] : hidden(names);
+  const unseen: Finding[] = current.mustRead ? [{ kind: "unknown" }] : hidden(names);
   return {
     state: withCreationTime(state, context),
     findings: [...found("drift", changedFields(saved, sight)), ...unseen],
@@ -115,7 +120,7 @@ function afterHidden(saved: State, sight: Sight, context: Context): Learned {
  * The secret is unchanged; other credentials of its record may be new, or shown for the first time. A platform shows a
  * former token until it is retired, so that is not valid any more.
  */
-function afterSame(saved: State, sight: Sight, shown: Marks, context: Context): Learned {
+function afterSame(saved: State, sight: ReadResult, shown: Marks, context: Context): StateChange {
   const { memory } = saved;
   const { current } = memory;
   const known = namesIn(current.marks);
@@ -129,7 +134,7 @@ function afterSame(saved: State, sight: Sight, shown: Marks, context: Context): 
     otherFields: sight.otherFields,
     memory: {
       ...memory,
-      current: { ...current, marks: { ...current.marks, ...shown }, isUnread: undefined },
+      current: { ...current, marks: { ...current.marks, ...shown }, mustRead: undefined },
       formers: withoutRetired(memory.formers, []),
     },
   };
@@ -138,7 +143,7 @@ function afterSame(saved: State, sight: Sight, shown: Marks, context: Context): 
 }
 
 /** Someone else has changed the secret, or it was not known before. What is shown is handed over. */
-function afterChange(saved: State, sight: Sight, shown: Marks, context: Context): Learned {
+function afterChange(saved: State, sight: ReadResult, shown: Marks, context: Context): StateChange {
   const { memory } = saved;
   const { kind, now } = context;
   const { current } = memory;
@@ -160,7 +165,7 @@ function afterChange(saved: State, sight: Sight, shown: Marks, context: Context)
       ? {
           ...next,
           scheduledFrom: now.toISOString(),
-          ofSource: { ...next.ofSource, nextGeneratedAt: undefined },
+          kindFacts: { ...next.kindFacts, nextGeneratedAt: undefined },
         }
       : next,
   };
@@ -173,7 +178,11 @@ function afterChange(saved: State, sight: Sight, shown: Marks, context: Context)
 }
 
 /** The state of a secret that is adopted: nothing is changed. */
-export function adopted(program: Program, sight: Sight | undefined, context: Context): Learned {
+export function adopted(
+  program: Program,
+  sight: ReadResult | undefined,
+  context: Context,
+): StateChange {
   const memory = emptyMemory(context.now);
   const { credentials = {} } = sight ?? {};
   const marks = marksOf(memory, credentials);
@@ -187,7 +196,7 @@ export function adopted(program: Program, sight: Sight | undefined, context: Con
       applied: triggerMark(memory, program.trigger),
       current: { marks, identity, form: program.form },
       program: savedProgram(program, memory),
-      ofSource: {
+      kindFacts: {
         ...context.account,
         ...(sight?.hashes && { passwordCount: sight.hashes.length }),
       },

@@ -2,20 +2,20 @@ import { RekeyError, RequestError } from "../../domain/errors";
 import { ownerOf, type Subject } from "../../domain/secretKind";
 import { isServerChanged } from "../program/admin";
 import { adopted, afterRead } from "./afterRead";
-import { type Finding, type Learned } from "../messages/findings";
+import { type Finding, type StateChange } from "../messages/findings";
 import { addsSecret } from "../program/formers";
 import { type Plan } from "../program/plan";
 import { type Program } from "../program/program";
-import { type Session, type Sight } from "./source";
+import { type Session, type ReadResult } from "./source";
 import { type State, withAdmin, withoutValues } from "../memory/state";
 import { passwordFindings } from "../sources/userRead";
 
 /** What is known before a rotation, and what to report about it. */
-export interface Before extends Omit<Learned, "state"> {
+export interface Before extends Omit<StateChange, "state"> {
   /** Undefined for a new resource that is not adopted. */
   readonly state: State | undefined;
   /** Undefined if the platform cannot be read, or the read has failed. */
-  readonly sight: Sight | undefined;
+  readonly sight: ReadResult | undefined;
 }
 
 /** A session of an `up`, which has a program. */
@@ -30,7 +30,7 @@ export async function readBefore(
   const { subject, run, context, program, source } = session;
   // Settings that are missing are found even if no request is needed.
   if (subject.kind.service) run.platform.operations(subject.kind);
-  let sight: Sight | undefined;
+  let sight: ReadResult | undefined;
   try {
     sight = context.canRead ? await source.read(saved) : undefined;
   } catch (error) {
@@ -57,7 +57,7 @@ export async function readBefore(
 export function beforeFirst(
   { state: saved, sight, findings }: Before,
   { context, program, subject }: UpSession,
-): Learned {
+): StateChange {
   if (saved === undefined) {
     const { state: read } = adopted(program, sight, context);
     // What is to be replaced at once is not handed out. No trigger is applied yet.
@@ -69,12 +69,12 @@ export function beforeFirst(
   if (!sight?.isOtherServer) return { state: saved, findings };
   const { memory } = saved;
   const current = { ...memory.current, marks: {}, generatedAt: undefined };
-  const first = { ...saved, memory: { ...memory, current, formers: [], ofSource: {} } };
+  const first = { ...saved, memory: { ...memory, current, formers: [], kindFacts: {} } };
   return afterRead(withAdmin(first, program.admin), sight, context, subject.id);
 }
 
 /** What is saved of an attempt that is not handed over. At another server, what was known before stays so. */
-export function notHandedOver(learned: Learned, { state: saved, sight }: Before): Learned {
+export function notHandedOver(learned: StateChange, { state: saved, sight }: Before): StateChange {
   const { attempt } = learned.state.memory;
   if (attempt === undefined || saved === undefined || !sight?.isOtherServer) return learned;
   const memory = { ...saved.memory, attempt };
@@ -85,7 +85,7 @@ export function notHandedOver(learned: Learned, { state: saved, sight }: Before)
 function withUnread(state: State): State {
   const { memory } = state;
   if (memory.applied !== undefined) return state;
-  return { ...state, memory: { ...memory, current: { ...memory.current, isUnread: true } } };
+  return { ...state, memory: { ...memory, current: { ...memory.current, mustRead: true } } };
 }
 
 /** @param advice follows the text of the error */

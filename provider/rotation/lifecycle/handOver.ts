@@ -1,7 +1,7 @@
 import { type Credentials } from "../../records/fields";
 import { type SecretResponse } from "../../records/secretResponse";
 import { identityIn, identityMarks, knownCredential, replacedMarks } from "../plan/compare";
-import { lastsAfter, validFormers } from "../program/formers";
+import { validForAfter, validFormers } from "../program/formers";
 import { type Marks, marksOf, saltedMark, triggerMark } from "../memory/marks";
 import {
   type Attempt,
@@ -29,7 +29,7 @@ export interface Made {
   /** What it has replaced. Those with `by` are still valid; of the others, a verification tries the last one. */
   readonly formers: readonly Former[];
   /** Whether a later read is to show what the responses do not. */
-  readonly isUnread?: true | undefined;
+  readonly mustRead?: true | undefined;
   /** Of a user: the hash by which the server lists it, if that is certain. */
   readonly hash?: string | undefined;
 }
@@ -161,8 +161,8 @@ export function handOver(before: State, made: Made, context: Context): State {
       applied: trigger || memory.applied,
       current: { ...next.current, identity: identityIn(kind, marks) ?? memory.current.identity },
       scheduledFrom: earlier(lastSentAt, now.toISOString()),
-      ofSource: {
-        ...memory.ofSource,
+      kindFacts: {
+        ...memory.kindFacts,
         ...(isPair && { ...context.account, nextGeneratedAt: made.generatedAt }),
         ...(kind.shape === "redis" && ofUser(memory, made)),
       },
@@ -172,12 +172,12 @@ export function handOver(before: State, made: Made, context: Context): State {
 
 /** What a memory takes as the current one. */
 type Next = Readonly<{ marks: Marks; formers: readonly Former[] }> &
-  Pick<Current, "generatedAt" | "isUnread">;
+  Pick<Current, "generatedAt" | "mustRead">;
 
 /** The memory in which another one is current: what was made, or what someone else has made and a read shows. */
 export function withCurrent(
   memory: Memory,
-  { marks, generatedAt, formers, isUnread }: Next,
+  { marks, generatedAt, formers, mustRead }: Next,
   { kind, program }: Context,
 ): Memory {
   const { current } = memory;
@@ -190,7 +190,7 @@ export function withCurrent(
       generatedAt,
       form: program?.form ?? current.form,
       file: current.file,
-      isUnread,
+      mustRead,
     },
     past: withPast(memory, replacedMarks(kind, current.marks), marks),
     formers,
@@ -199,20 +199,21 @@ export function withCurrent(
 
 /** When the key that a roll has made the current one was generated, as far as known (ISO 8601, UTC). */
 export function currentKeyGeneratedAt(
-  { current, ofSource }: Memory,
+  { current, kindFacts }: Memory,
   { currentKey }: Marks,
 ): string | undefined {
-  return currentKey === current.marks.nextKey ? ofSource.nextGeneratedAt : undefined;
+  return currentKey === current.marks.nextKey ? kindFacts.nextGeneratedAt : undefined;
 }
 
 /** What is remembered of a user. A current password that someone else has removed is a former one if it is back. */
-function ofUser({ ofSource }: Memory, { hash, formers }: Made): UserMemory {
-  const { hash: replaced } = ofSource;
-  const isRemoved = replaced !== undefined && !formers.some(({ by }) => by === replaced);
+function ofUser({ kindFacts }: Memory, { hash, formers }: Made): UserMemory {
+  const { hash: replaced } = kindFacts;
+  const isRemoved =
+    replaced !== undefined && !formers.some(({ retireHash }) => retireHash === replaced);
   return {
     hash,
     passwordCount: undefined,
-    ...(isRemoved && { retired: withRetired(ofSource, [replaced]) }),
+    ...(isRemoved && { retired: withRetired(kindFacts, [replaced]) }),
   };
 }
 
@@ -241,26 +242,26 @@ export function replacedFormers(
   { kind }: Pick<Context, "kind">,
 ): Former[] {
   const { current, program } = memory;
-  const lasts = kind.handOver ?? noOverlap;
+  const validFor = kind.receiverDelay ?? noOverlap;
   const credential = knownCredential(kind, current.marks, program);
   return credential || kind.shape === "rolls"
-    ? [{ credential, since, lasts, generatedAt: current.generatedAt }]
+    ? [{ credential, since, validFor, generatedAt: current.generatedAt }]
     : [];
 }
 
 /** What a hand-over replaces, and what stays valid until it is retired by a hash. */
 export function keptFormer(
   { memory }: State,
-  by: string,
+  retireHash: string,
   { reason }: Pick<Rotation, "reason">,
   program: Program,
   { kind, now }: Context,
 ): Former {
   return {
     credential: knownCredential(kind, memory.current.marks, memory.program),
-    by,
+    retireHash,
     since: now.toISOString(),
-    lasts: lastsAfter({ reason }, memory, program, now),
+    validFor: validForAfter({ reason }, memory, program, now),
     generatedAt: memory.current.generatedAt,
   };
 }

@@ -14,7 +14,7 @@ import {
   readBefore,
   type UpSession,
 } from "./before";
-import { type Finding, type Learned, type Rotated } from "../messages/findings";
+import { type Finding, type StateChange, type RotationResult } from "../messages/findings";
 import {
   addsSecret,
   dueFormers,
@@ -34,7 +34,7 @@ import { save } from "./save";
 import { isOlder } from "../memory/schedule";
 import { openSession } from "../sources/session";
 import { secondRollAt } from "../plan/signingKeys";
-import { type Added, type Proof, type Sight } from "./source";
+import { type Added, type Proof, type ReadResult } from "./source";
 import { credentialsIn, isSame, type State, withAdmin } from "../memory/state";
 
 /**
@@ -47,7 +47,7 @@ export async function rotate(
   saved: State | undefined,
   program: Program,
   run: Run,
-): Promise<Rotated> {
+): Promise<RotationResult> {
   const session = { ...openSession(subject, run, program, program), program };
   const plan = planRotation(saved, program, session.context);
   if (saved && plan.kind === "keep") {
@@ -64,7 +64,7 @@ export async function rotate(
 }
 
 /** Reads a secret for a refresh, and prepares what is saved. It changes nothing and never fails. */
-export async function refresh(subject: Subject, saved: State, run: Run): Promise<Rotated> {
+export async function refresh(subject: Subject, saved: State, run: Run): Promise<RotationResult> {
   const session = openSession(subject, run, { admin: saved.admin });
   const { context, source } = session;
   if (!context.canRead) return { state: saved, findings: [] };
@@ -88,9 +88,9 @@ export async function refresh(subject: Subject, saved: State, run: Run): Promise
 function oncePerTrigger(
   { subject, run, program }: UpSession,
   saved: State | undefined,
-  act: () => Promise<Rotated>,
-): Promise<Rotated> {
-  const results = run.shared.results as Map<string, Promise<Rotated>>;
+  act: () => Promise<RotationResult>,
+): Promise<RotationResult> {
+  const results = run.shared.results as Map<string, Promise<RotationResult>>;
   const key = JSON.stringify([secretOf(subject), program.trigger]);
   const known = results.get(key);
   if (known) return known;
@@ -105,7 +105,7 @@ function oncePerTrigger(
  * Whether nothing was made, as by an adoption, after which the same run may rotate. What failed may be a later request
  * than the one that made a secret.
  */
-function wasNotMade({ state, failure }: Rotated, saved: State | undefined): boolean {
+function wasNotMade({ state, failure }: RotationResult, saved: State | undefined): boolean {
   const isMade =
     state.rotationCount !== (saved?.rotationCount ?? 0) ||
     !isDeepStrictEqual(state.memory.attempt, saved?.memory.attempt);
@@ -117,7 +117,7 @@ async function readAndAct(
   planned: Plan,
   saved: State | undefined,
   session: UpSession,
-): Promise<Rotated> {
+): Promise<RotationResult> {
   const { context, program, reads } = session;
   const before = await readBefore(planned, saved, session);
   const { state, sight, findings } = before;
@@ -126,7 +126,7 @@ async function readAndAct(
     read: {
       shown: sight?.credentials ?? {},
       shownInRun: reads,
-      whyGone: sight?.whyGone,
+      goneReason: sight?.goneReason,
       isOtherServer: sight?.isOtherServer,
       isForeign: before.isForeign,
     },
@@ -142,7 +142,7 @@ async function readAndAct(
 }
 
 /** Carries out a plan that was made after the read. */
-async function carryOut(plan: Plan, before: Before, session: UpSession): Promise<Rotated> {
+async function carryOut(plan: Plan, before: Before, session: UpSession): Promise<RotationResult> {
   const { subject, source } = session;
   const { state, sight, findings } = before;
   if (plan.kind === "refuse") throw refusalError(subject, plan);
@@ -163,8 +163,8 @@ async function carryOut(plan: Plan, before: Before, session: UpSession): Promise
 
 /** Whether a read has shown something that must be saved, whatever follows. */
 function isChangedBy({ memory }: State, saved: State | undefined): boolean {
-  const newsIn = ({ current, attempt, formers, ofSource }: Memory) => {
-    return [current.marks, current.isUnread, attempt, formers, ofSource.unknown];
+  const newsIn = ({ current, attempt, formers, kindFacts }: Memory) => {
+    return [current.marks, current.mustRead, attempt, formers, kindFacts.unknown];
   };
   return !saved || !isSame(newsIn(saved.memory), newsIn(memory));
 }
@@ -179,7 +179,7 @@ async function performRotation(
   before: Before,
   due: Rotation,
   session: UpSession,
-): Promise<Rotated> {
+): Promise<RotationResult> {
   const { subject, run, context, program, source, replacedValues } = session;
   const { sight } = before;
   requireSettings(session);
@@ -199,7 +199,7 @@ async function performRotation(
   const shown = marksOf(first.memory, sight?.credentials ?? {});
   const sent = withAttempt(retired.state, due, program, { shown, adds }, context);
   let added: Added | undefined;
-  let kept: Learned = { state: sent, findings: retired.findings };
+  let kept: StateChange = { state: sent, findings: retired.findings };
   try {
     // What was retired since the read is no longer as it has shown.
     added = await source.add(sent, retired.state === first ? sight : undefined);
@@ -222,7 +222,7 @@ async function performRotation(
     const done = await retire(kept, over, session);
     kept = { ...done, findings: [...done.findings, ...problemsOf(done.state, session)] };
     // What the server had not saved is saved with the retirement.
-    const unsaved = done.state.memory.ofSource.isUnsaved ? added.failure : undefined;
+    const unsaved = done.state.memory.kindFacts.isUnsaved ? added.failure : undefined;
     return await finish({ ...kept, failure: done.failure ?? unsaved }, session, added);
   } catch (error) {
     if (added || !(error instanceof RekeyError)) {
@@ -251,10 +251,10 @@ function requireSettings({ subject, source }: UpSession): void {
  */
 function afterError(
   error: unknown,
-  learned: Learned,
+  learned: StateChange,
   added: Added | undefined,
   session: UpSession,
-): Rotated {
+): RotationResult {
   const { state, findings } = learned;
   const addition = additionOf(state, added, session);
   const isHandedOver = state.memory.attempt === undefined;
@@ -280,32 +280,32 @@ function additionOf(
 /** What is retired before a rotation: what is due to be, and for a token, of which two can be valid, the former one. */
 function retiredFirst(
   { memory }: State,
-  sight: Sight | undefined,
+  sight: ReadResult | undefined,
   { subject, program, context }: UpSession,
 ): readonly Former[] {
-  if (sight?.whyGone !== undefined || !addsSecret(subject.kind, program)) return [];
+  if (sight?.goneReason !== undefined || !addsSecret(subject.kind, program)) return [];
   if (subject.kind.shape === "adds") return validFormers(memory);
   return dueFormers(memory, program, context)?.formers ?? [];
 }
 
 /** What is remembered of what was added, until it is proven. */
-function withAdded(learned: Learned, added: Added): Learned {
+function withAdded(learned: StateChange, added: Added): StateChange {
   const { findings, state } = learned;
   const { memory } = state;
   const attempt = memory.attempt && { ...memory.attempt, ...added.attempt };
-  const ofSource = { ...memory.ofSource, ...added.ofSource };
+  const kindFacts = { ...memory.kindFacts, ...added.kindFacts };
   return {
-    state: withUnsaved({ ...state, memory: { ...memory, attempt, ofSource } }, added.failure),
+    state: withUnsaved({ ...state, memory: { ...memory, attempt, kindFacts } }, added.failure),
     findings: [...findings, ...(added.findings ?? [])],
   };
 }
 
 /** The state after an attempt that is not proven, and why. What may be current is in `otherFields` only. */
 function withoutProof(
-  { state, findings }: Learned,
+  { state, findings }: StateChange,
   { failure, delivered = {}, attempt, foreignRead }: Exclude<Proof, { made: Made }>,
   { context, subject }: UpSession,
-): Rotated {
+): RotationResult {
   const { memory } = state;
   const next: State = {
     ...state,
@@ -326,12 +326,16 @@ function problemsOf(
   const unreadable: Finding[] = problems.length > 0 ? [{ kind: "problems", names: problems }] : [];
   const known = [...unreadable, ...tokenOnly(memory.current.identity)];
   if (!isOlder(memory.current, program.rotatedSince, context.now)) return known;
-  const kind = subject.kind.handOver ? "olderKeys" : "older";
+  const kind = subject.kind.receiverDelay ? "olderKeys" : "older";
   return [...known, { kind, why: secondRollAt(memory, program, context) }];
 }
 
 /** Saves what was done. A failure of the rotation takes precedence over a failure to encrypt. */
-async function finish(rotated: Rotated, session: UpSession, added?: Added): Promise<Rotated> {
+async function finish(
+  rotated: RotationResult,
+  session: UpSession,
+  added?: Added,
+): Promise<RotationResult> {
   const { failure, ...learned } = withProgram(rotated, session);
   const saved = await save(learned, session);
   const addition = additionOf(learned.state, added, session);
@@ -340,7 +344,7 @@ async function finish(rotated: Rotated, session: UpSession, added?: Added): Prom
 }
 
 /** The state with what the program says. The first `up` after an import adopts its trigger and form. */
-function withProgram<T extends Learned>(rotated: T, { program }: UpSession): T {
+function withProgram<T extends StateChange>(rotated: T, { program }: UpSession): T {
   const isElsewhere = isServerChanged(program.admin, rotated.state.memory);
   const state = isElsewhere ? rotated.state : withAdmin(rotated.state, program.admin);
   const memory = withOverlapOf(state.memory, program);

@@ -1,6 +1,6 @@
 import { RekeyError } from "../../domain/errors";
 import { ownerOf, type Subject } from "../../domain/secretKind";
-import { type Learned, type Rotated } from "../messages/findings";
+import { type StateChange, type RotationResult } from "../messages/findings";
 import { oldestFormer, validFormers, withoutRetired } from "../program/formers";
 import { type Former, withRetired } from "../memory/memory";
 import { type Session } from "./source";
@@ -8,11 +8,11 @@ import { type State } from "../memory/state";
 
 /** Retires former ones, if the current one is valid. After a failure, those that are left stay valid. */
 export async function retire(
-  { state, findings }: Learned,
+  { state, findings }: StateChange,
   formers: readonly Former[],
   session: Session,
   kind: "retired" | "retiredFirst" = "retired",
-): Promise<Rotated> {
+): Promise<RotationResult> {
   const { source, context, subject } = session;
   if (formers.length === 0 || !source.retire) return { state, findings };
   const { memory } = state;
@@ -24,7 +24,7 @@ export async function retire(
       unsaved,
     } = await source.retire(formers, {
       salt: memory.salt,
-      currentHash: memory.ofSource.hash,
+      currentHash: memory.kindFacts.hash,
       current: state.password ?? state.token,
     });
     if (result === "kept") {
@@ -34,15 +34,15 @@ export async function retire(
     const valid = validFormers(memory).filter(
       (one) => !formers.includes(one) || left.includes(one),
     );
-    const hashes = formers.flatMap((one) => (left.includes(one) ? [] : (one.by ?? [])));
-    const retired = withRetired(memory.ofSource, hashes);
+    const hashes = formers.flatMap((one) => (left.includes(one) ? [] : (one.retireHash ?? [])));
+    const retired = withRetired(memory.kindFacts, hashes);
     const next = withUnsaved(
       {
         ...state,
         memory: {
           ...memory,
           formers: withoutRetired(memory.formers, valid),
-          ofSource: { ...memory.ofSource, ...(subject.kind.shape === "redis" && { retired }) },
+          kindFacts: { ...memory.kindFacts, ...(subject.kind.shape === "redis" && { retired }) },
         },
       },
       unsaved,
@@ -71,6 +71,6 @@ function notRetired(subject: Subject): RekeyError {
 export function withUnsaved(state: State, failure: RekeyError | undefined): State {
   const { memory } = state;
   const isUnsaved = failure ? (true as const) : undefined;
-  if (memory.ofSource.isUnsaved === isUnsaved) return state;
-  return { ...state, memory: { ...memory, ofSource: { ...memory.ofSource, isUnsaved } } };
+  if (memory.kindFacts.isUnsaved === isUnsaved) return state;
+  return { ...state, memory: { ...memory, kindFacts: { ...memory.kindFacts, isUnsaved } } };
 }

@@ -9,14 +9,17 @@ import { marksOf, namesIn, saltedMark } from "../memory/marks";
 import { type Current, type Memory } from "../memory/memory";
 import { type Session } from "./source";
 import { credentialsIn, type State, withoutValues } from "../memory/state";
-import { type Finding, type Learned, type Rotated } from "../messages/findings";
+import { type Finding, type StateChange, type RotationResult } from "../messages/findings";
 
 /**
  * Saves the values that are at hand in the form in which they are to be saved: the only place where current values
  * leave a state, or are encrypted. A value leaves only if the age file has it, or if a read has shown it. If nothing
  * can be encrypted, the values stay, as secrets.
  */
-export async function save({ state, findings }: Learned, session: Session): Promise<Rotated> {
+export async function save(
+  { state, findings }: StateChange,
+  session: Session,
+): Promise<RotationResult> {
   const filed = await withFile(state, session);
   if (filed instanceof NotEncryptedError) {
     const memory = changeCurrent(state.memory, { form: {}, file: undefined });

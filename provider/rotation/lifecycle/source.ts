@@ -21,7 +21,7 @@ export interface Source {
    *
    * @param saved undefined for a new resource
    */
-  read(saved: State | undefined): Promise<Sight>;
+  read(saved: State | undefined): Promise<ReadResult>;
   /** @throws SettingsError if a setting is missing without which nothing can be proven. Default: none is needed */
   requireSettings?(): void;
   /**
@@ -30,7 +30,7 @@ export interface Source {
    * @param attempted the state with the attempt
    * @param sight what the read before has shown; undefined if it cannot be read
    */
-  add(attempted: State, sight: Sight | undefined): Promise<Added>;
+  add(attempted: State, sight: ReadResult | undefined): Promise<Added>;
   /**
    * Proves that what was added is valid: by its use, by a read, or by the response itself. That it is not proven is a
    * result, which has what was delivered.
@@ -43,13 +43,13 @@ export interface Source {
 }
 
 /** What a read shows. */
-export interface Sight extends SecretResponse {
+export interface ReadResult extends SecretResponse {
   /** Of a user: the hashes of all passwords that are valid; undefined if they are not all shown. */
   readonly hashes?: readonly string[];
   /** Of a queue user: whether it has a next pair of tokens; undefined if that is not shown. */
   readonly hasNext?: boolean | undefined;
   /** Whether the current one is not valid any more, and why. */
-  readonly whyGone?: string | undefined;
+  readonly goneReason?: string | undefined;
   /** Of a user: whether it is at another server than before, whose user of that name may be another one. */
   readonly isOtherServer?: boolean | undefined;
 }
@@ -65,7 +65,7 @@ interface AddedFacts {
   /** What is remembered until it is proven. */
   readonly attempt?: Partial<Attempt> | undefined;
   /** What its source remembers from now on. */
-  readonly ofSource?: Partial<UserMemory> | undefined;
+  readonly kindFacts?: Partial<UserMemory> | undefined;
   readonly findings?: readonly Finding[] | undefined;
   /** Why the run fails although it was made. */
   readonly failure?: RekeyError | undefined;

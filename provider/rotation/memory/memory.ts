@@ -30,7 +30,7 @@ export interface Memory {
   /** Where clients connect, and the schedule, as the program has them: a refresh has no inputs. */
   readonly program: SavedProgram;
   /** What only one source of secrets needs. */
-  readonly ofSource: KeyMemory & UserMemory;
+  readonly kindFacts: KeyMemory & UserMemory;
 }
 
 /** What is known of the current credentials. A hand-over replaces all of it. */
@@ -48,7 +48,7 @@ export interface Current {
   /** The age file that is saved. */
   readonly file?: AgeFile | undefined;
   /** Whether the next `up` must read: a response did not contain them, or a refresh found that they are not valid. */
-  readonly isUnread?: true | undefined;
+  readonly mustRead?: true | undefined;
 }
 
 /** A rotation whose result is not known to be the current one. */
@@ -86,15 +86,15 @@ export interface Former {
    * By what it is retired, while it is valid, as SHA-256 in hexadecimal digits: of a token, that of the current one,
    * which a roll makes the only one; of a password, its own. Undefined if it is not valid, or if nothing retires it.
    */
-  readonly by?: string | undefined;
+  readonly retireHash?: string | undefined;
   /** When it was replaced (ISO 8601, UTC). */
   readonly since: string;
   /** For how long it is valid from then on: `retirement`, `none`, `next up`, or a duration. */
-  readonly lasts: string;
+  readonly validFor: string;
   /** When it was generated, as far as known (ISO 8601, UTC). */
   readonly generatedAt?: string | undefined;
   /** Whether it was retired, and is valid again. */
-  readonly isBack?: true | undefined;
+  readonly isValidAgain?: true | undefined;
 }
 
 /** A credential that is known by its mark, and its user, as the program sets it: it may contain `{id}`. */
@@ -192,7 +192,7 @@ export function emptyMemory(now: Date): Memory {
     formers: [],
     scheduledFrom: now.toISOString(),
     program: {},
-    ofSource: {},
+    kindFacts: {},
   };
 }
 
@@ -203,7 +203,7 @@ export function sealed(memory: Memory): object {
 
 /** A version that remembers something else has another text here, so that an older version refuses the memory. */
 function sealOf(memory: Memory): string {
-  return saltedMark(memory.salt, `memory 7 ${JSON.stringify(memory)}`);
+  return saltedMark(memory.salt, `memory 8 ${JSON.stringify(memory)}`);
 }
 
 /** @throws StateError if it is damaged, or was written by another version: nothing is decided from a part of it */

@@ -92,8 +92,8 @@ export function withRecord(
 export function withAdmin(state: State, admin: Admin | undefined): State {
   if (admin === undefined) return state;
   const { memory } = state;
-  const ofSource = { ...memory.ofSource, server: admin.server };
-  return { ...state, admin, memory: { ...memory, ofSource } };
+  const kindFacts = { ...memory.kindFacts, server: admin.server };
+  return { ...state, admin, memory: { ...memory, kindFacts } };
 }
 
 /** What of the saved outputs is not made from something else. */

@@ -131,7 +131,7 @@ function reasonsOf(
   if (state) return [{ kind: "unproven" }];
   const toKeep: Finding = { kind: program.rotatedSince ? "toKeepOld" : "toKeep" };
   if (isInFleet) return [{ kind: "addedToFleet" }, toKeep];
-  const again: Finding[] = subject.kind.handOver ? [{ kind: "secondRoll" }] : [];
+  const again: Finding[] = subject.kind.receiverDelay ? [{ kind: "secondRoll" }] : [];
   return [{ kind: "created" }, ...again, toKeep, { kind: "toRename" }];
 }
 
@@ -184,9 +184,9 @@ function futureTimes(
 ): Finding[][] {
   const oldest = oldestFormer(memory);
   const compared = {
-    ignoresTime: kind.handOver && lastRollAt(memory),
+    ignoresTime: kind.receiverDelay && lastRollAt(memory),
     schedulesFrom: rotateEvery && memory.scheduledFrom,
-    overlapsFrom: oldest && isDuration(oldest.lasts) ? oldest.since : undefined,
+    overlapsFrom: oldest && isDuration(oldest.validFor) ? oldest.since : undefined,
   } satisfies Partial<Record<Finding["kind"], string | undefined>>;
   return Object.entries(compared).map(([effect, time]) =>
     time && isFuture(time, now)

@@ -12,7 +12,7 @@ export interface Finding {
 }
 
 /** A state after a read or a response, and what is worth telling. */
-export interface Learned {
+export interface StateChange {
   readonly state: State;
   readonly findings: readonly Finding[];
   /** Of signing keys: whether a read shows another key than the next one, so that someone else has rolled them. */
@@ -20,12 +20,12 @@ export interface Learned {
 }
 
 /** What was done for one secret: what to save, and what to tell. */
-export interface Rotated extends Omit<Learned, "isForeign"> {
+export interface RotationResult extends Omit<StateChange, "isForeign"> {
   readonly failure?: RekeyError | undefined;
 }
 
 /**
- * The texts of findings that are not warnings, with `{word}`, `{verb}`, `{done}` and `{handOver}` of the kind of
+ * The texts of findings that are not warnings, with `{word}`, `{verb}`, `{done}` and `{receiverDelay}` of the kind of
  * secret, and `{names}` and `{why}` of the finding: `{why|when it was sent}` has a default.
  */
 const notes = {
@@ -68,7 +68,7 @@ const notes = {
 
   // What the announcement of a rotation adds.
   secondRoll:
-    "It is not known when they were last rolled: a second roll within {handOver} causes an outage, because receivers do not have the keys of the first one yet.",
+    "It is not known when they were last rolled: a second roll within {receiverDelay} causes an outage, because receivers do not have the keys of the first one yet.",
   toKeep: "To keep it, set `initialRotation: false`.",
   toKeepOld: "To keep it, set `initialRotation: false`, and remove rotatedSince.",
   toRename: "If it was only renamed, use the option `aliases`.",
@@ -192,10 +192,10 @@ export interface Message {
 /** The message of a finding, or of several, each of which is a sentence of it. */
 export function messageOf(finding: Finding | readonly Finding[], kind: SecretKind): Message {
   const all = [finding].flat();
-  const { word, verb, done, handOver } = kind;
+  const { word, verb, done, receiverDelay } = kind;
   const sentences = all.map(({ kind: found, names = [], why }) => {
     const details = new Map(
-      Object.entries({ word, verb, done, handOver, names: names.join(", "), why }),
+      Object.entries({ word, verb, done, receiverDelay, names: names.join(", "), why }),
     );
     return texts[found].replace(
       /\{(\w+)\|?([^}]*)\}/g,

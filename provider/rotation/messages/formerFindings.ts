@@ -6,7 +6,7 @@ import {
   dueFormers,
   hasOverlap,
   isDuration,
-  lastsAfter,
+  validForAfter,
   oldestFormer,
   validFormers,
   waitsForRetirement,
@@ -28,23 +28,23 @@ export function notesOnFormers(
   if (!hasOverlap(kind) || program.unknown.has("overlap")) return [];
   const older =
     memory && addsSecret(kind, program) ? notesOnOlder(memory, program, due, context) : [];
-  const lasts = lastsAfter(due, memory ?? { current: { marks: {} } }, program, now);
+  const validFor = validForAfter(due, memory ?? { current: { marks: {} } }, program, now);
   // At its first rotation, a user may have several passwords.
   const areSeveral = kind.shape === "redis" && memory?.current.marks.password === undefined;
   const former: Finding =
-    lasts === noOverlap
+    validFor === noOverlap
       ? { kind: "replacesFormer" }
       : areSeveral
-        ? { kind: "keepsSeveral", why: until(lasts, "them") }
-        : { kind: "keepsFormer", why: until(lasts, "it") };
+        ? { kind: "keepsSeveral", why: until(validFor, "them") }
+        : { kind: "keepsFormer", why: until(validFor, "it") };
   const isFirst = kind.shape === "redis" && memory === undefined;
   return [...older, former, ...(isFirst ? [{ kind: "firstRetirement" } as const] : [])];
 }
 
 /** For how long what a rotation replaces stays valid, after *stays valid*. */
-function until(lasts: string, them: "it" | "them"): string {
-  if (isDuration(lasts)) return `for ${lasts}`;
-  return lasts === untilRetirement
+function until(validFor: string, them: "it" | "them"): string {
+  if (isDuration(validFor)) return `for ${validFor}`;
+  return validFor === untilRetirement
     ? `until a Retirement retires ${them}`
     : `until a Retirement retires ${them}, or until the next \`up\``;
 }
@@ -97,13 +97,13 @@ export function plannedRetirement(
   { why, formers }: DueRetirement,
   context: Context,
 ): Finding[] {
-  const { lasts, since, isBack } = oldestFormer({ formers }) ?? {};
+  const { validFor, since, isValidAgain } = oldestFormer({ formers }) ?? {};
   const because: Finding =
     why === "date"
       ? { kind: "retiresForDate" }
-      : isBack
+      : isValidAgain
         ? { kind: "retiresAgain" }
-        : { kind: "retiresForTime", why: lasts };
+        : { kind: "retiresForTime", why: validFor };
   return [because, { kind: "bothSince", why: since }, ...notesOnOwnToken(memory, context)];
 }
 
@@ -113,7 +113,7 @@ export function concernsOfFormers(memory: Memory, program: Program, context: Con
   if (context.isScheduleOn || due?.why !== "time") return [];
   const first = oldestFormer(due);
   return [
-    { kind: "retirementIsDue", why: first?.lasts },
+    { kind: "retirementIsDue", why: first?.validFor },
     { kind: "bothSince", why: first?.since },
     { kind: "postponed", why: "rekey:scheduledResets is off" },
   ];

@@ -8,7 +8,7 @@ import {
 import { type SecretKind, secretOf, type Subject } from "../../domain/secretKind";
 import { isUnknown } from "../../pulumi/values";
 import { type Notice } from "../../resource/resource";
-import { type Finding, type Learned, type Message } from "./findings";
+import { type Finding, type StateChange, type Message } from "./findings";
 import { type Refusal } from "../program/plan";
 
 type Text = Omit<Message, "about">;
@@ -39,7 +39,7 @@ export function notice(secret: string, { does, text, isWarning }: Text): Notice 
  * @param isLast whether no other one is sent without a new version
  */
 export function unknownFailure(
-  { kind: { word, verb, handOver } }: Subject,
+  { kind: { word, verb, receiverDelay } }: Subject,
   failed: RekeyError,
   canSettle: boolean,
   isLast = false,
@@ -48,7 +48,7 @@ export function unknownFailure(
   const what = failed.text.endsWith(advice)
     ? failed.text.slice(0, failed.text.length - advice.length)
     : failed.text;
-  const when = handOver ? "once minInterval has passed" : "right away";
+  const when = receiverDelay ? "once minInterval has passed" : "right away";
   const read = canSettle ? `it reads the ${word} first, and ` : "it ";
   const again = canSettle
     ? `${verb}s again only if the old credentials are still shown`
@@ -79,7 +79,7 @@ const retirements: Partial<Readonly<Record<Finding["kind"], string>>> = {
 export function failureAfter(
   subject: Subject,
   failure: RekeyError,
-  { state, findings }: Learned,
+  { state, findings }: StateChange,
   added?: Addition,
 ): RekeyError {
   const retired = findings.flatMap(({ kind }) => retirements[kind] ?? []);
@@ -93,7 +93,7 @@ export function failureAfter(
       : failure instanceof RequestError
         ? `${failure.problem} ${failure.advice}`
         : failure.text;
-  const text = `The rotation of the ${secretOf(subject)} is not complete: this run ${done.join(", and ")}. ${keepsAll ? "It has retired none that clients may use. " : ""}${state.memory.ofSource.isUnsaved ? "A restart of the server undoes that until ACL SAVE succeeds. " : ""}What it could not finish is saved, and the next \`up\` does it: ${why}`;
+  const text = `The rotation of the ${secretOf(subject)} is not complete: this run ${done.join(", and ")}. ${keepsAll ? "It has retired none that clients may use. " : ""}${state.memory.kindFacts.isUnsaved ? "A restart of the server undoes that until ACL SAVE succeeds. " : ""}What it could not finish is saved, and the next \`up\` does it: ${why}`;
   const isNew = isDone && failure.code !== "REKEY_VERIFICATION_FAILED";
   return new RekeyError(isNew ? "REKEY_INCOMPLETE" : failure.code, text, failure.delivery);
 }

@@ -34,7 +34,7 @@ export function accessOf(subject: Subject, state: State, run: Run): Access | und
     ...access,
     current: current && { ...accessCredential(current, subject), value: state[current.name] },
     former: former && accessCredential(former, subject),
-    retire: formers.length > 0 ? { formers, currentHash: memory.ofSource.hash } : undefined,
+    retire: formers.length > 0 ? { formers, currentHash: memory.kindFacts.hash } : undefined,
   };
 }
 
@@ -45,7 +45,7 @@ function placeOf(
   run: Run,
 ): Pick<Access, "record" | "connection" | "restUrl"> {
   const { memory, record } = state;
-  if (subject.kind.shape === "redis") return { connection: memory.ofSource.server?.endpoint };
+  if (subject.kind.shape === "redis") return { connection: memory.kindFacts.server?.endpoint };
   if (!subject.kind.connects) return { restUrl: urlsOf(subject, state, run).restUrl };
   const { endpoint, port, tls } = record ?? {};
   const { connection } = memory.program;
@@ -80,7 +80,7 @@ export function urlsOf({ kind, id }: Subject, state: State, { options }: Run): U
   const { record = {}, memory } = state;
   if (kind.shape === "redis") {
     // Where its administrator connects, unless the program sets another address.
-    const { endpoint } = memory.ofSource.server ?? {};
+    const { endpoint } = memory.kindFacts.server ?? {};
     if (!endpoint) return {};
     const server = { databaseId: "", record: { ...endpoint, endpoint: endpoint.host } };
     // Nothing else than its clients connects there, so that it may be without TLS.

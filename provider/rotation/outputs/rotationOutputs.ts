@@ -67,14 +67,14 @@ export function outputTable(kind: SecretKind): Resource<never, never>["outputs"]
 export function shownOf(subject: Subject, state: State, run: Run) {
   const { memory } = state;
   const { rotateEvery } = memory.program;
-  const { generatedAt, isUnread } = memory.current;
+  const { generatedAt, mustRead } = memory.current;
   const former = oldestFormer(memory);
   return {
     ...progressOf(state),
     ...urlsOf(subject, state, run),
     nextRotationAt: rotateEvery && dueAt(memory.scheduledFrom, rotateEvery).toISOString(),
-    mustRead: isUnread,
-    unknownPasswords: memory.ofSource.unknown?.length,
+    mustRead: mustRead,
+    unknownPasswords: memory.kindFacts.unknown?.length,
     currentKeySince: generatedAt,
     generatedAt,
     formerValidSince: former?.since,

@@ -43,9 +43,9 @@ export function refusalOf(due: Rotation, question: Question): Plan | undefined {
 
 /** At another server, only a version or a date rotates a user that may be another one. */
 function otherServer({ reason }: Rotation, { context }: Question): Refusal | undefined {
-  const { isOtherServer, whyGone } = context.read ?? {};
-  if (!isOtherServer || whyGone === undefined || reason !== "schedule") return undefined;
-  return { kind: "refuse", code: "REKEY_VERIFICATION_FAILED", why: whyGone };
+  const { isOtherServer, goneReason } = context.read ?? {};
+  if (!isOtherServer || goneReason === undefined || reason !== "schedule") return undefined;
+  return { kind: "refuse", code: "REKEY_VERIFICATION_FAILED", why: goneReason };
 }
 
 /** An unconfirmed attempt fails each `up`: the credentials that are saved may not be valid any more. */
@@ -69,13 +69,13 @@ export function formerIsValid(
   { memory, program, context }: Question,
 ): Plan | undefined {
   const { kind, read } = context;
-  if (!memory || !hasOverlap(kind) || !read || read.whyGone !== undefined) return undefined;
+  if (!memory || !hasOverlap(kind) || !read || read.goneReason !== undefined) return undefined;
   const isScheduled = due.reason === "schedule";
   const isForDate = due.reason === "rotatedSince";
   if (isForDate || (!isScheduled && !addsSecret(kind, program))) return undefined;
   const ending = dueFormers(memory, program, context)?.formers ?? [];
   const open = validFormers(memory).filter(
-    (one) => !ending.includes(one) && !(isScheduled && one.isBack),
+    (one) => !ending.includes(one) && !(isScheduled && one.isValidAgain),
   );
   const oldest = oldestFormer({ formers: open });
   // Those that a user had before its first rotation are not known by a credential.
@@ -94,11 +94,11 @@ export function formerIsValid(
  * recognized, so nothing would retire it. Until the first rotation, no current password is known.
  */
 function mayAddMore(
-  { current, ofSource }: Memory,
+  { current, kindFacts }: Memory,
   formers: number,
   { shape }: SecretKind,
 ): boolean {
-  const isCertain = current.marks.password === undefined || ofSource.hash !== undefined;
+  const isCertain = current.marks.password === undefined || kindFacts.hash !== undefined;
   return shape === "redis" && isCertain && formers + 1 < maxOwnPasswords;
 }
 

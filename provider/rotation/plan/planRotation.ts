@@ -87,12 +87,12 @@ function rotationFor(reason: RotationReason, lastAt?: string): Rotation {
 /** What is to be refused, retired, saved or read although no rotation is due. */
 function upkeepOf(memory: Memory, program: Program, context: Context): Plan {
   const { canRead, read } = context;
-  if (read?.whyGone !== undefined) {
-    return { kind: "refuse", code: "REKEY_VERIFICATION_FAILED", why: read.whyGone };
+  if (read?.goneReason !== undefined) {
+    return { kind: "refuse", code: "REKEY_VERIFICATION_FAILED", why: read.goneReason };
   }
   const due = dueFormers(memory, program, context);
   if (due) return { kind: "retire", ...due };
-  if (memory.ofSource.isUnsaved) return { kind: "save" };
+  if (memory.kindFacts.isUnsaved) return { kind: "save" };
   if (canRead && mustRead(memory, program, context)) return { kind: "read" };
   if (canRead && !read && isFormerOpen(memory, program, context)) {
     return { kind: "read", why: "former" };
@@ -113,7 +113,7 @@ function isProgramChanged(memory: Memory, program: Program): boolean {
 function mustRead(memory: Memory, program: Program, { kind }: Context): boolean {
   return (
     memory.applied === undefined ||
-    memory.current.isUnread === true ||
+    memory.current.mustRead === true ||
     // Where clients of a database connect is in its record.
     (kind.connects === true && isInputChanged("connection", program, memory)) ||
     isServerChanged(program.admin, memory)

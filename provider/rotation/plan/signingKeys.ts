@@ -10,8 +10,8 @@ import { type Program } from "../program/program";
 import { dueAt, isFuture } from "../memory/schedule";
 
 /** Whether the settings are those of another account than the memory's. Only a read can show that both are the same. */
-export function isOtherAccount({ ofSource }: Memory, { account: here }: Context): boolean {
-  const known = ofSource.account;
+export function isOtherAccount({ kindFacts }: Memory, { account: here }: Context): boolean {
+  const known = kindFacts.account;
   return known !== undefined && here?.account !== undefined && known !== here.account;
 }
 
@@ -26,11 +26,11 @@ export function otherAccount(_: Rotation, { memory, context }: Question): Refusa
   };
 }
 
-export function whyElsewhere({ ofSource }: Memory, { account }: Context): string {
+export function whyElsewhere({ kindFacts }: Memory, { account }: Context): string {
   const differs =
-    ofSource.address === account?.address
+    kindFacts.address === account?.address
       ? "it was last rolled or adopted with a different rekey:queueUserId or rekey:queueToken"
-      : `it belongs to ${ofSource.address}, but the settings are for ${account?.address}`;
+      : `it belongs to ${kindFacts.address}, but the settings are for ${account?.address}`;
   return `${differs}, and no read has shown that the keys are the same. Restore the old settings, or use a separate resource for the other signing keys (a new name, or \`--replace\`)`;
 }
 
@@ -46,7 +46,7 @@ export function handOverEnd(
   { kind, now }: Context,
 ): Date | undefined {
   const rolledAt = lastRollAt(memory);
-  const interval = minInterval ?? kind.handOver;
+  const interval = minInterval ?? kind.receiverDelay;
   // A time in the future is that of a clock that was ahead: it locks nothing.
   if (interval === undefined || rolledAt === undefined || isFuture(rolledAt, now)) return undefined;
   const end = dueAt(rolledAt, interval);

@@ -140,8 +140,8 @@ function comparedAddress(endpoint: ClientEndpoint | undefined): string | undefin
  * Whether the program may name another server than before, as far as that is known: a copy of a database may have its
  * address, and a database may have moved away from an address. Only a read shows that it is the same.
  */
-export function isServerChanged(admin: Admin | undefined, { ofSource }: Memory): boolean {
-  const { server: before } = ofSource;
+export function isServerChanged(admin: Admin | undefined, { kindFacts }: Memory): boolean {
+  const { server: before } = kindFacts;
   if (!admin || !before) return false;
   const { id, endpoint } = admin.server;
   const isMoved = endpoint && comparedAddress(endpoint) !== comparedAddress(before.endpoint);
@@ -149,9 +149,9 @@ export function isServerChanged(admin: Admin | undefined, { ofSource }: Memory):
 }
 
 /** Whether the program names another address than before, which the URLs contain. */
-export function isMoved(admin: Admin | undefined, { ofSource }: Memory): boolean {
+export function isMoved(admin: Admin | undefined, { kindFacts }: Memory): boolean {
   const { endpoint } = admin?.server ?? {};
-  return endpoint !== undefined && !isDeepStrictEqual(endpoint, ofSource.server?.endpoint);
+  return endpoint !== undefined && !isDeepStrictEqual(endpoint, kindFacts.server?.endpoint);
 }
 
 /**

@@ -14,13 +14,13 @@ export function readOverlap(written: string): void {
 }
 
 /** Whether a former one is valid for a time, after which its rotation retires it. */
-export function isDuration(lasts: string): boolean {
-  return lasts !== noOverlap && !waitsForRetirement({ lasts });
+export function isDuration(validFor: string): boolean {
+  return validFor !== noOverlap && !waitsForRetirement({ validFor });
 }
 
 /** Whether a former one is valid until a Retirement retires it. */
-export function waitsForRetirement({ lasts }: Pick<Former, "lasts">): boolean {
-  return lasts === untilRetirement || lasts === untilNextUp;
+export function waitsForRetirement({ validFor }: Pick<Former, "validFor">): boolean {
+  return validFor === untilRetirement || validFor === untilNextUp;
 }
 
 /**
@@ -38,7 +38,7 @@ export function hasOverlap({ shape }: SecretKind): boolean {
 
 /** The former ones that are valid until something retires them, as far as it is known. */
 export function validFormers({ formers }: Pick<Memory, "formers">): Former[] {
-  return formers.filter(({ by }) => by !== undefined);
+  return formers.filter(({ retireHash }) => retireHash !== undefined);
 }
 
 /** The former one with a mark, if it is valid. */
@@ -56,19 +56,19 @@ export function withoutRetired(formers: readonly Former[], valid: readonly Forme
   const last = formers.at(-1);
   return formers.flatMap((one) => {
     if (valid.includes(one)) return one;
-    return one === last ? { ...one, by: undefined, isBack: undefined } : [];
+    return one === last ? { ...one, retireHash: undefined, isValidAgain: undefined } : [];
   });
 }
 
 /** Until when a former one is valid (ISO 8601, UTC); undefined unless it is for a duration. */
 export function validUntil(former: Former | undefined): string | undefined {
-  return former && isDuration(former.lasts)
-    ? dueAt(former.since, former.lasts).toISOString()
+  return former && isDuration(former.validFor)
+    ? dueAt(former.since, former.validFor).toISOString()
     : undefined;
 }
 
 /** For how long what a rotation replaces stays valid. What is older than a date must not stay. */
-export function lastsAfter(
+export function validForAfter(
   { reason }: Pick<Rotation, "reason">,
   { current }: Pick<Memory, "current">,
   { overlap, rotatedSince }: Program,
@@ -87,7 +87,8 @@ export function willWait(
 ): boolean | undefined {
   if (plan.kind === "maybe" || program.unknown.has("overlap")) return undefined;
   const isOfPlan =
-    plan.kind === "rotate" && waitsForRetirement({ lasts: lastsAfter(plan, memory, program, now) });
+    plan.kind === "rotate" &&
+    waitsForRetirement({ validFor: validForAfter(plan, memory, program, now) });
   return isOfPlan || validFormers(withOverlapOf(memory, program)).some(waitsForRetirement);
 }
 
@@ -102,11 +103,11 @@ export function dueFormers(
 ): DueFormers | undefined {
   const isKept = isOverlapChanged(memory, program);
   const isForDate = (one: Former) =>
-    one.lasts === untilNextUp || isOlder(one, program.rotatedSince, now);
-  const isForTime = ({ isBack, since, lasts }: Former) => {
-    if (isBack) return program.overlap !== untilRetirement;
+    one.validFor === untilNextUp || isOlder(one, program.rotatedSince, now);
+  const isForTime = ({ isValidAgain, since, validFor }: Former) => {
+    if (isValidAgain) return program.overlap !== untilRetirement;
     // With `none`, its retirement has failed, or `overlap` was changed since.
-    const isOver = isDuration(lasts) ? dueAt(since, lasts) <= now : lasts === noOverlap;
+    const isOver = isDuration(validFor) ? dueAt(since, validFor) <= now : validFor === noOverlap;
     return isOver && !isKept;
   };
   const formers = validFormers(memory).filter(
@@ -119,15 +120,15 @@ export function dueFormers(
 /** Whether `overlap` differs from what is saved of a former one that is valid now, or is not known yet. */
 export function isOverlapChanged(memory: Memory, { overlap, unknown }: Program): boolean {
   return validFormers(memory).some(
-    ({ lasts }) => lasts !== untilNextUp && (unknown.has("overlap") || lasts !== overlap),
+    ({ validFor }) => validFor !== untilNextUp && (unknown.has("overlap") || validFor !== overlap),
   );
 }
 
 /** The memory with the `overlap` of the program for the former ones that are valid. */
 export function withOverlapOf(memory: Memory, { overlap }: Program): Memory {
   const formers = memory.formers.map((one) => {
-    const isOpen = one.by !== undefined && one.lasts !== untilNextUp;
-    return isOpen ? { ...one, lasts: overlap } : one;
+    const isOpen = one.retireHash !== undefined && one.validFor !== untilNextUp;
+    return isOpen ? { ...one, validFor: overlap } : one;
   });
   return { ...memory, formers };
 }

@@ -30,7 +30,7 @@ interface PlanningRead {
   /** What all reads of this run have shown: one may be late, or hide something. */
   readonly shownInRun: readonly Credentials[];
   /** Whether the current one is not valid any more, and why, or is not known to be at this server. */
-  readonly whyGone?: string | undefined;
+  readonly goneReason?: string | undefined;
   readonly isOtherServer?: boolean | undefined;
   /** Of signing keys: whether the current one is not the next one that was known: two rolls were made elsewhere. */
   readonly isForeign?: boolean | undefined;

@@ -16,7 +16,7 @@ import {
   type Proof,
   type RetirableMemory,
   type Retired,
-  type Sight,
+  type ReadResult,
 } from "../lifecycle/source";
 import { type State } from "../memory/state";
 
@@ -26,16 +26,16 @@ import { type State } from "../memory/state";
  * `overlap: "none"`, one request replaces both.
  */
 export class QueueSource extends ResetSource {
-  #user: Sight | undefined;
+  #user: ReadResult | undefined;
 
-  override async read(saved: State | undefined): Promise<Sight> {
+  override async read(saved: State | undefined): Promise<ReadResult> {
     this.of.run.options.settings.get("queueUserId");
     const user = await this.#readUser();
-    return saved && (await this.#isRefused(saved, user)) ? { ...user, whyGone } : user;
+    return saved && (await this.#isRefused(saved, user)) ? { ...user, goneReason } : user;
   }
 
   /** While two are valid, no read shows the one that was handed out: only its use does, if its value is saved. */
-  async #isRefused({ memory, token }: State, { credentials }: Sight): Promise<boolean> {
+  async #isRefused({ memory, token }: State, { credentials }: ReadResult): Promise<boolean> {
     const shown = saltedMark(memory.salt, credentials.token ?? "");
     return formerWith(memory, shown) !== undefined && (await this.#isTried(token, "refused"));
   }
@@ -57,7 +57,7 @@ export class QueueSource extends ResetSource {
     return endpointFor(subject, place, run.options.settings);
   }
 
-  override async add(attempted: State, sight: Sight | undefined): Promise<Added> {
+  override async add(attempted: State, sight: ReadResult | undefined): Promise<Added> {
     const { attempt } = attempted.memory;
     if (!attempt?.adds) return super.add(attempted, sight);
     try {
@@ -68,7 +68,11 @@ export class QueueSource extends ResetSource {
     }
   }
 
-  async #addNext({ memory }: State, attempt: Attempt, sight: Sight | undefined): Promise<Added> {
+  async #addNext(
+    { memory }: State,
+    attempt: Attempt,
+    sight: ReadResult | undefined,
+  ): Promise<Added> {
     const { count } = attempt;
     // A next pair that no attempt of Rekey has made may be of any age.
     const isPrepared = sight?.hasNext === true && count === 1;
@@ -125,7 +129,7 @@ export class QueueSource extends ResetSource {
   async retire(formers: readonly Former[], memory: RetirableMemory): Promise<Retired> {
     const { run, subject } = this.of;
     const [former] = formers;
-    const hash = former?.by ?? "";
+    const hash = former?.retireHash ?? "";
     const user = this.#user ?? (await this.#readUser());
     const isRolled = isToken(user, hash);
     if (!isRolled) this.#refuseOwn(user, former, memory.salt);
@@ -163,7 +167,7 @@ export class QueueSource extends ResetSource {
     }
   }
 
-  async #readUser(): Promise<Sight> {
+  async #readUser(): Promise<ReadResult> {
     const { run, subject, reads } = this.of;
     const operations = run.platform.operations(subject.kind);
     const user = await operations.read(subject.id, { newConnection: true });
@@ -231,7 +235,7 @@ export class QueueSource extends ResetSource {
 }
 
 const { addressFrom } = queueToken;
-const whyGone = `the queue refuses the token that was handed out. Check ${addressFrom}. If someone else has rolled or reset the token, set a new version, which adds a new one`;
+const goneReason = `the queue refuses the token that was handed out. Check ${addressFrom}. If someone else has rolled or reset the token, set a new version, which adds a new one`;
 
 /** Whether a token with a hash is the platform's current one. */
 function isToken({ credentials: { token } }: SecretResponse, hash: string): boolean {

@@ -17,7 +17,7 @@ import { pastTime } from "../memory/schedule";
 import {
   type Added,
   type Proof,
-  type Sight,
+  type ReadResult,
   type Source,
   type SourceContext,
 } from "../lifecycle/source";
@@ -27,7 +27,7 @@ import { credentialsIn, picked, type State } from "../memory/state";
 export class ResetSource implements Source {
   constructor(protected readonly of: SourceContext) {}
 
-  async read(saved: State | undefined): Promise<Sight> {
+  async read(saved: State | undefined): Promise<ReadResult> {
     const { run, subject, reads } = this.of;
     const operations = run.platform.operations(subject.kind);
     run.platform.secrets.add(valuesOf(credentialsIn(saved)));
@@ -36,7 +36,7 @@ export class ResetSource implements Source {
     return response;
   }
 
-  async add(_: State, sight: Sight | undefined): Promise<Added> {
+  async add(_: State, sight: ReadResult | undefined): Promise<Added> {
     const { run, subject } = this.of;
     const { kind, id } = subject;
     const operations = run.platform.operations(kind);
@@ -132,9 +132,9 @@ export class ResetSource implements Source {
     if (names.length === 0 && (isIdentified || !context.canRead)) return { made, findings: [] };
     // Without a read, or if the last one was outdated, the next `up` reads again. If it was hidden, it stays hidden.
     const isOpen = last.verdict === undefined || last.isOld;
-    const isUnread = (context.canRead && isOpen) || undefined;
+    const mustRead = (context.canRead && isOpen) || undefined;
     const finding: Finding = { kind: "unknown", names, why: last.why };
-    return { made: { ...made, isUnread }, findings: [finding] };
+    return { made: { ...made, mustRead }, findings: [finding] };
   }
 
   /** The reset stays unconfirmed, unless a read shows its result. */

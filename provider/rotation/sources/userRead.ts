@@ -1,10 +1,10 @@
 import { validFormers, withoutRetired } from "../program/formers";
 import { nameInCommand } from "../../clients/aclReplies";
-import { type Finding, type Learned } from "../messages/findings";
+import { type Finding, type StateChange } from "../messages/findings";
 import { type Former, maxPast, type Memory } from "../memory/memory";
 import { type Context } from "../program/plan";
 import { untilRetirement } from "../program/program";
-import { type Sight } from "../lifecycle/source";
+import { type ReadResult } from "../lifecycle/source";
 import { type State } from "../memory/state";
 
 /**
@@ -27,37 +27,43 @@ export function currentIn(
  */
 export function afterUserRead(
   saved: State,
-  { hashes, whyGone }: Pick<Sight, "hashes" | "whyGone">,
+  { hashes, goneReason }: Pick<ReadResult, "hashes" | "goneReason">,
   { now, program }: Context,
   userName: string,
-): Learned {
+): StateChange {
   if (!hashes) {
     const why =
       "the server does not list it, so it is unknown which of the user's passwords are valid";
     return { state: saved, findings: [{ kind: "notCompared", why }] };
   }
   const { memory } = saved;
-  const { retired = [] } = memory.ofSource;
-  const [valid, ended] = split(validFormers(memory), ({ by = "" }) => hashes.includes(by));
+  const { retired = [] } = memory.kindFacts;
+  const [valid, ended] = split(validFormers(memory), ({ retireHash = "" }) =>
+    hashes.includes(retireHash),
+  );
   const [back, stillRetired] = split(retired, (hash) => hashes.includes(hash));
-  const again = back.map((by): Former => {
-    const former = { by, since: now.toISOString(), lasts: program?.overlap ?? untilRetirement };
+  const again = back.map((retireHash): Former => {
+    const former = {
+      retireHash,
+      since: now.toISOString(),
+      validFor: program?.overlap ?? untilRetirement,
+    };
     // It may be what clients use now.
-    return whyGone === undefined ? { ...former, isBack: true } : former;
+    return goneReason === undefined ? { ...former, isValidAgain: true } : former;
   });
   const isFirst = memory.current.marks.password === undefined;
   const others = hashes.filter((hash) => hash !== memory.attempt?.expects);
   // The last one is what the current one has replaced.
   const formers = [...again, ...withoutRetired(memory.formers, valid)];
-  const { hash } = memory.ofSource;
-  const known = [hash, ...formers.map(({ by }) => by)];
+  const { hash } = memory.kindFacts;
+  const known = [hash, ...formers.map(({ retireHash }) => retireHash)];
   const next: Memory = {
     ...memory,
-    current: { ...memory.current, isUnread: whyGone === undefined ? undefined : true },
+    current: { ...memory.current, mustRead: goneReason === undefined ? undefined : true },
     formers,
-    ofSource: {
-      ...memory.ofSource,
-      retired: [...stillRetired, ...ended.map(({ by = "" }) => by)].slice(-maxPast),
+    kindFacts: {
+      ...memory.kindFacts,
+      retired: [...stillRetired, ...ended.map(({ retireHash = "" }) => retireHash)].slice(-maxPast),
       passwordCount: isFirst ? others.length : undefined,
       unknown:
         hash === undefined ? hash : others.filter((one) => !known.includes(one)).map(beginning),
@@ -67,9 +73,9 @@ export function afterUserRead(
   return {
     state,
     findings: [
-      ...(whyGone === undefined ? [] : [{ kind: "warning", why: `${whyGone}.` } as const]),
+      ...(goneReason === undefined ? [] : [{ kind: "warning", why: `${goneReason}.` } as const]),
       ...(again.length > 0
-        ? [{ kind: whyGone === undefined ? "back" : "backInstead" } as const]
+        ? [{ kind: goneReason === undefined ? "back" : "backInstead" } as const]
         : []),
       ...(isFirst || hash ? passwordFindings(next, userName) : [unknownHash(userName)]),
     ],
@@ -81,8 +87,8 @@ function split<T>(all: readonly T[], isIn: (one: T) => boolean): [T[], T[]] {
 }
 
 /** An application may use the passwords that a user has before its first rotation; later ones, Rekey never retires. */
-export function passwordFindings({ ofSource }: Memory, userName = ""): Finding[] {
-  const { passwordCount: count, unknown = [], hash = "" } = ofSource;
+export function passwordFindings({ kindFacts }: Memory, userName = ""): Finding[] {
+  const { passwordCount: count, unknown = [], hash = "" } = kindFacts;
   if (count === 0) return [{ kind: "noPassword" }];
   if (count === 1) return [{ kind: "onePassword" }];
   if (count !== undefined) return [{ kind: "passwords", why: `${count}` }];

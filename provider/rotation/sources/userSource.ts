@@ -16,7 +16,7 @@ import {
   type Proof,
   type RetirableMemory,
   type Retired,
-  type Sight,
+  type ReadResult,
   type Source,
   type SourceContext,
 } from "../lifecycle/source";
@@ -32,13 +32,13 @@ export class UserSource implements Source {
 
   constructor(private readonly of: SourceContext) {}
 
-  async read(saved: State | undefined): Promise<Sight> {
+  async read(saved: State | undefined): Promise<ReadResult> {
     const { hashes } = await this.#readUser();
     this.#before = hashes;
     const sight = { ...onlyCredentials({}), hashes };
     if (saved?.memory.current.marks.password === undefined) return sight;
     const { memory, password } = saved;
-    const { hash } = memory.ofSource;
+    const { hash } = memory.kindFacts;
     const shown = currentIn(hashes, hash);
     if (shown === "listed") return sight;
     // Another server may have another user of that name: it is not sent the password.
@@ -53,10 +53,10 @@ export class UserSource implements Source {
         return onlyCredentials({});
       }
     }
-    const whyGone = isOtherServer
+    const goneReason = isOtherServer
       ? "the server has another name or address than before, and does not list the current password of its user. Give the user of another server a resource name of its own. To rotate the user of this server in its place, set a new version"
       : "the user does not have the current password any more: someone else has removed it, or the server was restarted without an ACL file. It is not added again. Set a new version, which adds a new one";
-    return { ...sight, whyGone, isOtherServer };
+    return { ...sight, goneReason, isOtherServer };
   }
 
   async add({ memory }: State): Promise<Added> {
@@ -85,7 +85,7 @@ export class UserSource implements Source {
       // If the reply was lost, what is new in the list may be someone else's.
       attempt: { expects },
       ...(before !== undefined && {
-        ofSource: { retired: withRetired(memory.ofSource, [before]) },
+        kindFacts: { retired: withRetired(memory.kindFacts, [before]) },
       }),
       findings: [...warnings, ...saved.findings],
     };
@@ -128,11 +128,12 @@ export class UserSource implements Source {
     const { context } = this.of;
     const { memory } = attempted;
     const { reason = "trigger", lastSentAt = "" } = memory.attempt ?? {};
-    const former = (by: string) => keptFormer(attempted, by, { reason }, program, context);
+    const former = (retireHash: string) =>
+      keptFormer(attempted, retireHash, { reason }, program, context);
     if (memory.current.marks.password === undefined) {
       return this.#before.map(former);
     }
-    const { hash } = memory.ofSource;
+    const { hash } = memory.kindFacts;
     const isValid = hash !== undefined && this.#before.includes(hash);
     const last = isValid ? [former(hash)] : replacedFormers(attempted, lastSentAt, context);
     return [...validFormers(memory), ...last];
@@ -157,8 +158,8 @@ export class UserSource implements Source {
         : undefined;
     // If the current one is not valid any more, its clients may use a former one again.
     if (shown !== "listed" && login?.kind !== "accepted") return { result: "kept" };
-    const valid = formers.filter(({ by = "" }) => hashes.includes(by));
-    const removed = valid.map(({ by = "" }) => by);
+    const valid = formers.filter(({ retireHash = "" }) => hashes.includes(retireHash));
+    const removed = valid.map(({ retireHash = "" }) => retireHash);
     const failure = await users.remove(id, removed).then(() => undefined, failureIn);
     if (failure && failure.delivery !== "maybe applied") throw failure;
     const { failure: unsaved } = await this.#save(users);

@@ -84,7 +84,7 @@ describe("both adapters", () => {
 
 describe("A Retirement, as each adapter calls it", () => {
   const since = "2026-01-01T00:00:00.000Z";
-  const former = { by: "00", since, lasts: "retirement" };
+  const former = { retireHash: "00", since, validFor: "retirement" };
   /** `access` of the token of a queue user, while so many are valid in addition to it. */
   const accessOf = (count: number, formers: readonly object[] = []) => {
     const current = { name: "token", mark: `${count}`, value: "token" };

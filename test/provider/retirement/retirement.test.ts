@@ -15,8 +15,13 @@ const marked = (nth: number) => ({ name: "password", username: "app", mark: salt
 const sinceOf = (nth: number) => `2026-01-0${nth + 1}T00:00:00.000Z`;
 
 /** `access` of a user with this password, and those that are valid in addition to it. */
-function access(nth: number, formers: readonly number[] = [], more: object = {}, lasts = "retirement"): string {
-  const all = formers.map((one) => ({ by: hashOf(`p${one}`), since: sinceOf(one), lasts, credential: marked(one) }));
+function access(nth: number, formers: readonly number[] = [], more: object = {}, validFor = "retirement"): string {
+  const all = formers.map((one) => ({
+    retireHash: hashOf(`p${one}`),
+    since: sinceOf(one),
+    validFor,
+    credential: marked(one),
+  }));
   return JSON.stringify({
     id: "app",
     of: "AclUserRotation",

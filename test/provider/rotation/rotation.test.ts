@@ -289,6 +289,6 @@ describe("rotation: signing keys", () => {
     wait(2);
     const { outputs } = await up(first.outputs, { version: 2 });
     assert.equal(fake.resets.length, 2);
-    assert.deepEqual(readMemory(outputs["memory"]).ofSource.account, fake.queueAccount?.account);
+    assert.deepEqual(readMemory(outputs["memory"]).kindFacts.account, fake.queueAccount?.account);
   });
 });

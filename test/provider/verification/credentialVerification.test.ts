@@ -55,7 +55,7 @@ const unsaved = (nth: number, more: object = {}): Said => {
   });
 };
 const since = "2026-01-01T00:00:00.000Z";
-const retire = { formers: [{ by: "hash", since, lasts: "retirement" }] };
+const retire = { formers: [{ retireHash: "hash", since, validFor: "retirement" }] };
 /** As `at`, with a user. */
 const asUser = (username: string, nth: number, more: object = {}) => {
   return at(nth, { current: { ...marked("password", nth), value: canary(nth), username }, ...more });

@@ -3,7 +3,7 @@ import { signingKeys } from "../../../../provider/domain/secretKind";
 import { type Credentials } from "../../../../provider/records/fields";
 import { type SecretResponse } from "../../../../provider/records/secretResponse";
 import { afterRead } from "../../../../provider/rotation/lifecycle/afterRead";
-import { type Learned } from "../../../../provider/rotation/messages/findings";
+import { type StateChange } from "../../../../provider/rotation/messages/findings";
 import { credentialsIn, progressOf } from "../../../../provider/rotation/memory/state";
 import { planRotation } from "../../../../provider/rotation/plan/planRotation";
 import { readProgram } from "../../../../provider/rotation/program/program";
@@ -191,7 +191,7 @@ const keyReads: Table<typeof keys, KeyRead> = {
 };
 
 /** `drift: password,restToken; notCompared` */
-function findingsIn({ findings }: Learned): string {
+function findingsIn({ findings }: StateChange): string {
   return findings.map(({ kind, names = [] }) => kind + (names.length > 0 ? `: ${names.join()}` : "")).join("; ");
 }
 
@@ -352,16 +352,16 @@ describe("after a read: signing keys", () => {
     const { memory } = state;
     assert.equal(findingsIn({ state, ...learned }), findings);
     assert.deepEqual(credentialsIn(state), saved ?? secret.saved);
-    const { current, ofSource: before } = secret.memory;
+    const { current, kindFacts: before } = secret.memory;
     const isDrift = findings.startsWith("drift: currentKey");
     const isOver = findings.startsWith("settled") || isDrift;
     const rolled = rolledAt === undefined ? lastRollAt(secret.memory) : timeAt(rolledAt).toISOString();
     assert.equal(lastRollAt(memory), rolled);
     const expected = ages?.map((age) => (age === undefined ? undefined : timeAt(age).toISOString()));
-    const known = [memory.current.generatedAt, memory.ofSource.nextGeneratedAt];
+    const known = [memory.current.generatedAt, memory.kindFacts.nextGeneratedAt];
     assert.deepEqual(known, expected ?? [current.generatedAt, before.nextGeneratedAt]);
     const isTaken = findings.startsWith("settled") || (before.address !== undefined && findings !== "notCompared");
-    assert.equal(memory.ofSource.address, isTaken ? account.address : before.address);
+    assert.equal(memory.kindFacts.address, isTaken ? account.address : before.address);
     const isOneRoll = memory.current.marks.currentKey === current.marks.nextKey;
     assert.equal(learned.isForeign === true, isDrift && !isOneRoll, "nothing is rolled in that run");
     assert.equal(memory.attempt === undefined, secret.memory.attempt === undefined || isOver);

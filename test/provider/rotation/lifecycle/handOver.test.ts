@@ -108,9 +108,9 @@ describe("rotation: an attempt", () => {
     const past = [mark("t0")];
     const former = {
       credential: { name: "token", mark: mark("t0") },
-      by: "hash",
+      retireHash: "hash",
       since: at(1),
-      lasts: "none",
+      validFor: "none",
     } as const;
     assert.equal(reset(stateOf({ token: "t1" }), { token: "t1" }).attempt?.canSettle, true);
     assert.equal(reset(stateOf({ token: "t1" }), {}).attempt?.canSettle, undefined);
@@ -150,7 +150,7 @@ describe("rotation: a hand-over", () => {
     ...{ responses: [response(credentials)], generatedAt: at(4), formers: [] },
     ...more,
   });
-  const former: Former = { by: "hash", since: at(1), lasts: "retirement" };
+  const former: Former = { retireHash: "hash", since: at(1), validFor: "retirement" };
   const known = (more: Partial<Memory> = {}) => ({
     ...stateOf({ password: "p1", restToken: "r1" }, { attempt: sent, formers: [former], ...more }),
     ...{
@@ -163,17 +163,17 @@ describe("rotation: a hand-over", () => {
   });
 
   it("sets all that is about the current one, and keeps the rest", () => {
-    const before = known({ program: { rotateEvery: "1d" }, ofSource: { isUnsaved: true }, scheduledFrom: at(0) });
+    const before = known({ program: { rotateEvery: "1d" }, kindFacts: { isUnsaved: true }, scheduledFrom: at(0) });
     const responses = [
       response({ password: "p2" }, { record: { port: 2 }, problems: ["odd"] }),
       response({ password: "p9", restToken: "r2" }),
     ];
     const file = { has: [], mark: "file" };
-    const memory = { ...before.memory, current: { ...before.memory.current, file, isUnread: true } } as const;
+    const memory = { ...before.memory, current: { ...before.memory.current, file, mustRead: true } } as const;
     const inputs = { version: 2, saveCredentials: false };
     const next = handOver(
       { ...before, memory },
-      made({}, { responses, isUnread: true }),
+      made({}, { responses, mustRead: true }),
       contextOf(databasePassword, inputs),
     );
     const { memory: after, ...outputs } = next;
@@ -186,10 +186,10 @@ describe("rotation: a hand-over", () => {
       ...{ salt: "salt", applied: sent.trigger, attempt: undefined, formers: [], scheduledFrom: at(4) },
       current: {
         ...{ marks: marks({ password: "p2", restToken: "r2" }), identity: "password", generatedAt: at(4) },
-        ...{ form: { saveCredentials: false }, file, isUnread: true },
+        ...{ form: { saveCredentials: false }, file, mustRead: true },
       },
       past: Object.values(marks({ password: "p1", restToken: "r1" })),
-      ...{ program: { rotateEvery: "1d" }, ofSource: { isUnsaved: true } },
+      ...{ program: { rotateEvery: "1d" }, kindFacts: { isUnsaved: true } },
     });
   });
 
@@ -221,25 +221,25 @@ describe("rotation: a hand-over", () => {
   });
 
   it("of a user takes the hash, or forgets it, and how many passwords it had, and remembers the one that others have removed; of others none of it", () => {
-    const ofSource = { hash: "old", passwordCount: 2, admin: "admin", retired: ["gone"] };
-    const formers = [{ by: "old", since: now, lasts: "retirement" }];
+    const kindFacts = { hash: "old", passwordCount: 2, admin: "admin", retired: ["gone"] };
+    const formers = [{ retireHash: "old", since: now, validFor: "retirement" }];
     const after = (kind: SecretKind, more: Partial<Made> = {}) =>
       JSON.parse(
-        JSON.stringify(handOver(known({ ofSource }), made({}, more), contextOf(kind)).memory.ofSource),
+        JSON.stringify(handOver(known({ kindFacts }), made({}, more), contextOf(kind)).memory.kindFacts),
       ) as object;
     const removed = { admin: "admin", retired: ["gone", "old"] };
     assert.deepEqual(after(aclUser, { hash: "new", formers }), { ...removed, hash: "new", retired: ["gone"] });
     assert.deepEqual(after(aclUser, { hash: "new" }), { ...removed, hash: "new" });
     assert.deepEqual(after(aclUser), removed);
-    assert.deepEqual(after(databasePassword, { hash: "new" }), ofSource);
+    assert.deepEqual(after(databasePassword, { hash: "new" }), kindFacts);
   });
 
   describe("of keys", () => {
     const pair = (n: number): Credentials => ({ currentKey: `k${n}`, nextKey: `k${n + 1}` });
     const { nextKey: k2 = "" } = marks(pair(1));
     const after = (shown: Credentials, expects: string | undefined = k2, before = stateOf(pair(1))) => {
-      const ofSource = { nextGeneratedAt: at(2), account: "old" };
-      const state = { ...before, memory: { ...before.memory, attempt: { ...sent, expects }, ofSource } };
+      const kindFacts = { nextGeneratedAt: at(2), account: "old" };
+      const state = { ...before, memory: { ...before.memory, attempt: { ...sent, expects }, kindFacts } };
       const account = { account: "a", address: "https://a" };
       const { memory, currentKey, nextKey } = handOver(state, made(shown), { ...contextOf(signingKeys), account });
       return { shown: { currentKey, nextKey }, memory };
@@ -249,7 +249,7 @@ describe("rotation: a hand-over", () => {
       const { shown, memory } = after(pair(2));
       assert.deepEqual(shown, pair(2));
       assert.equal(memory.current.generatedAt, at(2));
-      assert.deepEqual(memory.ofSource, { nextGeneratedAt: at(4), account: "a", address: "https://a" });
+      assert.deepEqual(memory.kindFacts, { nextGeneratedAt: at(4), account: "a", address: "https://a" });
       assert.deepEqual(memory.past, [marks(pair(1)).currentKey]);
     });
 
@@ -276,25 +276,25 @@ describe("rotation: what a hand-over makes former", () => {
   it("is not valid, unless something retires it; of keys it is needed for a while, whether or not it is known", () => {
     const state = stateOf({ token: "t1" });
     assert.deepEqual(replacedFormers(state, now, contextOf(databasePassword)), []);
-    const replaced = [{ credential, since: now, lasts: "none", generatedAt: at(0) }];
+    const replaced = [{ credential, since: now, validFor: "none", generatedAt: at(0) }];
     assert.deepEqual(replacedFormers(state, now, contextOf(queueToken)), replaced);
-    const ofKeys = [{ credential: undefined, since: now, lasts: "1h", generatedAt: at(0) }];
+    const ofKeys = [{ credential: undefined, since: now, validFor: "1h", generatedAt: at(0) }];
     assert.deepEqual(replacedFormers(state, now, contextOf(signingKeys)), ofKeys);
   });
 
-  const lasting: Readonly<Record<string, { reason?: Rotation["reason"]; inputs: RotationInputs; lasts: string }>> = {
-    "a verification by default": { inputs: {}, lasts: "retirement" },
-    "a duration": { inputs: { overlap: "24h" }, lasts: "24h" },
-    "the hand-over": { inputs: { overlap: "none" }, lasts: "none" },
-    "the next `up`, if a date asks for it": { reason: "rotatedSince", inputs: {}, lasts: "next up" },
-    "the next `up`, if it is older than a date": { inputs: { rotatedSince: at(1) }, lasts: "next up" },
-    "a verification, if it is not older than a date": { inputs: { rotatedSince: at(-1) }, lasts: "retirement" },
-    "the hand-over, also for a date": { inputs: { rotatedSince: at(1), overlap: "none" }, lasts: "none" },
+  const lasting: Readonly<Record<string, { reason?: Rotation["reason"]; inputs: RotationInputs; validFor: string }>> = {
+    "a verification by default": { inputs: {}, validFor: "retirement" },
+    "a duration": { inputs: { overlap: "24h" }, validFor: "24h" },
+    "the hand-over": { inputs: { overlap: "none" }, validFor: "none" },
+    "the next `up`, if a date asks for it": { reason: "rotatedSince", inputs: {}, validFor: "next up" },
+    "the next `up`, if it is older than a date": { inputs: { rotatedSince: at(1) }, validFor: "next up" },
+    "a verification, if it is not older than a date": { inputs: { rotatedSince: at(-1) }, validFor: "retirement" },
+    "the hand-over, also for a date": { inputs: { rotatedSince: at(1), overlap: "none" }, validFor: "none" },
   };
-  for (const [until, { reason = "trigger", inputs, lasts }] of Object.entries(lasting)) {
+  for (const [until, { reason = "trigger", inputs, validFor }] of Object.entries(lasting)) {
     it(`is valid until ${until}`, () => {
       const kept = keptFormer(stateOf({ token: "t1" }), "hash", { reason }, readProgram(inputs), contextOf(queueToken));
-      assert.deepEqual(kept, { credential, by: "hash", since: now, lasts, generatedAt: at(0) });
+      assert.deepEqual(kept, { credential, retireHash: "hash", since: now, validFor, generatedAt: at(0) });
     });
   }
 });

@@ -37,13 +37,13 @@ const whole: Whole<Memory> = {
   current: {
     ...{ marks: { password: "mark" } as Whole<Memory["current"]["marks"]>, identity: "password", generatedAt: at },
     form: { saveCredentials: false, encryptFor: ["age1"] },
-    ...{ file: { has: ["mark"], mark: "file" }, isUnread: true },
+    ...{ file: { has: ["mark"], mark: "file" }, mustRead: true },
   },
   past: ["former"],
   formers: [
     {
       credential: { name: "password", mark: "former", username: "app" },
-      ...{ by: "hash", since: at, lasts: "retirement", generatedAt: at, isBack: true },
+      ...{ retireHash: "hash", since: at, validFor: "retirement", generatedAt: at, isValidAgain: true },
     },
   ],
   scheduledFrom: at,
@@ -51,7 +51,7 @@ const whole: Whole<Memory> = {
     connection: { host: "redis.example.com", port: 6379, tls: true, username: "app" },
     ...{ queueUrl: "https://queue.example.com", rotateEvery: "30d", admin: "admin" },
   },
-  ofSource: {
+  kindFacts: {
     ...{ nextGeneratedAt: at, account: "account", address: "https://queue.example.com" },
     ...{ server: { id: "db", endpoint: { host: "redis.example.com", port: 6379, tls: true } } },
     ...{ hash: "hash", retired: ["hash"] },
@@ -59,7 +59,7 @@ const whole: Whole<Memory> = {
   },
 };
 /** As this build saves it. A memory with other fields needs another text of its seal (`sealOf`), and then this one. */
-const savedText = JSON.stringify({ ...whole, seal: "JpmprXcWOlZtfVDo" });
+const savedText = JSON.stringify({ ...whole, seal: "JJcmd6xI7i8qnJvU" });
 
 describe("memory: its saved form", () => {
   let text: string;

@@ -14,7 +14,7 @@ const trigger = (version: number) => triggerMark(empty, readProgram({ version })
 
 /** A former one that is valid since hour 0, and was generated a day before. */
 const former = (more: Partial<Former> = {}): Former => ({
-  ...{ by: "h0", since: at(0), lasts: "retirement", generatedAt: at(-24) },
+  ...{ retireHash: "h0", since: at(0), validFor: "retirement", generatedAt: at(-24) },
   ...more,
 });
 const unproven: Attempt = {
@@ -48,14 +48,14 @@ interface Case {
 function planOf({ kind = queueToken, formers = [former()], memory, inputs, hours = 48, ...more }: Case): Plan {
   const { isScheduleOn = true, canRead = true, read = {}, saved = inputs, waits } = more;
   const program = savedProgram(readProgram(saved ?? {}), empty);
-  const ofSource = kind === aclUser ? { hash: "h1" } : {};
+  const kindFacts = kind === aclUser ? { hash: "h1" } : {};
   const current = {
     marks: { [kind.identities[0]]: "mark" },
     identity: kind.identities[0],
     generatedAt: at(0),
     form: {},
   };
-  const known: Memory = { ...empty, applied: trigger(1), current, formers, program, ofSource, ...memory };
+  const known: Memory = { ...empty, applied: trigger(1), current, formers, program, kindFacts, ...memory };
   const context = { kind, now: timeAt(hours), canRead, isScheduleOn };
   const shown = { shown: {}, shownInRun: [], ...read };
   const given: Context = { ...context, ...(read && { read: shown }) };
@@ -73,23 +73,26 @@ function textOf(plan: Plan): string {
 }
 
 const daily = { rotateEvery: "24h" };
-const whyGone = "it is gone";
+const goneReason = "it is gone";
 const credential = { name: "password", mark: "former" } as const;
-const ten = Array.from({ length: 9 }, (_, nth) => former({ by: `h${nth + 2}`, since: at(nth), credential }));
-const back = former({ isBack: true });
+const ten = Array.from({ length: 9 }, (_, nth) => former({ retireHash: `h${nth + 2}`, since: at(nth), credential }));
+const back = former({ isValidAgain: true });
 
 const sections: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
   "nothing is due": {
     "reads before it knows more": { read: null, plan: "read: former" },
     "keeps after the read": { plan: "keep" },
     "keeps what cannot be read": { ...{ read: null, canRead: false }, plan: "keep" },
-    "keeps without a read if none is valid": { ...{ formers: [former({ by: undefined })], read: null }, plan: "keep" },
+    "keeps without a read if none is valid": {
+      ...{ formers: [former({ retireHash: undefined })], read: null },
+      plan: "keep",
+    },
     "reads for keys until they may be rolled again": {
-      ...{ kind: signingKeys, formers: [former({ by: undefined, lasts: "1h" })], hours: 1 / 2, read: null },
+      ...{ kind: signingKeys, formers: [former({ retireHash: undefined, validFor: "1h" })], hours: 1 / 2, read: null },
       plan: "read: former",
     },
     "keeps keys that may be rolled again": {
-      ...{ kind: signingKeys, formers: [former({ by: undefined, lasts: "1h" })], hours: 1, read: null },
+      ...{ kind: signingKeys, formers: [former({ retireHash: undefined, validFor: "1h" })], hours: 1, read: null },
       plan: "keep",
     },
     "saves that nothing waits any more": { waits: "it is due", plan: "keep and save" },
@@ -102,28 +105,32 @@ const sections: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
     "saves another overlap": { inputs: { overlap: "24h" }, plan: "keep and save" },
     "saves an overlap that is not known yet": { inputs: { overlap: unknownValue }, plan: "keep and save" },
     "saves what a server has not saved": {
-      ...{ kind: aclUser, memory: { ofSource: { hash: "h1", isUnsaved: true } }, read: null },
+      ...{ kind: aclUser, memory: { kindFacts: { hash: "h1", isUnsaved: true } }, read: null },
       plan: "save",
     },
     "reads what a refresh has not found": {
-      ...{ kind: aclUser, memory: { current: { marks: { password: "mark" }, generatedAt: at(0), isUnread: true } } },
+      ...{ kind: aclUser, memory: { current: { marks: { password: "mark" }, generatedAt: at(0), mustRead: true } } },
       ...{ read: null, formers: [] },
       plan: "read",
     },
   },
   "a time or a date retires": {
-    "what is over": { formers: [former({ lasts: "12h" })], inputs: { overlap: "12h" }, plan: "retire: time" },
-    "at its time": { formers: [former({ lasts: "48h" })], inputs: { overlap: "48h" }, plan: "retire: time" },
-    "before its time not": { formers: [former({ lasts: "49h" })], inputs: { overlap: "49h" }, plan: "keep" },
+    "what is over": { formers: [former({ validFor: "12h" })], inputs: { overlap: "12h" }, plan: "retire: time" },
+    "at its time": { formers: [former({ validFor: "48h" })], inputs: { overlap: "48h" }, plan: "retire: time" },
+    "before its time not": { formers: [former({ validFor: "49h" })], inputs: { overlap: "49h" }, plan: "keep" },
     "with another overlap not, until that is saved": {
-      ...{ formers: [former({ lasts: "12h" })], inputs: { overlap: "1h" } },
+      ...{ formers: [former({ validFor: "12h" })], inputs: { overlap: "1h" } },
       plan: "keep and save",
     },
     "with schedules off not": {
-      ...{ formers: [former({ lasts: "12h" })], inputs: { overlap: "12h" }, isScheduleOn: false },
+      ...{ formers: [former({ validFor: "12h" })], inputs: { overlap: "12h" }, isScheduleOn: false },
       plan: "keep",
     },
-    "what `none` has left": { formers: [former({ lasts: "none" })], inputs: { overlap: "none" }, plan: "retire: time" },
+    "what `none` has left": {
+      formers: [former({ validFor: "none" })],
+      inputs: { overlap: "none" },
+      plan: "retire: time",
+    },
     "what is older than the date": { inputs: { rotatedSince: at(-1) }, plan: "retire: date" },
     "what is not older than the date not": { inputs: { rotatedSince: at(-24) }, plan: "keep" },
     "what is of unknown age": {
@@ -131,11 +138,11 @@ const sections: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
       plan: "retire: date",
     },
     "what a date has replaced, by the next `up`, with schedules off, too": {
-      ...{ formers: [former({ lasts: "next up" })], isScheduleOn: false },
+      ...{ formers: [former({ validFor: "next up" })], isScheduleOn: false },
       plan: "retire: date",
     },
     "what a date has replaced, and what is over": {
-      ...{ formers: [former({ lasts: "12h" }), former({ lasts: "next up" })], inputs: { overlap: "12h" } },
+      ...{ formers: [former({ validFor: "12h" }), former({ validFor: "next up" })], inputs: { overlap: "12h" } },
       plan: "retire: date",
     },
     "what was retired and is back, for a duration or none": {
@@ -150,11 +157,15 @@ const sections: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
       why: /^the former token has been valid, too, since 2026-01-01T00.*by the first `up` after the one at whose end a Retirement retires/,
     },
     "waits for the end of its duration": {
-      ...{ formers: [former({ lasts: "72h" })], inputs: { version: 2, overlap: "72h" }, plan: "keep, waits: trigger" },
+      ...{
+        formers: [former({ validFor: "72h" })],
+        inputs: { version: 2, overlap: "72h" },
+        plan: "keep, waits: trigger",
+      },
       why: /by the first `up` after 2026-01-04T00:00:00\.000Z/,
     },
     "does not wait for what is due to be retired": {
-      ...{ formers: [former({ lasts: "12h" })], inputs: { version: 2, overlap: "12h" }, plan: "rotate: trigger" },
+      ...{ formers: [former({ validFor: "12h" })], inputs: { version: 2, overlap: "12h" }, plan: "rotate: trigger" },
     },
     "does not wait if none is valid": { formers: [], inputs: { version: 2 }, plan: "rotate: trigger" },
     "does not wait if the current one is replaced at once": {
@@ -175,7 +186,7 @@ const sections: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
       plan: "rotate: trigger",
     },
     "waits at ten passwords for the first end of a duration, if all have one": {
-      ...{ kind: aclUser, formers: ten.map((one) => ({ ...one, lasts: "72h" })), hours: 48 },
+      ...{ kind: aclUser, formers: ten.map((one) => ({ ...one, validFor: "72h" })), hours: 48 },
       ...{
         inputs: { version: 2, overlap: "72h" },
         plan: "keep, waits: trigger",
@@ -183,14 +194,14 @@ const sections: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
       },
     },
     "waits for the oldest one, also if a clock was set back": {
-      ...{ formers: [former({ since: at(3) }), former({ by: "h2", since: at(2) })], inputs: { version: 2 } },
+      ...{ formers: [former({ since: at(3) }), former({ retireHash: "h2", since: at(2) })], inputs: { version: 2 } },
       ...{ plan: "keep, waits: trigger", why: /since 2026-01-01T02/ },
     },
     "waits while the current hash is not certain": {
-      ...{ kind: aclUser, memory: { ofSource: {} }, inputs: { version: 2 }, plan: "keep, waits: trigger" },
+      ...{ kind: aclUser, memory: { kindFacts: {} }, inputs: { version: 2 }, plan: "keep, waits: trigger" },
     },
     "waits for what is back like for any other one": {
-      ...{ kind: aclUser, formers: [back], memory: { ofSource: {} }, inputs: { version: 2 } },
+      ...{ kind: aclUser, formers: [back], memory: { kindFacts: {} }, inputs: { version: 2 } },
       plan: "keep, waits: trigger",
     },
   },
@@ -203,11 +214,11 @@ const sections: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
       plan: "keep, waits: schedule",
     },
     "does not wait for what is due to be retired": {
-      ...{ formers: [former({ lasts: "12h" })], inputs: { ...daily, overlap: "12h" } },
+      ...{ formers: [former({ validFor: "12h" })], inputs: { ...daily, overlap: "12h" } },
       plan: "rotate: schedule",
     },
     "retires for a date while it waits, with schedules off": {
-      ...{ formers: [former({ lasts: "next up" })], inputs: daily, isScheduleOn: false },
+      ...{ formers: [former({ validFor: "next up" })], inputs: daily, isScheduleOn: false },
       plan: "retire: date, waits: schedule",
     },
     "waits and saves another overlap": { inputs: { ...daily, overlap: "72h" }, plan: "keep and save, waits: schedule" },
@@ -221,43 +232,43 @@ const sections: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
   },
   "a current one that is gone": {
     "fails if nothing is due": {
-      ...{ kind: aclUser, read: { whyGone } },
+      ...{ kind: aclUser, read: { goneReason } },
       plan: "refuse: REKEY_VERIFICATION_FAILED",
       why: /gone/,
     },
     "fails although a former one is due to be retired": {
-      ...{ kind: aclUser, formers: [former({ lasts: "12h" })], inputs: { overlap: "12h" }, read: { whyGone } },
+      ...{ kind: aclUser, formers: [former({ validFor: "12h" })], inputs: { overlap: "12h" }, read: { goneReason } },
       plan: "refuse: REKEY_VERIFICATION_FAILED",
     },
     "fails although something is not saved": {
-      ...{ kind: aclUser, memory: { ofSource: { hash: "h1", isUnsaved: true } }, read: { whyGone } },
+      ...{ kind: aclUser, memory: { kindFacts: { hash: "h1", isUnsaved: true } }, read: { goneReason } },
       plan: "refuse: REKEY_VERIFICATION_FAILED",
     },
-    "rotates for a version": { kind: aclUser, inputs: { version: 2 }, read: { whyGone }, plan: "rotate: trigger" },
+    "rotates for a version": { kind: aclUser, inputs: { version: 2 }, read: { goneReason }, plan: "rotate: trigger" },
     "rotates for a schedule that would wait": {
       kind: aclUser,
       inputs: daily,
-      read: { whyGone },
+      read: { goneReason },
       plan: "rotate: schedule",
     },
     "rotates at ten passwords": {
-      ...{ kind: aclUser, formers: ten, inputs: { version: 2 }, read: { whyGone } },
+      ...{ kind: aclUser, formers: ten, inputs: { version: 2 }, read: { goneReason } },
       plan: "rotate: trigger",
     },
     "fails if schedules are off": {
-      ...{ kind: aclUser, inputs: daily, isScheduleOn: false, read: { whyGone } },
+      ...{ kind: aclUser, inputs: daily, isScheduleOn: false, read: { goneReason } },
       plan: "refuse: REKEY_VERIFICATION_FAILED",
     },
     "at another server fails for a schedule, too": {
-      ...{ kind: aclUser, inputs: daily, read: { whyGone, isOtherServer: true } },
+      ...{ kind: aclUser, inputs: daily, read: { goneReason, isOtherServer: true } },
       plan: "refuse: REKEY_VERIFICATION_FAILED",
     },
     "at another server rotates for a version": {
-      ...{ kind: aclUser, inputs: { version: 2 }, read: { whyGone, isOtherServer: true } },
+      ...{ kind: aclUser, inputs: { version: 2 }, read: { goneReason, isOtherServer: true } },
       plan: "rotate: trigger",
     },
     "at another server rotates for a date": {
-      ...{ kind: aclUser, inputs: { rotatedSince: at(1) }, read: { whyGone, isOtherServer: true } },
+      ...{ kind: aclUser, inputs: { rotatedSince: at(1) }, read: { goneReason, isOtherServer: true } },
       plan: "rotate: rotatedSince",
     },
   },

@@ -88,7 +88,7 @@ const rows: Readonly<Record<string, Row>> = {
 describe("rotation: a token of which two are valid", () => {
   let token: OverlappingToken;
   beforeEach(() => void (token = new OverlappingToken()));
-  const isFormerValid = () => token.secret.memory.formers.some(({ by }) => by !== undefined);
+  const isFormerValid = () => token.secret.memory.formers.some(({ retireHash }) => retireHash !== undefined);
   const refreshed = async (shows: Credentials, otherFields?: string) =>
     (await token.secret.refresh({ shows, otherFields })).said;
 
@@ -198,12 +198,12 @@ describe("rotation: a token of which two are valid", () => {
     });
 
     it("is only marked by a refresh, until a read finds it accepted", async () => {
-      const isUnread = () => token.secret.memory.current.isUnread;
+      const mustRead = () => token.secret.memory.current.mustRead;
       assert.match(await refreshed({ token: "t0" }), refused);
-      assert.deepEqual([token.secret.saved, isFormerValid(), isUnread()], [{ token: "t1" }, true, true]);
+      assert.deepEqual([token.secret.saved, isFormerValid(), mustRead()], [{ token: "t1" }, true, true]);
       token.isAway = false;
       await token.up(1, { version: 1 });
-      assert.equal(isUnread(), undefined);
+      assert.equal(mustRead(), undefined);
     });
 
     it("is not replaced by a new version while it is the platform's next one", async () => {
@@ -395,7 +395,7 @@ describe("rotation: a token of which two are valid", () => {
       await addUnproven({ rotatedSince: at(0), initialRotation: false });
       await token.up(1, {});
       const { memory, outputs } = token.secret;
-      assert.deepEqual([outputs?.["rotationReason"], memory.formers[0]?.lasts], ["rotatedSince", "next up"]);
+      assert.deepEqual([outputs?.["rotationReason"], memory.formers[0]?.validFor], ["rotatedSince", "next up"]);
     });
 
     it("for a schedule is announced with its time, and made for a date with the schedule off", async () => {
@@ -409,7 +409,7 @@ describe("rotation: a token of which two are valid", () => {
       assert.match(token.preview(24, daily), new RegExp(`last rotated or adopted at ${at(0)}`));
       token.secret.fake.settings = { ...token.secret.fake.settings, ...isOff };
       await token.up(25, { ...daily, rotatedSince: at(24.5) });
-      assert.deepEqual([token.sent.at(-1), token.secret.memory.formers[0]?.lasts], ["next", "next up"]);
+      assert.deepEqual([token.sent.at(-1), token.secret.memory.formers[0]?.validFor], ["next", "next up"]);
     });
   });
 
@@ -458,9 +458,9 @@ describe("rotation: a token of which two are valid", () => {
   });
 
   it("says after a destroy that two are valid, as far as is known, unless a Retirement has retired it", async () => {
-    const left = (retires?: string, subject: Subject = { kind: queueToken, id: "u" }, lasts?: string) => {
+    const left = (retires?: string, subject: Subject = { kind: queueToken, id: "u" }, validFor?: string) => {
       const { memory } = token.secret;
-      const formers = memory.formers.map((one) => ({ ...one, ...(lasts && { lasts }) }));
+      const formers = memory.formers.map((one) => ({ ...one, ...(validFor && { validFor }) }));
       const found = leftValid(subject, { ...memory, formers }, retires);
       return found.map((one) => messageOf(one, subject.kind).text).join("\n");
     };

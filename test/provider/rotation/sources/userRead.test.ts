@@ -9,16 +9,16 @@ import { timeAt } from "../../../support/rotatedSecret";
 
 const at = timeAt(0).toISOString();
 const [now, twelve] = [timeAt(5), Array.from({ length: 12 }, (_, nth) => `old-${nth}`)];
-const former = (by: string): Former => ({ by, since: at, lasts: "24h" });
+const former = (retireHash: string): Former => ({ retireHash, since: at, validFor: "24h" });
 const attempt = { trigger: "", reason: "created", count: 1, firstSentAt: at, lastSentAt: at, adds: true } as const;
 
 /** What a list shows of a user whose current password is `now`, and whose former ones are `a` and `b`. */
 interface Case {
   readonly hashes: readonly string[];
-  readonly ofSource?: UserMemory;
+  readonly kindFacts?: UserMemory;
   readonly attempt?: Attempt;
   readonly isFirst?: true;
-  readonly whyGone?: string;
+  readonly goneReason?: string;
   /** Undefined in a refresh. */
   readonly inputs?: RotationInputs;
   /** Default: those of before. */
@@ -27,20 +27,20 @@ interface Case {
   readonly says?: RegExp;
 }
 
-const whyGone = "it is gone";
+const goneReason = "it is gone";
 const cases: Readonly<Record<string, Case>> = {
   "nothing, if all that is known is there": { hashes: ["a", "b", "now"] },
   "which former ones were retired": { hashes: ["b", "now"], valid: ["b"], retired: ["a"] },
   "that all were retired": { hashes: ["now"], valid: [], retired: ["a", "b"] },
   "the last twelve that were retired": {
-    ...{ hashes: ["now"], ofSource: { hash: "now", retired: twelve } },
+    ...{ hashes: ["now"], kindFacts: { hash: "now", retired: twelve } },
     ...{ valid: [], retired: [...twelve.slice(2), "a", "b"] },
   },
   "that the current one is gone, and the former ones stay known": {
-    ...{ hashes: ["a"], whyGone, valid: ["a"], retired: ["b"], says: /^it is gone\.$/ },
+    ...{ hashes: ["a"], goneReason, valid: ["a"], retired: ["b"], says: /^it is gone\.$/ },
   },
   "that one that was retired is back, and is retired again": {
-    ...{ hashes: ["a", "b", "now", "x"], ofSource: { hash: "now", retired: ["x", "y"] } },
+    ...{ hashes: ["a", "b", "now", "x"], kindFacts: { hash: "now", retired: ["x", "y"] } },
     ...{
       valid: ["x back: retirement", "a", "b"],
       retired: ["y"],
@@ -48,7 +48,7 @@ const cases: Readonly<Record<string, Case>> = {
     },
   },
   "that one is back, for as long as the program says": {
-    ...{ hashes: ["now", "x"], ofSource: { hash: "now", retired: ["x"] }, inputs: { overlap: "1h" } },
+    ...{ hashes: ["now", "x"], kindFacts: { hash: "now", retired: ["x"] }, inputs: { overlap: "1h" } },
     ...{
       valid: ["x back: 1h"],
       retired: ["a", "b"],
@@ -56,7 +56,7 @@ const cases: Readonly<Record<string, Case>> = {
     },
   },
   "that one is back that clients may need, while the current one is gone": {
-    ...{ hashes: ["x"], ofSource: { hash: "now", retired: ["x"] }, whyGone },
+    ...{ hashes: ["x"], kindFacts: { hash: "now", retired: ["x"] }, goneReason },
     ...{
       valid: ["x: retirement"],
       retired: ["a", "b"],
@@ -79,7 +79,7 @@ const cases: Readonly<Record<string, Case>> = {
   "that it is not certain which one is current": {
     ...{
       hashes: ["a", "b", "now"],
-      ofSource: {},
+      kindFacts: {},
       says: /is not certain which of the user's hashes is that of the current/,
     },
   },
@@ -100,22 +100,22 @@ const cases: Readonly<Record<string, Case>> = {
 };
 
 describe("rotation: the list of a user's passwords shows", () => {
-  for (const [title, { hashes, ofSource = { hash: "now" }, isFirst, inputs, ...one }] of Object.entries(cases)) {
+  for (const [title, { hashes, kindFacts = { hash: "now" }, isFirst, inputs, ...one }] of Object.entries(cases)) {
     it(title, () => {
       const formers = isFirst ? [] : ["a", "b"].map(former);
       const current = { marks: isFirst ? {} : { password: "mark" } };
-      const memory = { ...emptyMemory(timeAt(0)), current, formers, ofSource, attempt: one.attempt };
+      const memory = { ...emptyMemory(timeAt(0)), current, formers, kindFacts, attempt: one.attempt };
       const saved: State = { rotationCount: 1, memory };
       const program = inputs && readProgram(inputs);
       const context = { kind: aclUser, now, canRead: true, isScheduleOn: true, program };
-      const { state, findings } = afterUserRead(saved, { hashes, whyGone: one.whyGone }, context, "app");
+      const { state, findings } = afterUserRead(saved, { hashes, goneReason: one.goneReason }, context, "app");
       const after = state.memory;
-      const textOf = ({ by = "", isBack, lasts, since }: Former) =>
-        since === at ? by : `${by}${isBack ? " back" : ""}: ${lasts}`;
-      const valid = after.formers.filter(({ by }) => by !== undefined).map(textOf);
+      const textOf = ({ retireHash = "", isValidAgain, validFor, since }: Former) =>
+        since === at ? retireHash : `${retireHash}${isValidAgain ? " back" : ""}: ${validFor}`;
+      const valid = after.formers.filter(({ retireHash }) => retireHash !== undefined).map(textOf);
       assert.deepEqual(valid, one.valid ?? formers.map(textOf));
-      assert.deepEqual(after.ofSource.retired, one.retired ?? []);
-      assert.equal(after.current.isUnread, one.whyGone && true, "the next `up` reads");
+      assert.deepEqual(after.kindFacts.retired, one.retired ?? []);
+      assert.equal(after.current.mustRead, one.goneReason && true, "the next `up` reads");
       assert.match(findings.map((finding) => messageOf(finding, aclUser).text).join("\n"), one.says ?? /^$/);
     });
   }

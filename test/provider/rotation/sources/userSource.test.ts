@@ -39,7 +39,7 @@ describe("rotation: the passwords of a user", () => {
   const up = (more: object = {}, run = start()) => user.up({ ...inputs, ...more }, run);
   const memory = () => readMemory(user.outputs["memory"]);
   /** The hashes of the former ones that are valid. */
-  const formers = () => memory().formers.flatMap(({ by = [] }) => by);
+  const formers = () => memory().formers.flatMap(({ retireHash = [] }) => retireHash);
   const first = hashOf("first");
   /** A date for which all that was made before is too old. */
   const inASecond = () => new Date(Date.now() + 1_000).toISOString();
@@ -212,7 +212,7 @@ describe("rotation: the passwords of a user", () => {
     users.instead = { add: fails("rejected") };
     assert.match((await up({ version: 3 })).failure ?? "", /it broke/);
     assert.deepEqual(
-      memory().formers.map(({ by }) => by),
+      memory().formers.map(({ retireHash }) => retireHash),
       [undefined],
       "a verification tries the last one",
     );
@@ -286,7 +286,7 @@ describe("rotation: the passwords of a user", () => {
       await up();
       users.instead = {};
       await up({ version: 2 });
-      assert.equal(memory().ofSource.isUnsaved, undefined);
+      assert.equal(memory().kindFacts.isUnsaved, undefined);
     });
   });
 
@@ -334,11 +334,11 @@ describe("rotation: the passwords of a user", () => {
       assert.doesNotMatch(said, /never retires/);
       assert.deepEqual([user.outputs["encryptedCredentials"], formers()], [encryptedCredentials, [first]]);
       const access = JSON.parse(String(user.outputs["access"])) as { admin: object };
-      assert.deepEqual([access.admin, memory().ofSource.hash], [inputs.admin, hashOf("made-1")]);
+      assert.deepEqual([access.admin, memory().kindFacts.hash], [inputs.admin, hashOf("made-1")]);
       users.instead = {};
       assert.equal((await up(moved)).failure, undefined);
       assert.deepEqual(users.hashes, ["other", "made-3"].map(hashOf));
-      assert.deepEqual([formers(), memory().ofSource.server?.endpoint?.host], [[hashOf("other")], admin.host]);
+      assert.deepEqual([formers(), memory().kindFacts.server?.endpoint?.host], [[hashOf("other")], admin.host]);
     });
 
     it("are named by a refresh", async () => {
@@ -382,7 +382,7 @@ describe("rotation: the passwords of a user", () => {
     const list = { isOn: true, hasNoPassword: false, hashes: [first] };
     users.instead = { read: () => (++reads === 1 ? list : fails("not sent")()) };
     assert.doesNotMatch((await up()).said, /is not certain/);
-    assert.equal(memory().ofSource.hash, hashOf("made-1"));
+    assert.equal(memory().kindFacts.hash, hashOf("made-1"));
   });
 
   it("are kept while nothing shows that the current one is valid: its hash is not certain, and its value not known", async () => {
@@ -434,8 +434,8 @@ describe("rotation: the passwords of a user", () => {
       const { memory: saved } = one.outputs;
       const place = readProgram({ ...inputs, ...other }, undefined);
       const { source } = openSession({ kind: aclUser, id: "app", server: "alias.example.com:6379" }, run, place);
-      const { formers: valid, salt, ofSource } = readMemory(saved);
-      await assert.rejects(source.retire?.(valid, { salt, currentHash: ofSource.hash }) ?? assert.fail(), isBoth);
+      const { formers: valid, salt, kindFacts } = readMemory(saved);
+      await assert.rejects(source.retire?.(valid, { salt, currentHash: kindFacts.hash }) ?? assert.fail(), isBoth);
       assert.ok(users.hashes.includes(hashOf("made-1")));
     });
   });
@@ -488,7 +488,7 @@ describe("rotation: the passwords of a user", () => {
     const { said, failure = "" } = await up(over);
     assert.deepEqual([said, formers().length, users.commands.includes("save")], ["", 2, true]);
     assert.match(failure, /^Could not do it/);
-    assert.deepEqual([memory().ofSource.retired ?? [], user.outputs["formerRetiredAt"]], [[], undefined]);
+    assert.deepEqual([memory().kindFacts.retired ?? [], user.outputs["formerRetiredAt"]], [[], undefined]);
     users.instead = {};
     assert.match((await up(over)).said, /the former password was retired\. More than one had been valid since/);
   });
