@@ -17,12 +17,12 @@ import { afterUserRead, passwordFindings } from "../sources/userRead";
 /** The state after a read, also while an attempt is open. What is masked or missing is not shown, not gone. */
 export function afterRead(
   saved: State,
-  sight: ReadResult,
+  readResult: ReadResult,
   context: Context,
   userName: string,
 ): StateChange {
-  if (context.kind.shape === "redis") return afterUserRead(saved, sight, context, userName);
-  const shown = marksOf(saved.memory, sight.credentials);
+  if (context.kind.shape === "redis") return afterUserRead(saved, readResult, context, userName);
+  const shown = marksOf(saved.memory, readResult.credentials);
   const here = inAccount(saved, shown, context);
   if (here === undefined) {
     const why = "it was read with different settings than before, and may be a different pair";
@@ -33,19 +33,19 @@ export function afterRead(
   const verdict = compare(memory, shown, context.kind);
   if (attempt && !attempt.adds && verdict !== "foreign") {
     const isSettled = verdict === "new" && maySettle(memory, context);
-    if (isSettled) return settled(here, attempt, sight, context);
+    if (isSettled) return settled(here, attempt, readResult, context);
     const isLate = verdict === "late" && !formerWith(memory, shown.token);
     return { state: here, findings: isLate ? [showsOld] : [] };
   }
   switch (verdict) {
     case "hidden":
-      return afterHidden(here, sight, context);
+      return afterHidden(here, readResult, context);
     case "unchanged":
-      return afterSame(here, sight, shown, context);
+      return afterSame(here, readResult, shown, context);
     case "late":
-      return afterLate(here, sight, shown);
+      return afterLate(here, readResult, shown);
     default:
-      return afterChange(here, sight, shown, context);
+      return afterChange(here, readResult, shown, context);
   }
 }
 
@@ -63,10 +63,15 @@ function inAccount(saved: State, shown: Marks, context: Context): State | undefi
 }
 
 /** A read shows the result of the open attempt. */
-function settled(saved: State, attempt: Attempt, sight: ReadResult, context: Context): StateChange {
+function settled(
+  saved: State,
+  attempt: Attempt,
+  readResult: ReadResult,
+  context: Context,
+): StateChange {
   const generatedAt = pastTime(attempt.firstSentAt, context.now);
   const formers = replacedFormers(saved, attempt.lastSentAt, context);
-  const state = handOver(saved, { responses: [sight], generatedAt, formers }, context);
+  const state = handOver(saved, { responses: [readResult], generatedAt, formers }, context);
   const unknown = noLongerKnown(saved.memory.current.marks, state.memory.current.marks);
   return { state, findings: [{ kind: "settled" }, ...unknown] };
 }
@@ -95,24 +100,24 @@ const showsOld: Finding = {
  * Takes only the fields that are not credentials. It also ends the wait for the credentials of the last rotation: a
  * platform that hides them now, as Upstash does with Credential Protection, will not show them to the next read.
  */
-function afterHidden(saved: State, sight: ReadResult, context: Context): StateChange {
+function afterHidden(saved: State, readResult: ReadResult, context: Context): StateChange {
   const { memory } = saved;
   const { current } = memory;
   const names = namesIn(current.marks);
   const state = {
-    ...withRecord(saved, sight),
+    ...withRecord(saved, readResult),
     otherFields: saved.otherFields,
     memory: {
       ...memory,
       current: { ...current, mustRead: undefined },
       // Without a next token, what was the next one is the only one.
-      formers: sight.hasNext === false ? withoutRetired(memory.formers, []) : memory.formers,
+      formers: readResult.hasNext === false ? withoutRetired(memory.formers, []) : memory.formers,
     },
   };
   const unseen: Finding[] = current.mustRead ? [{ kind: "unknown" }] : hidden(names);
   return {
     state: withCreationTime(state, context),
-    findings: [...found("drift", changedFields(saved, sight)), ...unseen],
+    findings: [...found("drift", changedFields(saved, readResult)), ...unseen],
   };
 }
 
@@ -120,7 +125,12 @@ function afterHidden(saved: State, sight: ReadResult, context: Context): StateCh
  * The secret is unchanged; other credentials of its record may be new, or shown for the first time. A platform shows a
  * former token until it is retired, so that is not valid any more.
  */
-function afterSame(saved: State, sight: ReadResult, shown: Marks, context: Context): StateChange {
+function afterSame(
+  saved: State,
+  readResult: ReadResult,
+  shown: Marks,
+  context: Context,
+): StateChange {
   const { memory } = saved;
   const { current } = memory;
   const known = namesIn(current.marks);
@@ -129,21 +139,26 @@ function afterSame(saved: State, sight: ReadResult, shown: Marks, context: Conte
   );
   const missing = known.filter((name) => shown[name] === undefined);
   const state: State = {
-    ...withRecord(saved, sight),
-    ...sight.credentials,
-    otherFields: sight.otherFields,
+    ...withRecord(saved, readResult),
+    ...readResult.credentials,
+    otherFields: readResult.otherFields,
     memory: {
       ...memory,
       current: { ...current, marks: { ...current.marks, ...shown }, mustRead: undefined },
       formers: withoutRetired(memory.formers, []),
     },
   };
-  const drift = found("drift", [...changed, ...changedFields(saved, sight)]);
+  const drift = found("drift", [...changed, ...changedFields(saved, readResult)]);
   return { state: withCreationTime(state, context), findings: [...drift, ...hidden(missing)] };
 }
 
 /** Someone else has changed the secret, or it was not known before. What is shown is handed over. */
-function afterChange(saved: State, sight: ReadResult, shown: Marks, context: Context): StateChange {
+function afterChange(
+  saved: State,
+  readResult: ReadResult,
+  shown: Marks,
+  context: Context,
+): StateChange {
   const { memory } = saved;
   const { kind, now } = context;
   const { current } = memory;
@@ -157,9 +172,9 @@ function afterChange(saved: State, sight: ReadResult, shown: Marks, context: Con
   const generatedAt = isRolled ? currentKeyGeneratedAt(memory, shown) : current.generatedAt;
   const next = withCurrent(memory, { marks: shown, generatedAt, formers }, context);
   const state: State = {
-    ...withRecord(withoutValues(saved), sight),
-    ...sight.credentials,
-    otherFields: sight.otherFields,
+    ...withRecord(withoutValues(saved), readResult),
+    ...readResult.credentials,
+    otherFields: readResult.otherFields,
     // Receivers need time before another roll.
     memory: isRolled
       ? {
@@ -169,7 +184,7 @@ function afterChange(saved: State, sight: ReadResult, shown: Marks, context: Con
         }
       : next,
   };
-  const names = [...namesIn(shown), ...changedFields(saved, sight)];
+  const names = [...namesIn(shown), ...changedFields(saved, readResult)];
   return {
     state: withCreationTime(state, context),
     findings: [...found("drift", known ? names : []), ...noLongerKnown(current.marks, shown)],
@@ -180,11 +195,11 @@ function afterChange(saved: State, sight: ReadResult, shown: Marks, context: Con
 /** The state of a secret that is adopted: nothing is changed. */
 export function adopted(
   program: Program,
-  sight: ReadResult | undefined,
+  readResult: ReadResult | undefined,
   context: Context,
 ): StateChange {
   const memory = emptyMemory(context.now);
-  const { credentials = {} } = sight ?? {};
+  const { credentials = {} } = readResult ?? {};
   const marks = marksOf(memory, credentials);
   const identity = identityIn(context.kind, marks);
   const state: State = {
@@ -198,18 +213,18 @@ export function adopted(
       program: savedProgram(program, memory),
       kindFacts: {
         ...context.account,
-        ...(sight?.hashes && { passwordCount: sight.hashes.length }),
+        ...(readResult?.hashes && { passwordCount: readResult.hashes.length }),
       },
     },
   };
-  const why = sight?.hashes
+  const why = readResult?.hashes
     ? "a Redis shows only hashes of passwords"
-    : sight
+    : readResult
       ? "the platform does not show them"
       : "this platform cannot be read without rekey:databasePath. Rekey made no request";
-  const prepared: Finding[] = sight?.hasNext ? [{ kind: "prepared" }] : [];
+  const prepared: Finding[] = readResult?.hasNext ? [{ kind: "prepared" }] : [];
   return {
-    state: sight ? withCreationTime(withRecord(state, sight), context) : state,
+    state: readResult ? withCreationTime(withRecord(state, readResult), context) : state,
     findings: [
       ...(identity ? tokenOnly(identity) : [{ kind: "adopted", why } as const]),
       ...prepared,

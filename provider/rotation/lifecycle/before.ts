@@ -15,7 +15,7 @@ export interface Before extends Omit<StateChange, "state"> {
   /** Undefined for a new resource that is not adopted. */
   readonly state: State | undefined;
   /** Undefined if the platform cannot be read, or the read has failed. */
-  readonly sight: ReadResult | undefined;
+  readonly readResult: ReadResult | undefined;
 }
 
 /** A session of an `up`, which has a program. */
@@ -30,53 +30,59 @@ export async function readBefore(
   const { subject, run, context, program, source } = session;
   // Settings that are missing are found even if no request is needed.
   if (subject.kind.service) run.platform.operations(subject.kind);
-  let sight: ReadResult | undefined;
+  let readResult: ReadResult | undefined;
   try {
-    sight = context.canRead ? await source.read(saved) : undefined;
+    readResult = context.canRead ? await source.read(saved) : undefined;
   } catch (error) {
     // At another address, the user may be another one: nothing is handed over.
     const isMoved = saved !== undefined && isServerChanged(program.admin, saved.memory);
     const isOnlyRead = plan.kind === "read" && saved !== undefined && !isMoved;
     if (isOnlyRead && (error instanceof RequestError || !(error instanceof RekeyError))) {
-      return { state: withUnread(saved), sight, findings: [failedRead(error)] };
+      return { state: withUnread(saved), readResult, findings: [failedRead(error)] };
     }
     const intent = plan.kind === "adopt" ? "adopted" : isMoved ? "moved" : "rotated";
     throw notRead(error, subject, program, intent);
   }
   if (!saved) {
-    const first = adopted(program, sight, context);
-    if (program.isAdopted) return { ...first, sight };
-    return { state: undefined, sight, findings: passwordFindings(first.state.memory) };
+    const first = adopted(program, readResult, context);
+    if (program.isAdopted) return { ...first, readResult };
+    return { state: undefined, readResult, findings: passwordFindings(first.state.memory) };
   }
   // What is saved stays so until the user of another server is rotated in its place.
-  if (!sight || sight.isOtherServer) return { state: saved, sight, findings: [] };
-  return { ...afterRead(withAdmin(saved, program.admin), sight, context, subject.id), sight };
+  if (!readResult || readResult.isOtherServer) return { state: saved, readResult, findings: [] };
+  return {
+    ...afterRead(withAdmin(saved, program.admin), readResult, context, subject.id),
+    readResult,
+  };
 }
 
 /** What is known before a rotation. At another server, that is nothing, as before the first rotation. */
 export function beforeFirst(
-  { state: saved, sight, findings }: Before,
+  { state: saved, readResult, findings }: Before,
   { context, program, subject }: UpSession,
 ): StateChange {
   if (saved === undefined) {
-    const { state: read } = adopted(program, sight, context);
+    const { state: read } = adopted(program, readResult, context);
     // What is to be replaced at once is not handed out. No trigger is applied yet.
     const first = addsSecret(subject.kind, program) ? read : withoutValues(read);
     const memory = { ...first.memory, applied: "" };
     const state = { ...first, adoptedAt: undefined, memory };
     return { state: withAdmin(state, program.admin), findings };
   }
-  if (!sight?.isOtherServer) return { state: saved, findings };
+  if (!readResult?.isOtherServer) return { state: saved, findings };
   const { memory } = saved;
   const current = { ...memory.current, marks: {}, generatedAt: undefined };
   const first = { ...saved, memory: { ...memory, current, formers: [], kindFacts: {} } };
-  return afterRead(withAdmin(first, program.admin), sight, context, subject.id);
+  return afterRead(withAdmin(first, program.admin), readResult, context, subject.id);
 }
 
 /** What is saved of an attempt that is not handed over. At another server, what was known before stays so. */
-export function notHandedOver(learned: StateChange, { state: saved, sight }: Before): StateChange {
+export function notHandedOver(
+  learned: StateChange,
+  { state: saved, readResult }: Before,
+): StateChange {
   const { attempt } = learned.state.memory;
-  if (attempt === undefined || saved === undefined || !sight?.isOtherServer) return learned;
+  if (attempt === undefined || saved === undefined || !readResult?.isOtherServer) return learned;
   const memory = { ...saved.memory, attempt };
   return { ...learned, state: { ...saved, waits: undefined, memory } };
 }

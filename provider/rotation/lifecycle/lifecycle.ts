@@ -120,14 +120,14 @@ async function readAndAct(
 ): Promise<RotationResult> {
   const { context, program, reads } = session;
   const before = await readBefore(planned, saved, session);
-  const { state, sight, findings } = before;
+  const { state, readResult, findings } = before;
   const plan = planRotation(state, program, {
     ...context,
     read: {
-      shown: sight?.credentials ?? {},
+      shown: readResult?.credentials ?? {},
       shownInRun: reads,
-      goneReason: sight?.goneReason,
-      isOtherServer: sight?.isOtherServer,
+      goneReason: readResult?.goneReason,
+      isOtherServer: readResult?.isOtherServer,
       isForeign: before.isForeign,
     },
   });
@@ -144,19 +144,19 @@ async function readAndAct(
 /** Carries out a plan that was made after the read. */
 async function carryOut(plan: Plan, before: Before, session: UpSession): Promise<RotationResult> {
   const { subject, source } = session;
-  const { state, sight, findings } = before;
+  const { state, readResult, findings } = before;
   if (plan.kind === "refuse") throw refusalError(subject, plan);
   if (plan.kind === "rotate") return performRotation(before, plan, session);
   if (state === undefined) throw new Error("without a state, a rotation is due");
   const waits = "waits" in plan ? plan.waits : undefined;
-  const waiting: Finding[] = waits && sight ? [{ kind: "waits", why: waits.why }] : [];
+  const waiting: Finding[] = waits && readResult ? [{ kind: "waits", why: waits.why }] : [];
   const kept = { state: { ...state, waits: waits?.why }, findings: [...findings, ...waiting] };
   if (plan.kind === "retire") return finish(await retire(kept, plan.formers, session), session);
   if (plan.kind === "save") {
     const failure = await source.save?.();
     return finish({ ...kept, state: withUnsaved(kept.state, failure), failure }, session);
   }
-  const former = sight && oldestFormer(state.memory);
+  const former = readResult && oldestFormer(state.memory);
   const left: Finding[] = former ? [{ kind: "leavesFormer", why: former.since }] : [];
   return finish({ ...kept, findings: [...kept.findings, ...left] }, session);
 }
@@ -181,14 +181,14 @@ async function performRotation(
   session: UpSession,
 ): Promise<RotationResult> {
   const { subject, run, context, program, source, replacedValues } = session;
-  const { sight } = before;
+  const { readResult } = before;
   requireSettings(session);
   const undo = run.reserveReset(secretOf(subject));
   const adds = addsSecret(subject.kind, program);
   const { state: first, findings } = beforeFirst(before, session);
   const retired = await retire(
     { state: first, findings: findings.filter(({ kind }) => kind !== "adopted") },
-    retiredFirst(first, sight, session),
+    retiredFirst(first, readResult, session),
     session,
     "retiredFirst",
   );
@@ -196,15 +196,19 @@ async function performRotation(
     undo();
     return finish(retired, session);
   }
-  const shown = marksOf(first.memory, sight?.credentials ?? {});
+  const shown = marksOf(first.memory, readResult?.credentials ?? {});
   const sent = withAttempt(retired.state, due, program, { shown, adds }, context);
   let added: Added | undefined;
   let kept: StateChange = { state: sent, findings: retired.findings };
   try {
     // What was retired since the read is no longer as it has shown.
-    added = await source.add(sent, retired.state === first ? sight : undefined);
+    added = await source.add(sent, retired.state === first ? readResult : undefined);
     kept = withAdded(kept, added);
-    replacedValues.push(...session.reads, credentialsIn(before.state), sight?.credentials ?? {});
+    replacedValues.push(
+      ...session.reads,
+      credentialsIn(before.state),
+      readResult?.credentials ?? {},
+    );
     const proof = await source.prove(kept.state, added);
     if (!proof.made) {
       const unproven = withoutProof(notHandedOver(kept, before), proof, session);
@@ -280,10 +284,10 @@ function additionOf(
 /** What is retired before a rotation: what is due to be, and for a token, of which two can be valid, the former one. */
 function retiredFirst(
   { memory }: State,
-  sight: ReadResult | undefined,
+  readResult: ReadResult | undefined,
   { subject, program, context }: UpSession,
 ): readonly Former[] {
-  if (sight?.goneReason !== undefined || !addsSecret(subject.kind, program)) return [];
+  if (readResult?.goneReason !== undefined || !addsSecret(subject.kind, program)) return [];
   if (subject.kind.shape === "adds") return validFormers(memory);
   return dueFormers(memory, program, context)?.formers ?? [];
 }

@@ -28,9 +28,9 @@ export interface Source {
    * Makes a secret valid, in addition to the current one or in its place. It throws only if certainly nothing was made.
    *
    * @param attempted the state with the attempt
-   * @param sight what the read before has shown; undefined if it cannot be read
+   * @param readResult what the read before has shown; undefined if it cannot be read
    */
-  add(attempted: State, sight: ReadResult | undefined): Promise<Added>;
+  add(attempted: State, readResult: ReadResult | undefined): Promise<Added>;
   /**
    * Proves that what was added is valid: by its use, by a read, or by the response itself. That it is not proven is a
    * result, which has what was delivered.

@@ -57,11 +57,11 @@ export class QueueSource extends ResetSource {
     return endpointFor(subject, place, run.options.settings);
   }
 
-  override async add(attempted: State, sight: ReadResult | undefined): Promise<Added> {
+  override async add(attempted: State, readResult: ReadResult | undefined): Promise<Added> {
     const { attempt } = attempted.memory;
-    if (!attempt?.adds) return super.add(attempted, sight);
+    if (!attempt?.adds) return super.add(attempted, readResult);
     try {
-      return await this.#addNext(attempted, attempt, sight);
+      return await this.#addNext(attempted, attempt, readResult);
     } catch (error) {
       if (!(error instanceof RekeyError) || error.delivery !== "maybe applied") throw error;
       return { lost: error };
@@ -71,20 +71,23 @@ export class QueueSource extends ResetSource {
   async #addNext(
     { memory }: State,
     attempt: Attempt,
-    sight: ReadResult | undefined,
+    readResult: ReadResult | undefined,
   ): Promise<Added> {
     const { count } = attempt;
     // A next pair that no attempt of Rekey has made may be of any age.
-    const isPrepared = sight?.hasNext === true && count === 1;
+    const isPrepared = readResult?.hasNext === true && count === 1;
     const next = await this.#prepare(isPrepared);
-    if (next.token === sight?.credentials.token) throw this.#sameToken(isPrepared);
+    if (next.token === readResult?.credentials.token) throw this.#sameToken(isPrepared);
     const expects = saltedMark(memory.salt, next.token ?? "");
     if (expects === memory.current.marks.token) {
       const why = `the token that was handed out is still the platform's next one. If the queue refuses it, check ${addressFrom}. Otherwise, run \`up\` again`;
       throw this.#refuse(why, "REKEY_VERIFICATION_FAILED");
     }
     const isRemembered = count > 1 && [undefined, expects].includes(attempt.expects);
-    const ofNew = { firstSentAt: attempt.lastSentAt, isOfUnknownAge: sight?.hasNext || undefined };
+    const ofNew = {
+      firstSentAt: attempt.lastSentAt,
+      isOfUnknownAge: readResult?.hasNext || undefined,
+    };
     return {
       response: onlyCredentials(next),
       attempt: { ...(!isRemembered && ofNew), expects },

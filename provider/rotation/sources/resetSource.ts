@@ -36,12 +36,12 @@ export class ResetSource implements Source {
     return response;
   }
 
-  async add(_: State, sight: ReadResult | undefined): Promise<Added> {
+  async add(_: State, readResult: ReadResult | undefined): Promise<Added> {
     const { run, subject } = this.of;
     const { kind, id } = subject;
     const operations = run.platform.operations(kind);
     // If no read can recognize the result, the response must be certain to be that of this reset.
-    const newConnection = identityIn(kind, sight?.credentials ?? {}) === undefined;
+    const newConnection = identityIn(kind, readResult?.credentials ?? {}) === undefined;
     try {
       const response = await operations.reset(id, { newConnection });
       return { response };

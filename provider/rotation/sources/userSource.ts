@@ -35,18 +35,18 @@ export class UserSource implements Source {
   async read(saved: State | undefined): Promise<ReadResult> {
     const { hashes } = await this.#readUser();
     this.#before = hashes;
-    const sight = { ...onlyCredentials({}), hashes };
-    if (saved?.memory.current.marks.password === undefined) return sight;
+    const readResult = { ...onlyCredentials({}), hashes };
+    if (saved?.memory.current.marks.password === undefined) return readResult;
     const { memory, password } = saved;
     const { hash } = memory.kindFacts;
     const shown = currentIn(hashes, hash);
-    if (shown === "listed") return sight;
+    if (shown === "listed") return readResult;
     // Another server may have another user of that name: it is not sent the password.
     const isOtherServer = isServerChanged(this.of.program?.admin, memory);
     if (shown === "unclear" && !isOtherServer) {
       const isToken = memory.current.marks.restToken !== undefined;
       const login = password && (await this.#tryLogin({ value: password, isToken })).kind;
-      if (hashes.length > 0 && login !== "refused") return sight;
+      if (hashes.length > 0 && login !== "refused") return readResult;
       if (login && login !== "refused") {
         // What was known stays known.
         this.#before = [hash ?? ""];
@@ -56,7 +56,7 @@ export class UserSource implements Source {
     const goneReason = isOtherServer
       ? "the server has another name or address than before, and does not list the current password of its user. Give the user of another server a resource name of its own. To rotate the user of this server in its place, set a new version"
       : "the user does not have the current password any more: someone else has removed it, or the server was restarted without an ACL file. It is not added again. Set a new version, which adds a new one";
-    return { ...sight, goneReason, isOtherServer };
+    return { ...readResult, goneReason, isOtherServer };
   }
 
   async add({ memory }: State): Promise<Added> {
