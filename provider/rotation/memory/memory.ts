@@ -47,7 +47,7 @@ export interface Current {
   readonly form?: Form | undefined;
   /** The age file that is saved. */
   readonly file?: AgeFile | undefined;
-  /** Whether the next `up` must read: a response did not contain them, or a refresh found that they are not valid. */
+  /** The next `up` must read: a response did not contain them, or a refresh found that they are not valid. */
   readonly mustRead?: true | undefined;
 }
 
@@ -131,6 +131,19 @@ export interface Connection {
   readonly username?: string | undefined;
 }
 
+/** An administrator as a program gives it: the output `access` of the rotation of its password, or its values. */
+export type AdminInput = string | AdminValues;
+
+export interface AdminValues {
+  readonly host: string;
+  readonly port: number;
+  /** Default: true. */
+  readonly tls?: boolean | null | undefined;
+  /** Default: the user `default`. */
+  readonly username?: string | null | undefined;
+  readonly password: string;
+}
+
 /** The marks of what is in an age file, and of the file itself: one that was replaced or removed is not a copy. */
 interface AgeFile {
   readonly has: readonly string[];
@@ -181,6 +194,11 @@ export function withPast({ past }: Memory, marks: readonly string[], current: Ma
 /** The hashes that were retired last, with some more: one that is listed again is retired again. */
 export function withRetired({ retired = [] }: UserMemory, hashes: readonly string[]): string[] {
   return [...retired, ...hashes].slice(-maxPast);
+}
+
+/** The memory of which the next `up` must read the secret, or need not. */
+export function withMustRead(memory: Memory, mustRead: boolean): Memory {
+  return { ...memory, current: { ...memory.current, mustRead: mustRead || undefined } };
 }
 
 /** The memory of a secret about which nothing is known yet. */
