@@ -398,7 +398,7 @@ describe("faults: users and their servers", () => {
           hide();
           assert.equal(await user.rotate({ version }), "");
           assert.ok(user.rotation.plain["formerValidSince"], "the former one is valid");
-          assert.match(await user.retire(), /it is not known whether the new one is valid.*VERIFICATION_FAILED/s);
+          assert.match(await user.retire(), /`ACL GETUSER` does not list the current one.*VERIFICATION_FAILED/s);
           user.gate.meet = () => undefined;
           assert.equal(await user.listed(), 2);
           assert.equal(await user.retire(), "");
