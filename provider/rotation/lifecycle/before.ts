@@ -34,12 +34,12 @@ export async function readBefore(
     readResult = context.canRead ? await source.read(saved) : undefined;
   } catch (error) {
     // At another address, the user may be another one: nothing is handed over.
-    const isMoved = saved !== undefined && isServerChanged(program.admin, saved.memory);
-    const isOnlyRead = plan.kind === "read" && saved !== undefined && !isMoved;
+    const isElsewhere = saved !== undefined && isServerChanged(program.admin, saved.memory);
+    const isOnlyRead = plan.kind === "read" && saved !== undefined && !isElsewhere;
     if (isOnlyRead && (error instanceof RequestError || !(error instanceof RekeyError))) {
       return { state: withUnread(saved), readResult, findings: [failedRead(error)] };
     }
-    const intent = plan.kind === "adopt" ? "adopted" : isMoved ? "moved" : "rotated";
+    const intent = plan.kind === "adopt" ? "adopted" : isElsewhere ? "moved" : "rotated";
     throw notRead(error, subject, program, intent);
   }
   return stateAfter(saved, readResult, session);

@@ -222,34 +222,32 @@ function madeCredentials(
   };
 }
 
-/** What was current until now. It is not valid any more, or, of keys, for as long as receivers need it. */
+/** What was current until now, and is not valid any more, or, of keys, for as long as receivers need it. */
 export function replacedFormers(
   { memory }: State,
   since: string,
   { kind }: Pick<Context, "kind">,
 ): Former[] {
   const { current, program } = memory;
-  const validFor = kind.receiverDelay ?? noOverlap;
   const credential = knownCredential(kind, current.marks, program);
-  return credential || kind.receiverDelay
-    ? [{ credential, since, validFor, generatedAt: current.generatedAt }]
-    : [];
+  const former = { credential, since, validFor: noOverlap, generatedAt: current.generatedAt };
+  return credential || kind.receiverDelay ? [former] : [];
 }
 
-/** What a hand-over replaces, and what stays valid until it is retired by a hash. */
+/** What was current until an attempt has added another one, and stays valid until it is retired by a hash. */
 export function keptFormer(
   { memory }: State,
   retireHash: string,
-  { reason }: Pick<Rotation, "reason">,
   program: Program,
   { kind, now }: Context,
 ): Former {
+  const { current, attempt } = memory;
   return {
-    credential: knownCredential(kind, memory.current.marks, memory.program),
+    credential: knownCredential(kind, current.marks, memory.program),
     retireHash,
     since: now.toISOString(),
-    validFor: validForAfter({ reason }, memory, program, now),
-    generatedAt: memory.current.generatedAt,
+    validFor: validForAfter(attempt?.reason, current, program, now),
+    generatedAt: current.generatedAt,
   };
 }
 

@@ -210,7 +210,7 @@ async function performRotation(
     const outdated = ["drift", "notCompared", "unknown"];
     const lasting = kept.findings.filter(({ kind }) => !outdated.includes(kind));
     kept = {
-      state: withUnsaved(handOver(kept.state, proof.made, context), added.failure),
+      state: withUnsaved(handOver(kept.state, proof.made, context), added.unsaved),
       findings: [...lasting, ...proof.findings],
     };
     // With `none`, what stays valid at a hand-over is retired in the same run.
@@ -218,7 +218,7 @@ async function performRotation(
     const done = await retire(kept, over, session);
     kept = { ...done, findings: [...done.findings, ...problemsOf(done.state, session)] };
     // What the server had not saved is saved with the retirement.
-    const unsaved = done.state.memory.kindFacts.isUnsaved ? added.failure : undefined;
+    const unsaved = done.state.memory.kindFacts.isUnsaved ? added.unsaved : undefined;
     return await finish({ ...kept, failure: done.failure ?? unsaved }, session, added);
   } catch (error) {
     if (added || !(error instanceof RekeyError)) {
@@ -293,7 +293,7 @@ function withAdded(learned: StateChange, added: Added): StateChange {
     memory: { ...memory, kindFacts: { ...memory.kindFacts, ...added.kindFacts } },
   };
   return {
-    state: withUnsaved(withAttemptFacts(next, added.attempt), added.failure),
+    state: withUnsaved(withAttemptFacts(next, added.attempt), added.unsaved),
     findings: [...findings, ...(added.findings ?? [])],
   };
 }

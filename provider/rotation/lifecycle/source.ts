@@ -85,13 +85,13 @@ interface AddedFacts {
   /** Of a user: the hashes of the passwords that were valid before. */
   readonly hashesBefore?: readonly string[];
   readonly findings?: readonly Finding[] | undefined;
-  /** Why the run fails although it was made. */
-  readonly failure?: RekeyError | undefined;
+  /** Why the server has not saved it, which its restart would undo. */
+  readonly unsaved?: RekeyError | undefined;
 }
 
 /** The proof that what was added is the current one, or why there is none. */
 export type Proof =
-  | { readonly made: Made; readonly findings: readonly Finding[]; readonly failure?: RekeyError }
+  | { readonly made: Made; readonly findings: readonly Finding[] }
   | {
       readonly made?: undefined;
       /** Why it is not known, and what the next `up` does. */

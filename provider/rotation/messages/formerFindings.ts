@@ -25,7 +25,7 @@ export function notesOnFormers(
   const { maxValid } = kind;
   if (!maxValid || program.unknown.has("overlap")) return [];
   const older = memory && program.adds ? notesOnOlder(memory, program, due, context) : [];
-  const validFor = validForAfter(due, memory ?? { current: { marks: {} } }, program, now);
+  const validFor = validForAfter(due.reason, memory?.current ?? {}, program, now);
   // Before its first rotation, a user may have several passwords.
   const areSeveral = maxValid > 2 && memory?.current.identity === undefined;
   const former: Finding =

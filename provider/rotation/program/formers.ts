@@ -1,5 +1,5 @@
-import { type Former, type Memory } from "../memory/memory";
-import { type Context, type DueFormers, type Plan, type Rotation } from "./plan";
+import { type Current, type Former, type Memory, type RotationReason } from "../memory/memory";
+import { type Context, type DueFormers, type Plan } from "./plan";
 import { noOverlap, type Program, untilRetirement } from "./program";
 import { dueAt, isOlder, readInterval } from "../memory/schedule";
 
@@ -66,8 +66,8 @@ export function validUntil(former: Former | undefined): string | undefined {
 
 /** For how long what a rotation replaces stays valid. What is older than a date must not stay. */
 export function validForAfter(
-  { reason }: Pick<Rotation, "reason">,
-  { current }: Pick<Memory, "current">,
+  reason: RotationReason | undefined,
+  current: Pick<Current, "generatedAt">,
   { overlap, rotatedSince }: Program,
   now: Date,
 ): string {
@@ -85,7 +85,7 @@ export function willWait(
   if (plan.kind === "maybe" || program.unknown.has("overlap")) return undefined;
   const isOfPlan =
     plan.kind === "rotate" &&
-    waitsForRetirement({ validFor: validForAfter(plan, memory, program, now) });
+    waitsForRetirement({ validFor: validForAfter(plan.reason, memory.current, program, now) });
   return isOfPlan || validFormers(withOverlapOf(memory, program)).some(waitsForRetirement);
 }
 

@@ -115,8 +115,8 @@ export class QueueSource extends ResetSource {
     const proof = await this.#proveAccepted(token);
     // Until it is rolled, the platform returns the same one.
     if (proof.kind !== "accepted") return { failure: notAccepted(subject, proof), delivered: {} };
-    const { isOfUnknownAge, firstSentAt, reason } = attempt;
-    const replaced = keptFormer(attempted, hashOf(token), { reason }, program, context);
+    const { isOfUnknownAge, firstSentAt } = attempt;
+    const replaced = keptFormer(attempted, hashOf(token), program, context);
     // If the current one is gone, the platform still has the one before it.
     const [{ credential, since, generatedAt } = replaced] = validFormers(attempted.memory);
     return {

@@ -91,7 +91,7 @@ export class UserSource implements Source {
     return {
       response: onlyCredentials({ password: value, ...(made.isToken && { restToken: value }) }),
       lost,
-      failure: saved.failure,
+      unsaved: saved.failure,
       // If the reply was lost, what is new in the list may be someone else's.
       attempt: { expects },
       hashesBefore,
@@ -141,12 +141,9 @@ export class UserSource implements Source {
   #formersAfter(attempted: State, hashesBefore: readonly string[], program: Program): Former[] {
     const { context } = this.session;
     const { memory } = attempted;
-    const { reason = "trigger", lastSentAt = "" } = memory.attempt ?? {};
-    const former = (retireHash: string) =>
-      keptFormer(attempted, retireHash, { reason }, program, context);
-    if (memory.current.marks.password === undefined) {
-      return hashesBefore.map(former);
-    }
+    const former = (retireHash: string) => keptFormer(attempted, retireHash, program, context);
+    if (memory.current.marks.password === undefined) return hashesBefore.map(former);
+    const { lastSentAt = "" } = memory.attempt ?? {};
     const { hash } = memory.kindFacts;
     const isValid = hash !== undefined && hashesBefore.includes(hash);
     const last = isValid ? [former(hash)] : replacedFormers(attempted, lastSentAt, context);

@@ -271,7 +271,7 @@ describe("rotation: what a hand-over makes former", () => {
     assert.deepEqual(replacedFormers(state, now, contextOf(databasePassword)), []);
     const replaced = [{ credential, since: now, validFor: "none", generatedAt: at(0) }];
     assert.deepEqual(replacedFormers(state, now, contextOf(queueToken)), replaced);
-    const ofKeys = [{ credential: undefined, since: now, validFor: "1h", generatedAt: at(0) }];
+    const ofKeys = [{ credential: undefined, since: now, validFor: "none", generatedAt: at(0) }];
     assert.deepEqual(replacedFormers(state, now, contextOf(signingKeys)), ofKeys);
   });
 
@@ -287,9 +287,8 @@ describe("rotation: what a hand-over makes former", () => {
   for (const [until, { reason = "trigger", inputs, validFor }] of Object.entries(lasting)) {
     it(`is valid until ${until}`, () => {
       const kept = keptFormer(
-        stateOf({ token: "t1" }),
+        stateOf({ token: "t1" }, { attempt: { ...sent, reason } }),
         "hash",
-        { reason },
         readProgram(inputs, queueToken),
         contextOf(queueToken),
       );

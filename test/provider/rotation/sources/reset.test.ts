@@ -326,10 +326,10 @@ describe("reset: what follows from its response", () => {
         assert.deepEqual(otherFields && JSON.parse(otherFields), kept);
       }
       if (next)
-        assert.equal(
+        {assert.equal(
           planRotation(secret.state, readProgram({ version: 2 }, secret.context().kind), secret.context()).kind,
           next,
-        );
+        );}
       const said = [came.message, came.said].join("\n").trim();
       if (says) assert.match(said, says);
       else assert.equal(said, "");
