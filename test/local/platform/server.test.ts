@@ -12,7 +12,7 @@ describe("Local platform: the server", () => {
     await platform.close();
     const told: object[] = [];
     platform = await startPlatform({ onRequest: (request) => told.push(request) });
-    platform.failNext({ delayMs: 150 });
+    platform.failNext({ delayMs: 1_500 });
     const response = queue(platform, "GET", "/flowControl?search=a%2Fb");
     await requestArrived(platform);
     const request = { method: "GET", path: "/v2/flowControl?search=a%2Fb", authorized: true };

@@ -27,7 +27,7 @@ interface Given extends Partial<RedisAdmin> {
 
 /** The users of the server at a port of this machine. */
 function usersAt(port: number, { settings, permission = "resets", beforeSend, ...admin }: Given = {}): AclUsers {
-  const all = { deadlineSeconds: "5", ...settings };
+  const all = { deadlineSeconds: "30", ...settings };
   const client = clientOf("http://127.0.0.1:1", all, beforeSend).during({ permission });
   return client.aclUsers({ host: "127.0.0.1", port, tls: false, password: canaries.admin, ...admin });
 }
@@ -192,7 +192,7 @@ describe("clients: the users of a Redis", () => {
       );
     });
 
-    const withTls: Given = { tls: true, settings: { caFile, deadlineSeconds: "10" } };
+    const withTls: Given = { tls: true, settings: { caFile } };
     const certificates: Readonly<Record<string, RegExp>> = {
       "TLSv1.3":
         /the server demands a client certificate.*Rekey does not support client certificates: .*tls-auth-clients/,

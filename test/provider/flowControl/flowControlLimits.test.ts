@@ -145,7 +145,7 @@ describe("FlowControlLimits", () => {
   /** Each run of an engine has a session of its own. */
   function nextRun(): void {
     const { url, queueToken } = platform;
-    const settings: Partial<Record<SettingName, string>> = { queueUrl: url, queueToken, deadlineSeconds: "3" };
+    const settings: Partial<Record<SettingName, string>> = { queueUrl: url, queueToken };
     run = startRun(new Settings((name) => settings[name])).during({ permission: "resets" });
   }
   const byHand = (operation: KeyOperation) =>
