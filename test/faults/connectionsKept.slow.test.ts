@@ -113,28 +113,6 @@ describe("faults: connections that are kept", function () {
     );
   }
 
-  const unused = "the server closes connections that are free for one second";
-  testRow([59, unused, "create", passes], async (fixture) => {
-    const closing = new Map<Socket, NodeJS.Timeout>();
-    const { server } = await start(fixture, {});
-    const meets: Behaviour = ({ socket, answer }) => {
-      clearTimeout(closing.get(socket));
-      answer(200);
-      const close = (): unknown => socket.destroy();
-      // What has arrived is read first, however late the timer is.
-      closing.set(socket, setTimeout(() => setImmediate(close), 1000).unref());
-    };
-    server.behave("POST", "reset-password", meets);
-    server.behave("GET", "database", meets);
-    const results: Result[] = [];
-    for (let pauseMs = 700; pauseMs <= 1300; pauseMs += 50) {
-      results.push(...(await resetAll(fixture, 2 * maxConcurrency, pauseMs)));
-      await wait(pauseMs);
-    }
-    expectAllDone(results, fixture);
-    assert.ok(server.connections > maxConcurrency, "some were closed");
-  });
-
   testRow([60, "the server limits connections, and closes those above", "create", passes], async (fixture) => {
     let open = 0;
     let refused = 0;

@@ -1,15 +1,13 @@
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
 import { realpathSync } from "node:fs";
 import { type Socket } from "node:net";
 import { join } from "node:path";
-import { Folder } from "../support/folder";
 import { projectRoot, providerTexts } from "../support/host";
 import { databaseText } from "../support/platformBodies";
 import { databasePath, rotation } from "../support/resources";
 import { expectKind } from "../support/results";
 import { revealed, withoutSecrets } from "../support/wire";
-import { testRow, titled } from "./describeFaults";
+import { testRow } from "./describeFaults";
 
 /** Loads the modules of the host's own process. */
 const requiring = `
@@ -123,16 +121,6 @@ describe("faults: our own code", () => {
     },
   );
 
-  for (const queueUserId of ["", "  ", ".."]) {
-    const fault = `rekey:queueUserId is ${JSON.stringify(queueUserId)}`;
-    testRow([54, fault, "create", "fails, naming it; 0 resets sent"], async (fixture) => {
-      const { host, server } = await fixture.start({ server: { bodyOf }, settings: () => ({ queueUserId }) });
-      const { message } = expectKind("failed", await host.create(userInputs));
-      assert.match(message, /rekey:queueUserId .*No request was made, and nothing was changed/);
-      assert.equal(server.count("POST", userId), 0);
-    });
-  }
-
   const object = "{ id: 'db', properties: { x: undefined } }";
   for (const thrown of ["undefined", "null", "'text'", "new TypeError('x of undefined')", object]) {
     testRow(
@@ -155,19 +143,4 @@ describe("faults: our own code", () => {
     const { message } = expectKind("failed", await host.create(rotation("x".repeat(100_000))));
     assert.match(message, /^Could not reset .*\[REKEY_REJECTED\]$/s);
   });
-});
-
-describe("faults: installation", () => {
-  it(
-    titled(51, "not installed where the host runs", "constructor", "fails, names the package to install; 0 sent"),
-    () => {
-      const folder = new Folder();
-      const program = `
-      const { PasswordRotation } = require(${JSON.stringify(join(projectRoot, "dist/sdk/index.js"))});
-      try { new PasswordRotation("x", { databaseId: "db" }); } catch (error) { console.log(error.message); }`;
-      const shown = execFileSync(process.execPath, ["-e", program], { cwd: folder.directory, encoding: "utf8" });
-      assert.match(shown, /pulumi-rekey.*No request was made.*version [\d.]+ to the package\.json.*Install/s);
-      folder.remove();
-    },
-  );
 });

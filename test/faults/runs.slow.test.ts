@@ -3,10 +3,9 @@ import { type Host, type Result } from "../support/host";
 import { counterReset, rotation } from "../support/resources";
 import { expectKind } from "../support/results";
 import { explicitProvider, type Properties, revealed, unknown } from "../support/wire";
-import { resetting, responding } from "../support/httpServer";
+import { resetting } from "../support/httpServer";
 import { testRow, type Titled } from "./describeFaults";
 import { formerOutputs } from "./phases";
-import { readMemory } from "../../provider/rotation/memory/memory";
 import { type Fixture } from "./fixture";
 
 const id = "db";
@@ -71,32 +70,6 @@ describe("faults: what runs share and repeat", () => {
     assert.deepEqual(await host.create(version1), first);
     assert.deepEqual(await host.update(id, revealed(first.outs), version1), first);
     assertSent(server, 1);
-  });
-
-  testRun([47, "update is called again in a later run", "update", "kept; 1 sent in all"], async (fixture) => {
-    const { host } = fixture;
-    const outs = outsOf(await host.create(version1));
-    const kept = expectKind("done", await (await fixture.nextRun()).update(id, outs, version1));
-    assert.deepEqual(revealed(kept.outs), outs);
-    assertSent(fixture.server, 1);
-  });
-
-  const refused = "3 runs send one each, the fourth is refused";
-  testRun([47, "unconfirmed resets in a row", "update", refused], async (fixture) => {
-    const { host, server } = fixture;
-    server.behave("POST", id, resetting);
-    let outs = outsOf(await host.create(version1));
-    for (const sent of [2, 3]) {
-      outs = outsOf(expectKind("init error", await (await fixture.nextRun()).update(id, outs, version1)));
-      assertSent(server, sent);
-    }
-    const { message } = expectKind("failed", await (await fixture.nextRun()).update(id, outs, version1));
-    assert.match(message, /nothing was changed.*new version/s);
-    assertSent(server, 3);
-    server.behave("POST", id, responding(200));
-    const version2 = rotation(id, { version: "2" });
-    const done = expectKind("done", await (await fixture.nextRun()).update(id, outs, version2));
-    assert.equal(readMemory(revealed(done.outs).memory).attempt, undefined);
   });
 
   testRun(
