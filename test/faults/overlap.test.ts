@@ -142,24 +142,6 @@ const retirements: Readonly<Record<string, Row & { readonly isRepeated?: true }>
   },
 };
 
-/** Of a date, which alone retires first. */
-const retirementsFirst: Readonly<Record<string, Row>> = {
-  "roll-token is lost each time, after it was applied": {
-    faults: [lost(rollPath, applied, { times })],
-    valid: [false, true, true],
-  },
-  "roll-token is lost each time, before it is applied": {
-    faults: [lost(rollPath, before, { times })],
-    fails: /former token may still be valid.*REKEY_UNCONFIRMED/s,
-    valid: [true, true],
-  },
-  "next-token after it is not permitted": {
-    faults: [{ path: nextPath, status: 403 }],
-    fails: /has retired the older one\. .*Could not prepare the next token.*REKEY_INCOMPLETE/s,
-    valid: [false, true],
-  },
-};
-
 describe("faults: two valid queue tokens", () => {
   after(closePlatforms);
 
@@ -207,21 +189,6 @@ describe("faults: two valid queue tokens", () => {
       assert.equal(await queue.retire(), "");
       assert.deepEqual(await queue.valid(), [false, true]);
       assert.deepEqual(queue.retirement.replaced, []);
-    });
-  }
-
-  for (const [fault, { faults = [], fails = /^$/, valid }] of Object.entries(retirementsFirst)) {
-    const result = fails.test("") ? "passes, two are valid" : "fails, nothing is added; the next `up` completes it";
-    testByAdapter([111, fault, "update for a date, next up", result], async (adapter) => {
-      const queue = await Queue.start(adapter);
-      assert.equal(await queue.rotate({ version: 1 }), "");
-      for (const one of faults) queue.platform.failNext(one);
-      const rotatedSince = new Date().toISOString();
-      assert.match(await queue.rotate({ version: 1, rotatedSince }), fails);
-      assert.deepEqual(await queue.valid(), valid);
-      if (!fails.test("")) assert.equal(await queue.rotate({ version: 1, rotatedSince }), "");
-      assert.deepEqual(await queue.valid(), [false, true, true]);
-      assert.equal(queue.rotation.plain["rotationCount"], 2);
     });
   }
 

@@ -105,4 +105,16 @@ describe("faults: tokens of a user of the local platform, as at the vendor", () 
     assert.match(await user.rotate({ version: 2 }), /only tokens of ACL GENTOKEN.*It was not added/s);
     assert.deepEqual([await user.valid(), await user.listed()], [[true], 1]);
   });
+
+  testRow(
+    [108, "an import", "AclUserRotation", "fails, nothing is sent; says how to adopt it"],
+    at,
+    async (user) => {
+      await user.preview({ version: 1 });
+      user.gate.commands.length = 0;
+      await assert.rejects(user.rotation.import("app"), /Nothing was sent.*initialRotation: false/s);
+      assert.deepEqual(user.gate.commands, []);
+    },
+    ["plugin"],
+  );
 });
