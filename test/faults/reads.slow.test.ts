@@ -246,16 +246,6 @@ describe("faults: a platform that can be read", () => {
     });
   }
 
-  testRow([88, "silent, applied after the run", "refresh", "the reset is confirmed; 0 more sent"], async (fixture) => {
-    const platform = await ReadablePlatform.start(fixture, 8);
-    fixture.server.behave("POST", "db", silent);
-    const unknown = platform.resultOf("init error", await act("create", fixture, "db"));
-    platform.change("db");
-    const { outcome, password } = await platform.refresh("db", unknown);
-    assert.deepEqual({ outcome, password }, { outcome: "reset", password: platform.passwordOf("db") });
-    platform.assertSent("db", 1);
-  });
-
   testRow(
     [92, "a read fails in each of these ways", "refresh", "warns, state kept; 0 resets sent"],
     async (fixture) => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { type Host, type Result } from "../support/host";
 import { counterReset, rotation } from "../support/resources";
 import { expectKind } from "../support/results";
-import { explicitProvider, type Properties, revealed, unknown } from "../support/wire";
+import { type Properties, revealed } from "../support/wire";
 import { resetting } from "../support/httpServer";
 import { testRow, type Titled } from "./describeFaults";
 import { formerOutputs } from "./phases";
@@ -25,22 +25,6 @@ const testRun = (title: Titled, test: (fixture: Fixture) => Promise<void>): void
   testRow(title, async (fixture) => test(await fixture.start()));
 
 describe("faults: what runs share and repeat", () => {
-  // The SDK refuses the second one in the program: Pulumi's host does not know which resource it checks.
-  testRow(
-    [43, "two resources, one database", "check", "refused; 0 sent"],
-    async (fixture) => {
-      const { host, server } = await fixture.start();
-      const reasonOf = async (name: string, inputs: Properties) =>
-        (await host.check(inputs, {}, name)).problems[0] ?? "";
-      assert.equal(await reasonOf("a", rotation(id)), "");
-      assert.match(await reasonOf("b", rotation(id)), /database "db" already belongs to urn:(\S*:)?a\b/);
-      assert.equal(await reasonOf("a", rotation(id)), "", "a replacement checks a resource twice");
-      assert.equal(await reasonOf("e", rotation(unknown)), "");
-      assertSent(server, 0);
-    },
-    ["plugin"],
-  );
-
   for (const { row, fault, more } of [
     { row: 45, fault: "the provider's code changed", more: { __provider: "exports.handler=()=>({})" } },
     { row: 46, fault: "init error, trigger already applied", more: {} },
@@ -96,16 +80,4 @@ describe("faults: what runs share and repeat", () => {
       await unset.delete(id, { ...rotation(id), ...former });
     });
   }
-
-  testRow(
-    [54, "missing settings of an explicit provider", "create", "fails, names the argument of the provider; 0 sent"],
-    async (fixture) => {
-      const { message } = expectKind(
-        "failed",
-        await (await another(fixture, {}, explicitProvider)).create(rotation(id)),
-      );
-      assert.match(message, /Set baseUrl in the arguments of the provider "second"/);
-    },
-    ["plugin"],
-  );
 });

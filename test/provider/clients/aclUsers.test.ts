@@ -246,32 +246,6 @@ describe("clients: the users of a Redis", () => {
     }
   });
 
-  /** In addition to row 121 of the fault table. */
-  describe("a removal is decided by what is listed afterwards", () => {
-    const rows: Readonly<Record<string, { change: string; read: string; fails?: RegExp }>> = {
-      "it succeeded, and the user was deleted": { change: "+OK", read: "$-1" },
-      "it succeeded, but the password is listed": {
-        change: "+OK",
-        read: userReply([hash.toUpperCase()]),
-        fails: /maybe applied: .*does not show that the password is gone.*They may have been removed/,
-      },
-      "its reply cannot be read, and the password is listed": {
-        change: ":1",
-        read: userReply([hash]),
-        fails: /maybe applied: .*cannot be read.*They may have been removed/,
-      },
-    };
-    for (const [what, { change, read, fails }] of Object.entries(rows)) {
-      it(`where ${what}`, async () => {
-        const server = await startRedis((command) => ({ reply: isRead(command) ? read : change }));
-        const removal = usersAt(server.port).remove("app", [hash]);
-        if (!fails) return removal;
-        const { delivery, message } = await errorOf(removal);
-        assert.match(`${delivery}: ${message}`, fails);
-      });
-    }
-  });
-
   it("know the made and the given secrets, whichever error is shown later", async () => {
     const value = `${canaries.value}-as-a-token`;
     const server = await startRedis(replying(bulk(value)));

@@ -14,7 +14,7 @@ import {
   type RequesterOptions,
 } from "../../../provider/platform/http";
 import { version } from "../../../package.json";
-import { type Behaviour, type HttpServer, responding, sending, silent, startServer } from "../../support/httpServer";
+import { type Behaviour, type HttpServer, responding, silent, startServer } from "../../support/httpServer";
 import { allThatShows } from "../../support/canaries";
 
 const authorization = "Basic canary-token";
@@ -184,21 +184,6 @@ describe("platform: the requester, over a real socket", () => {
       await server.close();
     }
   });
-
-  for (const [title, behaviour] of Object.entries({
-    "switches protocols": sending(
-      () => "HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: h2c\r\n\r\n",
-    ),
-    "only announces a response": sending(() => "HTTP/1.1 103 Early Hints\r\n\r\n"),
-  })) {
-    it(`ends with a connection on which the platform ${title}`, async () => {
-      const { delivery, happened } = await failureOf(requester(await start(behaviour)).send(reset));
-      assert.deepEqual(
-        { delivery, happened },
-        { delivery: "maybe applied", happened: "the response was incomplete or malformed (ECONNRESET)" },
-      );
-    });
-  }
 
   it("fails at its deadline, even if its connection never reports an end", async () => {
     const url = await start(silent);

@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import fc from "fast-check";
 import { databaseRecord } from "../../../local/platform/databaseRecord";
 import { databaseTable } from "../../../provider/records/database";
 import { camelCase } from "../../../provider/records/fields";
@@ -164,19 +163,5 @@ describe("records: credentials in the response to a reset", () => {
 
   it("are enough by themselves: the password has been reset", () => {
     assertFields(read('{"password":"p"}'), { credentials: { password: "p" }, record: {}, problems: [] });
-  });
-
-  it("are returned byte for byte, with any other fields", () => {
-    const value = fc
-      .string({ unit: "binary", minLength: 1 })
-      .filter((text) => !/\ufffd|^[*•●∙·⁎＊…]+$|^[*•●∙·⁎＊…]{3}|[*•●∙·⁎＊…]{3}$/u.test(text));
-    const sent = fc.dictionary(fc.constantFrom(...(Object.keys(names) as (keyof typeof names)[])), value);
-    fc.assert(
-      fc.property(sent, fc.dictionary(fc.string(), fc.jsonValue()), (credentials, rest) => {
-        const expected = Object.entries(credentials).map(([name, text]) => [names[name as keyof typeof names], text]);
-        const response = readSecretResponse(databaseTable, databaseText({ ...rest, ...credentials }));
-        assert.deepEqual({ ...response?.credentials }, Object.fromEntries(expected));
-      }),
-    );
   });
 });
