@@ -87,25 +87,6 @@ describe("A program with two valid queue tokens", () => {
     assert.deepEqual(await accepts(stack, first, second), [false, true]);
   });
 
-  it("rotates at a platform that hides tokens, but not while someone has prepared another pair, except for a date", async () => {
-    const stack = await start({ credentials: "never" });
-    for (let nth = 1; nth <= 2; nth++) await succeeds(stack.up());
-    const second = tokenOf(stack);
-    args = { version: 2 };
-    await succeeds(stack.up());
-    assert.deepEqual(await accepts(stack, second, tokenOf(stack)), [false, true]);
-    assertFields(stack.saved("queue"), { rotationCount: 2 });
-    const { url, username, password } = stack.platform;
-    const authorization = `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`;
-    await fetch(`${url}/v2/qstash/next-token/${queueUserId}`, { method: "POST", headers: { authorization } });
-    args = { version: 3 };
-    await succeeds(stack.up());
-    assert.match(String(stack.saved("queue")?.["waits"]), /the former token has been valid, too/);
-    args["rotatedSince"] = new Date().toISOString();
-    await succeeds(stack.up());
-    assertFields(stack.saved("queue"), { rotationCount: 3 });
-  });
-
   describe("at another queue than rekey:queueUrl", () => {
     it("proves and verifies at the address of its region, and takes another one without a request", async () => {
       const stack = await start();
@@ -150,19 +131,5 @@ describe("A program with two valid queue tokens", () => {
     assert.doesNotMatch((await succeeds(stack.preview())).printed, /It is rekey:queueToken/);
     await succeeds(stack.up());
     assert.deepEqual([stack.replaced, await accepts(stack, own, tokenOf(stack))], [[], [false, true]]);
-  });
-
-  it("refuses what cannot be", async () => {
-    const stack = await start();
-    const refused: readonly (readonly [Record<string, unknown>, RegExp])[] = [
-      [{ overlap: "0s" }, /overlap must be "retirement", "none" or a duration/],
-      [{ queueUrl: "http://queue.example.com" }, /queueUrl must begin with https:\/\/, because credentials/],
-      [{ saveCredentials: false }, /saveCredentials must not be false without encryptFor.*overlap: "none"/],
-    ];
-    for (const [given, message] of refused) {
-      args = given;
-      await fails(stack.preview(), message);
-    }
-    assert.deepEqual(stack.platform.requests, []);
   });
 });
