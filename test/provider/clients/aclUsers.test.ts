@@ -77,33 +77,6 @@ describe("clients: the users of a Redis", () => {
   const ok = replying("+OK");
 
   describe("on the wire", () => {
-    const rows: Readonly<
-      Record<string, { run: (users: AclUsers) => Promise<unknown>; sends: string; reply?: string }>
-    > = {
-      "a read": { run: (users) => users.read("app"), sends: `ACL GETUSER app`, reply: "$-1" },
-      "a read of the server": { run: (users) => users.readServer(), sends: `INFO`, reply: bulk("role:master") },
-      "a password": { run: (users) => users.add("app", password), sends: `ACL SETUSER app #${hash}` },
-      "a token": { run: (users) => users.add("app", token), sends: `ACL SETUSER app >${canaries.value}` },
-      "a token to be made": {
-        run: (users) => users.make("app"),
-        sends: `ACL GENTOKEN app`,
-        reply: bulk("t".repeat(20)),
-      },
-      "a save": { run: (users) => users.save(), sends: `ACL SAVE` },
-    };
-    for (const [what, { run, sends, reply = "+OK" }] of Object.entries(rows)) {
-      it(`there is AUTH and then ${what}, on a separate connection`, async () => {
-        const server = await startRedis(replying(reply));
-        for (const [connections, username] of [undefined, "ops"].entries()) {
-          server.commands.length = 0;
-          await run(usersAt(server.port, { username }));
-          const name = username === undefined ? "" : `${username} `;
-          assert.deepEqual(server.commands, [`AUTH ${name}${canaries.admin}`, sends]);
-          assert.equal(server.connections, connections + 1);
-        }
-      });
-    }
-
     it("a removal is followed by a read", async () => {
       const server = await startRedis((command) => ({ reply: isRead(command) ? userReply([other]) : "+OK" }));
       await usersAt(server.port).remove("app", [hash]);
@@ -130,17 +103,13 @@ describe("clients: the users of a Redis", () => {
 
   describe("of the permission and the engine", () => {
     for (const [what, run] of Object.entries(changes)) {
-      it(`${what} needs the permission to reset`, async () => {
+      it(`${what} needs the permission to reset, and asks for the engine when it is ready to be sent`, async () => {
         const server = await startRedis(ok);
         for (const permission of ["nothing", "limits"] as const) {
           const { delivery, code } = await errorOf(run(usersAt(server.port, { permission })));
           assert.deepEqual([delivery, code], ["not sent", "REKEY_INTERNAL"]);
         }
         assert.equal(server.connections, 0);
-      });
-
-      it(`${what} asks for the engine when it is ready to be sent`, async () => {
-        const server = await startRedis(ok);
         const asked: (readonly [string, number])[] = [];
         const beforeSend: Given["beforeSend"] = async (facts) => {
           asked.push([facts.method, server.commands.length]);
