@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type Host, type Result } from "../support/host";
+import { type Result } from "../support/host";
 import { counterReset, rotation } from "../support/resources";
 import { expectKind } from "../support/results";
 import { type Properties, revealed } from "../support/wire";
@@ -17,9 +17,6 @@ const outsOf = (result: Result): Properties => {
 };
 const assertSent = (server: Fixture["server"], count: number) => assert.equal(server.requests.length, count);
 
-/** Starts a process with other settings. */
-const another = (fixture: Fixture, settings: Record<string, string>, provider?: string): Promise<Host> =>
-  fixture.startHost({ provider, settings });
 /** Tests a row without particular settings. */
 const testRun = (title: Titled, test: (fixture: Fixture) => Promise<void>): void =>
   testRow(title, async (fixture) => test(await fixture.start()));
@@ -71,7 +68,7 @@ describe("faults: what runs share and repeat", () => {
   })) {
     const result = "the call that needs them fails, naming them; 0 sent";
     testRow([54, `${what} settings`, "create, delete", result], async (fixture) => {
-      const [unset, former] = [await another(fixture, settings), await formerOutputs(id, fixture.adapter)];
+      const [unset, former] = [await fixture.startHost({ settings }), await formerOutputs(id, fixture.adapter)];
       const failed = expectKind("failed", await unset.create(rotation(id)));
       assert.match(failed.message, /`pulumi config set rekey:baseUrl.*REKEY_BASE_URL/s);
       const counters = expectKind("failed", await unset.create(counterReset("orders")));
