@@ -119,6 +119,18 @@ describe("A program with two valid queue tokens", () => {
     });
   });
 
+  it("refuses an address in plain text, and a token that would be nowhere", async () => {
+    const stack = await start();
+    for (const [given, says] of [
+      [{ queueUrl: "http://queue.example.com" }, /queueUrl must begin with https:\/\/, because credentials/],
+      [{ saveCredentials: false }, /saveCredentials must not be false without encryptFor.*overlap: "none"/],
+    ] as const) {
+      args = given;
+      await fails(stack.preview(), says);
+    }
+    assert.deepEqual(stack.platform.requests, []);
+  });
+
   it("rotates rekey:queueToken, and retires it once the new one is set", async () => {
     const stack = await TestStack.start(program, { credentials: "read" });
     const own = stack.platform.queueToken;
