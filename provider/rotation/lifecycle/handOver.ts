@@ -218,9 +218,9 @@ function ofUser({ kindFacts }: Memory, { hash, formers }: Made): UserMemory {
 }
 
 /** The credentials that were made. A roll makes the next key the current one, even if no response shows that. */
-function madeCredentials(
+export function madeCredentials(
   before: State,
-  { responses }: Made,
+  { responses }: Pick<Made, "responses">,
   { kind }: Context,
 ): { readonly values: Credentials; readonly marks: Marks } {
   const { memory, nextKey } = before;

@@ -4,7 +4,7 @@ import { type CredentialName, type Credentials, valuesOf } from "../../records/f
 import { type SecretResponse } from "../../records/secretResponse";
 import { compare, identityIn, type Verdict } from "../plan/compare";
 import { type Finding } from "../messages/findings";
-import { handOver, type Made, replacedFormers } from "../lifecycle/handOver";
+import { handOver, type Made, madeCredentials, replacedFormers } from "../lifecycle/handOver";
 import { marksOf, namesIn } from "../memory/marks";
 import { type Memory } from "../memory/memory";
 import { overtakenFailure, unknownFailure } from "../messages/messages";
@@ -124,7 +124,7 @@ export class ResetSource implements Source {
       generatedAt,
       formers: replacedFormers(attempted, since, context),
     };
-    const values = credentialsIn(handOver(attempted, made, context));
+    const { values } = madeCredentials(attempted, made, context);
     // What was known, or shown by a read before.
     const expected = new Set([memory.current.marks, ...reads].flatMap((one) => Object.keys(one)));
     const names = [...expected].filter((name) => !Object.hasOwn(values, name));
