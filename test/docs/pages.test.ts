@@ -11,7 +11,14 @@ import { anchors, type Page, pages, prose, readPage, registryPages } from "./pag
 
 const all = [
   ...pages,
-  ...["CONTRIBUTING.md", "CHANGELOG.md", ".github/SECURITY.md", "local/README.md", ...registryPages].map(readPage),
+  ...[
+    "CONTRIBUTING.md",
+    "CHANGELOG.md",
+    ".github/SECURITY.md",
+    "local/README.md",
+    "templates/README.md",
+    ...registryPages,
+  ].map(readPage),
 ];
 
 function linksOf(page: Page): string[] {
