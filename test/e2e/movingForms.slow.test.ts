@@ -222,7 +222,7 @@ onEngine("A program that moves between the forms, as docs/moving-between-forms.m
       assert.deepEqual(await shop.valid(), shop.current.slice(0, 3), "the vendor has deleted its key");
     });
 
-    it(`is refused a rotation, and without aliases adopts or adds, from ${packages[form]} to ${packages[other]}`, async () => {
+    it(`without aliases is refused at the limit of 0, and otherwise adopts or adds, from ${packages[form]} to ${packages[other]}`, async () => {
       await shop.up({ form });
       await shop.settle();
       const [sessions, queue, app, key] = shop.current;
