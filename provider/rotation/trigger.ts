@@ -126,10 +126,10 @@ function plan(saved: RotationOutputs | undefined, inputs: TriggerInputs, run: Ru
 function noticesOf(saved: RotationOutputs | undefined, inputs: TriggerInputs, run: Run): Notice[] {
   const subject = subjectOf(inputs);
   if (saved === undefined) {
-    const date =
-      isSet(inputs.rotatedSince) && !inputs.byHand
-        ? " The age of the secret is not known, so the next `up` turns it for rotatedSince."
-        : "";
+    const next = inputs.byHand ? waitsForPerson : "the next `up` turns it for rotatedSince";
+    const date = isSet(inputs.rotatedSince)
+      ? ` The age of the secret is not known, so ${next}.`
+      : "";
     const text = `is new. Its first value replaces nothing that had no replacementTrigger before. If it was renamed without the option \`aliases\`, or replaced, it turns: what had the former value is replaced.${date}`;
     return [noticeAbout(subject, { text })];
   }
