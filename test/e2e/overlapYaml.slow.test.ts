@@ -28,18 +28,22 @@ resources:
     properties: { access: "\${app.access}", credential: "\${app.connectionUrl}" }
   handedToken:
     type: rekey:Retirement
-    properties: { access: "\${queue.access}", credential: { token: "\${queue.token}" } }
+    properties: { access: "\${queue.access}", credential: "\${queue.token}" }
   turn:
     type: rekey:RotationTrigger
     properties: { version: "\${version}" }
+  key:
+    type: pulumi:index:Stash
+    properties: { input: of some provider }
+    options: { replacementTrigger: "\${turn.value}" }
 outputs:
   app: \${handedUrl.credential}
-  queue: \${handedToken.credential.token}
+  queue: \${handedToken.credential}
   turn: \${turn.value}
 `;
 
 const title =
-  "A program in YAML with the plugin turns a trigger, and creates, rotates and retires a queue token and a password of a user";
+  "A program in YAML with the plugin replaces a key by its trigger, and creates, rotates and retires a queue token and a password of a user";
 const why = hasRedis ? whyNoPrograms("pulumi-language-yaml") : "there is no redis-server on PATH";
 
 if (why !== undefined) it.skip(`${title} (skipped: ${why})`);
@@ -67,8 +71,9 @@ else {
       assert.deepEqual(await accepted(former), [true, true]);
       for (const version of [1, 2]) {
         const printed = await run(`pulumi config set version ${version}; pulumi up`);
-        assert.match(printed, /(every|the) former password was retired/);
-        assert.match(printed, /(every|the) former token was retired/);
+        assert.match(printed, /former password( that waited for its Retirement)? was retired/);
+        assert.match(printed, /former token( that waited for its Retirement)? was retired/);
+        assert.equal(/Stash +key +replaced/.test(printed), version === 2, printed);
         assert.match(await show("turn"), new RegExp(`^\\d{8}-${version - 1}-[0-9a-f]{6}$`));
         const current = { app: await show("app"), queue: await show("queue") };
         assert.deepEqual(
@@ -82,7 +87,7 @@ else {
       }
       // The rotations learn what the end of the last `up` has done.
       assert.match(await run("pulumi up"), /2 updated\s+\+-2 replaced/);
-      assert.match(await run("pulumi up"), /6 unchanged/);
+      assert.match(await run("pulumi up"), /7 unchanged/);
     } finally {
       await redis.close();
       await platform.close();
