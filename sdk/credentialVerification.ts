@@ -60,8 +60,8 @@ export interface CredentialVerificationArgs {
    */
   saveCredentials?: pulumi.Input<boolean> | undefined;
   /**
-   * With `http`, for a key that a person makes: `value` of its `RotationTrigger`. Each `up` warns while only one of this
-   * value and `credential` was replaced.
+   * With `http`, for a key that a person makes: `value` of its `RotationTrigger`. Each `up` warns while only one of
+   * this value and `credential` was replaced.
    *
    * @default none
    */

@@ -30,9 +30,9 @@ export interface RotationTriggerArgs extends TriggerArgs {
    */
   usedElsewhere?: pulumi.Input<boolean> | undefined;
   /**
-   * For a key that only a person can make: `true` keeps the trigger from turning when its schedule or date is due. Each
-   * `up` then warns, `waits` says so, and `doctor --due` lists it. Only a new `version` or `triggers` turns it, by which
-   * the person says that the key was replaced.
+   * For a key that only a person can make: `true` keeps the trigger from turning when its schedule or date is due.
+   * Each `up` then warns, `waits` says so, and `doctor --due` lists it. Only a new `version` or `triggers` turns it,
+   * by which the person says that the key was replaced.
    *
    * @default false
    */
