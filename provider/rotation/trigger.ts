@@ -19,7 +19,7 @@ import { type RotationOutputs } from "./outputs/rotationOutputs";
 import { dueAt } from "./memory/schedule";
 import { isSame, type State, stateIn } from "./memory/state";
 
-/** What a program asks for, and what `decide` adds. */
+/** A program's inputs, and what `decide` adds. */
 export interface TriggerInputs
   extends Trigger, Pick<RotationInputs, "rotateEvery" | "rotatedSince"> {
   /** Of the resource, for messages. Only the SDK passes it: a plugin's messages are shown under the resource. */
@@ -53,7 +53,7 @@ export const rotationTrigger: Resource<TriggerInputs, RotationOutputs> = {
     const own = { usedElsewhere: flag, byHand: flag, name: text, value: text, memory: text };
     return { required: [], schemas: { ...triggerInputs(schemas), ...own } };
   },
-  check: (inputs, run) => rotationProblems(readProgram(inputs), subjectOf(inputs).kind, run),
+  check: (inputs, run) => rotationProblems(programOf(inputs), subjectOf(inputs).kind, run),
   decide,
   plan,
   apply: async (_, inputs, run) => ({ outputs: triggerOutputs(inputs, run), notices: [] }),
@@ -93,7 +93,7 @@ function nextState(before: State, inputs: TriggerInputs, run: Run): State {
     throw new RefusedError("REKEY_RESET_LIMIT", { secret: secretOf(subject), why });
   }
   const context = contextOf(subject.kind, run);
-  const sent = withAttempt(before, due, programOf(inputs), { shown: {}, adds: false }, context);
+  const sent = withAttempt(before, due, programOf(inputs), {}, context);
   const generatedAt = sent.memory.attempt?.lastSentAt;
   return handOver(sent, { responses: [], generatedAt, formers: [] }, context);
 }
@@ -193,7 +193,7 @@ function stateOf(memory: unknown): State {
 
 /** It never turns at first: it is not known whether there is something to replace. */
 function programOf(inputs: TriggerInputs): Program {
-  return readProgram({ ...inputs, initialRotation: false });
+  return readProgram({ ...inputs, initialRotation: false }, subjectOf(inputs).kind);
 }
 
 function subjectOf({ name }: TriggerInputs): Subject {

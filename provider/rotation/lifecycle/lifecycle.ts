@@ -1,10 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
 import { InternalError, RefusedError, RekeyError, SettingsError } from "../../domain/errors";
-import { secretOf, type Subject } from "../../domain/secretKind";
+import { secretOf } from "../../domain/secretKind";
 import { jsonText } from "../../pulumi/values";
-import { type Run } from "../../run/run";
 import { isServerChanged } from "../program/admin";
-import { afterRead, tokenOnly } from "./afterRead";
+import { tokenOnly } from "./afterRead";
 import { tryRecipients } from "../memory/ageFile";
 import {
   type Before,
@@ -15,40 +14,31 @@ import {
   type UpSession,
 } from "./before";
 import { type Finding, type StateChange, type RotationResult } from "../messages/findings";
-import {
-  addsSecret,
-  dueFormers,
-  oldestFormer,
-  validFormers,
-  withOverlapOf,
-} from "../program/formers";
-import { withAttempt, handOver, type Made } from "./handOver";
+import { dueFormers, oldestFormer, validFormers, withOverlapOf } from "../program/formers";
+import { withAttempt, withAttemptFacts, handOver, type Made } from "./handOver";
 import { marksOf, triggerMark } from "../memory/marks";
 import { type Former, type Memory } from "../memory/memory";
 import { type Addition, failureAfter, refusalError, savedAdvice } from "../messages/messages";
 import { isReadFirst, type Plan, type Rotation } from "../program/plan";
 import { planRotation } from "../plan/planRotation";
-import { noOverlap, type Program, savedProgram } from "../program/program";
+import { noOverlap, savedProgram } from "../program/program";
 import { retire, withUnsaved } from "./retire";
 import { save } from "./save";
 import { isOlder } from "../memory/schedule";
-import { openSession } from "../sources/session";
 import { secondRollAt } from "../plan/signingKeys";
-import { type Added, type Proof, type ReadResult } from "./source";
+import { type Added, type Proof, type ReadResult, type Session } from "./source";
 import { credentialsIn, isSame, type State, withAdmin } from "../memory/state";
 
 /**
  * Makes one secret what the program asks for: plans, reads, plans again, rotates, and saves.
  *
- * @param run that of a Create or an Update that is not a preview; an import, whose run may only read, adopts
+ * @param session of a Create or an Update that is not a preview; an import, whose run may only read, adopts
  */
 export async function rotate(
-  subject: Subject,
   saved: State | undefined,
-  program: Program,
-  run: Run,
+  session: UpSession,
 ): Promise<RotationResult> {
-  const session = { ...openSession(subject, run, program, program), program };
+  const { subject, program, run } = session;
   const plan = planRotation(saved, program, session.context);
   if (saved && plan.kind === "keep") {
     return withProgram({ state: { ...saved, waits: plan.waits?.why }, findings: [] }, session);
@@ -64,12 +54,11 @@ export async function rotate(
 }
 
 /** Reads a secret for a refresh, and prepares what is saved. It changes nothing and never fails. */
-export async function refresh(subject: Subject, saved: State, run: Run): Promise<RotationResult> {
-  const session = openSession(subject, run, { admin: saved.admin });
-  const { context, source } = session;
+export async function refresh(saved: State, session: Session): Promise<RotationResult> {
+  const { subject, context, source } = session;
   if (!context.canRead) return { state: saved, findings: [] };
   try {
-    const learned = afterRead(saved, await source.read(saved), context, subject.id);
+    const learned = source.afterRead(saved, await source.read(saved));
     const { failure, ...next } = await save(learned, session);
     if (!failure) return next;
     const why =
@@ -102,7 +91,7 @@ function oncePerTrigger(
 }
 
 /**
- * Whether nothing was made, as by an adoption, after which the same run may rotate. What failed may be a later request
+ * True if nothing was made, as by an adoption, after which the same run may rotate. What failed may be a later request
  * than the one that made a secret.
  */
 function wasNotMade({ state, failure }: RotationResult, saved: State | undefined): boolean {
@@ -136,7 +125,7 @@ async function readAndAct(
   } catch (error) {
     const isNews = state !== undefined && isChangedBy(state, saved);
     if (!isNews || !(error instanceof RekeyError)) throw error;
-    // What the read has shown is saved, although nothing was rotated.
+    // The result of the read is saved, although nothing was rotated.
     return { ...(await finish({ state, findings }, session)), failure: error };
   }
 }
@@ -151,7 +140,10 @@ async function carryOut(plan: Plan, before: Before, session: UpSession): Promise
   const waits = "waits" in plan ? plan.waits : undefined;
   const waiting: Finding[] = waits && readResult ? [{ kind: "waits", why: waits.why }] : [];
   const kept = { state: { ...state, waits: waits?.why }, findings: [...findings, ...waiting] };
-  if (plan.kind === "retire") return finish(await retire(kept, plan.formers, session), session);
+  if (plan.kind === "retire") {
+    const retired = await retire(kept, plan.formers, session, "retired", readResult);
+    return finish(retired, session);
+  }
   if (plan.kind === "save") {
     const failure = await source.save?.();
     return finish({ ...kept, state: withUnsaved(kept.state, failure), failure }, session);
@@ -161,7 +153,7 @@ async function carryOut(plan: Plan, before: Before, session: UpSession): Promise
   return finish({ ...kept, findings: [...kept.findings, ...left] }, session);
 }
 
-/** Whether a read has shown something that must be saved, whatever follows. */
+/** True if a read has shown something that must be saved, whatever follows. */
 function isChangedBy({ memory }: State, saved: State | undefined): boolean {
   const newsIn = ({ current, attempt, formers, kindFacts }: Memory) => {
     return [current.marks, current.mustRead, attempt, formers, kindFacts.unknown];
@@ -184,25 +176,26 @@ async function performRotation(
   const { readResult } = before;
   requireSettings(session);
   const undo = run.reserveReset(secretOf(subject));
-  const adds = addsSecret(subject.kind, program);
   const { state: first, findings } = beforeFirst(before, session);
   const retired = await retire(
     { state: first, findings: findings.filter(({ kind }) => kind !== "adopted") },
     retiredFirst(first, readResult, session),
     session,
     "retiredFirst",
+    readResult,
   );
   if (retired.failure) {
     undo();
     return finish(retired, session);
   }
+  const hasRetired = retired.state !== first;
   const shown = marksOf(first.memory, readResult?.credentials ?? {});
-  const sent = withAttempt(retired.state, due, program, { shown, adds }, context);
+  const sent = withAttempt(retired.state, due, program, shown, context);
   let added: Added | undefined;
   let kept: StateChange = { state: sent, findings: retired.findings };
   try {
-    // What was retired since the read is no longer as it has shown.
-    added = await source.add(sent, retired.state === first ? readResult : undefined);
+    // A retirement makes the read before it stale.
+    added = await source.add(sent, hasRetired ? undefined : readResult);
     kept = withAdded(kept, added);
     replacedValues.push(
       ...session.reads,
@@ -218,22 +211,22 @@ async function performRotation(
     const outdated = ["drift", "notCompared", "unknown"];
     const lasting = kept.findings.filter(({ kind }) => !outdated.includes(kind));
     kept = {
-      state: withUnsaved(handOver(kept.state, proof.made, context), added.failure),
+      state: withUnsaved(handOver(kept.state, proof.made, context), added.unsaved),
       findings: [...lasting, ...proof.findings],
     };
     // With `none`, what stays valid at a hand-over is retired in the same run.
     const over = program.overlap === noOverlap ? validFormers(kept.state.memory) : [];
     const done = await retire(kept, over, session);
     kept = { ...done, findings: [...done.findings, ...problemsOf(done.state, session)] };
-    // What the server had not saved is saved with the retirement.
-    const unsaved = done.state.memory.kindFacts.isUnsaved ? added.failure : undefined;
+    // The retirement saves what the server had not saved.
+    const unsaved = done.state.memory.kindFacts.isUnsaved ? added.unsaved : undefined;
     return await finish({ ...kept, failure: done.failure ?? unsaved }, session, added);
   } catch (error) {
     if (added || !(error instanceof RekeyError)) {
       return afterError(error, notHandedOver(kept, before), added, session);
     }
     undo();
-    if (retired.state !== first) return finish({ ...retired, failure: error }, session);
+    if (hasRetired) return finish({ ...retired, failure: error }, session);
     throw error;
   }
 }
@@ -250,7 +243,7 @@ function requireSettings({ subject, source }: UpSession): void {
 }
 
 /**
- * What is saved if something is thrown after a secret was, or may have been, made: all that was delivered, whatever it
+ * The result if something is thrown after a secret was, or may have been, made: all that was delivered, whatever it
  * is. It is not saved by `finish`, whose encryption may be what has failed.
  */
 function afterError(
@@ -270,36 +263,38 @@ function afterError(
   return { state: { ...state, ...delivered }, findings, failure };
 }
 
-/** What was made valid in addition to the current one. */
+/** The secret that was made valid in addition to the current one, if there is one. */
 function additionOf(
   { memory }: State,
   added: Added | undefined,
-  { subject, program }: UpSession,
+  { program }: UpSession,
 ): Addition | undefined {
-  if (!added || !addsSecret(subject.kind, program)) return undefined;
+  if (!added || !program.adds) return undefined;
   if (memory.attempt === undefined) return "handed over";
   return added.lost ? "lost" : "unproven";
 }
 
-/** What is retired before a rotation: what is due to be, and for a token, of which two can be valid, the former one. */
+/** Former ones that are retired first: those that are due, and, of a token, of which two can be valid, always. */
 function retiredFirst(
   { memory }: State,
   readResult: ReadResult | undefined,
   { subject, program, context }: UpSession,
 ): readonly Former[] {
-  if (readResult?.goneReason !== undefined || !addsSecret(subject.kind, program)) return [];
-  if (subject.kind.shape === "adds") return validFormers(memory);
+  if (readResult?.goneReason !== undefined || !program.adds) return [];
+  if (subject.kind.maxValid === 2) return validFormers(memory);
   return dueFormers(memory, program, context)?.formers ?? [];
 }
 
-/** What is remembered of what was added, until it is proven. */
+/** The state with an added secret, until it is proven. */
 function withAdded(learned: StateChange, added: Added): StateChange {
   const { findings, state } = learned;
   const { memory } = state;
-  const attempt = memory.attempt && { ...memory.attempt, ...added.attempt };
-  const kindFacts = { ...memory.kindFacts, ...added.kindFacts };
+  const next = {
+    ...state,
+    memory: { ...memory, kindFacts: { ...memory.kindFacts, ...added.kindFacts } },
+  };
   return {
-    state: withUnsaved({ ...state, memory: { ...memory, attempt, kindFacts } }, added.failure),
+    state: withUnsaved(withAttemptFacts(next, added.attempt), added.unsaved),
     findings: [...findings, ...(added.findings ?? [])],
   };
 }
@@ -308,21 +303,20 @@ function withAdded(learned: StateChange, added: Added): StateChange {
 function withoutProof(
   { state, findings }: StateChange,
   { failure, delivered = {}, attempt, foreignRead }: Exclude<Proof, { made: Made }>,
-  { context, subject }: UpSession,
+  { source }: UpSession,
 ): RotationResult {
-  const { memory } = state;
-  const next: State = {
-    ...state,
-    ...(Object.keys(delivered).length > 0 && { otherFields: jsonText(delivered) }),
-    memory: { ...memory, attempt: memory.attempt && { ...memory.attempt, ...attempt } },
-  };
-  const learned = foreignRead && afterRead(next, foreignRead, context, subject.id);
+  const isDelivered = Object.keys(delivered).length > 0;
+  const next = withAttemptFacts(
+    { ...state, ...(isDelivered && { otherFields: jsonText(delivered) }) },
+    attempt,
+  );
+  const learned = foreignRead && source.afterRead(next, foreignRead);
   return learned
     ? { state: learned.state, findings: [...findings, ...learned.findings], failure }
     : { state: next, findings, failure };
 }
 
-/** What is still wrong after a confirmed rotation. */
+/** Problems that are left after a confirmed rotation. */
 function problemsOf(
   { memory, problems = [] }: State,
   { context, program, subject }: UpSession,

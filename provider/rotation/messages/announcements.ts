@@ -6,7 +6,7 @@ import { contextOf } from "../program/context";
 import { plainTextProblem } from "../program/databaseEndpoint";
 import { type Finding, type Message, messageOf } from "./findings";
 import { concernsOfFormers, notesOnFormers, plannedRetirement } from "./formerFindings";
-import { hasOverlap, isDuration, oldestFormer } from "../program/formers";
+import { isDuration, oldestFormer } from "../program/formers";
 import { type Memory } from "../memory/memory";
 import { type Context, isChange, isReadFirst, type Plan, type Rotation } from "../program/plan";
 import { planRotation } from "../plan/planRotation";
@@ -14,19 +14,20 @@ import { type Program, untilRetirement } from "../program/program";
 import { dueFrom, isDueSoon, isFuture } from "../memory/schedule";
 import { isOtherAccount, lastRollAt, whyElsewhere } from "../plan/signingKeys";
 import { type State } from "../memory/state";
-import { passwordFindings } from "../sources/userRead";
 
 /** The secrets that this run has refreshed are in the state: a new resource for one is probably a renamed one. */
 export function noteRefresh(subject: Subject, run: Run): void {
   run.shared.refreshed.add(secretOf(canonical(subject)));
 }
 
-/** What the plan for one secret is made from. */
+/** A secret, its state, and what a program wants of it. */
 export interface Wanted {
   readonly subject: Subject;
   readonly state?: State | undefined;
   readonly program: Program;
-  /** Whether it is one of a fleet that was saved before. */
+  /** Findings of its source about what it remembers. */
+  readonly concerns?: readonly Finding[] | undefined;
+  /** It is one of a fleet that was saved before. */
   readonly isInFleet?: boolean;
 }
 
@@ -34,7 +35,7 @@ export interface PlannedSecret extends Wanted {
   readonly plan: Plan;
   /** With which it was planned. */
   readonly context: Context;
-  /** Whether it is read first, which may change the plan. */
+  /** It is read first, which may change the plan. */
   readonly isTentative: boolean;
 }
 
@@ -55,30 +56,26 @@ export function announcementsOf(announced: PlannedSecret, run: Run): Message[] {
   const { subject, plan, state, program, context } = announced;
   const { kind } = subject;
   const waits = "waits" in plan ? plan.waits : undefined;
-  const findings: Finding[][] = [
+  const findings: (readonly Finding[])[] = [
     planned(announced),
     waits
       ? [{ kind: "isDue" }, ...reasonsOf(waits, announced), { kind: "postponed", why: waits.why }]
       : [],
-    ...(state
-      ? [
-          ...concerns(state.memory, plan, program, context),
-          passwordFindings(state.memory, subject.id),
-        ]
-      : concernsOfNew(announced, run)),
+    ...(state ? concerns(state.memory, plan, program, context) : concernsOfNew(announced, run)),
+    announced.concerns ?? [],
     isPlain(program) && isChange(plan) ? [{ kind: "plainText" }] : [],
   ];
   const messages = findings.filter(({ length }) => length > 0).map((one) => messageOf(one, kind));
   return plan.kind === "rotate" ? [rotationMessage(announced, plan), ...messages] : messages;
 }
 
-/** Whether clients of a user connect without TLS over the network, as only they may. */
+/** True if clients of a user connect without TLS over the network, as only they may. */
 function isPlain({ connection, admin }: Program): boolean {
   const { host = admin?.server.endpoint?.host, tls } = connection ?? {};
   return plainTextProblem({ host, tls }, undefined) !== undefined;
 }
 
-/** What a plan that is not a rotation will do. */
+/** The announcement of a plan that is not a rotation. */
 function planned({ subject, plan, state, context, isTentative }: PlannedSecret): Finding[] {
   switch (plan.kind) {
     case "retire":
@@ -94,11 +91,11 @@ function planned({ subject, plan, state, context, isTentative }: PlannedSecret):
     case "adopt": {
       // A replacement looks like a new resource, so this also says to users of `--replace` that nothing is rotated.
       const adoption: Finding = { kind: plan.mayRotate ? "maybeOld" : "adopts" };
-      const { shape } = subject.kind;
-      if (shape === "redis") {
+      const { readsShowHashes, maxValid } = subject.kind;
+      if (readsShowHashes) {
         return [adoption, { kind: "handsOutNone" }, { kind: "firstRetirement" }];
       }
-      return shape === "adds" ? [adoption, { kind: "handsOutCurrent" }] : [adoption];
+      return maxValid ? [adoption, { kind: "handsOutCurrent" }] : [adoption];
     }
     default:
       return [];
@@ -114,9 +111,9 @@ function rotationMessage(announced: PlannedSecret, due: Rotation): Message {
     ...(isTentative ? [{ kind: "readsFirst" } as const] : []),
     ...notesOnFormers(state?.memory, program, due, context),
   ];
-  // What is not known yet counts as different: ten new databases are ten resets in a preview. Two users with one name
-  // may be those of different servers.
-  const isKnown = !isUnknown(id) && (kind.shape !== "redis" || server !== undefined);
+  // Secrets that are not known yet count as different: ten new databases are ten resets in a preview. Two users with
+  // one name may be those of different servers.
+  const isKnown = !isUnknown(id) && (!kind.readsShowHashes || server !== undefined);
   const secrets = [isKnown ? secretOf(subject) : Symbol()];
   return { ...messageOf(sentences, kind), does: `${kind.verb}s`, secrets };
 }
@@ -135,10 +132,9 @@ function reasonsOf(
   return [{ kind: "created" }, ...again, toKeep, { kind: "toRename" }];
 }
 
-/** What may be wrong with a new resource. */
+/** Concerns about a new resource. */
 function concernsOfNew({ subject, plan, program }: PlannedSecret, { shared }: Run): Finding[][] {
-  const { kind } = subject;
-  const isAdopted = plan.kind === "adopt" && hasOverlap(kind);
+  const isAdopted = plan.kind === "adopt";
   const isRenamed = plan.kind === "rotate" && shared.refreshed.has(secretOf(canonical(subject)));
   return [
     // Each later rotation needs something that retires the former one.
@@ -147,7 +143,7 @@ function concernsOfNew({ subject, plan, program }: PlannedSecret, { shared }: Ru
   ];
 }
 
-/** What may be wrong with the saved memory, or does not take effect yet. */
+/** Concerns about the saved memory, and about inputs that do not take effect yet. */
 function concerns(memory: Memory, plan: Plan, program: Program, context: Context): Finding[][] {
   const { applied, current, scheduledFrom } = memory;
   const { form, unknown, rotateEvery } = program;

@@ -1,10 +1,7 @@
-import { nameInCommand } from "../../clients/aclReplies";
 import { type Subject } from "../../domain/secretKind";
 import { type Finding } from "./findings";
 import {
-  addsSecret,
   dueFormers,
-  hasOverlap,
   isDuration,
   validForAfter,
   oldestFormer,
@@ -17,7 +14,7 @@ import { type Memory } from "../memory/memory";
 import { type Context, type DueRetirement, type Rotation } from "../program/plan";
 import { noOverlap, type Program, untilRetirement } from "../program/program";
 
-/** What the announcement of a rotation adds about the secrets that stay valid. */
+/** Notes of the announcement of a rotation on the secrets that stay valid. */
 export function notesOnFormers(
   memory: Memory | undefined,
   program: Program,
@@ -25,19 +22,19 @@ export function notesOnFormers(
   context: Context,
 ): Finding[] {
   const { kind, now } = context;
-  if (!hasOverlap(kind) || program.unknown.has("overlap")) return [];
-  const older =
-    memory && addsSecret(kind, program) ? notesOnOlder(memory, program, due, context) : [];
-  const validFor = validForAfter(due, memory ?? { current: { marks: {} } }, program, now);
-  // At its first rotation, a user may have several passwords.
-  const areSeveral = kind.shape === "redis" && memory?.current.marks.password === undefined;
+  const { maxValid } = kind;
+  if (!maxValid || program.unknown.has("overlap")) return [];
+  const older = memory && program.adds ? notesOnOlder(memory, program, due, context) : [];
+  const validFor = validForAfter(due.reason, memory?.current ?? {}, program, now);
+  // Before its first rotation, a user may have several passwords.
+  const areSeveral = maxValid > 2 && memory?.current.identity === undefined;
   const former: Finding =
     validFor === noOverlap
       ? { kind: "replacesFormer" }
       : areSeveral
         ? { kind: "keepsSeveral", why: until(validFor, "them") }
         : { kind: "keepsFormer", why: until(validFor, "it") };
-  const isFirst = kind.shape === "redis" && memory === undefined;
+  const isFirst = maxValid > 2 && memory === undefined;
   return [...older, former, ...(isFirst ? [{ kind: "firstRetirement" } as const] : [])];
 }
 
@@ -49,7 +46,7 @@ function until(validFor: string, them: "it" | "them"): string {
     : `until a Retirement retires ${them}, or until the next \`up\``;
 }
 
-/** What was former before is the older one. A Retirement may have retired it, which only a read shows. */
+/** Notes on those that are former already. A Retirement may have retired them, which only a read shows. */
 function notesOnOlder(
   memory: Memory,
   program: Program,
@@ -57,11 +54,11 @@ function notesOnOlder(
   context: Context,
 ): Finding[] {
   const valid = validFormers(memory);
-  const isToken = context.kind.shape === "adds";
+  const isOnlyFormer = context.kind.maxValid === 2;
   if (valid.length === 0) return [];
   const retired = dueFormers(memory, program, context);
   // A token of unknown age is replaced for a date, whatever the age of the former one.
-  const isForDate = retired?.why === "date" || (isToken && due.reason === "rotatedSince");
+  const isForDate = retired?.why === "date" || (isOnlyFormer && due.reason === "rotatedSince");
   if (isForDate || retired?.formers.length === valid.length) {
     const kind = isForDate ? "retiresOlderForDate" : "retiresOlder";
     return [{ kind }, ...notesOnOwnToken(memory, context)];
@@ -71,7 +68,7 @@ function notesOnOlder(
   return notes.length > 0 ? notes : [{ kind: "keepsOlder" }];
 }
 
-/** Whether the rotation waits if the read before it changes nothing. */
+/** A note if the rotation waits unless the read before it changes something. */
 function notesOnWaiting(
   memory: Memory,
   program: Program,
@@ -107,7 +104,7 @@ export function plannedRetirement(
   return [because, { kind: "bothSince", why: since }, ...notesOnOwnToken(memory, context)];
 }
 
-/** What is to be said of former ones whose time is over. */
+/** Concerns about former ones whose time is over. */
 export function concernsOfFormers(memory: Memory, program: Program, context: Context): Finding[] {
   const due = dueFormers(memory, program, { ...context, isScheduleOn: true });
   if (context.isScheduleOn || due?.why !== "time") return [];
@@ -129,13 +126,28 @@ export function leftValid({ kind, id }: Subject, memory: Memory, retires = ""): 
   const formers = validFormers(memory).filter(
     (one) => !waitsForRetirement(one) || one.since > retires,
   );
-  const former = oldestFormer({ formers })?.since;
-  const how = (hash = "<hash>") =>
-    kind.shape === "redis" ? [`run \`ACL SETUSER ${nameInCommand(id)} !${hash}\` (runbook)`] : [];
+  const former = oldestFormer({ formers });
+  const howTo = (what: "former" | "unproven", hash?: string) => [
+    kind.removal?.[what](id, hash) ?? "",
+  ];
   return [
-    ...(former ? [{ kind: "leftFormer", why: former, names: how() } as const] : []),
+    ...(former
+      ? [
+          {
+            kind: "leftFormer",
+            why: former.since,
+            names: howTo("former", former.retireHash),
+          } as const,
+        ]
+      : []),
     ...(attempt?.adds
-      ? [{ kind: "leftUnproven", why: attempt.firstSentAt, names: how(attempt.expects) } as const]
+      ? [
+          {
+            kind: "leftUnproven",
+            why: attempt.firstSentAt,
+            names: howTo("unproven", attempt.expects),
+          } as const,
+        ]
       : []),
   ];
 }

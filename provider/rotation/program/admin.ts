@@ -9,16 +9,23 @@ import { isUnknown } from "../../pulumi/values";
 import { type InputProblem } from "../../resource/resource";
 import { type Run } from "../../run/run";
 import { type FoundSetting } from "../../settings/table";
-import { type Access, accessIn, type AdminInput, type AdminValues } from "./access";
+import { type Access, accessIn } from "./access";
 import { endpointOf, type LocatedDatabase } from "./databaseEndpoint";
 import { saltedMark } from "../memory/marks";
-import { type Connection, type Memory, parsed, type Server } from "../memory/memory";
+import {
+  type AdminInput,
+  type AdminValues,
+  type Connection,
+  type Memory,
+  parsed,
+  type Server,
+} from "../memory/memory";
 
 /** The administrator of a user, whichever of its two forms the program gives. In a preview, any part may be unknown. */
 export interface Admin {
   /** As the program gives it, and as it is saved. */
   readonly given: AdminInput;
-  /** What is known of the server. */
+  /** The server, as far as it is known. */
   readonly server: Server;
   /** Why it cannot be used, if that is known. */
   readonly problem?: InputProblem | undefined;
@@ -137,7 +144,7 @@ function comparedAddress(endpoint: ClientEndpoint | undefined): string | undefin
 }
 
 /**
- * Whether the program may name another server than before, as far as that is known: a copy of a database may have its
+ * True if the program may name another server than before, as far as that is known: a copy of a database may have its
  * address, and a database may have moved away from an address. Only a read shows that it is the same.
  */
 export function isServerChanged(admin: Admin | undefined, { kindFacts }: Memory): boolean {
@@ -148,7 +155,7 @@ export function isServerChanged(admin: Admin | undefined, { kindFacts }: Memory)
   return isMoved === true || (id !== undefined && id !== before.id);
 }
 
-/** Whether the program names another address than before, which the URLs contain. */
+/** True if the program names another address than before, which the URLs contain. */
 export function isMoved(admin: Admin | undefined, { kindFacts }: Memory): boolean {
   const { endpoint } = admin?.server ?? {};
   return endpoint !== undefined && !isDeepStrictEqual(endpoint, kindFacts.server?.endpoint);

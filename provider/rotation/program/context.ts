@@ -2,16 +2,17 @@ import { type SecretKind } from "../../domain/secretKind";
 import { type Run } from "../../run/run";
 import { type Context } from "./plan";
 
-/** What plans and reads depend on in a run. */
+/** The facts of a run on which plans and reads depend. */
 export function contextOf(kind: SecretKind, { options }: Run): Context {
   const { settings } = options;
-  const mayBeOwn = kind.shape === "adds" && settings.find("queueUserId") === undefined;
+  const { ownSetting } = kind;
+  const mayBeOwn = ownSetting && settings.find("queueUserId") === undefined;
   return {
     kind,
     now: options.clock.now(),
-    canRead: kind.shape === "redis" || settings.canRead(kind),
+    canRead: kind.readsShowHashes === true || settings.canRead(kind),
     isScheduleOn: settings.get("scheduledResets") === "on",
-    ownToken: mayBeOwn ? settings.find("queueToken")?.value : undefined,
-    account: kind.shape === "rolls" ? options.queueAccount() : undefined,
+    ownToken: mayBeOwn ? settings.find(ownSetting)?.value : undefined,
+    account: kind.next ? options.queueAccount() : undefined,
   };
 }

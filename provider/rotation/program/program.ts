@@ -1,10 +1,16 @@
+import { type SecretKind } from "../../domain/secretKind";
 import { isSet } from "../../records/fields";
 import { isUnknown, jsonText } from "../../pulumi/values";
 import { type FoundSetting } from "../../settings/table";
-import { type AdminInput } from "./access";
 import { type Admin, readAdmin } from "./admin";
 import { canonicalTrigger, saltedMark, type Trigger } from "../memory/marks";
-import { type Connection, type Form, type Memory, type SavedProgram } from "../memory/memory";
+import {
+  type AdminInput,
+  type Connection,
+  type Form,
+  type Memory,
+  type SavedProgram,
+} from "../memory/memory";
 
 /** The inputs of a rotation, in addition to the id. In a preview, any may be unknown. */
 export interface RotationInputs extends Trigger {
@@ -24,7 +30,7 @@ export interface RotationInputs extends Trigger {
   readonly admin?: AdminInput | null | undefined;
 }
 
-/** What a program asks for, as all of the rotation reads it. */
+/** A program's inputs, as all of the rotation reads them. */
 export interface Program {
   /** The inputs that are not known yet. What they decide has its default below. */
   readonly unknown: ReadonlySet<string>;
@@ -34,7 +40,10 @@ export interface Program {
   readonly rotatedSince?: string | undefined;
   readonly isAdopted: boolean;
   readonly minInterval?: string | undefined;
+  /** For how long what a rotation replaces stays valid. Of a secret of which one can be valid, `none`. */
   readonly overlap: string;
+  /** A rotation adds a secret, and the former one is retired afterwards. Otherwise, one request replaces it at once. */
+  readonly adds: boolean;
   readonly form: Form;
   readonly connection?: Connection | undefined;
   readonly queueUrl?: string | undefined;
@@ -66,13 +75,18 @@ export const noOverlap = "none";
  *
  * @param databaseHost the setting, with which the address of an administrator's database is completed
  */
-export function readProgram(inputs: RotationInputs, databaseHost?: FoundSetting): Program {
+export function readProgram(
+  inputs: RotationInputs,
+  { maxValid, paths }: SecretKind,
+  databaseHost?: FoundSetting,
+): Program {
   const unknown = new Set<string>(names.filter((name) => isUnknown(inputs[name])));
   const known = <K extends keyof RotationInputs>(name: K) =>
     unknown.has(name) ? undefined : (inputs[name] ?? undefined);
   const isTriggerUnknown = unknown.has("version") || unknown.has("triggers");
   const saveCredentials = known("saveCredentials");
   const encryptFor = [...new Set(known("encryptFor"))].sort();
+  const overlap = maxValid ? (known("overlap") ?? untilRetirement) : noOverlap;
   return {
     unknown,
     trigger: isTriggerUnknown ? "" : canonicalTrigger(inputs),
@@ -80,7 +94,9 @@ export function readProgram(inputs: RotationInputs, databaseHost?: FoundSetting)
     rotatedSince: known("rotatedSince"),
     isAdopted: inputs.initialRotation === false,
     minInterval: known("minInterval"),
-    overlap: known("overlap") ?? untilRetirement,
+    overlap,
+    // With `none`, what no operation resets is added, and the former one is removed in the same run.
+    adds: overlap !== noOverlap || (maxValid !== undefined && paths === undefined),
     form: {
       ...(saveCredentials === false && { saveCredentials }),
       ...(encryptFor.length > 0 && { encryptFor }),
@@ -91,13 +107,13 @@ export function readProgram(inputs: RotationInputs, databaseHost?: FoundSetting)
   };
 }
 
-/** What a program sets of a connection. */
+/** The parts of a connection that a program sets. */
 export function connectionIn(given: RotationInputs["connection"]): Connection | undefined {
   const set = Object.entries(given ?? {}).filter(([, value]) => isSet(value));
   return set.length > 0 ? Object.fromEntries(set) : undefined;
 }
 
-/** What is saved of the inputs. */
+/** The inputs that are saved. */
 export function savedProgram(
   { connection, queueUrl, rotateEvery, admin }: Program,
   { salt }: Pick<Memory, "salt">,
@@ -106,7 +122,7 @@ export function savedProgram(
   return { connection, queueUrl, rotateEvery, admin: mark };
 }
 
-/** Whether no credentials are to be saved, not even encrypted. */
+/** True if no credentials are to be saved, not even encrypted. */
 export function savesNone({ saveCredentials, encryptFor }: Form): boolean {
   return saveCredentials === false && encryptFor === undefined;
 }

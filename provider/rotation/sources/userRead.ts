@@ -1,14 +1,14 @@
-import { validFormers, withoutRetired } from "../program/formers";
-import { nameInCommand } from "../../clients/aclReplies";
+import { onlyValid, validFormers } from "../program/formers";
+import { nameInCommand } from "../../domain/secretKind";
 import { type Finding, type StateChange } from "../messages/findings";
-import { type Former, maxPast, type Memory } from "../memory/memory";
+import { type Former, maxPast, type Memory, withMustRead } from "../memory/memory";
 import { type Context } from "../program/plan";
 import { untilRetirement } from "../program/program";
 import { type ReadResult } from "../lifecycle/source";
 import { type State } from "../memory/state";
 
 /**
- * What the list of a user's passwords shows of the current one. A list that has others hides nothing. If it is
+ * The current password of a user in the list of hashes. A list that has others hides nothing. If it is
  * `unclear`, only a login decides: if that is accepted, an empty list hides all that are valid.
  *
  * @param hash of the current one; undefined if that is not certain
@@ -53,14 +53,11 @@ export function afterUserRead(
   });
   const isFirst = memory.current.marks.password === undefined;
   const others = hashes.filter((hash) => hash !== memory.attempt?.expects);
-  // The last one is what the current one has replaced.
-  const formers = [...again, ...withoutRetired(memory.formers, valid)];
   const { hash } = memory.kindFacts;
-  const known = [hash, ...formers.map(({ retireHash }) => retireHash)];
+  const read = withMustRead(onlyValid(memory, valid, again), goneReason !== undefined);
+  const known = [hash, ...read.formers.map(({ retireHash }) => retireHash)];
   const next: Memory = {
-    ...memory,
-    current: { ...memory.current, mustRead: goneReason === undefined ? undefined : true },
-    formers,
+    ...read,
     kindFacts: {
       ...memory.kindFacts,
       retired: [...stillRetired, ...ended.map(({ retireHash = "" }) => retireHash)].slice(-maxPast),

@@ -239,7 +239,7 @@ const failures: Readonly<
   },
   "the list has neither": {
     ...{ instead: { read: () => ({ isOn: true, hasNoPassword: false, hashes: [] }) }, valid: [1, 2] },
-    fails: /The former password of user "app" of \S+ was not retired: it is not known whether the new one is valid/,
+    fails: /The former password of user "app" of \S+ was not retired: `ACL GETUSER` does not list the current one/,
   },
   "the server does not save it": { instead: { save: notSent }, fails: /it broke/, valid: [2] },
   "the former one is still accepted": {

@@ -26,10 +26,10 @@ const now = at(5);
 const empty = { ...emptyMemory(timeAt(0)), salt: "salt" };
 const marks = (credentials: Credentials) => marksOf(empty, credentials);
 const mark = (token: string) => marks({ token }).token ?? "";
-const trigger = (version: number) => triggerMark(empty, readProgram({ version }).trigger);
+const trigger = (version: number) => triggerMark(empty, readProgram({ version }, queueToken).trigger);
 const contextOf = (kind: SecretKind, inputs?: RotationInputs): Context => ({
   ...{ kind, now: timeAt(5), canRead: true, isScheduleOn: true },
-  program: inputs && readProgram(inputs),
+  program: inputs && readProgram(inputs, kind),
 });
 
 /** A state with credentials that were made at hour 0, with the marks of a kind. */
@@ -89,8 +89,8 @@ describe("rotation: an attempt", () => {
   for (const [title, { last, inputs = { version: 2 }, adds, reason = "trigger", expected }] of Object.entries(cases)) {
     it(title, () => {
       const state = stateOf({ token: "t1" }, last && { attempt: { ...sent, ...last } });
-      const options = { shown: {}, adds: adds === true };
-      const { memory } = withAttempt(state, { ...due, reason }, readProgram(inputs), options, contextOf(queueToken));
+      const program = readProgram({ ...(!adds && { overlap: "none" }), ...inputs }, queueToken);
+      const { memory } = withAttempt(state, { ...due, reason }, program, {}, contextOf(queueToken));
       assert.deepEqual(JSON.parse(JSON.stringify(memory.attempt)), expected);
       const { attempt: _, ...others } = state.memory;
       assert.deepEqual(
@@ -102,7 +102,7 @@ describe("rotation: an attempt", () => {
   }
 
   const reset = (state: State, shown: Credentials, kind = queueToken, adds = false) =>
-    withAttempt(state, due, readProgram({}), { shown: marks(shown), adds }, contextOf(kind)).memory;
+    withAttempt(state, due, readProgram(adds ? {} : { overlap: "none" }, kind), marks(shown), contextOf(kind)).memory;
 
   it("can be settled by a read if it replaces, and the one before it has shown what is current, or a valid former one", () => {
     const past = [mark("t0")];
@@ -220,18 +220,11 @@ describe("rotation: a hand-over", () => {
     assert.equal(handOver(state, made({ token: "t2" }), contextOf(queueToken)).otherFields, "old");
   });
 
-  it("of a user takes the hash, or forgets it, and how many passwords it had, and remembers the one that others have removed; of others none of it", () => {
-    const kindFacts = { hash: "old", passwordCount: 2, admin: "admin", retired: ["gone"] };
-    const formers = [{ retireHash: "old", since: now, validFor: "retirement" }];
-    const after = (kind: SecretKind, more: Partial<Made> = {}) =>
-      JSON.parse(
-        JSON.stringify(handOver(known({ kindFacts }), made({}, more), contextOf(kind)).memory.kindFacts),
-      ) as object;
-    const removed = { admin: "admin", retired: ["gone", "old"] };
-    assert.deepEqual(after(aclUser, { hash: "new", formers }), { ...removed, hash: "new", retired: ["gone"] });
-    assert.deepEqual(after(aclUser, { hash: "new" }), { ...removed, hash: "new" });
-    assert.deepEqual(after(aclUser), removed);
-    assert.deepEqual(after(databasePassword, { hash: "new" }), kindFacts);
+  it("takes what the source remembers of what was made, and keeps the rest", () => {
+    const kindFacts = { hash: "old", passwordCount: 2, unknown: ["someone"] };
+    const own = { hash: "new", passwordCount: undefined };
+    const { memory } = handOver(known({ kindFacts }), made({}, { kindFacts: own }), contextOf(aclUser));
+    assert.deepEqual(memory.kindFacts, { ...own, unknown: ["someone"] });
   });
 
   describe("of keys", () => {
@@ -278,7 +271,7 @@ describe("rotation: what a hand-over makes former", () => {
     assert.deepEqual(replacedFormers(state, now, contextOf(databasePassword)), []);
     const replaced = [{ credential, since: now, validFor: "none", generatedAt: at(0) }];
     assert.deepEqual(replacedFormers(state, now, contextOf(queueToken)), replaced);
-    const ofKeys = [{ credential: undefined, since: now, validFor: "1h", generatedAt: at(0) }];
+    const ofKeys = [{ credential: undefined, since: now, validFor: "none", generatedAt: at(0) }];
     assert.deepEqual(replacedFormers(state, now, contextOf(signingKeys)), ofKeys);
   });
 
@@ -293,7 +286,12 @@ describe("rotation: what a hand-over makes former", () => {
   };
   for (const [until, { reason = "trigger", inputs, validFor }] of Object.entries(lasting)) {
     it(`is valid until ${until}`, () => {
-      const kept = keptFormer(stateOf({ token: "t1" }), "hash", { reason }, readProgram(inputs), contextOf(queueToken));
+      const kept = keptFormer(
+        stateOf({ token: "t1" }, { attempt: { ...sent, reason } }),
+        "hash",
+        readProgram(inputs, queueToken),
+        contextOf(queueToken),
+      );
       assert.deepEqual(kept, { credential, retireHash: "hash", since: now, validFor, generatedAt: at(0) });
     });
   }

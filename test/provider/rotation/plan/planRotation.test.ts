@@ -395,7 +395,7 @@ describe("plan", () => {
     const secret = of ? await secrets[of]() : new RotatedSecret(kind);
     const read = shown && { shown, shownInRun, isForeign };
     const given = secret.context({ now: timeAt(hours), read, ...context });
-    return planRotation(secret.outputs && secret.state, readProgram(desired), given);
+    return planRotation(secret.outputs && secret.state, readProgram(desired, kind), given);
   };
   const test = ({ usually, cases }: Section): void => {
     for (const [title, given] of Object.entries(cases)) {
@@ -449,12 +449,15 @@ describe("plan", () => {
 
   it("a program is read without what is not set, recipients once, and what is not known apart", () => {
     const connection = { host: "h", port: null };
-    const program = readProgram({ encryptFor: ["b", "a", "b"], saveCredentials: true, connection, rotateEvery: null });
+    const program = readProgram(
+      { encryptFor: ["b", "a", "b"], saveCredentials: true, connection, rotateEvery: null },
+      databasePassword,
+    );
     assert.deepEqual(program.form, { encryptFor: ["a", "b"] });
     const saved = { connection: { host: "h" }, queueUrl: undefined, rotateEvery: undefined, admin: undefined };
     assert.deepEqual(savedProgram(program, { salt: "salt" }), saved);
-    assert.equal(readProgram({ connection: { host: null } }).connection, undefined);
-    const { unknown, trigger, ...others } = readProgram(unknowns("version", "overlap", "rotatedSince"));
+    assert.equal(readProgram({ connection: { host: null } }, databasePassword).connection, undefined);
+    const { unknown, trigger, ...others } = readProgram(unknowns("version", "overlap", "rotatedSince"), queueToken);
     assert.deepEqual([[...unknown], trigger], [["version", "rotatedSince", "overlap"], ""]);
     assert.deepEqual([others.overlap, others.rotatedSince], ["retirement", undefined]);
   });

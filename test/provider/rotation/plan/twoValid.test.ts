@@ -10,7 +10,7 @@ import { timeAt } from "../../../support/rotatedSecret";
 
 const at = (hours: number) => timeAt(hours).toISOString();
 const empty = { ...emptyMemory(timeAt(0)), salt: "salt" };
-const trigger = (version: number) => triggerMark(empty, readProgram({ version }).trigger);
+const trigger = (version: number) => triggerMark(empty, readProgram({ version }, queueToken).trigger);
 
 /** A former one that is valid since hour 0, and was generated a day before. */
 const former = (more: Partial<Former> = {}): Former => ({
@@ -47,7 +47,7 @@ interface Case {
 
 function planOf({ kind = queueToken, formers = [former()], memory, inputs, hours = 48, ...more }: Case): Plan {
   const { isScheduleOn = true, canRead = true, read = {}, saved = inputs, waits } = more;
-  const program = savedProgram(readProgram(saved ?? {}), empty);
+  const program = savedProgram(readProgram(saved ?? {}, kind), empty);
   const kindFacts = kind === aclUser ? { hash: "h1" } : {};
   const current = {
     marks: { [kind.identities[0]]: "mark" },
@@ -59,7 +59,7 @@ function planOf({ kind = queueToken, formers = [former()], memory, inputs, hours
   const context = { kind, now: timeAt(hours), canRead, isScheduleOn };
   const shown = { shown: {}, shownInRun: [], ...read };
   const given: Context = { ...context, ...(read && { read: shown }) };
-  return planRotation({ rotationCount: 1, memory: known, waits }, readProgram({ version: 1, ...inputs }), given);
+  return planRotation({ rotationCount: 1, memory: known, waits }, readProgram({ version: 1, ...inputs }, kind), given);
 }
 
 function textOf(plan: Plan): string {

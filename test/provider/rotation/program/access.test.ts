@@ -10,7 +10,7 @@ import { isLost, type PlatformDoes, resetSecret, RotatedSecret } from "../../../
 import { type Properties } from "../../../support/wire";
 import { type FoundSetting } from "../../../../provider/settings/table";
 import { type Access, type AccessCredential } from "../../../../provider/rotation/program/access";
-import { connectionUrl, urlsOf } from "../../../../provider/rotation/outputs/clientOutputs";
+import { connectionUrl, urlsOf } from "../../../../provider/rotation/program/urls";
 import { endpointOf, plainTextProblem, usernameFor } from "../../../../provider/rotation/program/databaseEndpoint";
 import { saltedMark } from "../../../../provider/rotation/memory/marks";
 

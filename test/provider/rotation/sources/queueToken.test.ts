@@ -466,7 +466,7 @@ describe("rotation: a token of which two are valid", () => {
     };
     await token.up(0, { version: 1 });
     assert.match(left(), /^two tokens may stay valid \(since 2026-01-01T00.*\)\. To remove .*: roll the next token.*$/);
-    assert.match(left(undefined, { kind: aclUser, id: "app" }), /: run `ACL SETUSER app !<hash>` \(runbook\)\.$/);
+    assert.match(left(undefined, { kind: aclUser, id: "app" }), /: run `ACL SETUSER app ![0-9a-f]{64}` \(runbook\)\.$/);
     const since = token.secret.memory.formers[0]?.since;
     assert.equal(left(since), "");
     assert.notEqual(left(at(-1)), "");

@@ -432,7 +432,7 @@ describe("rotation: the passwords of a user", () => {
       assert.equal((await one.up({ ...inputs, ...other }, run)).failure, undefined);
       user.preview(inputs, run);
       const { memory: saved } = one.outputs;
-      const place = readProgram({ ...inputs, ...other }, undefined);
+      const place = readProgram({ ...inputs, ...other }, aclUser);
       const { source } = openSession({ kind: aclUser, id: "app", server: "alias.example.com:6379" }, run, place);
       const { formers: valid, salt, kindFacts } = readMemory(saved);
       await assert.rejects(source.retire?.(valid, { salt, currentHash: kindFacts.hash }) ?? assert.fail(), isBoth);
