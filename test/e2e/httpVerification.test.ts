@@ -408,6 +408,7 @@ describe("A CredentialVerification over HTTP", () => {
       { access: "{}", saveCredentials: true },
       /saveCredentials cannot be used with access|access must be/,
     ],
+    "triggerValue with access": [{ access: "{}", triggerValue: "v" }, /triggerValue cannot be used with access/],
     ...ofHttp({
       "plain text": [{ url: "http://api.example.com" }, /http\.url must be a URL with https/],
       "a password in the URL": [{ url: "https://a:b@api.example.com" }, /http\.url must be .* without a user/],
