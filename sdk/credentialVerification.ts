@@ -53,12 +53,19 @@ export interface CredentialVerificationArgs {
   /** How `credential` is tried. Changing it tries the credential again. */
   http?: pulumi.Input<HttpProbeArgs> | undefined;
   /**
-   * With `http`: whether a credential that is replaced is remembered, so that the next `up` can prove that it is
+   * With `http`: whether a credential that is replaced is remembered, so that later `up`s can prove that it is
    * refused. False is for keys that stay valid after the `up`. Pulumi saves the current one, encrypted, in any case.
    *
    * @default true
    */
   saveCredentials?: pulumi.Input<boolean> | undefined;
+  /**
+   * With `http`, for a key that a person makes: `value` of its `RotationTrigger`. Each `up` warns while only one of
+   * this value and `credential` was replaced.
+   *
+   * @default none
+   */
+  triggerValue?: pulumi.Input<string> | undefined;
   /**
    * Where, and as which user, to connect to databases. What it sets overrides the `connection` of the rotation or
    * fleet. Changing it does not trigger another verification.
@@ -85,7 +92,7 @@ export interface CredentialVerificationArgs {
  *
  * With `credential` and `http`, it proves a key that another provider creates: that it is accepted, and a wrong one
  * refused. Consumers take its output `credential`, so that they get a key only once it is proven. The former key is
- * deleted after that, at the end of the `up`, so the next `up` tries it; if it is not refused, that `up` warns.
+ * deleted after that, at the end of the `up`, so each later `up` tries it until it is refused, and warns until then.
  *
  * @example
  * ```ts
@@ -113,10 +120,16 @@ export class CredentialVerification<
   /** Time of the last verification (ISO 8601, UTC). */
   declare readonly verifiedAt: pulumi.Output<string | undefined>;
   /**
-   * `true` if the old password or token was refused; for a fleet, if all of them were. Undefined if there is no old
-   * one, or if one was not tried, for example after a rotation that was not verified.
+   * `true` if the old password or token was refused; for a fleet, if all of them were. With `http`, `false` if a later
+   * `up` has tried an old one, and it was accepted. Undefined if there is no old one, or if one was not tried, for
+   * example after a rotation that was not verified.
    */
   declare readonly formerRefused: pulumi.Output<boolean | undefined>;
+  /**
+   * With `http`: number of credentials that were replaced and are not refused yet. Later `up`s try up to 12 of them: 12
+   * means 12 or more.
+   */
+  declare readonly formersValid: pulumi.Output<number | undefined>;
   /**
    * JSON text of the last results and of the credentials that were accepted, which must be refused after the next
    * reset. For credentials that the rotation does not save, it contains only salted hashes. Secret.

@@ -29,6 +29,14 @@ export interface RotationTriggerArgs extends TriggerArgs {
    * @default false
    */
   usedElsewhere?: pulumi.Input<boolean> | undefined;
+  /**
+   * For a key that only a person can make: `true` keeps the trigger from turning when its schedule or date is due.
+   * Each `up` then warns, `waits` says so, and `doctor --due` lists it. Only a new `version` or `triggers` turns it,
+   * by which the person says that the key was replaced.
+   *
+   * @default false
+   */
+  byHand?: pulumi.Input<boolean> | undefined;
 }
 
 /**
@@ -64,8 +72,10 @@ export class RotationTrigger extends DynamicResource {
   declare readonly nextRotationAt: pulumi.Output<string | undefined>;
   /** Why it last turned; undefined before the first turn. */
   declare readonly rotationReason: pulumi.Output<RotationReason | undefined>;
-  /** Number of turns. */
+  /** Number of turns. Give it to a write-only argument that has a version, such as `secretStringWoVersion`. */
   declare readonly rotationCount: pulumi.Output<number>;
+  /** With `byHand`: that the secret is due to be replaced, and what to do. Undefined if it is not due. */
+  declare readonly waits: pulumi.Output<string | undefined>;
   /** JSON text of what Rekey remembers of the trigger: times and salted hashes. Secret. */
   declare readonly memory: pulumi.Output<string>;
 

@@ -1,6 +1,7 @@
 import { KnownSecrets } from "../platform/redact";
 import { isSet } from "../records/fields";
 import { dueAt, isFuture } from "../rotation/memory/schedule";
+import { countText } from "../verification/outputs";
 import {
   alsoValid,
   isRetirement,
@@ -123,7 +124,7 @@ function whyListed(
     ];
   }
   if (typeOf(resource) === undefined) return [];
-  const { rotateEvery } = objectOf(resource["inputs"]);
+  const { rotateEvery, byHand } = objectOf(resource["inputs"]);
   const outputs = objectOf(resource["outputs"]);
   const { waits, nextRotationAt: next } = outputs;
   const former = validFormerOf(resource, resources);
@@ -140,7 +141,8 @@ function whyListed(
   if (latestNext && isFuture(String(next), latestNext)) ahead.push("nextRotationAt");
   const reasons: Readonly<Record<string, boolean | undefined>> = {
     "has failed in the last `up`": isSet(initErrors),
-    [`was to be rotated at ${String(next)}`]: isTime(next) && new Date(next) <= latest,
+    [`was to be rotated at ${String(next)}`]:
+      isTime(next) && new Date(next) <= (byHand === true ? now : latest),
     "has no nextRotationAt that can be read: another version has saved it, or it was never rotated":
       isSet(rotateEvery) && !isTime(next),
     [`has had a second valid one since ${former?.since} (overlap: ${former?.validFor})`]:
@@ -150,6 +152,8 @@ function whyListed(
     "has a rotation that is unconfirmed": shows("outcome", "unknown"),
     "is gone or not known, as a read has found: the next `up` reads it": shows("mustRead", true),
     "has not verified it": shows("verified", false),
+    [`has former credentials that are still valid (${countText(outputs["formersValid"])}): delete them at the vendor`]:
+      shows("formerRefused", false),
     [`is saved with ${unfit.join(" and ")}, so that it retires nothing`]: isEnd && unfit.length > 0,
   };
   const also = alsoValid(outputs).map((what) => `also has ${what}`);
@@ -182,13 +186,13 @@ function whyNotReplaced(trigger: Values, resources: readonly Values[], latest: D
   const isUsed =
     withOption.length > 0 ||
     keys.some(({ dependencies }) => listOf(dependencies).includes(trigger["urn"]));
-  const { usedElsewhere } = objectOf(trigger["inputs"]);
+  const { usedElsewhere, byHand } = objectOf(trigger["inputs"]);
   return [
     ...old.map(
       (one) =>
         `has turned, but ${resourceNamed(one)} was not replaced: run \`up\`, and see what refuses it`,
     ),
-    ...(isUsed || usedElsewhere === true
+    ...(isUsed || usedElsewhere === true || byHand === true
       ? []
       : [
           "has turned, but no resource of another provider has its value: give replacementTrigger to the key itself, as a component does not pass it on, or set usedElsewhere",

@@ -26,6 +26,7 @@ export interface TriggerInputs
   readonly name?: string | null | undefined;
   /** Read by the doctor only. */
   readonly usedElsewhere?: boolean | null | undefined;
+  readonly byHand?: boolean | null | undefined;
   readonly value?: string | null | undefined;
   readonly memory?: string | null | undefined;
 }
@@ -43,18 +44,19 @@ export const rotationTrigger: Resource<TriggerInputs, RotationOutputs> = {
     nextRotationAt: "plain",
     rotationReason: "plain",
     rotationCount: "plain",
+    waits: "plain",
     memory: "secret",
   },
   inputs: (schemas) => {
     const { text, flag } = schemas;
     // Only `decide` knows whether `value` and `memory` are those that were saved.
-    const own = { usedElsewhere: flag, name: text, value: text, memory: text };
+    const own = { usedElsewhere: flag, byHand: flag, name: text, value: text, memory: text };
     return { required: [], schemas: { ...triggerInputs(schemas), ...own } };
   },
   check: (inputs, run) => rotationProblems(programOf(inputs), subjectOf(inputs).kind, run),
   decide,
   plan,
-  apply: async (_, inputs) => ({ outputs: triggerOutputs(inputs), notices: [] }),
+  apply: async (_, inputs, run) => ({ outputs: triggerOutputs(inputs, run), notices: [] }),
 };
 
 /**
@@ -72,16 +74,16 @@ function decide(saved: Partial<TriggerInputs>, inputs: TriggerInputs, run: Run):
   if (program.unknown.size > 0) return { ...inputs, value: unknownValue, memory: unknownValue };
   const subject = subjectOf(inputs);
   const state = isSet(saved.memory)
-    ? nextState(stateOf(saved.memory), program, subject, run)
+    ? nextState(stateOf(saved.memory), inputs, run)
     : adopted(program, undefined, contextOf(subject.kind, run)).state;
   return { ...inputs, value: valueOf(state), memory: written(state) };
 }
 
 /** Counts a turn once in a run. A schedule waits above the limit, so that it does not fail each night's run. */
-function nextState(before: State, program: Program, subject: Subject, run: Run): State {
-  const context = contextOf(subject.kind, run);
-  const due = planRotation(before, program, context);
+function nextState(before: State, inputs: TriggerInputs, run: Run): State {
+  const due = planOf(before, inputs, run);
   if (due.kind !== "rotate") return before;
+  const subject = subjectOf(inputs);
   const turn = turnOf(before);
   const isCounted =
     run.shared.reserved.has(turn) || (run.leftFor([turn]) > 0 && !run.reserveResets([turn]));
@@ -90,15 +92,26 @@ function nextState(before: State, program: Program, subject: Subject, run: Run):
     const why = `${limitIsReached}. Check that so many are intended, then raise the limit or run again`;
     throw new RefusedError("REKEY_RESET_LIMIT", { secret: secretOf(subject), why });
   }
-  const sent = withAttempt(before, due, program, {}, context);
+  const context = contextOf(subject.kind, run);
+  const sent = withAttempt(before, due, programOf(inputs), {}, context);
   const generatedAt = sent.memory.attempt?.lastSentAt;
   return handOver(sent, { responses: [], generatedAt, formers: [] }, context);
 }
 
+/** By hand, only a new version or other triggers turn it: a person says that the secret was replaced. */
+function planOf(state: State, inputs: TriggerInputs, run: Run): Plan {
+  const plan = planRotation(state, programOf(inputs), contextOf(subjectOf(inputs).kind, run));
+  return inputs.byHand && plan.kind === "rotate" && plan.reason !== "trigger"
+    ? { kind: "keep", waits: { ...plan, why: waitsForPerson } }
+    : plan;
+}
+
+const waitsForPerson = "a person is to replace the secret, and then to set a new version";
+
 const limitIsReached = "rekey:maxResetsPerRun allows no further reset or turn in this run";
 
 function plan(saved: RotationOutputs | undefined, inputs: TriggerInputs, run: Run): Planned {
-  const next = isUnknown(inputs.value) ? {} : triggerOutputs(inputs);
+  const next = isUnknown(inputs.value) ? {} : triggerOutputs(inputs, run);
   const differing = Object.keys(rotationTrigger.outputs).filter((name) => {
     return !isSame(saved?.[name], next[name]);
   });
@@ -113,8 +126,9 @@ function plan(saved: RotationOutputs | undefined, inputs: TriggerInputs, run: Ru
 function noticesOf(saved: RotationOutputs | undefined, inputs: TriggerInputs, run: Run): Notice[] {
   const subject = subjectOf(inputs);
   if (saved === undefined) {
+    const next = inputs.byHand ? waitsForPerson : "the next `up` turns it for rotatedSince";
     const date = isSet(inputs.rotatedSince)
-      ? " The age of the secret is not known, so the next `up` turns it for rotatedSince."
+      ? ` The age of the secret is not known, so ${next}.`
       : "";
     const text = `is new. Its first value replaces nothing that had no replacementTrigger before. If it was renamed without the option \`aliases\`, or replaced, it turns: what had the former value is replaced.${date}`;
     return [noticeAbout(subject, { text })];
@@ -122,11 +136,12 @@ function noticesOf(saved: RotationOutputs | undefined, inputs: TriggerInputs, ru
   const program = programOf(inputs);
   const state = stateOf(saved["memory"]);
   const context = contextOf(subject.kind, run);
-  const due = planRotation(state, program, context);
+  const due = planOf(state, inputs, run);
   const isOverLimit = due.kind === "rotate" && inputs.value === saved["value"];
   const plan: Plan = isOverLimit ? { kind: "keep", waits: { ...due, why: limitIsReached } } : due;
   const announced = { subject, plan, state, program, context, isTentative: false };
   return announcementsOf(announced, run).flatMap((one) => {
+    if (inputs.byHand && one.about === "nextRotation") return [];
     const turns = one.does && {
       text: `${one.text} Whatever has \`value\` as its replacementTrigger should now be replaced.`,
       secrets: [turnOf(state)],
@@ -135,8 +150,9 @@ function noticesOf(saved: RotationOutputs | undefined, inputs: TriggerInputs, ru
   });
 }
 
-function triggerOutputs(inputs: TriggerInputs): RotationOutputs {
+function triggerOutputs(inputs: TriggerInputs, run: Run): RotationOutputs {
   const state = stateOf(inputs.memory);
+  const plan = planOf(state, inputs, run);
   const { rotatedAt, rotationCount, rotationReason, memory } = state;
   const { rotateEvery } = inputs;
   return {
@@ -148,6 +164,7 @@ function triggerOutputs(inputs: TriggerInputs): RotationOutputs {
       : undefined,
     rotationReason,
     rotationCount,
+    waits: inputs.byHand && plan.kind === "keep" ? plan.waits?.why : undefined,
     memory: written(state),
   };
 }

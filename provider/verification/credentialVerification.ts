@@ -48,6 +48,7 @@ export const credentialVerification: Resource<
     verified: "plain",
     verifiedAt: "plain",
     formerRefused: "plain",
+    formersValid: "plain",
     memory: "secret",
   },
   inputs: (schemas) => {
@@ -92,7 +93,7 @@ function isOverHttp(inputs: CredentialVerificationInputs): inputs is HttpVerific
 function formProblems(inputs: Partial<AccessInputs & HttpVerificationInputs>): InputProblem[] {
   const [form, required, others] = isSet(inputs.http)
     ? (["http", "credential", ["access", "connection"]] as const)
-    : (["access", "access", ["credential", "saveCredentials"]] as const);
+    : (["access", "access", ["credential", "saveCredentials", "triggerValue"]] as const);
   const given = others.filter((property) => isSet(inputs[property]));
   const problem = "is required: set access, or credential and http";
   return [

@@ -55,6 +55,7 @@ export function httpInputs({ z, text, flag, refuseIf }: Schemas) {
         "must not have a status in both acceptedStatuses and refusedStatuses",
       ),
     saveCredentials: flag,
+    triggerValue: text,
   };
 }
 

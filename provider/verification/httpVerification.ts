@@ -1,6 +1,8 @@
 import { RekeyError } from "../domain/errors";
+import { isUnknown } from "../pulumi/values";
 import { isSet } from "../records/fields";
 import { type Notice, type Planned, type Result } from "../resource/resource";
+import { saltedMark } from "../rotation/memory/marks";
 import { parsed } from "../rotation/memory/memory";
 import { attemptLimitMs, type Attempts } from "../rotation/sources/proof";
 import { poll } from "../run/poll";
@@ -14,10 +16,12 @@ import {
   verdictOf,
   wrongOf,
 } from "./httpProbe";
-import { type CredentialVerificationOutputs } from "./outputs";
+import { type CredentialVerificationOutputs, countText, maxFormers } from "./outputs";
 
 /** The inputs of a verification of a key that a program creates, and that Rekey does not know. */
 export interface HttpVerificationInputs extends HttpProof {
+  /** `value` of the trigger of a key that a person makes. */
+  readonly triggerValue?: string | null | undefined;
   readonly saveCredentials?: boolean | null | undefined;
   readonly withinSeconds?: number | null | undefined;
 }
@@ -32,13 +36,19 @@ interface HttpProof {
 interface Proven {
   /** The one that was accepted last. */
   readonly accepted?: HttpProof | undefined;
-  /** The one that it has replaced, until that is refused. */
-  readonly former?: HttpProof | undefined;
+  /** Those that were replaced and are not refused yet, the oldest first. */
+  readonly formers?: readonly HttpProof[] | undefined;
+  /** The trigger's value and the mark of the credential, when both were last replaced. */
+  readonly turn?: Turn | undefined;
 }
 
-/** What is known of the former one. */
-interface Former extends Pick<Proven, "former"> {
-  readonly isRefused?: true | undefined;
+type Turn = readonly [value: string, mark: string];
+
+/** What is known of the former ones. */
+interface Formers {
+  readonly formers: readonly HttpProof[];
+  /** Whether all were refused, or one was accepted; undefined if that is not known. */
+  readonly areRefused?: boolean | undefined;
   readonly notices: readonly Notice[];
 }
 
@@ -48,20 +58,43 @@ interface Former extends Pick<Proven, "former"> {
  */
 export function planOverHttp(
   saved: CredentialVerificationOutputs | undefined,
-  { credential, http }: HttpVerificationInputs,
+  inputs: HttpVerificationInputs,
   { shared: { replacedProofs } }: Run,
 ): Planned {
-  const { accepted, former } = provenIn(saved?.memory);
+  const { credential, http } = inputs;
+  const { accepted, formers = [], turn } = provenIn(saved?.memory);
   const next = JSON.stringify({ credential, http });
   const isOther = saved !== undefined && saved.credential !== credential;
   // Of two, the Create could not tell which one it replaces.
   if (isOther) replacedProofs.set(next, replacedProofs.has(next) ? "" : saved.memory);
+  const { turn: nextTurn, notices } = turnOf(turn, inputs);
   return {
-    changes: next !== JSON.stringify(accepted) || former !== undefined,
+    changes:
+      next !== JSON.stringify(accepted) || formers.length > 0 || String(turn) !== String(nextTurn),
     replaces: isOther ? ["credential"] : [],
-    changing: ["verified", "verifiedAt", "formerRefused", "memory"],
-    notices: [],
+    changing: ["verified", "verifiedAt", "formerRefused", "formersValid", "memory"],
+    notices,
   };
+}
+
+/**
+ * Compares the trigger's value and the credential with those of the last turn: a person replaces both.
+ *
+ * @returns what to remember: the last turn, until both are replaced
+ */
+function turnOf(
+  last: Turn | undefined,
+  { triggerValue, credential }: HttpVerificationInputs,
+): { readonly turn?: Turn | undefined; readonly notices: readonly Notice[] } {
+  if (!isSet(triggerValue)) return { notices: [] };
+  if (isUnknown(triggerValue) || isUnknown(credential)) return { turn: last, notices: [] };
+  const turn: Turn = [triggerValue, saltedMark("turn", credential)];
+  const [hasTurned, isReplaced] = turn.map((one, nth) => last !== undefined && one !== last[nth]);
+  if (hasTurned === isReplaced) return { turn, notices: [] };
+  const text = hasTurned
+    ? "The trigger has turned, but the credential is the same: give the new one to `credential`."
+    : "The credential is another one, but its trigger has not turned: set a new version of the trigger, with which its schedule starts again.";
+  return { turn: last, notices: [{ text, isWarning: true }] };
 }
 
 /**
@@ -83,61 +116,73 @@ export async function applyOverHttp(
   const before = provenIn(saved?.memory ?? run.shared.replacedProofs.get(next));
   const isNew = next !== JSON.stringify(before.accepted);
   if (isNew) await prove(inputs, attempts, before.accepted ? 3 : 1);
-  const known = { ...before, isRefused: before.accepted && saved?.formerRefused };
-  const { former, isRefused, notices } =
-    ofOtherHost(before, inputs) ?? (await tryFormer(known, inputs, attempts));
+  const wereRefused = (before.accepted && saved?.formerRefused) || undefined;
+  const { formers, areRefused, notices } =
+    ofOtherHost(before, inputs) ?? (await tryFormers(before, wereRefused, inputs, attempts));
   const outputs = {
     subject: "verification",
     credential,
     verified: true,
     verifiedAt: isNew ? clock.now().toISOString() : saved?.verifiedAt,
-    formerRefused: former ? undefined : isRefused,
-    memory: JSON.stringify({ accepted, former }),
+    formerRefused: areRefused,
+    formersValid: formers.length,
+    memory: JSON.stringify({ accepted, formers, turn: turnOf(before.turn, inputs).turn }),
   };
   return { outputs, notices };
 }
 
 /** No former credential is sent to another host than the one that has accepted it. */
 function ofOtherHost(
-  { accepted, former }: Proven,
+  { accepted, formers = [] }: Proven,
   { credential, http }: HttpProof,
-): Former | undefined {
+): Formers | undefined {
   const [host, before] = [http, accepted?.http ?? http].map(({ url }) => new URL(url).host);
   if (host === before) return undefined;
   const text = `The former credential was accepted by ${before}, and http now names ${host}: it is sent to neither of them. Check at ${before} that it is deleted.`;
-  const isKnown = [accepted, former].some((one) => one && one.credential !== credential);
-  return { notices: isKnown ? [{ text, isWarning: true }] : [] };
+  const isKnown = [accepted, ...formers].some((one) => one && one.credential !== credential);
+  return { formers: [], notices: isKnown ? [{ text, isWarning: true }] : [] };
 }
 
 /**
- * Tries the former credential once. If it is not refused, that is a warning, not an error: the engine deletes it only
- * at the end of a run without one.
+ * Tries each former credential once. One that is not refused is a warning, not an error: the engine deletes it only at
+ * the end of a run without one.
  *
- * @returns the former one that the next `up` tries
+ * @param wereRefused whether those before were refused in an earlier `up`
+ * @returns the former ones that the next `up` tries
  */
-async function tryFormer(
-  { accepted, former, isRefused }: Proven & Partial<Former>,
+async function tryFormers(
+  { accepted, formers = [] }: Proven,
+  wereRefused: true | undefined,
   inputs: HttpVerificationInputs,
   attempts: Attempts,
-): Promise<Former> {
+): Promise<Formers> {
   const { credential, http, saveCredentials } = inputs;
   const isTried = saveCredentials !== false && refusedStatusesOf(http).length > 0;
-  const replaced = isTried && accepted?.credential !== credential ? accepted : undefined;
   // One that was put back is the current one again.
-  const open = former?.credential === credential ? undefined : former;
-  if (open === undefined) return { former: replaced, isRefused, notices: [] };
-  const { kind, what } = await tryOverHttp(open, inputs, attempts);
-  if (kind === "refused") return { former: replaced, isRefused: true, notices: [] };
-  const next = !isTried
-    ? "It is not tried again, because saveCredentials is false or refusedStatuses is empty: check at the vendor that it is deleted."
-    : replaced
-      ? "It is not tried again, because another one was replaced since: check at the vendor that it is deleted."
-      : "If the last `up` failed, this one deletes it at its end; otherwise check that at the vendor. The next `up` tries it again.";
-  const text = `The former credential is not refused: ${what}. ${next}`;
-  return {
-    former: isTried ? (replaced ?? open) : undefined,
-    notices: [{ text, isWarning: true }],
-  };
+  const tried = await Promise.all(
+    formers
+      .filter((one) => one.credential !== credential)
+      .map(async (former) => ({ former, ...(await tryOverHttp(former, inputs, attempts)) })),
+  );
+  const left = tried.filter(({ kind }) => kind !== "refused");
+  const replaced = isTried && accepted && accepted.credential !== credential ? [accepted] : [];
+  const known = [...left.map(({ former }) => former), ...replaced].slice(-maxFormers);
+  if (known.length === 0) {
+    return { formers: [], areRefused: tried.length > 0 || wereRefused, notices: [] };
+  }
+  const next = isTried
+    ? "Delete at the vendor what the engine does not delete at the end of this `up`. The next `up` tries again."
+    : "It is not tried again, because saveCredentials is false or refusedStatuses is empty: check at the vendor that it is deleted.";
+  const who =
+    known.length > 1
+      ? `${countText(known.length)} former credentials are`
+      : "The former credential is";
+  const results = [...new Set(left.map(({ what }) => what))].join("; ");
+  const text = `${who} not refused: ${results}. ${next}`;
+  const notices = left.length > 0 ? [{ text, isWarning: true }] : [];
+  if (!isTried) return { formers: [], notices };
+  const isAccepted = left.some(({ kind }) => kind === "accepted");
+  return { formers: known, areRefused: isAccepted ? false : undefined, notices };
 }
 
 /**

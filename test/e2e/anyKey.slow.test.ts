@@ -14,6 +14,10 @@ class Foreign extends pulumi.CustomResource {
       const keyOf = () => "key-" + Math.random();
       return {
         create: async (inputs) => ({ id: keyOf(), outs: { ...inputs, key: keyOf() } }),
+        // A provider does not see another value of a write-only argument.
+        diff: async (id, { valueWo: _, key, ...olds }, { valueWo, ...news }) => ({
+          changes: JSON.stringify(Object.entries(olds).sort()) !== JSON.stringify(Object.entries(news).sort()),
+        }),
         update: async (id, olds, news) => {
           if (news.broken) throw new Error("the deployment is broken");
           return { outs: { ...olds, ...news } };
@@ -34,6 +38,8 @@ onEngineByAdapter("A key of any provider", (adapter) => {
   let args: Args;
   let isTurned = false;
   let isInside = false;
+  /** A store with a write-only argument, whose version is the number of turns. */
+  let hasStore = false;
   let broken: boolean;
   let options: pulumi.CustomResourceOptions;
   let stack: EngineStack;
@@ -43,6 +49,7 @@ onEngineByAdapter("A key of any provider", (adapter) => {
     const parent = isInside ? new pulumi.ComponentResource("test:index:Keys", "inside", {}, option) : undefined;
     const key = new Foreign("key", {}, parent ? { parent } : option);
     new Foreign("deployment", { uses: key.key, broken: broken && key.key });
+    if (turn && hasStore) new Foreign("store", { valueWo: key.key, valueWoVersion: turn.rotationCount });
   };
   before(async () => {
     [args, broken, options] = [{ version: 1 }, false, {}];
@@ -65,8 +72,8 @@ onEngineByAdapter("A key of any provider", (adapter) => {
     const after = await keys();
     assert.equal(after.length, 1);
     assert.equal(after[0] !== before[0], isReplaced);
-    const { outputs } = (await stack.saved()).resources.find(({ urn }) => urn.endsWith("::deployment")) ?? {};
-    assert.equal(outputs?.["uses"], after[0]);
+    assert.equal((await stack.outputsOf("deployment"))["uses"], after[0]);
+    if (hasStore) assert.equal((await stack.outputsOf("store"))["valueWo"], after[0]);
     return done;
   };
   const day = () => new Date().toISOString().slice(0, 10).replaceAll("-", "");
@@ -94,6 +101,8 @@ onEngineByAdapter("A key of any provider", (adapter) => {
   });
 
   it("is replaced for a version, a date and a schedule, once for each", async () => {
+    hasStore = true;
+    await up(false);
     args = { version: 2 };
     await up(true, /Turns the trigger.*version or triggers have changed.*should now be replaced/);
     await turned(1, "trigger");
@@ -105,6 +114,7 @@ onEngineByAdapter("A key of any provider", (adapter) => {
     args = { version: 2, rotateEvery: "PT1S" };
     await up(true, /it is due by rotateEvery/);
     await turned(3, "schedule");
+    hasStore = false;
   });
 
   it("is replaced by the schedule with ignoreChanges, and for a new version once it is not ignored", async () => {

@@ -7,7 +7,7 @@ import { blocksOf, pages, readPage, registryPages } from "../docs/page";
 import { fails, succeeds, valuesOf } from "./engineStack";
 import { loadExample } from "./loadExample";
 import { closePlatforms, TestStack } from "./memory";
-import { type KeyVendor, startServer } from "./keyVendor";
+import { type KeyVendor, makeKey, startServer } from "./keyVendor";
 import { Folder } from "../support/folder";
 import { aclOf } from "../support/redis";
 import { examples } from "../support/project";
@@ -129,6 +129,7 @@ const firstUps: Readonly<Record<string, readonly [changes: number, outputs: numb
   "hand-over/read-platform": [0, 0],
   "hand-over/sops-kubernetes": [0, 1],
   "hand-over/vercel": [0, 0, "UPSTASH_REDIS_REST_TOKEN"],
+  "key-by-hand": [0, 2],
   "languages/javascript-commonjs": [1, 2],
   "languages/javascript-esm": [1, 2],
   "languages/typescript-commonjs": [1, 2],
@@ -140,12 +141,14 @@ const firstUps: Readonly<Record<string, readonly [changes: number, outputs: numb
   "rotation-on-demand": [1, 3],
 };
 
-/** Where the examples with consumers write their secret, and the vendor of any-key. */
+/** Where the examples with consumers write their secret, the vendor of any-key, and a key that a person has made. */
 let folder: Folder;
 let vendor: KeyVendor;
+let stripeKey: string;
 before(async () => {
   folder = new Folder();
   vendor = await startServer();
+  ({ key: stripeKey } = await makeKey(vendor));
 });
 after(() => {
   folder.remove();
@@ -209,7 +212,7 @@ async function startExampleStack(example: string, stackName = "part-0-of-1") {
     ...account,
     ...(["hand-over/vercel", "no-outage/queue"].includes(example) && { queueUsers: [queueUserId] }),
     stack: stackName,
-    config: { ...settings, ...preset, file: folder.path("secret"), server: vendor.url },
+    config: { ...settings, ...preset, file: folder.path("secret"), server: vendor.url, stripeKey },
   });
   // As its README says: a token that Rekey uses itself is not retired.
   if (example === "no-outage/queue") {

@@ -101,7 +101,7 @@ describe("A CredentialVerification over HTTP", () => {
     assert.deepEqual(vendor.sent, []);
   });
 
-  it("tries a former one a last time when the next one turns, after a failed proof too", async () => {
+  it("tries each former one until it is refused, after a failed proof and a further turn, too", async () => {
     await succeeds(stack.up());
     const proves = args;
     args = { ...args, credential: second, withinSeconds: 0.1 };
@@ -115,15 +115,26 @@ describe("A CredentialVerification over HTTP", () => {
     vendor.valid.add(second);
     args = { ...proves, credential: second };
     await succeeds(stack.up());
+    assertFields(saved(), { formerRefused: undefined, formersValid: 1 });
     args = { ...args, credential: third };
     vendor.valid.add(third);
     assert.deepEqual(vendor.sent.slice(-2), [second, wrongOf[second]]);
-    assert.match((await succeeds(stack.up())).printed, /not refused.* It is not tried again/);
+    const two =
+      /^warning: 2 former credentials are not refused: GET \S+ responded with 200\. Delete at the vendor what/m;
+    assert.match((await succeeds(stack.up())).printed, two);
     assert.deepEqual(vendor.sent, [third, third, third, wrongOf[third], first]);
+    assertFields(saved(), { formerRefused: false, formersValid: 2 });
+    assert.match((await succeeds(stack.up())).printed, two);
     vendor.valid.delete(second);
     await succeeds(stack.up());
-    assert.deepEqual(vendor.sent, [second]);
-    assertFields(saved(), { verified: true, formerRefused: true });
+    assert.deepEqual(vendor.sent, [first, second, first, second]);
+    assertFields(saved(), { formerRefused: false, formersValid: 1 });
+    assert.deepEqual(leaksOf(String(saved()["memory"]), { second }), []);
+    vendor.valid.delete(first);
+    assert.doesNotMatch((await succeeds(stack.up())).printed, /warning/);
+    assert.deepEqual(vendor.sent, [first]);
+    assertFields(saved(), { verified: true, formerRefused: true, formersValid: 0 });
+    assert.deepEqual((await succeeds(stack.up())).changes, { same: 2 });
   });
 
   for (const status of [429, 503, undefined]) {
@@ -136,8 +147,9 @@ describe("A CredentialVerification over HTTP", () => {
       const { printed } = await succeeds(stack.up());
       assert.match(
         printed,
-        /warning: The former credential is not refused: GET \S+ (responded with \d+|failed: .*)\. If/,
+        /warning: The former credential is not refused: GET \S+ (responded with \d+|failed: .*)\. Delete/,
       );
+      assertFields(saved(), { formerRefused: undefined, formersValid: 1 });
       vendor.script = [];
       vendor.valid.delete(first);
       await succeeds(stack.up());
@@ -379,6 +391,7 @@ describe("A CredentialVerification over HTTP", () => {
       { access: "{}", saveCredentials: true },
       /saveCredentials cannot be used with access|access must be/,
     ],
+    "triggerValue with access": [{ access: "{}", triggerValue: "v" }, /triggerValue cannot be used with access/],
     ...ofHttp({
       "plain text": [{ url: "http://api.example.com" }, /http\.url must be a URL with https/],
       "a password in the URL": [{ url: "https://a:b@api.example.com" }, /http\.url must be .* without a user/],

@@ -13,3 +13,9 @@ export interface KeyVendor {
 export const { startServer } = require(join(examples, "any-key", "server.cjs")) as {
   startServer: (options?: { limit?: number }) => Promise<KeyVendor>;
 };
+
+/** As a person makes one in the vendor's console. */
+export async function makeKey({ url }: KeyVendor): Promise<{ readonly id: string; readonly key: string }> {
+  const response = await fetch(`${url}/keys`, { method: "POST" });
+  return (await response.json()) as { id: string; key: string };
+}

@@ -146,7 +146,12 @@ const rows: Readonly<Record<string, Row>> = {
     due: [/"a" has turned, but no resource of another provider has its value: give replacementTrigger to/, /was repl/],
   },
   "nothing of a trigger that has not turned, has just turned, or is used elsewhere": {
-    resources: [saved("RotationTrigger", {}), turn({}, 23), turn({ inputs: { usedElsewhere: true } })],
+    resources: [
+      saved("RotationTrigger", {}),
+      turn({}, 23),
+      turn({ inputs: { usedElsewhere: true } }),
+      turn({ inputs: { byHand: true } }),
+    ],
     due: [],
   },
   "nothing of a trigger that an argument depends on": {
@@ -180,6 +185,22 @@ const rows: Readonly<Record<string, Row>> = {
   "passwords that Rekey does not know": {
     resources: [user({ unknownPasswords: 2 }), user({ unknownPasswords: 0 })],
     due: [/^AclUserRotation "a" also has passwords that Rekey does not know: 2 at the last read$/],
+  },
+  "a key that a person is to replace, at once": {
+    resources: [
+      saved("RotationTrigger", { nextRotationAt: ago(0), waits: "a person" }, { inputs: { byHand: true } }),
+      saved("RotationTrigger", { nextRotationAt: ago(-1) }, { inputs: { byHand: true } }),
+    ],
+    due: [/^RotationTrigger "a" was to be rotated/, /^RotationTrigger "a" waits: a person$/],
+  },
+  "former credentials that a later `up` has tried, and that were accepted": {
+    resources: [
+      saved("CredentialVerification", { formerRefused: false, formersValid: 1 }),
+      saved("CredentialVerification", { formerRefused: false, formersValid: 12 }),
+      saved("CredentialVerification", { formersValid: 1 }),
+      saved("CredentialVerification", { formerRefused: true, formersValid: 0 }),
+    ],
+    due: [/has former credentials that are still valid \(1\): delete them at the vendor$/, /valid \(12 or more\)/],
   },
   "what is not verified": {
     resources: [

@@ -77,6 +77,9 @@ describe("RotationTrigger", () => {
   const due =
     'The trigger "key" is due to be turned, because it is due by rotateEvery: it was last turned or adopted at';
 
+  const person = "a person is to replace the secret, and then to set a new version";
+  const waits = `${due} 2026-01-01T00:00:00.000Z. It is postponed: ${person}.`;
+
   type Row = readonly [hours: number, args: TriggerInputs, value: string, says: string, reason?: string];
   /** What happens to one that was adopted at hour 0 with version 1 and `7d`. */
   const rows: Readonly<Record<string, Row>> = {
@@ -87,6 +90,15 @@ describe("RotationTrigger", () => {
     "a new version": [24, { ...weekly, version: 2 }, "20260102-1", changed, "trigger"],
     "a further trigger": [24, { ...weekly, triggers: { a: 1 } }, "20260102-1", changed, "trigger"],
     "a schedule that is due soon": [150, weekly, "20260101-0", soon],
+    "a schedule by hand that is due soon": [150, { ...weekly, byHand: true }, "20260101-0", ""],
+    "a schedule by hand that is due": [156, { ...weekly, byHand: true }, "20260101-0", waits],
+    "a version by hand, also if the schedule is due": [
+      200,
+      { version: 2, rotateEvery: "7d", byHand: true },
+      "20260109-1",
+      changed,
+      "trigger",
+    ],
     "a schedule that is due": [156, weekly, "20260107-1", elapsed, "schedule"],
     "a schedule that the program has removed": [200, { version: 1 }, "20260101-0", ""],
     "a date, because the age is not known": [
@@ -126,6 +138,28 @@ describe("RotationTrigger", () => {
     const trigger = await new Trigger().at(48).up(date);
     assert.match(trigger.said, /The age of the secret is not known, so the next `up` turns it for rotatedSince\.$/);
     assert.equal(shared((await trigger.up(date)).outputs?.["value"]), "20260103-1");
+  });
+
+  it("by hand, waits for a person with a constant output, for a date, too, until a new version", async () => {
+    const byHand = { ...date, byHand: true };
+    const trigger = await new Trigger().at(48).up(byHand);
+    assert.match(trigger.said, /The age of the secret is not known, so a person is to replace the secret, and then/);
+    await trigger.up(byHand);
+    const { value } = trigger.outputs ?? {};
+    assertFields(trigger.outputs ?? {}, { waits: person, rotationCount: 0 });
+    for (const hours of [72, 999]) {
+      assert.equal(trigger.at(hours).preview(byHand).changes, false, "nothing changes each night");
+      assert.match(trigger.said, /^The trigger "key" is due to be turned.* It is postponed: a person is to replace/);
+    }
+    await trigger.up({ ...byHand, version: 2 });
+    assertFields(trigger.outputs ?? {}, {
+      waits: undefined,
+      rotationCount: 1,
+      nextRotationAt: "2026-02-18T15:00:00.000Z",
+    });
+    assert.notEqual(trigger.outputs?.["value"], value);
+    await trigger.up({ ...date, version: 2 });
+    assertFields(trigger.at(2000).outputs ?? {}, { waits: undefined });
   });
 
   it("saves a new schedule, which turns nothing", async () => {

@@ -4,6 +4,7 @@ import { type HttpVerificationInputs } from "../../../provider/verification/http
 import { type CredentialVerificationOutputs } from "../../../provider/verification/outputs";
 import { asShown, FakeRun } from "../../support/fakeRun";
 import { assertFields } from "../../support/results";
+import { unknown } from "../../support/wire";
 
 const { plan, apply } = asShown(credentialVerification);
 const [first, second, third] = ["canary-key-Aa00-one", "canary-key-Bb11-two", "canary-key-Cc22-three"] as const;
@@ -34,7 +35,7 @@ describe("A verification over HTTP", () => {
         ];
         requests.push(sent.filter(Boolean).join(" "));
         return {
-          status: script.shift() ?? (keys.some((key) => valid.has(key) && requests.at(-1)?.includes(key)) ? 200 : 401),
+          status: script.shift() ?? ([...valid].some((key) => requests.at(-1)?.includes(key)) ? 200 : 401),
         };
       },
     });
@@ -134,6 +135,74 @@ describe("A verification over HTTP", () => {
     script = Array.from({ length: 99 }, (_, nth) => (nth % 3 === 2 ? 401 : 200));
     await assert.rejects(replace([outputs, inputs(third)]), /The credential is not accepted: .* responded with 401/);
   });
+
+  it("remembers the last 12 former ones, and says that there may be more", async () => {
+    const all = Array.from({ length: 14 }, (_, nth) => `canary-key-of-turn-${nth + 10}`);
+    valid = new Set(all);
+    let { outputs } = await up(undefined, inputs(all[0] ?? assert.fail()));
+    for (const next of all.slice(1)) [{ outputs } = assert.fail()] = await replace([outputs, inputs(next)]);
+    assertFields(outputs, { formersValid: 12, formerRefused: false });
+    const current = inputs(all.at(-1) ?? assert.fail());
+    requests = [];
+    const { warning = "" } = await up(outputs, current);
+    assert.match(warning, /^12 or more former credentials are not refused: GET \S+ responded with 200\. Delete/);
+    assert.deepEqual(
+      requests,
+      all.slice(1, -1).map((one) => `${url} Bearer ${one}`),
+    );
+  });
+
+  const [v1, v2, v3] = ["20260101-0-1b9d6b", "20260201-1-1b9d6b", "20260301-2-1b9d6b"];
+  const [same, ahead] = [
+    /^The trigger has turned, but the credential is the same/,
+    /^The credential is another one, but/,
+  ];
+  type Step = readonly [credential: string, triggerValue: string | undefined, says?: RegExp];
+  /** What each `up` says after one with the first key and the first value. */
+  const byHand: Record<string, readonly Step[]> = {
+    "nothing if both are replaced, or neither": [
+      [second, v2],
+      [second, v2],
+      [third, v3],
+    ],
+    "that only the trigger has turned, until the credential follows": [
+      [first, v2, same],
+      [first, v2, same],
+      [second, v2],
+      [second, v2],
+    ],
+    "that only the credential was replaced, until the trigger turns": [
+      [second, v1, ahead],
+      [second, v1, ahead],
+      [second, v2],
+      [second, v2],
+    ],
+    "nothing of a credential that was put back": [
+      [second, v1, ahead],
+      [first, v1],
+    ],
+    "nothing without the value, or with one that is not known yet": [
+      [second, undefined],
+      [third, v2],
+      [first, unknown],
+    ],
+  };
+  for (const [what, steps] of Object.entries(byHand)) {
+    it(`says, of a key that a person replaces, ${what}`, async () => {
+      let { outputs } = await up(undefined, { ...inputs(first), triggerValue: v1 });
+      for (const [credential, triggerValue, says] of steps) {
+        valid = new Set([credential]);
+        const given = { ...inputs(credential), triggerValue };
+        const run = start();
+        const { notice, warning = "", replaces = [], changes } = plan(outputs, given, run);
+        assert.match(warning, says ?? /^$/);
+        assert.equal(notice, undefined);
+        if (triggerValue !== unknown && changes) {
+          ({ outputs } = await apply(replaces.length > 0 ? undefined : outputs, given, run));
+        }
+      }
+    });
+  }
 
   it("takes an accepted status out of those that refuse by default", async () => {
     script = [403, 401];
