@@ -325,11 +325,12 @@ describe("reset: what follows from its response", () => {
         assert.equal(rotationCount, (from === "nothing" ? 0 : 1) + (code ? 0 : 1));
         assert.deepEqual(otherFields && JSON.parse(otherFields), kept);
       }
-      if (next)
-        {assert.equal(
+      if (next) {
+        assert.equal(
           planRotation(secret.state, readProgram({ version: 2 }, secret.context().kind), secret.context()).kind,
           next,
-        );}
+        );
+      }
       const said = [came.message, came.said].join("\n").trim();
       if (says) assert.match(said, says);
       else assert.equal(said, "");
