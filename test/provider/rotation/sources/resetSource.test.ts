@@ -39,7 +39,7 @@ const responses: Readonly<Record<string, NonNullable<PlatformDoes["responds"]>>>
   },
 };
 
-function respondsOf(cell: string): PlatformDoes["responds"] {
+function respondsOf(cell: string): NonNullable<PlatformDoes["responds"]> {
   const [, other] = /^of any (.*)$/.exec(cell) ?? [];
   if (other !== undefined) return () => ({ credentials: credentialsOf(other), isUnattributed: true });
   return responses[cell] ?? credentialsOf(cell);
