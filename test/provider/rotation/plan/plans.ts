@@ -35,6 +35,8 @@ interface Given extends Partial<Pick<Context, "canRead" | "isScheduleOn" | "ownT
   readonly saved?: RotationInputs;
   /** What the saved state says of a rotation that waits. */
   readonly waits?: string;
+  /** Of a destroy: when its Retirement has retired. */
+  readonly retiredAt?: string;
   /** What the read has shown. Default: the plan is made before the read. */
   readonly read?: Partial<NonNullable<Context["read"]>> | null;
 }
@@ -78,7 +80,7 @@ const facts: Readonly<Record<string, (memory: Memory) => Partial<Memory>>> = {
   "lost three times": () => sent({ trigger: trigger(2), count: 3 }),
   "lost by schedule": () => sent({ reason: "schedule", lastSentAt: at(168) }),
   "rolled by schedule, and lost": () => sent({ reason: "schedule", lastSentAt: at(2) }),
-  unproven: () => sent({ reason: "schedule", adds: true, firstSentAt: at(1), lastSentAt: at(1) }),
+  unproven: () => sent({ reason: "schedule", adds: true, expects: "expected", firstSentAt: at(1), lastSentAt: at(1) }),
   "unproven nine times": () => sent({ reason: "schedule", adds: true, count: 9 }),
   "of no account": () => ({ kindFacts: {} }),
   "of uncertain hash": () => ({ kindFacts: {} }),
@@ -102,7 +104,7 @@ export function planned({ secret, inputs, given }: PlanRow) {
   const [name = "", ...known] = secret.split("; ");
   const isNew = name.startsWith("new ");
   const kind = kinds[name.replace("new ", "") as keyof typeof kinds];
-  const { hours = 1, formers, saved, waits, read, ...more } = given;
+  const { hours = 1, formers, saved, waits, read, retiredAt: _, ...more } = given;
   const desired = { version: 1, ...inputs };
   const program = readProgram(desired);
   const list = typeof formers === "string" ? manyFormers[formers] : formers?.map(former);
@@ -121,7 +123,7 @@ export function planned({ secret, inputs, given }: PlanRow) {
 const known = [
   ...["version", "triggers", "rotateEvery", "rotatedSince", "initialRotation", "minInterval", "saveCredentials"],
   ...["encryptFor", "overlap", "connection"],
-  ...["hours", "formers", "saved", "waits", "read", "canRead", "isScheduleOn", "ownToken", "account"],
+  ...["hours", "formers", "saved", "waits", "read", "canRead", "isScheduleOn", "ownToken", "account", "retiredAt"],
 ];
 
 /** `rotate: trigger`, `keep and save, waits: schedule`, `retire: date`, `refuse: REKEY_…` */
