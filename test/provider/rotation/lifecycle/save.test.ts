@@ -281,6 +281,15 @@ describe("save", () => {
     assert.equal((await team.decrypt(fileOf(secret)))["password"], "p3");
   });
 
+  it("what a refresh has read, and cannot encrypt, is said, and the state is kept", async () => {
+    const secret = await resetSecret({ version: 1, encryptFor: [team.recipient] }, all(1));
+    const before = secret.outputs;
+    mock.method(Encrypter.prototype, "encrypt", () => Promise.reject(new Error("broken")));
+    const { said } = await secret.refresh({ shows: all(2) });
+    assert.deepEqual(secret.outputs, before);
+    assert.match(said, /^was read, but could not be encrypted for encryptFor\..* The saved state is unchanged\./);
+  });
+
   it("recipients that cannot be used are refused before anything is sent", async () => {
     const secret = new RotatedSecret();
     const { code, message = "", sent } = await secret.up({ ...hidden, encryptFor: ["age1damaged"] });
