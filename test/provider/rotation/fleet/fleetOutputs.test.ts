@@ -1,0 +1,157 @@
+import assert from "node:assert/strict";
+import { type Properties } from "../../../../provider/pulumi/values";
+import { type FleetOutputs } from "../../../../provider/rotation/fleet/fleetOutputs";
+import { type Access } from "../../../../provider/rotation/program/access";
+import { type RotationInputs } from "../../../../provider/rotation/program/program";
+import { Team } from "../../../support/age";
+import {
+  asShown,
+  FakeRun,
+  passwordRotation,
+  rejected,
+  type SavedRotation,
+  unconfirmed,
+} from "../../../support/fakeRun";
+import { assertFields } from "../../../support/results";
+import { fieldsIn, tableOf } from "../tables";
+import { Fleet, of, refresh } from "./fleets";
+
+describe("fleetOutputs: what is saved", () => {
+  it("is saved by name, with what follows from it, and keyed by id in the memory", async () => {
+    const fleet = new Fleet();
+    await fleet.up({ databases: { sessions: "a", carts: { databaseId: "b", version: 1 } }, rotateEvery: "30d" });
+    const { memory, access, ...outputs } = fleet.known;
+    const rotatedAt = "2026-11-21T12:00:00.000Z";
+    const state = { outcome: "reset", rotatedAt };
+    const urlOf = (id: string) => `rediss://default:p-${id}-1@${id}.example.com:6379`;
+    assert.deepEqual(outputs, {
+      fleet: "fleet",
+      states: { sessions: { databaseId: "a", ...state }, carts: { databaseId: "b", ...state } },
+      credentials: { sessions: { password: "p-a-1" }, carts: { password: "p-b-1" } },
+      connectionUrls: { sessions: urlOf("a"), carts: urlOf("b") },
+      ...{ encryptedCredentials: {}, failed: [], lastRotated: rotatedAt, nextRotationAt: "2026-12-21T12:00:00.000Z" },
+    });
+    assert.deepEqual(Object.keys(JSON.parse(memory) as object).sort(), ["a", "b"]);
+    const { sessions } = JSON.parse(access) as Record<string, Access>;
+    assertFields(sessions, { id: "a", of: "PasswordRotation", count: 1 });
+    assertFields(sessions?.current, { name: "password", value: "p-a-1" });
+    assert.equal(memory.includes("p-a-1"), false);
+    // The engine sorts names; the texts stay the same.
+    const refreshed = (await fleet.refresh()).outputs;
+    assert.deepEqual([refreshed.access, refreshed.memory], [access, memory]);
+  });
+
+  it("is refused if it is damaged, or does not name each database that it remembers, and a refresh keeps it", async () => {
+    const fleet = new Fleet();
+    const inputs = { databases: of("a", "b"), version: 1 };
+    await fleet.up(inputs);
+    const whole = fleet.known;
+    const { a, b } = whole.states;
+    const ofStates = [{}, { a }, { a, b: { ...b, databaseId: "c" } }, { a, b: { ...b, outcome: "none" } }, { a, b: a }];
+    const damages = [
+      ...[whole.memory.slice(1), "{}", JSON.stringify({ ...(JSON.parse(whole.memory) as object), c: {} })].map(
+        (memory) => ({ memory }),
+      ),
+      ...[whole.access.slice(1), "null"].map((access) => ({ access })),
+      ...["states", "credentials", "encryptedCredentials"].flatMap((output) =>
+        [undefined, null, []].map((value) => ({ [output]: value })),
+      ),
+      { states: { ...whole.states, a: null } },
+      ...ofStates.map((states) => ({ states })),
+    ];
+    for (const damaged of damages) {
+      fleet.saved = { ...whole, ...(damaged as Partial<FleetOutputs>) };
+      assert.throws(() => fleet.plan(inputs), /REKEY_STATE_UNREADABLE/);
+      await assert.rejects(fleet.up(inputs), /REKEY_STATE_UNREADABLE/);
+      const { outputs, warning = "" } = await refresh(fleet.saved, fleet.fake.start());
+      assert.equal(outputs, fleet.saved);
+      const isIncomplete = "states" in damaged && ofStates.includes(damaged.states as never);
+      const [output = ""] = isIncomplete ? ["memory does not have the same databases as states"] : Object.keys(damaged);
+      assert.match(warning, new RegExp(`The saved output ${output}.*the state is damaged`));
+    }
+    assert.equal(fleet.fake.resets.length, 2);
+  });
+});
+
+describe("fleetOutputs: a fleet of one", () => {
+  const record = { databaseId: "a", endpoint: "a.example.com", port: 1, tls: true };
+  const shows = (password: string) => () => ({
+    ...{ record, credentials: { password, restToken: `token-${password}` }, exactIntegers: { port: "1" } },
+    ...{ otherFields: `{"of":"${password}"}`, problems: [`${password} is odd`] },
+  });
+  /** What the platform responds. */
+  const responds = (cell: string) =>
+    ({ lost: () => unconfirmed(), rejected: () => rejected(), hides: () => ({ record, credentials: {} }) })[cell] ??
+    shows(cell);
+  /** What a program says in each run, and the responses to a reset and to a read. */
+  const steps = tableOf(
+    ["does", "inputs", "reset", "read", "days"],
+    `
+    up      | initialRotation: false                                 | lost     | p0
+    up      | version: 1                                             | p1       | hides
+    refresh |                                                        | lost     | p1
+    up      | version: 2                                             | lost     | p1
+    refresh |                                                        | lost     | p2
+    up      | version: 2, encryptFor: [team]                         | lost     | lost
+    up      | version: 2, encryptFor: [team], saveCredentials: false | lost     | lost
+    refresh |                                                        | lost     | p3
+    up      | version: 2, saveCredentials: false                     | lost     | hides
+    up      | version: 2                                             | lost     | p3
+    up      | version: 2, rotateEvery: 1d                            | lost     | lost
+    up      | version: 2, rotateEvery: 1d                            | p4       | p3 | 3
+    up      | version: 2, rotateEvery: 1d, connection: { host: b }   | lost     | lost
+    up      | version: 3, rotateEvery: 1d                            | rejected | p5
+    up      |                                                        | lost     | p4
+    `,
+  );
+
+  it("saves and says in each run what a single rotation does", async () => {
+    const { recipient } = await Team.create();
+    const single = asShown(passwordRotation);
+    const [fake, fleet] = [new FakeRun(), new Fleet()];
+    let saved: SavedRotation | undefined;
+    for (const [index, { does, inputs, reset, read, days }] of steps.entries()) {
+      const time = new Date(Date.UTC(2026, 10, 21 + Number(days)));
+      const meets = { answer: responds(reset), readDatabase: responds(read), canRead: true, time };
+      for (const each of [fake, fleet.fake]) Object.assign(each, meets);
+      const desired = fieldsIn(inputs.replace("team", recipient)) as RotationInputs;
+      const [ofOne, ofFleet] = [
+        { databaseId: "a", ...desired },
+        { databases: of("a"), ...desired },
+      ];
+      if (does === "up" && !fleet.saved?.failed.length) {
+        const { changes, notice, warning } = single.plan(saved, ofOne, fake.start());
+        const planned = fleet.plan(ofFleet);
+        assert.deepEqual([planned.changes, planned.notice, planned.warning], [changes, notice, warning], `${index}`);
+      }
+      const change =
+        does === "up" ? single.apply(saved, ofOne, fake.start()) : single.refresh(saved ?? assert.fail(), fake.start());
+      const one = await change.catch(({ message }: Error) => ({ outputs: saved, message }));
+      saved = one.outputs;
+      const { notice, warning } = await (does === "up" ? fleet.up(ofFleet) : fleet.refresh());
+      const { notice: said, warning: warned } = one as { notice?: string; warning?: string };
+      assert.deepEqual([notice, warning], [said, warned], `${index}`);
+      assert.deepEqual(viewOf(inFleet(fleet.known)), viewOf({ ...saved }), `${index}`);
+      if (does === "up") assert.equal(fleet.known.states["a"]?.error, one.message, `${index}`);
+    }
+    assert.deepEqual(fleet.fake.resets, fake.resets);
+  });
+
+  /** The outputs of the database, as a single rotation has them. */
+  function inFleet({ states, credentials, connectionUrls, encryptedCredentials, ...fleet }: FleetOutputs) {
+    const access = JSON.parse(fleet.access) as Record<string, Properties>;
+    return {
+      ...{ ...states["a"], ...credentials["a"], error: undefined, rotationCount: access["a"]?.["count"] },
+      ...{ connectionUrl: connectionUrls["a"], encryptedCredentials: encryptedCredentials["a"] },
+      ...{ nextRotationAt: fleet.nextRotationAt, access: JSON.stringify(access["a"]) },
+      memory: JSON.stringify((JSON.parse(fleet.memory) as Properties)["a"]),
+    };
+  }
+
+  /** What is compared of outputs: without random values, and what a fleet does not have. */
+  function viewOf(all: Properties): unknown {
+    const { restUrl, rotationReason, record, exactIntegers, encryptedCredentials, problems = [], ...outputs } = all;
+    const known = { ...outputs, problems, isEncrypted: encryptedCredentials !== undefined };
+    return JSON.parse(JSON.stringify(known).replace(/\\"[\w-]{16}([\w-]{20})?\\"/g, "random"));
+  }
+});
