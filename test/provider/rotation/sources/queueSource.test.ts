@@ -9,8 +9,8 @@ import { OverlappingToken } from "./overlappingToken";
 const at = (hours: number) => timeAt(hours).toISOString();
 
 /**
- * One `up` of a token that was rotated at hour 0 for version 1, with two valid since then. What a preview announces, what
- * is sent, whether the former one is valid afterwards, as far as the state has it, and what the `up` says.
+ * One `up` of a token that was rotated at hour 0 for version 1, with two valid since then: what is sent, whether the
+ * former one is valid afterwards, as far as the state has it, what a preview announces, and what the `up` says.
  */
 const columns = ["title", "inputs", "given", "sends", "former", "announces", "says"] as const;
 interface Given {

@@ -91,17 +91,29 @@ const fails = (delivery: "not sent" | "rejected" | "maybe applied") => (): never
 };
 
 /** What happens in place of a command. */
-export const replies = {
+const replies = {
   "not sent": fails("not sent"),
   rejected: fails("rejected"),
   lost: fails("maybe applied"),
   accepted: () => ({ kind: "accepted" }),
   refused: () => ({ kind: "refused", words: "WRONGPASS no" }),
+  untried: () => ({ kind: "unknown", why: "it is busy" }),
+  "an empty list": () => ({ isOn: true, hasNoPassword: false, hashes: [] }),
   "a replica": () => ({ isReplica: true, isCluster: false, isSentinel: false, replicas: 0 }),
   "a bug": (): never => {
     throw new TypeError("made-2");
   },
 } as const;
+
+/** What happens in place of which commands: `save: rejected` */
+export function insteadOf(cell: string): FakeAclUsers["instead"] {
+  const all = Object.entries(fieldsIn(cell)).map(([command, what]) => [command, replies[what as keyof typeof replies]]);
+  assert.ok(
+    all.every(([, reply]) => reply !== undefined),
+    cell,
+  );
+  return Object.fromEntries(all) as FakeAclUsers["instead"];
+}
 
 const adminOf = (host: string) => ({ host, port: 6379, password: "admin" });
 const passwords = ["first", "other", ...Array.from({ length: 12 }, (_, nth) => `made-${nth + 1}`)];
@@ -128,17 +140,9 @@ export class RotatedUser extends RealResource {
     return super.preview({ ...this.inputs, ...more }, run);
   }
 
-  /** @param cell `save: rejected`: what happens in place of which commands from now on. Default: nothing special */
+  /** What happens in place of which commands from now on. Default: nothing special. */
   meets(cell = ""): void {
-    const all = Object.entries(fieldsIn(cell)).map(([command, what]) => [
-      command,
-      replies[what as keyof typeof replies],
-    ]);
-    assert.ok(
-      all.every(([, reply]) => reply !== undefined),
-      cell,
-    );
-    this.users.instead = Object.fromEntries(all) as FakeAclUsers["instead"];
+    this.users.instead = insteadOf(cell);
     this.users.commands.length = 0;
   }
 
