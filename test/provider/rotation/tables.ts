@@ -19,6 +19,20 @@ export function tableOf<Column extends string>(columns: readonly Column[], text:
     });
 }
 
+/**
+ * The sections of such a table. Each begins with a line that has its title after `#`, and in its other cells what the
+ * empty cells below it are.
+ */
+export function sectionsOf<Column extends string>(columns: readonly Column[], text: string) {
+  const sections: { readonly title: string; readonly usually: Row<Column>; readonly rows: Row<Column>[] }[] = [];
+  for (const row of tableOf(columns, text)) {
+    const [, title] = /^# (.*)$/.exec(row[columns[0] as Column]) ?? [];
+    if (title !== undefined) sections.push({ title, usually: row, rows: [] });
+    else (sections.at(-1) ?? assert.fail("a row before the first section")).rows.push(row);
+  }
+  return sections;
+}
+
 /** The fields in cells: `version: 2, rotatedSince: hour 3`. `unknown` is a value that is not known yet. */
 export function fieldsIn(...cells: readonly string[]): Properties {
   const read = (_: unknown, value: unknown) => {

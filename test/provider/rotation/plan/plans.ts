@@ -12,7 +12,7 @@ import { planRotation } from "../../../../provider/rotation/plan/planRotation";
 import { type Context, type Plan } from "../../../../provider/rotation/program/plan";
 import { readProgram, type RotationInputs, savedProgram } from "../../../../provider/rotation/program/program";
 import { timeAt } from "../../../support/rotatedSecret";
-import { fieldsIn, type Row, tableOf } from "../tables";
+import { fieldsIn, type Row, sectionsOf, tableOf } from "../tables";
 
 /**
  * One plan. The secret was rotated at hour 0 for version 1; the cell has its kind, and what else is known of it. The
@@ -147,28 +147,32 @@ function textOf(plan: Plan): string {
 
 /** The rows of a table of plans. @param usually what an empty cell is, and what the fields of a row are added to */
 export function plansIn(usually: Partial<Cells>, text: string): PlanRow[] {
-  return tableOf(columns, text).map((row) => {
-    const either = (name: "secret" | "plan" | "why") => row[name] || (usually[name] ?? "");
-    const both = (name: "inputs" | "given") => {
-      const fields = fieldsIn(usually[name] ?? "", row[name]);
-      for (const field of Object.keys(fields)) assert.ok(known.includes(field), `${row.title}: ${field}`);
-      return fields;
-    };
-    const [secret, plan, why] = [either("secret"), either("plan"), either("why")];
-    return { title: row.title, secret, plan, why, inputs: both("inputs"), given: both("given") };
-  });
+  return tableOf(columns, text).map((row) => planIn(usually, row));
 }
 
-/** Tests the plans of a table. */
-export function testPlans(what: string, usually: Partial<Cells>, text: string): void {
-  describe(what, () => {
-    for (const row of plansIn(usually, text)) {
-      it(row.title, () => {
-        const { plan } = planned(row);
-        assert.equal(textOf(plan), row.plan);
-        const why = plan.kind === "refuse" ? plan.why : "waits" in plan ? (plan.waits?.why ?? "") : "";
-        assert.match(why, new RegExp(row.why));
-      });
-    }
-  });
+function planIn(usually: Partial<Cells>, row: Cells): PlanRow {
+  const either = (name: "secret" | "plan" | "why") => row[name] || (usually[name] ?? "");
+  const both = (name: "inputs" | "given") => {
+    const fields = fieldsIn(usually[name] ?? "", row[name]);
+    for (const field of Object.keys(fields)) assert.ok(known.includes(field), `${row.title}: ${field}`);
+    return fields;
+  };
+  const [secret, plan, why] = [either("secret"), either("plan"), either("why")];
+  return { title: row.title, secret, plan, why, inputs: both("inputs"), given: both("given") };
+}
+
+/** Tests the plans of a table with sections. */
+export function testPlans(text: string): void {
+  for (const { title, usually, rows } of sectionsOf(columns, text)) {
+    describe(title, () => {
+      for (const row of rows.map((one) => planIn(usually, one))) {
+        it(row.title, () => {
+          const { plan } = planned(row);
+          assert.equal(textOf(plan), row.plan);
+          const why = plan.kind === "refuse" ? plan.why : "waits" in plan ? (plan.waits?.why ?? "") : "";
+          assert.match(why, new RegExp(row.why));
+        });
+      }
+    });
+  }
 }

@@ -9,22 +9,21 @@ import { fieldsIn, tableOf } from "../tables";
 
 describe("formers: a time or a date retires", () => {
   testPlans(
-    "of those that are valid",
-    { secret: "token", given: "hours: 48, read: {}" },
     `
-    what is over                                      |      | overlap: 12h           | formers: [12h]                          | retire: time
-    at its time                                       |      | overlap: 48h           | formers: [48h]                          | retire: time
-    before its time not                               |      | overlap: 49h           | formers: [49h]                          | keep
-    with another overlap not, until that is saved     |      | overlap: 1h            | formers: [12h]                          | keep and save
-    with schedules off not                            |      | overlap: 12h           | formers: [12h], isScheduleOn: false     | keep
-    what \`none\` has left                            |      | overlap: none          | formers: [none]                         | retire: time
-    what is older than the date                       |      | rotatedSince: hour -1  |                                         | retire: date
-    what is not older than the date not               |      | rotatedSince: hour -24 |                                         | keep
-    what is of unknown age                            |      | rotatedSince: hour -99 | formers: one of unknown age             | retire: date
-    what a date has replaced, with schedules off, too |      |                        | formers: [next up], isScheduleOn: false | retire: date
-    what a date has replaced, and what is over        |      | overlap: 12h           | formers: [12h, next up]                 | retire: date
-    what was retired and is back, for a duration      | user | overlap: 24h           | formers: [{ isValidAgain: true }]       | retire: time
-    what is back not, if a Retirement does it         | user |                        | formers: [{ isValidAgain: true }]       | keep
+    # of those that are valid                           | token |                        | hours: 48, read: {}
+      what is over                                      |       | overlap: 12h           | formers: [12h]                          | retire: time
+      at its time                                       |       | overlap: 48h           | formers: [48h]                          | retire: time
+      before its time not                               |       | overlap: 49h           | formers: [49h]                          | keep
+      with another overlap not, until that is saved     |       | overlap: 1h            | formers: [12h]                          | keep and save
+      with schedules off not                            |       | overlap: 12h           | formers: [12h], isScheduleOn: false     | keep
+      what \`none\` has left                            |       | overlap: none          | formers: [none]                         | retire: time
+      what is older than the date                       |       | rotatedSince: hour -1  |                                         | retire: date
+      what is not older than the date not               |       | rotatedSince: hour -24 |                                         | keep
+      what is of unknown age                            |       | rotatedSince: hour -99 | formers: one of unknown age             | retire: date
+      what a date has replaced, with schedules off, too |       |                        | formers: [next up], isScheduleOn: false | retire: date
+      what a date has replaced, and what is over        |       | overlap: 12h           | formers: [12h, next up]                 | retire: date
+      what was retired and is back, for a duration      | user  | overlap: 24h           | formers: [{ isValidAgain: true }]       | retire: time
+      what is back not, if a Retirement does it         | user  |                        | formers: [{ isValidAgain: true }]       | keep
     `,
   );
 });
