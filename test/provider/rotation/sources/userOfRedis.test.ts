@@ -70,17 +70,4 @@ withRedis("the rotation of a user of a real Redis", () => {
     assert.deepEqual((await found()).slice(0, 2), [0, true]);
     assert.match((await app.up(inputs)).failure ?? "", /does not have the current password any more/);
   });
-
-  it("is not verified without its password", async () => {
-    const encryptFor = ["age1xmp5wfwz62pu6l8jz6ws5p3vcp8a0fd9srve2d2x76y4revu8c3qexh4vv"];
-    const app = new RealResource("AclUserRotation", settings);
-    await app.up({ ...inputsOf(await start()), saveCredentials: false, encryptFor, overlap: "24h" });
-    const verification = new RealResource("CredentialVerification", settings);
-    const { failure, said } = await verification.up({ access: app.outputs["access"] });
-    assert.deepEqual([failure, verification.outputs["verified"]], [undefined, false]);
-    assert.match(
-      said,
-      /Not verified, because the current credential is not known, or not saved and not shown: user "app" of/,
-    );
-  });
 });
