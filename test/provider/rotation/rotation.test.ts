@@ -5,6 +5,8 @@ import { type SecretResponse } from "../../../provider/records/secretResponse";
 import { saltedMark } from "../../../provider/rotation/memory/marks";
 import { readMemory } from "../../../provider/rotation/memory/memory";
 import { asShown, FakeRun, passwordRotation, type SavedRotation } from "../../support/fakeRun";
+import { RotatedSecret } from "../../support/rotatedSecret";
+import { credentialsOf } from "./tables";
 
 const { check, plan, apply, refresh } = asShown(passwordRotation);
 const id = { databaseId: "db" };
@@ -55,21 +57,15 @@ describe("rotation: the resource of one secret", () => {
   });
 
   it("says once that a password is not known if the record shows a REST token only, whose URL is made", async () => {
-    const fake = new FakeRun();
-    fake.canRead = true;
-    const record = { databaseId: "db", endpoint: "db.example.com" };
-    const responds = (credentials: Credentials) => () => ({ record, credentials });
-    fake.readDatabase = responds({ restToken: "r0" });
-    const desired = { ...id, initialRotation: false, version: 1 };
-    const adopted = await apply(undefined, desired, fake.start());
-    assert.match(adopted.notice ?? "", /is not known, .* REST token\. .* connectionUrl is undefined\./);
-    assert.equal((adopted.outputs as unknown as { restUrl: string }).restUrl, "https://db.example.com");
-    assert.equal((await refresh(adopted.outputs, fake.start())).notice, undefined);
-    fake.answer = responds({ restToken: "r1" });
-    const reset = await apply(adopted.outputs, { ...desired, version: 2 }, fake.start());
-    assert.match(reset.notice ?? "", /is not known, because the platform shows only a REST token/);
-    fake.answer = responds({ restToken: "r2", password: "p2" });
-    assert.equal((await apply(reset.outputs, { ...desired, version: 3 }, fake.start())).notice, undefined);
+    const secret = new RotatedSecret();
+    const record = { endpoint: "db.example.com" };
+    const does = (cell: string) => ({ shows: credentialsOf("r0"), record, responds: credentialsOf(cell) });
+    const adopted = await secret.up({ version: 1, initialRotation: false }, does(""));
+    assert.match(adopted.said, /is not known, .* REST token\. .* connectionUrl is undefined\./);
+    assert.equal(secret.outputs?.["restUrl"], "https://db.example.com");
+    assert.equal((await secret.refresh(does(""))).said, "");
+    assert.match((await secret.up({ version: 2 }, does("r1"))).said, /because the platform shows only a REST token/);
+    assert.equal((await secret.up({ version: 3 }, does("r2 p2"))).said, "");
   });
 
   it("refuses a damaged memory, before anything is sent, and a refresh keeps it", async () => {

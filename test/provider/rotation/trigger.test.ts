@@ -71,42 +71,47 @@ describe("RotationTrigger", () => {
   const turns = (why: string) => `Turns the trigger "key", because ${why} ${effect} So far 1 in this run.`;
   const changed = turns("version or triggers have changed.");
   const elapsed = turns("it is due by rotateEvery: it was last turned or adopted at 2026-01-01T00:00:00.000Z.");
+  const ofUnknownAge = turns("rotatedSince is set, and its age is not known.");
   const date = { ...weekly, rotatedSince: "2026-01-02" };
   const soon =
     'The trigger "key" is due soon by rotateEvery: the first `up` from 2026-01-07T12:00:00.000Z on turns it.';
   const due =
     'The trigger "key" is due to be turned, because it is due by rotateEvery: it was last turned or adopted at';
 
-  type Row = readonly [hours: number, args: TriggerInputs, value: string, says: string, reason?: string];
   /** What happens to one that was adopted at hour 0 with version 1 and `7d`. */
-  const rows: Readonly<Record<string, Row>> = {
-    "nothing new": [24, weekly, "20260101-0", ""],
-    "a version in another spelling": [24, { ...weekly, version: "1", triggers: {} }, "20260101-0", ""],
-    "a value that is used elsewhere": [24, { ...weekly, usedElsewhere: true }, "20260101-0", ""],
-    "a trigger that was removed": [24, { rotateEvery: "7d" }, "20260101-0", ""],
-    "a new version": [24, { ...weekly, version: 2 }, "20260102-1", changed, "trigger"],
-    "a further trigger": [24, { ...weekly, triggers: { a: 1 } }, "20260102-1", changed, "trigger"],
-    "a schedule that is due soon": [150, weekly, "20260101-0", soon],
-    "a schedule that is due": [156, weekly, "20260107-1", elapsed, "schedule"],
-    "a schedule that the program has removed": [200, { version: 1 }, "20260101-0", ""],
-    "a date, because the age is not known": [
-      48,
-      date,
-      "20260103-1",
-      turns("rotatedSince is set, and its age is not known."),
-      "rotatedSince",
-    ],
+  const rows: Readonly<
+    Record<string, { hours: number; args: TriggerInputs; value: string; says?: string; why?: string }>
+  > = {
+    "nothing new": { hours: 24, args: weekly, value: "20260101-0" },
+    "a version in another spelling": {
+      hours: 24,
+      args: { ...weekly, version: "1", triggers: {} },
+      value: "20260101-0",
+    },
+    "a value that is used elsewhere": { hours: 24, args: { ...weekly, usedElsewhere: true }, value: "20260101-0" },
+    "a trigger that was removed": { hours: 24, args: { rotateEvery: "7d" }, value: "20260101-0" },
+    "a new version": {
+      ...{ hours: 24, args: { ...weekly, version: 2 }, value: "20260102-1", says: changed, why: "trigger" },
+    },
+    "a further trigger": {
+      ...{ hours: 24, args: { ...weekly, triggers: { a: 1 } }, value: "20260102-1", says: changed, why: "trigger" },
+    },
+    "a schedule that is due soon": { hours: 150, args: weekly, value: "20260101-0", says: soon },
+    "a schedule that is due": { hours: 156, args: weekly, value: "20260107-1", says: elapsed, why: "schedule" },
+    "a schedule that the program has removed": { hours: 200, args: { version: 1 }, value: "20260101-0" },
+    "a date, because the age is not known": {
+      ...{ hours: 48, args: date, value: "20260103-1", says: ofUnknownAge, why: "rotatedSince" },
+    },
   };
-  for (const [what, [hours, args, value, says, rotationReason]] of Object.entries(rows)) {
+  for (const [what, { hours, args, value, says = "", why: rotationReason }] of Object.entries(rows)) {
     it(`with ${what} has the value ${value}, in the preview, too, and once`, async () => {
       const trigger = (await adopted()).at(hours);
       const previewed = trigger.preview(args).inputs["value"];
       await trigger.up(args);
       assert.equal(trigger.said, says);
-      assertFields(trigger.outputs ?? {}, { rotationReason });
       assert.equal(shared(previewed), value);
       const turnedAt = rotationReason && trigger.fake.time.toISOString();
-      assertFields(trigger.outputs ?? {}, { turnedAt, rotationCount: rotationReason ? 1 : 0 });
+      assertFields(trigger.outputs ?? {}, { rotationReason, turnedAt, rotationCount: rotationReason ? 1 : 0 });
       assert.equal(previewed, trigger.outputs?.["value"]);
       assert.equal(trigger.preview(args).changes, false);
     });

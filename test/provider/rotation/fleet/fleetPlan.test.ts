@@ -76,22 +76,6 @@ describe("fleetPlan: what is said", () => {
     assert.match(warning, /^The password of each of 2 databases \("db-3", "db-5"\) was not read: Could not do it/);
     assert.equal(fleet.passwords["db-0"], "other-db-0");
   });
-
-  it("which outputs may change, and no others", async () => {
-    const fleet = new Fleet();
-    const same = { databases: of("a", "b"), version: 1 };
-    await fleet.up(same);
-    for (const [more, changing] of [
-      [{ rotateEvery: "30d" }, "memory,nextRotationAt"],
-      [{ connection: { port: 7 } }, "access,connectionUrls,memory"],
-      [{ saveCredentials: false }, ""],
-      [{ version: 2 }, undefined],
-      [{ databases: of("a") }, undefined],
-    ] as const) {
-      const planned = fleet.plan({ ...same, ...more });
-      assert.equal(planned.changing?.toSorted().join(), changing);
-    }
-  });
 });
 
 describe("fleetPlan: inputs that are refused", () => {

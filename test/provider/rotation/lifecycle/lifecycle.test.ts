@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import { aclUser, queueToken, signingKeys } from "../../../../provider/domain/secretKind";
-import { type Properties } from "../../../../provider/pulumi/values";
+import { queueToken, signingKeys } from "../../../../provider/domain/secretKind";
 import { progressOf } from "../../../../provider/rotation/memory/state";
 import { rejected } from "../../../support/fakeRun";
 import { isLost, resetSecret, RotatedSecret, timeAt } from "../../../support/rotatedSecret";
@@ -268,21 +267,5 @@ describe("lifecycle: a password that is added", () => {
     assert.match((await user.up({ version: 3 })).failure ?? "", /it broke/);
     const hashes = user.memory.formers.map(({ retireHash }) => retireHash);
     assert.deepEqual(hashes, [undefined], "a verification tries the last one");
-  });
-
-  it("waits for a former one, while those whose time is over are retired", async () => {
-    const app = new RotatedSecret(aclUser, undefined, "app");
-    const { users, inputs } = user;
-    const desired: Properties = { admin: inputs.admin, overlap: "PT7H30M", rotateEvery: "8h" };
-    for (const [hours, version] of [
-      [0, 1],
-      [5, 2],
-      [12.3, 2],
-    ] as const) {
-      app.hours = hours;
-      const { said } = await app.up({ ...desired, version }, { parts: users.parts });
-      assert.equal(/is not made yet/.test(said), hours === 12.3, said);
-    }
-    assert.equal(user.valid, "made-1 made-2");
   });
 });
