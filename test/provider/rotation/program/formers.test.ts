@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { emptyMemory } from "../../../../provider/rotation/memory/memory";
-import { validForAfter } from "../../../../provider/rotation/program/formers";
+import { validForAfter, willWait } from "../../../../provider/rotation/program/formers";
 import { type Rotation } from "../../../../provider/rotation/program/plan";
 import { readProgram } from "../../../../provider/rotation/program/program";
 import { timeAt } from "../../../support/rotatedSecret";
-import { testPlans } from "../plan/plans";
+import { planned, plansIn, testPlans } from "../plan/plans";
 import { fieldsIn, tableOf } from "../tables";
 
 describe("formers: a time or a date retires", () => {
@@ -47,6 +47,31 @@ describe("formers: for how long what a rotation replaces stays valid", () => {
       const memory = { current: { ...current, generatedAt: timeAt(0).toISOString() } };
       const program = readProgram(fieldsIn(inputs));
       assert.equal(validForAfter({ reason: reason as Rotation["reason"] }, memory, program, timeAt(5)), validFor);
+    });
+  }
+});
+
+describe("formers: whether one will wait for a Retirement after a plan", () => {
+  const rows = plansIn(
+    { secret: "token", given: "hours: 48" },
+    `
+    none, if none is valid and none is made        |  |                          | formers: []             | no
+    what a version makes                           |  | version: 2               | formers: []             | yes
+    what a version makes, for a duration, does not |  | version: 2, overlap: 24h | formers: []             | no
+    what a date makes                              |  | rotatedSince: hour 1     | formers: []             | yes
+    what is valid until a Retirement               |  |                          |                         | yes
+    what is valid for a time does not              |  | overlap: 72h             | formers: [72h]          | no
+    what is valid for a time from now on does not  |  | overlap: 72h             | formers: [retirement]   | no
+    one of two, which a date has replaced          |  | overlap: 72h             | formers: [72h, next up] | yes
+    is unknown with the overlap                    |  | overlap: unknown         | formers: []             | unknown
+    is unknown with the version                    |  | version: unknown         |                         | unknown
+    `,
+  );
+  for (const row of rows) {
+    it(row.title, () => {
+      const { state, program, plan, context } = planned(row);
+      const waits = willWait((state ?? assert.fail()).memory, program, plan, context.now);
+      assert.equal(waits === undefined ? "unknown" : waits ? "yes" : "no", row.plan);
     });
   }
 });
