@@ -38,7 +38,7 @@ export class SigningKeyRotation extends Rotation {
   /** The key that signs messages after the next roll. Secret. */
   declare readonly nextKey: pulumi.Output<string | undefined>;
   /** Time at which the current key was generated (ISO 8601, UTC); undefined if Rekey did not see it. */
-  declare readonly currentKeySince: pulumi.Output<string | undefined>;
+  declare readonly generatedAt: pulumi.Output<string | undefined>;
 
   constructor(
     name: string,

@@ -19,11 +19,6 @@ export function hashOf(secret: string): string {
   return createHash("sha256").update(secret).digest("hex");
 }
 
-/** A user's name in a command that a message offers: a shell must not find anything else in it than a word. */
-export function nameInCommand(userName: string): string {
-  return /^[\w.:@/+-]+$/.test(userName) ? userName : "<name>";
-}
-
 /** How a server is connected with others, which do not have its users. */
 export interface ServerFacts {
   readonly isReplica: boolean;

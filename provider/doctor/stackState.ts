@@ -152,14 +152,6 @@ export function exportedIn(text: string): Omit<ExportedState, "name"> | undefine
   };
 }
 
-/** The output with the age of a secret. Of two keys, the next one is younger; a next token may be older. */
-const ageOutputs: Readonly<Record<SecretKind["shape"], string>> = {
-  replaces: "rotatedAt",
-  rolls: "currentKeySince",
-  adds: "generatedAt",
-  redis: "generatedAt",
-};
-
 /** `PasswordRotation "sessions"` */
 export function resourceNamed(saved: Values): string {
   const name = String(saved["urn"]).split("::").slice(3).join("::");
@@ -175,7 +167,8 @@ function secretsOf(
   const kind = rotatedKind(saved);
   if (kind === undefined) return [];
   const secretIn = (values: Values, id: unknown, value: SavedValue): RotatedSecret => {
-    const time = values[ageOutputs[kind.shape]];
+    // Of two keys, the next one is younger; a next token may be older.
+    const time = values[kind.outputs?.includes("generatedAt") ? "generatedAt" : "rotatedAt"];
     return {
       kind,
       id: String(id),

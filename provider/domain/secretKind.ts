@@ -12,17 +12,30 @@ export type RotationType =
   | "SigningKeyRotation"
   | "AclUserRotation";
 
+type KindInput = "connection" | "minInterval" | "overlap" | "queueUrl";
+
 /** One kind of secret, as data. */
 export interface SecretKind {
   readonly name: RotationType | "RotationTrigger";
   /**
-   * What a rotation sends, and so what a lost response means:
+   * The source that changes it (`rotation/sources/`), by what a rotation sends:
    * - `replaces`: one request makes a new one and retires the former one. A read must show which one is valid;
    * - `rolls`: one request makes the next key of a pair the current one. The next roll retires the former one;
    * - `adds`: one request makes a next one valid, and another one retires the former one. Both may be repeated;
    * - `redis`: a user of a server has a list of passwords, which its administrator changes.
    */
   readonly shape: "replaces" | "rolls" | "adds" | "redis";
+  /**
+   * How many can be valid of those that Rekey has made, the current one included. Default: one, so that a rotation
+   * replaces it at once.
+   */
+  readonly maxValid?: 2 | 10;
+  /** Reads show hashes of all that are valid, and no value. Default: they show values, which a platform may hide. */
+  readonly readsShowHashes?: true;
+  /** Of a pair: the credential that the next rotation makes the current one. */
+  readonly next?: CredentialName;
+  /** The setting that may have it, too, so that Rekey itself sends requests with it. */
+  readonly ownSetting?: "queueToken";
   /** The service that has its operations; undefined if the server itself has them. */
   readonly service?: "management" | "queue";
   /** The paths of its operations; undefined if no service has them. */
@@ -34,6 +47,10 @@ export interface SecretKind {
   readonly confirmation?: string;
   /** The argument and output of the resource that is the id. */
   readonly idInput: string;
+  /** The other arguments of its resource that not every rotation has. */
+  readonly inputs?: readonly KindInput[];
+  /** The outputs of its resource that not every rotation has. */
+  readonly outputs?: readonly ("generatedAt" | "unknownPasswords")[];
   /** The id of the only one that an account has, if it has none of its own; `idInput` is then an output only. */
   readonly onlyId?: string;
   /** What is rotated, in messages: `password` */
@@ -46,10 +63,14 @@ export interface SecretKind {
   readonly noun: string;
   /** More than one of them, in messages. Default: with an s. */
   readonly plural?: string;
+  /** How a person removes one that stays valid, in messages: a former one, or one that was never handed out. */
+  readonly removal?: Readonly<Record<"former" | "unproven", (id: string, hash?: string) => string>>;
   /** Of a pair that is rolled: for how long receivers may need the former key, by default. */
   readonly receiverDelay?: string;
-  /** Whether clients connect to what has it, at an endpoint that a program may set. Default: they do not. */
+  /** Clients connect to what has it, at the endpoint of its record. Default: they do not. */
   readonly connects?: true;
+  /** The user who has it, as a program may set it: it may contain `{id}`. */
+  readonly username?: string;
   /**
    * The URL with which it is used, from its record; undefined if the record has none that can be used. Default: no such
    * output.
@@ -147,6 +168,7 @@ export const databasePassword: SecretKind = {
   connects: true,
   addressFrom: "connection and rekey:databaseHost",
   idInput: "databaseId",
+  inputs: ["connection"],
   word: "password",
   verb: "reset",
   done: "reset",
@@ -192,6 +214,8 @@ export const searchToken: SecretKind = {
 export const queueToken: SecretKind = {
   name: "QueueTokenRotation",
   shape: "adds",
+  maxValid: 2,
+  ownSetting: "queueToken",
   service: "management",
   paths: {
     reset: "/v2/qstash/rotate-token/{id}",
@@ -203,6 +227,12 @@ export const queueToken: SecretKind = {
   table: queueUserTable,
   identities: ["token"],
   idInput: "queueUserId",
+  inputs: ["overlap", "queueUrl"],
+  outputs: ["generatedAt"],
+  removal: {
+    former: () => "roll the next token at the platform",
+    unproven: () => "reset the token at the platform, which also replaces the one that clients use",
+  },
   word: "token",
   verb: "rotate",
   done: "rotated",
@@ -219,7 +249,10 @@ export const signingKeys: SecretKind = {
   paths: { reset: "/v2/keys/rotate", read: "/v2/keys" },
   table: signingKeyTable,
   identities: ["currentKey"],
+  next: "nextKey",
   idInput: "subject",
+  inputs: ["minInterval"],
+  outputs: ["generatedAt"],
   onlyId: "signing-keys",
   word: "pair of signing keys",
   verb: "roll",
@@ -229,14 +262,29 @@ export const signingKeys: SecretKind = {
   receiverDelay: "1h",
 };
 
+/** A user's name in a command that a message offers: a shell must not find anything else in it than a word. */
+export function nameInCommand(userName: string): string {
+  return /^[\w.:@/+-]+$/.test(userName) ? userName : "<name>";
+}
+
+function removePassword(userName: string, hash = "<hash>"): string {
+  return `run \`ACL SETUSER ${nameInCommand(userName)} !${hash}\` (runbook)`;
+}
+
 /** The password of a Redis user, who may have several, all of which are valid. */
 export const aclUser: SecretKind = {
   name: "AclUserRotation",
   shape: "redis",
+  maxValid: 10,
+  readsShowHashes: true,
   table: aclUserTable,
   identities: ["password"],
   addressFrom: "admin of its rotation",
   idInput: "userName",
+  inputs: ["connection", "overlap"],
+  outputs: ["generatedAt", "unknownPasswords"],
+  username: "{id}",
+  removal: { former: removePassword, unproven: removePassword },
   word: "password",
   verb: "rotate",
   done: "rotated",

@@ -41,15 +41,10 @@ export async function retireFormers(target: Target, run: Run): Promise<readonly 
   const of = { salt, currentHash: retire?.currentHash, current: current?.value };
   try {
     const source = sourceOf(target, run);
-    const { result, failure, unsaved } =
-      waiting.length > 0 && source.retire
-        ? await source.retire(waiting, of)
-        : ({ result: "already", unsaved: await source.save?.() } as const);
-    const failed = failure ?? unsaved;
-    if (failed) throw failed;
-    if (result !== "kept") return waiting;
-    const text = `The former ${secretOf(subject)} was not retired: it is not known whether the new one is valid. Check that the admin reaches the server that clients use, and that \`ACL GETUSER\` lists its passwords there.`;
-    throw new RekeyError("REKEY_VERIFICATION_FAILED", text, "rejected");
+    const retired = waiting.length > 0 ? await source.retire?.(waiting, of) : undefined;
+    const failure = retired ? (retired.failure ?? retired.unsaved) : await source.save?.();
+    if (failure) throw failure;
+    return waiting;
   } catch (error) {
     if (!(error instanceof RekeyError)) throw error;
     const next = `Until that is done, the former ${subject.kind.word} may be valid. ${triedAgain}`;

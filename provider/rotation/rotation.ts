@@ -10,6 +10,7 @@ import {
   type Planned,
   type Resource,
   type Result,
+  type Schemas,
   type TableOf,
 } from "../resource/resource";
 import { type Run } from "../run/run";
@@ -19,9 +20,9 @@ import { keyOf } from "./program/access";
 import { announce, announcementsOf, noteRefresh, planSecret } from "./messages/announcements";
 import { type RotationResult, messageOf } from "./messages/findings";
 import { type State, stateIn } from "./memory/state";
-import { type Program, readProgram, type RotationInputs } from "./program/program";
+import { readProgram, type RotationInputs } from "./program/program";
 import { noticeAbout } from "./messages/messages";
-import { addsSecret, hasOverlap, willWait } from "./program/formers";
+import { willWait } from "./program/formers";
 import { leftValid } from "./messages/formerFindings";
 import { isChange, type Plan } from "./program/plan";
 import { refresh, rotate } from "./lifecycle/lifecycle";
@@ -34,7 +35,8 @@ import {
   rotationInputs,
   rotationProblems,
 } from "./program/rotationInputs";
-import { claimPassword } from "./sources/userSource";
+import { openSession } from "./sources/session";
+import { type Source } from "./lifecycle/source";
 import {
   changingOutputs,
   outputsOf,
@@ -60,17 +62,14 @@ export class SecretRotation implements Resource<RotationInputs, RotationOutputs>
     this.idInput = kind.idInput;
     if (kind.onlyId !== undefined) this.onlyId = kind.onlyId;
     this.outputs = outputTable(kind);
-    if (hasOverlap(kind)) this.remove = (saved, run) => this.#leave(saved, run);
+    if (kind.maxValid) this.remove = (saved, run) => this.#leave(saved, run);
   }
 
   readonly inputs: TableOf = (schemas) => {
     const { idInput, onlyId, kind } = this;
-    const ofKind = {
-      ...(kind.connects && connectionInput(schemas)),
-      ...(kind.shape === "rolls" && { minInterval: intervalOf(schemas, true) }),
-      ...(hasOverlap(kind) && { overlap: overlapInput(schemas) }),
-      ...(kind.shape === "adds" && { queueUrl: queueUrlInput(schemas) }),
-    };
+    const ofKind = Object.fromEntries(
+      (kind.inputs ?? []).map((name) => [name, kindInputs[name](schemas)]),
+    );
     if (onlyId !== undefined) {
       return { required: [], schemas: { ...rotationInputs(schemas), ...ofKind } };
     }
@@ -81,7 +80,7 @@ export class SecretRotation implements Resource<RotationInputs, RotationOutputs>
   };
 
   check(inputs: RotationInputs, run: Run): InputProblem[] {
-    return rotationProblems(readProgram(inputs), this.kind, run);
+    return rotationProblems(readProgram(inputs, this.kind), this.kind, run);
   }
 
   readonly claims: (inputs: RotationInputs, settings: Settings) => Claim[] = (inputs) => {
@@ -91,11 +90,11 @@ export class SecretRotation implements Resource<RotationInputs, RotationOutputs>
 
   plan(saved: RotationOutputs | undefined, inputs: RotationInputs, run: Run): Planned {
     const state = saved && stateIn(saved);
-    const program = readProgram(inputs, run.options.settings.find("databaseHost"));
+    const program = readProgram(inputs, this.kind, run.options.settings.find("databaseHost"));
     const subject = this.subjectOf(inputs, state, program.admin);
-    const { hash } = state?.memory.kindFacts ?? {};
-    if (hash !== undefined) claimPassword({ subject, run }, hash);
-    const planned = planSecret({ subject, state, program }, run);
+    const { source } = openSession(subject, run, program, program);
+    const concerns = state && source.concerns(state.memory);
+    const planned = planSecret({ subject, state, program, concerns }, run);
     const { plan } = planned;
     if (state) {
       const { now } = planned.context;
@@ -113,7 +112,7 @@ export class SecretRotation implements Resource<RotationInputs, RotationOutputs>
       notices: [
         ...announced.map((one) => noticeAbout(subject, one)),
         ...settingsNotice(subject, plan, run),
-        ...proofNotice(subject, plan, program, run),
+        ...(plan.kind === "rotate" ? proofNotice(subject, source) : []),
       ],
     };
   }
@@ -128,9 +127,9 @@ export class SecretRotation implements Resource<RotationInputs, RotationOutputs>
       ...stateIn(saved),
       admin: savedAdmin(saved["access"], databaseHost),
     };
-    const program = readProgram(inputs, databaseHost);
+    const program = readProgram(inputs, this.kind, databaseHost);
     const subject = this.subjectOf(inputs, state, program.admin);
-    const rotated = await rotate(subject, state, program, run);
+    const rotated = await rotate(state, openSession(subject, run, program, program));
     try {
       return this.#resultOf(subject, rotated, run);
     } catch (error) {
@@ -145,7 +144,8 @@ export class SecretRotation implements Resource<RotationInputs, RotationOutputs>
     try {
       const admin = savedAdmin(saved["access"], run.options.settings.find("databaseHost"));
       const state = { ...stateIn(saved), admin };
-      return this.#resultOf(subject, await refresh(subject, state, run), run);
+      const session = openSession(subject, run, { admin });
+      return this.#resultOf(subject, await refresh(state, session), run);
     } catch (error) {
       if (!(error instanceof RekeyError)) throw error;
       return { outputs: saved, notices: [{ text: error.text, isWarning: true }] };
@@ -171,12 +171,8 @@ export class SecretRotation implements Resource<RotationInputs, RotationOutputs>
     if (wrong !== undefined) throw new InputError("id", wrong);
     const subject: Subject = { kind: this.kind, id };
     // It does not know the program, so no value is saved that a read can show.
-    const rotated = await rotate(
-      subject,
-      undefined,
-      readProgram({ initialRotation: false, saveCredentials: false }),
-      run,
-    );
+    const program = readProgram({ initialRotation: false, saveCredentials: false }, this.kind);
+    const rotated = await rotate(undefined, openSession(subject, run, program, program));
     const { state } = rotated;
     const current = { ...state.memory.current, form: undefined };
     const memory = { ...state.memory, applied: undefined, current };
@@ -209,6 +205,14 @@ export class SecretRotation implements Resource<RotationInputs, RotationOutputs>
   }
 }
 
+/** The arguments that only some rotations have. */
+const kindInputs = {
+  connection: (schemas) => connectionInput(schemas).connection,
+  minInterval: (schemas) => intervalOf(schemas, true),
+  overlap: overlapInput,
+  queueUrl: queueUrlInput,
+} satisfies Record<NonNullable<SecretKind["inputs"]>[number], (schemas: Schemas) => unknown>;
+
 function keyOfSecret({ kind, id }: Subject, { memory }: State): string {
   return keyOf({ of: kind.name, id, salt: memory.salt });
 }
@@ -218,13 +222,10 @@ export function settingsNotice({ kind }: Subject, plan: Plan, run: Run): Notice[
   return ["keep", "refuse"].includes(plan.kind) ? [] : run.settingsWarning(kind.service);
 }
 
-/** Says that an `up` will fail because the address at which a new token would be proven is missing. */
-function proofNotice(subject: Subject, plan: Plan, program: Program, { options }: Run): Notice[] {
-  const { kind } = subject;
-  const isProven = plan.kind === "rotate" && addsSecret(kind, program);
-  if (!isProven || kind.shape !== "adds" || program.unknown.has("queueUrl")) return [];
+/** Says that an `up` will fail because a setting is missing without which a new secret could not be proven. */
+function proofNotice(subject: Subject, source: Source): Notice[] {
   try {
-    options.settings.queueAddress(program.queueUrl);
+    source.requireSettings?.();
     return [];
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error;

@@ -51,7 +51,7 @@ export const rotationTrigger: Resource<TriggerInputs, RotationOutputs> = {
     const own = { usedElsewhere: flag, name: text, value: text, memory: text };
     return { required: [], schemas: { ...triggerInputs(schemas), ...own } };
   },
-  check: (inputs, run) => rotationProblems(readProgram(inputs), subjectOf(inputs).kind, run),
+  check: (inputs, run) => rotationProblems(programOf(inputs), subjectOf(inputs).kind, run),
   decide,
   plan,
   apply: async (_, inputs) => ({ outputs: triggerOutputs(inputs), notices: [] }),
@@ -90,7 +90,7 @@ function nextState(before: State, program: Program, subject: Subject, run: Run):
     const why = `${limitIsReached}. Check that so many are intended, then raise the limit or run again`;
     throw new RefusedError("REKEY_RESET_LIMIT", { secret: secretOf(subject), why });
   }
-  const sent = withAttempt(before, due, program, { shown: {}, adds: false }, context);
+  const sent = withAttempt(before, due, program, {}, context);
   const generatedAt = sent.memory.attempt?.lastSentAt;
   return handOver(sent, { responses: [], generatedAt, formers: [] }, context);
 }
@@ -176,7 +176,7 @@ function stateOf(memory: unknown): State {
 
 /** It never turns at first: it is not known whether there is something to replace. */
 function programOf(inputs: TriggerInputs): Program {
-  return readProgram({ ...inputs, initialRotation: false });
+  return readProgram({ ...inputs, initialRotation: false }, subjectOf(inputs).kind);
 }
 
 function subjectOf({ name }: TriggerInputs): Subject {

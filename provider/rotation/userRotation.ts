@@ -1,10 +1,18 @@
 import { RekeyError } from "../domain/errors";
 import { ownerOf } from "../domain/secretKind";
 import { isUnknown } from "../pulumi/values";
-import { type Claim, type Imported, type InputProblem, type TableOf } from "../resource/resource";
+import {
+  type Claim,
+  type Imported,
+  type InputProblem,
+  type Planned,
+  type TableOf,
+} from "../resource/resource";
 import { type Run } from "../run/run";
 import { type Settings } from "../settings/settings";
 import { adminProblem, readAdmin, serverNames } from "./program/admin";
+import { stateIn } from "./memory/state";
+import { claimPassword } from "./sources/userSource";
 import { readProgram, type RotationInputs } from "./program/program";
 import { SecretRotation } from "./rotation";
 import {
@@ -37,11 +45,20 @@ export class UserRotation extends SecretRotation {
 
   override check(inputs: RotationInputs, run: Run): InputProblem[] {
     // A wrong setting is reported before anything is sent.
-    const program = readProgram(inputs, run.options.settings.databaseHost);
+    const program = readProgram(inputs, this.kind, run.options.settings.databaseHost);
     const { admin } = program;
     const subject = this.subjectOf(inputs, undefined, admin);
     const wrong = admin && adminProblem(subject, admin);
     return [...rotationProblems(program, this.kind, run), ...(wrong ? [wrong] : [])];
+  }
+
+  override plan(saved: RotationOutputs | undefined, inputs: RotationInputs, run: Run): Planned {
+    const state = saved && stateIn(saved);
+    const { hash } = state?.memory.kindFacts ?? {};
+    const admin = readAdmin(inputs.admin, run.options.settings.find("databaseHost"));
+    const subject = this.subjectOf(inputs, state, admin);
+    if (hash !== undefined) claimPassword({ subject, run }, hash);
+    return super.plan(saved, inputs, run);
   }
 
   /** One claim for each known name of its server. */

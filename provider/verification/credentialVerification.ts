@@ -142,7 +142,7 @@ function planForAccess(
 function triedIn(access: string, connection: Connection | undefined): Target[] {
   return targetsIn(access, connection).map((target) => {
     const { retire, subject, current } = target;
-    const isHidden = retire !== undefined || subject.kind.shape === "redis";
+    const isHidden = retire !== undefined || subject.kind.readsShowHashes === true;
     return isHidden && current?.value === undefined ? { ...target, current: undefined } : target;
   });
 }

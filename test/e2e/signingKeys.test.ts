@@ -14,8 +14,8 @@ describe("A program with a SigningKeyRotation", () => {
     args = { version: 1, initialRotation: false };
     destination = await new Destination().start();
     const program = () => {
-      const { currentKey, nextKey, currentKeySince } = new SigningKeyRotation("keys", args);
-      return { currentKey, nextKey, currentKeySince };
+      const { currentKey, nextKey, generatedAt } = new SigningKeyRotation("keys", args);
+      return { currentKey, nextKey, generatedAt };
     };
     stack = await TestStack.start(program, { credentials: "always" });
   });
@@ -61,7 +61,7 @@ describe("A program with a SigningKeyRotation", () => {
     assert.equal(rolls, 2);
     assert.ok(![current, next].some((key) => leaked.includes(key)));
     assert.deepEqual(await acceptAll(adopted, rolled, again), [false, true, true]);
-    assert.equal(typeof valuesOf(again)["currentKeySince"], "string");
+    assert.equal(typeof valuesOf(again)["generatedAt"], "string");
   });
 
   it("shown by reads only are rolled without a line that sounds like an incident", async () => {

@@ -28,13 +28,13 @@ SecretOperations.prototype.reset = async function (id) {
 
 /** The steps behind the response to a reset, and what breaks each of them. */
 const steps = {
-  "the comparison": 'load("rotation/compare").compare = broken;',
-  "the hand-over": 'load("rotation/handOver").handOver = broken;',
-  "what a hand-over leaves to be said": 'load("rotation/schedule").isOlder = broken;',
-  saving: 'load("rotation/save").save = broken;',
-  "the output access": 'load("rotation/clientOutputs").accessOf = broken;',
-  "the URLs": 'load("rotation/clientOutputs").urlsOf = broken;',
-  "the notices": `const findings = load("rotation/findings");
+  "the comparison": 'load("rotation/plan/compare").compare = broken;',
+  "the hand-over": 'load("rotation/lifecycle/handOver").handOver = broken;',
+  "what a hand-over leaves to be said": 'load("rotation/memory/schedule").isOlder = broken;',
+  saving: 'load("rotation/lifecycle/save").save = broken;',
+  "the output access": 'load("rotation/outputs/clientOutputs").accessOf = broken;',
+  "the URLs": 'load("rotation/program/urls").urlsOf = broken;',
+  "the notices": `const findings = load("rotation/messages/findings");
 const { messageOf } = findings;
 findings.messageOf = (finding, kind) => (finding.kind === "problems" ? broken() : messageOf(finding, kind));`,
 };

@@ -91,7 +91,7 @@ describe("faults: users and their servers", () => {
     testRow([116, "the user was deleted", "Retirement", "fails, and again until it exists"], at, async (user) => {
       assert.equal(await user.rotate({ version: 1 }), "");
       await server.acl("DELUSER", user.name);
-      const isUnknown = /was not retired: it is not known whether the new one is valid/;
+      const isUnknown = /was not retired: `ACL GETUSER` does not list the current one/;
       assert.match(await user.retire(), isUnknown);
       assert.deepEqual(user.gate.sent(/ACL SETUSER \S+ !/), [], "nothing is retired without a proof");
       assert.match(await user.retire(), isUnknown);
@@ -398,7 +398,7 @@ describe("faults: users and their servers", () => {
           hide();
           assert.equal(await user.rotate({ version }), "");
           assert.ok(user.rotation.plain["formerValidSince"], "the former one is valid");
-          assert.match(await user.retire(), /it is not known whether the new one is valid.*VERIFICATION_FAILED/s);
+          assert.match(await user.retire(), /`ACL GETUSER` does not list the current one.*VERIFICATION_FAILED/s);
           user.gate.meet = () => undefined;
           assert.equal(await user.listed(), 2);
           assert.equal(await user.retire(), "");

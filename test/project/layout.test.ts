@@ -7,12 +7,20 @@ import { projectRoot } from "../support/host";
 const sources = sourcesIn("sdk", "local", "provider").map((path) => path.replaceAll("\\", "/"));
 const textOf = (path: string): string => readFileSync(join(projectRoot, path), "utf8");
 
-/** From top to bottom: a folder imports only from those below it. */
+/** From top to bottom: a folder imports only from those below it. The files of rotation/ itself are its resources. */
 const layers = [
   ["sdk"],
   ["engine", "doctor"],
   ["verification", "retirement", "flowControl"],
+  ["rotation/fleet"],
   ["rotation"],
+  ["rotation/outputs"],
+  ["rotation/sources"],
+  ["rotation/lifecycle"],
+  ["rotation/messages"],
+  ["rotation/plan"],
+  ["rotation/program"],
+  ["rotation/memory"],
   ["resource", "run"],
   ["clients"],
   ["settings"],
@@ -23,8 +31,9 @@ const layers = [
 ];
 
 function layerOf(path: string): number {
-  const [top = "", folder = ""] = path.split("/");
-  return layers.findIndex((layer) => layer.includes(top === "sdk" ? top : folder));
+  const [top = "", folder = "", ...others] = path.split("/");
+  const inside = folder === "rotation" && others.length > 1 ? `${folder}/${others[0]}` : folder;
+  return layers.findIndex((layer) => layer.includes(top === "sdk" ? top : inside));
 }
 
 /** The files that a file imports, or loads when used. */

@@ -72,7 +72,7 @@ describe("secrets: errors", () => {
       await assertOnlyWords("RequestError", () => databases.reset("db"));
       await assertOnlyWords("RequestError", () => platform.flowControl.get("orders"));
       await assertOnlyWords("RequestError", () => databases.read("db"));
-      const program = readProgram({});
+      const program = readProgram({}, databasePassword);
       const fake = new FakeRun();
       fake.canRead = true;
       const run = fake.start({ operations: () => databases });

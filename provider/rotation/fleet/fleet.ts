@@ -5,6 +5,7 @@ import { engineMessage, isUnknown } from "../../pulumi/values";
 import { type Resource, type Result } from "../../resource/resource";
 import { type Run } from "../../run/run";
 import { type RotationResult, messageOf } from "../messages/findings";
+import { openSession } from "../sources/session";
 import { noteRefresh, tooMany } from "../messages/announcements";
 import {
   fleetFailure,
@@ -63,7 +64,7 @@ export const passwordRotationFleet: Resource<FleetInputs, FleetOutputs> = {
   },
   check: (inputs, run) => [
     ...databasesProblems(inputs),
-    ...rotationProblems(readProgram(inputs), databasePassword, run),
+    ...rotationProblems(readProgram(inputs, databasePassword), databasePassword, run),
   ],
   claims: (inputs) => {
     const ids = [...new Set(Object.values(idsIn(inputs)))];
@@ -84,7 +85,7 @@ export const passwordRotationFleet: Resource<FleetInputs, FleetOutputs> = {
           if (!state) return { ...member, findings: [] };
           noteRefresh(subject, run);
           // An error of the last `up` stays until the next one.
-          return { ...member, ...(await refresh(subject, state, run)) };
+          return { ...member, ...(await refresh(state, openSession(subject, run, {}))) };
         }),
       );
       const { outputs, notices } = resultOf(done, run);
@@ -160,7 +161,7 @@ async function rotateEach(
 async function rotateOne(one: PlannedMember, run: Run): Promise<Done> {
   const { subject, state, program } = one;
   try {
-    return { ...one, ...(await rotate(subject, state, program, run)) };
+    return { ...one, ...(await rotate(state, openSession(subject, run, program, program))) };
   } catch (error) {
     return {
       ...one,

@@ -112,7 +112,7 @@ export function plannedMembers(
   }
   return all.map(([name, { databaseId: id, ...own }]) => {
     const { state, subject = { kind: databasePassword, id } } = before?.get(canonicalId(id)) ?? {};
-    const program = readProgram({ ...inputs, ...combined(inputs, own) });
+    const program = readProgram({ ...inputs, ...combined(inputs, own) }, databasePassword);
     return {
       name,
       ...planSecret({ subject, state, program, isInFleet: before !== undefined }, run),

@@ -1,27 +1,20 @@
 import { type CredentialName } from "../../records/fields";
 import { type SecretResponse } from "../../records/secretResponse";
 import { compare, identityIn, replacedMarks, knownCredential } from "../plan/compare";
-import { formerWith, withoutRetired } from "../program/formers";
+import { formerWith, onlyValid } from "../program/formers";
 import { type Finding, type StateChange } from "../messages/findings";
 import { currentKeyGeneratedAt, handOver, replacedFormers, withCurrent } from "./handOver";
 import { type Marks, marksOf, namesIn, triggerMark } from "../memory/marks";
-import { type Attempt, emptyMemory } from "../memory/memory";
+import { type Attempt, emptyMemory, withMustRead } from "../memory/memory";
 import { type Context, maySettle } from "../program/plan";
 import { type Program, savedProgram } from "../program/program";
 import { isFuture, pastTime } from "../memory/schedule";
 import { isOtherAccount } from "../plan/signingKeys";
 import { type ReadResult } from "./source";
 import { isSame, progressOf, type State, withoutValues, withRecord } from "../memory/state";
-import { afterUserRead, passwordFindings } from "../sources/userRead";
 
 /** The state after a read, also while an attempt is open. What is masked or missing is not shown, not gone. */
-export function afterRead(
-  saved: State,
-  readResult: ReadResult,
-  context: Context,
-  userName: string,
-): StateChange {
-  if (context.kind.shape === "redis") return afterUserRead(saved, readResult, context, userName);
+export function afterRead(saved: State, readResult: ReadResult, context: Context): StateChange {
   const shown = marksOf(saved.memory, readResult.credentials);
   const here = inAccount(saved, shown, context);
   if (here === undefined) {
@@ -83,10 +76,10 @@ function settled(
 function afterLate(saved: State, { goneReason }: ReadResult, shown: Marks): StateChange {
   const { memory } = saved;
   if (!formerWith(memory, shown.token)) return { state: saved, findings: [showsOld] };
-  const mustRead = goneReason === undefined ? undefined : true;
+  const isGone = goneReason !== undefined;
   return {
-    state: { ...saved, memory: { ...memory, current: { ...memory.current, mustRead } } },
-    findings: mustRead ? [{ kind: "warning", why: `${goneReason}.` }] : [],
+    state: { ...saved, memory: withMustRead(memory, isGone) },
+    findings: isGone ? [{ kind: "warning", why: `${goneReason}.` }] : [],
   };
 }
 
@@ -104,15 +97,12 @@ function afterHidden(saved: State, readResult: ReadResult, context: Context): St
   const { memory } = saved;
   const { current } = memory;
   const names = namesIn(current.marks);
+  // Without a next token, what was the next one is the only one.
+  const next = readResult.hasNext === false ? onlyValid(memory, []) : memory;
   const state = {
     ...withRecord(saved, readResult),
     otherFields: saved.otherFields,
-    memory: {
-      ...memory,
-      current: { ...current, mustRead: undefined },
-      // Without a next token, what was the next one is the only one.
-      formers: readResult.hasNext === false ? withoutRetired(memory.formers, []) : memory.formers,
-    },
+    memory: withMustRead(next, false),
   };
   const unseen: Finding[] = current.mustRead ? [{ kind: "unknown" }] : hidden(names);
   return {
@@ -142,11 +132,10 @@ function afterSame(
     ...withRecord(saved, readResult),
     ...readResult.credentials,
     otherFields: readResult.otherFields,
-    memory: {
-      ...memory,
-      current: { ...current, marks: { ...current.marks, ...shown }, mustRead: undefined },
-      formers: withoutRetired(memory.formers, []),
-    },
+    memory: withMustRead(
+      { ...onlyValid(memory, []), current: { ...current, marks: { ...current.marks, ...shown } } },
+      false,
+    ),
   };
   const drift = found("drift", [...changed, ...changedFields(saved, readResult)]);
   return { state: withCreationTime(state, context), findings: [...drift, ...hidden(missing)] };
@@ -164,11 +153,11 @@ function afterChange(
   const { current } = memory;
   const known = knownCredential(kind, current.marks, memory.program);
   const wasKnown = current.marks.currentKey !== undefined || memory.attempt !== undefined;
-  const isRolled = kind.shape === "rolls" && wasKnown;
+  const isRolled = kind.next !== undefined && wasKnown;
   const formers =
     known || isRolled
       ? replacedFormers(saved, now.toISOString(), context)
-      : withoutRetired(memory.formers, []);
+      : onlyValid(memory, []).formers;
   const generatedAt = isRolled ? currentKeyGeneratedAt(memory, shown) : current.generatedAt;
   const next = withCurrent(memory, { marks: shown, generatedAt, formers }, context);
   const state: State = {
@@ -211,25 +200,17 @@ export function adopted(
       applied: triggerMark(memory, program.trigger),
       current: { marks, identity, form: program.form },
       program: savedProgram(program, memory),
-      kindFacts: {
-        ...context.account,
-        ...(readResult?.hashes && { passwordCount: readResult.hashes.length }),
-      },
+      kindFacts: { ...context.account },
     },
   };
-  const why = readResult?.hashes
+  const why = context.kind.readsShowHashes
     ? "a Redis shows only hashes of passwords"
     : readResult
       ? "the platform does not show them"
       : "this platform cannot be read without rekey:databasePath. Rekey made no request";
-  const prepared: Finding[] = readResult?.hasNext ? [{ kind: "prepared" }] : [];
   return {
     state: readResult ? withCreationTime(withRecord(state, readResult), context) : state,
-    findings: [
-      ...(identity ? tokenOnly(identity) : [{ kind: "adopted", why } as const]),
-      ...prepared,
-      ...passwordFindings(state.memory),
-    ],
+    findings: identity ? tokenOnly(identity) : [{ kind: "adopted", why }],
   };
 }
 
@@ -237,9 +218,9 @@ export function adopted(
  * Takes the `creationTime` of a record, if it is not in the future, for the time when its secret was generated: nothing
  * better is known of an adopted one.
  */
-function withCreationTime(state: State, { kind, now }: Context): State {
+function withCreationTime(state: State, { now }: Context): State {
   const seconds = state.record?.["creationTime"];
-  const isAdopted = progressOf(state).outcome === "adopted" && kind.shape !== "rolls";
+  const isAdopted = progressOf(state).outcome === "adopted";
   if (!isAdopted || typeof seconds !== "number") return state;
   const at = new Date(seconds * 1000);
   if (Number.isNaN(at.getTime()) || isFuture(at.toISOString(), now)) return state;

@@ -1,14 +1,13 @@
 import { RekeyError, RequestError } from "../../domain/errors";
 import { ownerOf, type Subject } from "../../domain/secretKind";
 import { isServerChanged } from "../program/admin";
-import { adopted, afterRead } from "./afterRead";
+import { withAttemptFacts } from "./handOver";
+import { emptyMemory, withMustRead } from "../memory/memory";
 import { type Finding, type StateChange } from "../messages/findings";
-import { addsSecret } from "../program/formers";
 import { type Plan } from "../program/plan";
 import { type Program } from "../program/program";
 import { type Session, type ReadResult } from "./source";
 import { type State, withAdmin, withoutValues } from "../memory/state";
-import { passwordFindings } from "../sources/userRead";
 
 /** What is known before a rotation, and what to report about it. */
 export interface Before extends Omit<StateChange, "state"> {
@@ -35,45 +34,53 @@ export async function readBefore(
     readResult = context.canRead ? await source.read(saved) : undefined;
   } catch (error) {
     // At another address, the user may be another one: nothing is handed over.
-    const isMoved = saved !== undefined && isServerChanged(program.admin, saved.memory);
-    const isOnlyRead = plan.kind === "read" && saved !== undefined && !isMoved;
+    const isElsewhere = saved !== undefined && isServerChanged(program.admin, saved.memory);
+    const isOnlyRead = plan.kind === "read" && saved !== undefined && !isElsewhere;
     if (isOnlyRead && (error instanceof RequestError || !(error instanceof RekeyError))) {
       return { state: withUnread(saved), readResult, findings: [failedRead(error)] };
     }
-    const intent = plan.kind === "adopt" ? "adopted" : isMoved ? "moved" : "rotated";
+    const intent = plan.kind === "adopt" ? "adopted" : isElsewhere ? "moved" : "rotated";
     throw notRead(error, subject, program, intent);
   }
+  return stateAfter(saved, readResult, session);
+}
+
+/** What is known after the read, if it could be made. */
+function stateAfter(
+  saved: State | undefined,
+  readResult: ReadResult | undefined,
+  { program, source }: UpSession,
+): Before {
   if (!saved) {
-    const first = adopted(program, readResult, context);
+    const first = source.adopted(program, readResult);
     if (program.isAdopted) return { ...first, readResult };
-    return { state: undefined, readResult, findings: passwordFindings(first.state.memory) };
+    const findings = source.concerns(first.state.memory);
+    return { state: undefined, readResult, findings };
   }
   // What is saved stays so until the user of another server is rotated in its place.
   if (!readResult || readResult.isOtherServer) return { state: saved, readResult, findings: [] };
-  return {
-    ...afterRead(withAdmin(saved, program.admin), readResult, context, subject.id),
-    readResult,
-  };
+  return { ...source.afterRead(withAdmin(saved, program.admin), readResult), readResult };
 }
 
 /** What is known before a rotation. At another server, that is nothing, as before the first rotation. */
 export function beforeFirst(
   { state: saved, readResult, findings }: Before,
-  { context, program, subject }: UpSession,
+  { context, program, source }: UpSession,
 ): StateChange {
   if (saved === undefined) {
-    const { state: read } = adopted(program, readResult, context);
+    const { state: read } = source.adopted(program, readResult);
     // What is to be replaced at once is not handed out. No trigger is applied yet.
-    const first = addsSecret(subject.kind, program) ? read : withoutValues(read);
+    const first = program.adds ? read : withoutValues(read);
     const memory = { ...first.memory, applied: "" };
     const state = { ...first, adoptedAt: undefined, memory };
     return { state: withAdmin(state, program.admin), findings };
   }
   if (!readResult?.isOtherServer) return { state: saved, findings };
   const { memory } = saved;
-  const current = { ...memory.current, marks: {}, generatedAt: undefined };
-  const first = { ...saved, memory: { ...memory, current, formers: [], kindFacts: {} } };
-  return afterRead(withAdmin(first, program.admin), readResult, context, subject.id);
+  const { formers, kindFacts } = emptyMemory(context.now);
+  const current = { ...memory.current, marks: {}, identity: undefined, generatedAt: undefined };
+  const first = { ...saved, memory: { ...memory, current, formers, kindFacts } };
+  return source.afterRead(withAdmin(first, program.admin), readResult);
 }
 
 /** What is saved of an attempt that is not handed over. At another server, what was known before stays so. */
@@ -83,15 +90,14 @@ export function notHandedOver(
 ): StateChange {
   const { attempt } = learned.state.memory;
   if (attempt === undefined || saved === undefined || !readResult?.isOtherServer) return learned;
-  const memory = { ...saved.memory, attempt };
-  return { ...learned, state: { ...saved, waits: undefined, memory } };
+  return { ...learned, state: withAttemptFacts({ ...saved, waits: undefined }, attempt) };
 }
 
 /** An import whose first read fails is read by the next `up`. */
 function withUnread(state: State): State {
   const { memory } = state;
   if (memory.applied !== undefined) return state;
-  return { ...state, memory: { ...memory, current: { ...memory.current, mustRead: true } } };
+  return { ...state, memory: withMustRead(memory, true) };
 }
 
 /** @param advice follows the text of the error */
@@ -117,7 +123,7 @@ function notRead(
       ? ["to adopt it", "It was not adopted, and nothing was changed."]
       : intent === "moved"
         ? ["at its new address", "It is unknown whether it is the same user. Nothing was changed."]
-        : addsSecret(kind, program)
+        : program.adds
           ? ["before it is changed", "Nothing was changed."]
           : ["before its reset", `No reset was sent, and the ${kind.word} was not changed.`];
   const purpose = `read ${ownerOf(subject)} ${when}`;

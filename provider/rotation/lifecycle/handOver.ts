@@ -3,15 +3,7 @@ import { type SecretResponse } from "../../records/secretResponse";
 import { identityIn, identityMarks, knownCredential, replacedMarks } from "../plan/compare";
 import { validForAfter, validFormers } from "../program/formers";
 import { type Marks, marksOf, saltedMark, triggerMark } from "../memory/marks";
-import {
-  type Attempt,
-  type Current,
-  type Former,
-  type Memory,
-  type UserMemory,
-  withPast,
-  withRetired,
-} from "../memory/memory";
+import { type Attempt, type Current, type Former, type Memory, withPast } from "../memory/memory";
 import { type Context, type Rotation } from "../program/plan";
 import { noOverlap, type Program } from "../program/program";
 import { readDate } from "../memory/schedule";
@@ -30,8 +22,8 @@ export interface Made {
   readonly formers: readonly Former[];
   /** Whether a later read is to show what the responses do not. */
   readonly mustRead?: true | undefined;
-  /** Of a user: the hash by which the server lists it, if that is certain. */
-  readonly hash?: string | undefined;
+  /** What its source remembers of it. */
+  readonly kindFacts?: Partial<Memory["kindFacts"]>;
 }
 
 /**
@@ -46,12 +38,13 @@ export function withAttempt(
   state: State,
   due: Rotation,
   program: Program,
-  { shown, adds }: { readonly shown: Marks; readonly adds: boolean },
+  shown: Marks,
   context: Context,
 ): State {
   const { memory } = state;
   const { current, past } = memory;
   const { kind } = context;
+  const { adds } = program;
   const identity = current.identity ?? identityIn(kind, shown);
   const mark = identity && shown[identity];
   // What a reset replaces is also a former one that is still valid, and shown.
@@ -59,7 +52,7 @@ export function withAttempt(
   const canSettle = !adds && mark !== undefined && (!past.includes(mark) || isFormerValid);
   const expects = adds ? undefined : nextKeyOf(memory, shown);
   const attempt: Attempt = {
-    ...nextAttempt(memory, due, program, adds, context),
+    ...nextAttempt(memory, due, program, context),
     canSettle: canSettle || undefined,
     ...(!adds && { expects }),
   };
@@ -80,14 +73,21 @@ export function withAttempt(
   };
 }
 
+/** The state with what else is known of its open attempt. */
+export function withAttemptFacts(state: State, facts: Partial<Attempt> | undefined): State {
+  const { memory } = state;
+  if (facts === undefined) return state;
+  return { ...state, memory: { ...memory, attempt: { ...memory.attempt, ...facts } as Attempt } };
+}
+
 /** One more attempt in a row, if the last one was not confirmed or proven. */
 function nextAttempt(
   memory: Memory,
   { reason }: Rotation,
   program: Program,
-  adds: boolean,
   { now }: Context,
 ): Attempt {
+  const { adds } = program;
   const trigger = triggerMark(memory, program.trigger);
   const sentAt = sentFor(program, now);
   const first: Attempt = {
@@ -141,9 +141,8 @@ export function handOver(before: State, made: Made, context: Context): State {
   const { kind, now } = context;
   const { memory } = before;
   const { trigger = "", lastSentAt = now.toISOString(), adds, reason } = memory.attempt ?? {};
-  const { values, marks } = madeCredentials(before, made, context);
-  const isPair = kind.shape === "rolls";
-  const generatedAt = isPair ? currentKeyGeneratedAt(memory, marks) : made.generatedAt;
+  const { values, marks } = madeCredentials(before, made);
+  const generatedAt = kind.next ? currentKeyGeneratedAt(memory, marks) : made.generatedAt;
   const next = withCurrent(memory, { ...made, marks, generatedAt }, context);
   // What only adds has no record of its own.
   const otherFields = adds ? before.otherFields : undefined;
@@ -163,8 +162,9 @@ export function handOver(before: State, made: Made, context: Context): State {
       scheduledFrom: earlier(lastSentAt, now.toISOString()),
       kindFacts: {
         ...memory.kindFacts,
-        ...(isPair && { ...context.account, nextGeneratedAt: made.generatedAt }),
-        ...(kind.shape === "redis" && ofUser(memory, made)),
+        ...context.account,
+        ...(kind.next && { nextGeneratedAt: made.generatedAt }),
+        ...made.kindFacts,
       },
     },
   };
@@ -205,29 +205,16 @@ export function currentKeyGeneratedAt(
   return currentKey === current.marks.nextKey ? kindFacts.nextGeneratedAt : undefined;
 }
 
-/** What is remembered of a user. A current password that someone else has removed is a former one if it is back. */
-function ofUser({ kindFacts }: Memory, { hash, formers }: Made): UserMemory {
-  const { hash: replaced } = kindFacts;
-  const isRemoved =
-    replaced !== undefined && !formers.some(({ retireHash }) => retireHash === replaced);
-  return {
-    hash,
-    passwordCount: undefined,
-    ...(isRemoved && { retired: withRetired(kindFacts, [replaced]) }),
-  };
-}
-
 /** The credentials that were made. A roll makes the next key the current one, even if no response shows that. */
 function madeCredentials(
   before: State,
   { responses }: Made,
-  { kind }: Context,
 ): { readonly values: Credentials; readonly marks: Marks } {
   const { memory, nextKey } = before;
   const shown = valuesIn(responses);
   const marks = marksOf(memory, shown);
-  const expects = kind.shape === "rolls" ? memory.attempt?.expects : undefined;
-  if (expects === undefined) return { values: shown, marks };
+  const { adds, expects } = memory.attempt ?? {};
+  if (adds || expects === undefined) return { values: shown, marks };
   const isSaved = nextKey !== undefined && saltedMark(memory.salt, nextKey) === expects;
   return {
     values: { ...(isSaved && { currentKey: nextKey }), ...shown },
@@ -235,34 +222,32 @@ function madeCredentials(
   };
 }
 
-/** What was current until now. It is not valid any more, or, of keys, for as long as receivers need it. */
+/** What was current until now, and is not valid any more, or, of keys, for as long as receivers need it. */
 export function replacedFormers(
   { memory }: State,
   since: string,
   { kind }: Pick<Context, "kind">,
 ): Former[] {
   const { current, program } = memory;
-  const validFor = kind.receiverDelay ?? noOverlap;
   const credential = knownCredential(kind, current.marks, program);
-  return credential || kind.shape === "rolls"
-    ? [{ credential, since, validFor, generatedAt: current.generatedAt }]
-    : [];
+  const former = { credential, since, validFor: noOverlap, generatedAt: current.generatedAt };
+  return credential || kind.receiverDelay ? [former] : [];
 }
 
-/** What a hand-over replaces, and what stays valid until it is retired by a hash. */
+/** What was current until an attempt has added another one, and stays valid until it is retired by a hash. */
 export function keptFormer(
   { memory }: State,
   retireHash: string,
-  { reason }: Pick<Rotation, "reason">,
   program: Program,
   { kind, now }: Context,
 ): Former {
+  const { current, attempt } = memory;
   return {
-    credential: knownCredential(kind, memory.current.marks, memory.program),
+    credential: knownCredential(kind, current.marks, memory.program),
     retireHash,
     since: now.toISOString(),
-    validFor: validForAfter({ reason }, memory, program, now),
-    generatedAt: memory.current.generatedAt,
+    validFor: validForAfter(attempt?.reason, current, program, now),
+    generatedAt: current.generatedAt,
   };
 }
 

@@ -1,10 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
 import { InternalError, RefusedError, RekeyError, SettingsError } from "../../domain/errors";
-import { secretOf, type Subject } from "../../domain/secretKind";
+import { secretOf } from "../../domain/secretKind";
 import { jsonText } from "../../pulumi/values";
-import { type Run } from "../../run/run";
 import { isServerChanged } from "../program/admin";
-import { afterRead, tokenOnly } from "./afterRead";
+import { tokenOnly } from "./afterRead";
 import { tryRecipients } from "../memory/ageFile";
 import {
   type Before,
@@ -15,40 +14,31 @@ import {
   type UpSession,
 } from "./before";
 import { type Finding, type StateChange, type RotationResult } from "../messages/findings";
-import {
-  addsSecret,
-  dueFormers,
-  oldestFormer,
-  validFormers,
-  withOverlapOf,
-} from "../program/formers";
-import { withAttempt, handOver, type Made } from "./handOver";
+import { dueFormers, oldestFormer, validFormers, withOverlapOf } from "../program/formers";
+import { withAttempt, withAttemptFacts, handOver, type Made } from "./handOver";
 import { marksOf, triggerMark } from "../memory/marks";
 import { type Former, type Memory } from "../memory/memory";
 import { type Addition, failureAfter, refusalError, savedAdvice } from "../messages/messages";
 import { isReadFirst, type Plan, type Rotation } from "../program/plan";
 import { planRotation } from "../plan/planRotation";
-import { noOverlap, type Program, savedProgram } from "../program/program";
+import { noOverlap, savedProgram } from "../program/program";
 import { retire, withUnsaved } from "./retire";
 import { save } from "./save";
 import { isOlder } from "../memory/schedule";
-import { openSession } from "../sources/session";
 import { secondRollAt } from "../plan/signingKeys";
-import { type Added, type Proof, type ReadResult } from "./source";
+import { type Added, type Proof, type ReadResult, type Session } from "./source";
 import { credentialsIn, isSame, type State, withAdmin } from "../memory/state";
 
 /**
  * Makes one secret what the program asks for: plans, reads, plans again, rotates, and saves.
  *
- * @param run that of a Create or an Update that is not a preview; an import, whose run may only read, adopts
+ * @param session of a Create or an Update that is not a preview; an import, whose run may only read, adopts
  */
 export async function rotate(
-  subject: Subject,
   saved: State | undefined,
-  program: Program,
-  run: Run,
+  session: UpSession,
 ): Promise<RotationResult> {
-  const session = { ...openSession(subject, run, program, program), program };
+  const { subject, program, run } = session;
   const plan = planRotation(saved, program, session.context);
   if (saved && plan.kind === "keep") {
     return withProgram({ state: { ...saved, waits: plan.waits?.why }, findings: [] }, session);
@@ -64,12 +54,11 @@ export async function rotate(
 }
 
 /** Reads a secret for a refresh, and prepares what is saved. It changes nothing and never fails. */
-export async function refresh(subject: Subject, saved: State, run: Run): Promise<RotationResult> {
-  const session = openSession(subject, run, { admin: saved.admin });
-  const { context, source } = session;
+export async function refresh(saved: State, session: Session): Promise<RotationResult> {
+  const { subject, context, source } = session;
   if (!context.canRead) return { state: saved, findings: [] };
   try {
-    const learned = afterRead(saved, await source.read(saved), context, subject.id);
+    const learned = source.afterRead(saved, await source.read(saved));
     const { failure, ...next } = await save(learned, session);
     if (!failure) return next;
     const why =
@@ -151,7 +140,10 @@ async function carryOut(plan: Plan, before: Before, session: UpSession): Promise
   const waits = "waits" in plan ? plan.waits : undefined;
   const waiting: Finding[] = waits && readResult ? [{ kind: "waits", why: waits.why }] : [];
   const kept = { state: { ...state, waits: waits?.why }, findings: [...findings, ...waiting] };
-  if (plan.kind === "retire") return finish(await retire(kept, plan.formers, session), session);
+  if (plan.kind === "retire") {
+    const retired = await retire(kept, plan.formers, session, "retired", readResult);
+    return finish(retired, session);
+  }
   if (plan.kind === "save") {
     const failure = await source.save?.();
     return finish({ ...kept, state: withUnsaved(kept.state, failure), failure }, session);
@@ -184,20 +176,20 @@ async function performRotation(
   const { readResult } = before;
   requireSettings(session);
   const undo = run.reserveReset(secretOf(subject));
-  const adds = addsSecret(subject.kind, program);
   const { state: first, findings } = beforeFirst(before, session);
   const retired = await retire(
     { state: first, findings: findings.filter(({ kind }) => kind !== "adopted") },
     retiredFirst(first, readResult, session),
     session,
     "retiredFirst",
+    readResult,
   );
   if (retired.failure) {
     undo();
     return finish(retired, session);
   }
   const shown = marksOf(first.memory, readResult?.credentials ?? {});
-  const sent = withAttempt(retired.state, due, program, { shown, adds }, context);
+  const sent = withAttempt(retired.state, due, program, shown, context);
   let added: Added | undefined;
   let kept: StateChange = { state: sent, findings: retired.findings };
   try {
@@ -218,7 +210,7 @@ async function performRotation(
     const outdated = ["drift", "notCompared", "unknown"];
     const lasting = kept.findings.filter(({ kind }) => !outdated.includes(kind));
     kept = {
-      state: withUnsaved(handOver(kept.state, proof.made, context), added.failure),
+      state: withUnsaved(handOver(kept.state, proof.made, context), added.unsaved),
       findings: [...lasting, ...proof.findings],
     };
     // With `none`, what stays valid at a hand-over is retired in the same run.
@@ -226,7 +218,7 @@ async function performRotation(
     const done = await retire(kept, over, session);
     kept = { ...done, findings: [...done.findings, ...problemsOf(done.state, session)] };
     // What the server had not saved is saved with the retirement.
-    const unsaved = done.state.memory.kindFacts.isUnsaved ? added.failure : undefined;
+    const unsaved = done.state.memory.kindFacts.isUnsaved ? added.unsaved : undefined;
     return await finish({ ...kept, failure: done.failure ?? unsaved }, session, added);
   } catch (error) {
     if (added || !(error instanceof RekeyError)) {
@@ -274,9 +266,9 @@ function afterError(
 function additionOf(
   { memory }: State,
   added: Added | undefined,
-  { subject, program }: UpSession,
+  { program }: UpSession,
 ): Addition | undefined {
-  if (!added || !addsSecret(subject.kind, program)) return undefined;
+  if (!added || !program.adds) return undefined;
   if (memory.attempt === undefined) return "handed over";
   return added.lost ? "lost" : "unproven";
 }
@@ -287,8 +279,8 @@ function retiredFirst(
   readResult: ReadResult | undefined,
   { subject, program, context }: UpSession,
 ): readonly Former[] {
-  if (readResult?.goneReason !== undefined || !addsSecret(subject.kind, program)) return [];
-  if (subject.kind.shape === "adds") return validFormers(memory);
+  if (readResult?.goneReason !== undefined || !program.adds) return [];
+  if (subject.kind.maxValid === 2) return validFormers(memory);
   return dueFormers(memory, program, context)?.formers ?? [];
 }
 
@@ -296,10 +288,12 @@ function retiredFirst(
 function withAdded(learned: StateChange, added: Added): StateChange {
   const { findings, state } = learned;
   const { memory } = state;
-  const attempt = memory.attempt && { ...memory.attempt, ...added.attempt };
-  const kindFacts = { ...memory.kindFacts, ...added.kindFacts };
+  const next = {
+    ...state,
+    memory: { ...memory, kindFacts: { ...memory.kindFacts, ...added.kindFacts } },
+  };
   return {
-    state: withUnsaved({ ...state, memory: { ...memory, attempt, kindFacts } }, added.failure),
+    state: withUnsaved(withAttemptFacts(next, added.attempt), added.unsaved),
     findings: [...findings, ...(added.findings ?? [])],
   };
 }
@@ -308,15 +302,14 @@ function withAdded(learned: StateChange, added: Added): StateChange {
 function withoutProof(
   { state, findings }: StateChange,
   { failure, delivered = {}, attempt, foreignRead }: Exclude<Proof, { made: Made }>,
-  { context, subject }: UpSession,
+  { source }: UpSession,
 ): RotationResult {
-  const { memory } = state;
-  const next: State = {
-    ...state,
-    ...(Object.keys(delivered).length > 0 && { otherFields: jsonText(delivered) }),
-    memory: { ...memory, attempt: memory.attempt && { ...memory.attempt, ...attempt } },
-  };
-  const learned = foreignRead && afterRead(next, foreignRead, context, subject.id);
+  const isDelivered = Object.keys(delivered).length > 0;
+  const next = withAttemptFacts(
+    { ...state, ...(isDelivered && { otherFields: jsonText(delivered) }) },
+    attempt,
+  );
+  const learned = foreignRead && source.afterRead(next, foreignRead);
   return learned
     ? { state: learned.state, findings: [...findings, ...learned.findings], failure }
     : { state: next, findings, failure };

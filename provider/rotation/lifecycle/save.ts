@@ -3,7 +3,7 @@ import { NotEncryptedError } from "../../domain/errors";
 import { secretOf } from "../../domain/secretKind";
 import { type CredentialName, type Credentials } from "../../records/fields";
 import { jsonText } from "../../pulumi/values";
-import { urlsOf } from "../outputs/clientOutputs";
+import { urlsOf } from "../program/urls";
 import { encrypt } from "../memory/ageFile";
 import { marksOf, namesIn, saltedMark } from "../memory/marks";
 import { type Current, type Memory } from "../memory/memory";

@@ -4,31 +4,39 @@ import { type Credentials } from "../../records/fields";
 import { type SecretResponse } from "../../records/secretResponse";
 import { type Run } from "../../run/run";
 import { type Admin } from "../program/admin";
-import { type Finding } from "../messages/findings";
+import { type Finding, type StateChange } from "../messages/findings";
 import { type Made } from "./handOver";
-import { type Attempt, type Former, type UserMemory } from "../memory/memory";
+import { type Attempt, type Former, type Memory, type UserMemory } from "../memory/memory";
 import { type Context } from "../program/plan";
 import { type Program } from "../program/program";
 import { type State } from "../memory/state";
 
 /**
  * Where a secret is: a platform or a server. If a response is lost, it reads in the same run whether the request was
- * applied. Its methods throw a RekeyError.
+ * applied. Its methods throw a RekeyError. They are called in the order read, add, prove, retire, and each is given
+ * what the one before has returned: connections aside, a source keeps nothing between them.
  */
 export interface Source {
   /**
-   * Reads what is valid. Settings that are missing or cannot be used are found before anything is sent.
+   * Reads what is valid, and sends nothing that can change something. Settings that are missing or cannot be used are
+   * found before anything is sent.
    *
    * @param saved undefined for a new resource
    */
   read(saved: State | undefined): Promise<ReadResult>;
+  /** The state of a secret that is adopted as a read has shown it; without one if it cannot be read. */
+  adopted(program: Program, readResult: ReadResult | undefined): StateChange;
+  /** The state after a read. */
+  afterRead(saved: State, readResult: ReadResult): StateChange;
+  /** What is worth telling of what it remembers, whatever is planned. */
+  concerns(memory: Memory): readonly Finding[];
   /** @throws SettingsError if a setting is missing without which nothing can be proven. Default: none is needed */
   requireSettings?(): void;
   /**
    * Makes a secret valid, in addition to the current one or in its place. It throws only if certainly nothing was made.
    *
    * @param attempted the state with the attempt
-   * @param readResult what the read before has shown; undefined if it cannot be read
+   * @param readResult what the read before has shown; undefined if it cannot be read, or something was retired since
    */
   add(attempted: State, readResult: ReadResult | undefined): Promise<Added>;
   /**
@@ -36,8 +44,16 @@ export interface Source {
    * result, which has what was delivered.
    */
   prove(attempted: State, added: Added): Promise<Proof>;
-  /** Retires former ones, never the current one. Default: what makes a new one retires the former one. */
-  retire?(formers: readonly Former[], memory: RetirableMemory): Promise<Retired>;
+  /**
+   * Retires former ones, never the current one. Default: what makes a new one retires the former one.
+   *
+   * @param readResult what a read has shown just before; undefined if there was none
+   */
+  retire?(
+    formers: readonly Former[],
+    memory: RetirableMemory,
+    readResult?: ReadResult,
+  ): Promise<Retired>;
   /** Saves the last change, if a restart of the server undoes it otherwise. Default: there is nothing to save. */
   save?(): Promise<RekeyError | undefined>;
 }
@@ -48,9 +64,9 @@ export interface ReadResult extends SecretResponse {
   readonly hashes?: readonly string[];
   /** Of a queue user: whether it has a next pair of tokens; undefined if that is not shown. */
   readonly hasNext?: boolean | undefined;
-  /** Whether the current one is not valid any more, and why. */
+  /** Why the current one is not valid any more; undefined if it is, as far as it is known. */
   readonly goneReason?: string | undefined;
-  /** Of a user: whether it is at another server than before, whose user of that name may be another one. */
+  /** Of a user: it is at another server than before, whose user of that name may be another one. */
   readonly isOtherServer?: boolean | undefined;
 }
 
@@ -66,14 +82,16 @@ interface AddedFacts {
   readonly attempt?: Partial<Attempt> | undefined;
   /** What its source remembers from now on. */
   readonly kindFacts?: Partial<UserMemory> | undefined;
+  /** Of a user: the hashes of the passwords that were valid before. */
+  readonly hashesBefore?: readonly string[];
   readonly findings?: readonly Finding[] | undefined;
-  /** Why the run fails although it was made. */
-  readonly failure?: RekeyError | undefined;
+  /** Why the server has not saved it, which its restart would undo. */
+  readonly unsaved?: RekeyError | undefined;
 }
 
-/** Whether what was added is the current one. */
+/** The proof that what was added is the current one, or why there is none. */
 export type Proof =
-  | { readonly made: Made; readonly findings: readonly Finding[]; readonly failure?: RekeyError }
+  | { readonly made: Made; readonly findings: readonly Finding[] }
   | {
       readonly made?: undefined;
       /** Why it is not known, and what the next `up` does. */
@@ -97,14 +115,19 @@ export interface RetirableMemory {
 }
 
 export interface Retired {
-  /** `already`: they were not valid any more. `kept`: they stay valid, because the current one is not. */
+  /**
+   * `now`: they were valid until now. `already`: they were not valid any more. `kept`: nothing was sent, because it is
+   * not known whether the current one is valid.
+   */
   readonly result: "now" | "already" | "kept";
-  /** Those that may still be valid. Default: none, unless they were kept. */
-  readonly left?: readonly Former[] | undefined;
+  /** Those that may still be valid. */
+  readonly left: readonly Former[];
   /** Why some are left. */
   readonly failure?: RekeyError | undefined;
   /** Why the server has not saved what was retired, which its restart would undo. */
   readonly unsaved?: RekeyError | undefined;
+  /** The hashes by which those that were retired are known if they become valid again. Default: they cannot. */
+  readonly retiredHashes?: readonly string[] | undefined;
 }
 
 /** What a source works with. */

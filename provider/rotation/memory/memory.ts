@@ -6,48 +6,67 @@ import { type Marks, newSalt, saltedMark } from "./marks";
 /**
  * What Rekey remembers of one secret. It is saved as one secret output, and whether a rotation is due depends on
  * nothing else that is saved. It has salted marks, and never the value of a credential. All names here are saved.
+ *
+ * `emptyMemory` makes each field first. After that, those that are named write it.
  */
 export interface Memory {
+  /** Written once. */
   readonly salt: string;
   /**
    * Mark of the trigger that the last rotation or the adoption has applied, empty if that was none. Undefined after an
-   * import, which does not know the program: the first `up` adopts the program's trigger.
+   * import, which does not know the program: the first `up` adopts the program's trigger. Written by `adopted`,
+   * `withProgram` and `handOver`; the first attempt makes it empty.
    */
   readonly applied?: string | undefined;
-  /** What was sent, or made valid, and is not known to be the current one. */
+  /**
+   * The rotation whose outcome is not known yet. `withAttempt` begins it, `withAttemptFacts` adds what else is known,
+   * and `withCurrent` ends it.
+   */
   readonly attempt?: Attempt | undefined;
-  /** The last credentials that are known. */
+  /** The last credentials that are known. Replaced by `withCurrent`; its fields name who else writes them. */
   readonly current: Current;
-  /** Marks of replaced credentials, the newest last. A record that shows one of them is older than the current one. */
+  /**
+   * Marks of replaced credentials, the newest last. A record that shows one of them is older than the current one.
+   * Written by `withAttempt` and `withCurrent`.
+   */
   readonly past: readonly string[];
   /**
    * What the current one has replaced, the newest last: those that are still valid, and the last one that is known,
-   * which a verification tries.
+   * which a verification tries. Replaced by `withCurrent`; `onlyValid` ends some, and `withOverlapOf` changes for how
+   * long they are valid.
    */
   readonly formers: readonly Former[];
-  /** From when `rotateEvery` counts (ISO 8601, UTC): the adoption, or the last request of the last rotation. */
+  /**
+   * From when `rotateEvery` counts (ISO 8601, UTC): the adoption, or the last request of the last rotation. Written by
+   * `handOver`, and after a roll by someone else.
+   */
   readonly scheduledFrom: string;
-  /** Where clients connect, and the schedule, as the program has them: a refresh has no inputs. */
+  /**
+   * Where clients connect, and the schedule, as the program has them: a refresh has no inputs. `withProgram` writes it.
+   */
   readonly program: SavedProgram;
-  /** What only one source of secrets needs. */
+  /** What only one kind of secret needs. Written by its source, `withAdmin`, `withUnsaved` and `handOver`. */
   readonly kindFacts: KeyMemory & UserMemory;
 }
 
 /** What is known of the current credentials. A hand-over replaces all of it. */
 export interface Current {
   readonly marks: Marks;
-  /** The credential by which records are compared. Undefined until one is known. */
+  /** The credential by which records are compared. Undefined until a read has shown one (`withAttempt`). */
   readonly identity?: CredentialName | undefined;
   /**
-   * When they were generated, as far as known (ISO 8601, UTC). At least as late as the `rotatedSince` for which they
-   * were. Of signing keys, that of the current key.
+   * When they were generated, as far as known (ISO 8601, UTC), and never earlier than the `rotatedSince` that caused
+   * the rotation. Of signing keys, that of the current key. Of an adopted secret, a read may write it.
    */
   readonly generatedAt?: string | undefined;
-  /** How they are saved. Undefined after an import. */
+  /** How they are saved. Undefined after an import, until `withProgram`. */
   readonly form?: Form | undefined;
-  /** The age file that is saved. */
+  /** The age file that is saved. Written by `save`. */
   readonly file?: AgeFile | undefined;
-  /** Whether the next `up` must read: a response did not contain them, or a refresh found that they are not valid. */
+  /**
+   * The next `up` must read: a response did not contain them, or a refresh found that they are not valid. Also written
+   * by `withMustRead`.
+   */
   readonly mustRead?: true | undefined;
 }
 
@@ -62,13 +81,13 @@ export interface Attempt {
   /** When the first and the last of them were sent (ISO 8601, UTC), at least as late as their `rotatedSince`. */
   readonly firstSentAt: string;
   readonly lastSentAt: string;
-  /** Whether it only adds: the current one stays valid, and what was added is not proven. Default: it replaces. */
+  /** It only adds: the current one stays valid, and what was added is not proven. Default: it replaces. */
   readonly adds?: true | undefined;
   /** What a read shows if it was applied, if that is known: the mark of a token or key, or the hash of a password. */
   readonly expects?: string | undefined;
-  /** Whether a read has shown what was current before the last one, so that another read can settle it. */
+  /** A read has shown what was current before the last one, so that another read can settle it. */
   readonly canSettle?: true | undefined;
-  /** Whether the token that it added existed before. */
+  /** The token that it added existed before. */
   readonly isOfUnknownAge?: true | undefined;
 }
 
@@ -83,7 +102,7 @@ export interface Former {
   /** Undefined if it is not known. */
   readonly credential?: KnownCredential | undefined;
   /**
-   * By what it is retired, while it is valid, as SHA-256 in hexadecimal digits: of a token, that of the current one,
+   * The hash that retires it, while it is valid, as SHA-256 in hexadecimal digits: of a token, that of the current one,
    * which a roll makes the only one; of a password, its own. Undefined if it is not valid, or if nothing retires it.
    */
   readonly retireHash?: string | undefined;
@@ -93,7 +112,7 @@ export interface Former {
   readonly validFor: string;
   /** When it was generated, as far as known (ISO 8601, UTC). */
   readonly generatedAt?: string | undefined;
-  /** Whether it was retired, and is valid again. */
+  /** It was retired, and is valid again. */
   readonly isValidAgain?: true | undefined;
 }
 
@@ -131,6 +150,19 @@ export interface Connection {
   readonly username?: string | undefined;
 }
 
+/** An administrator as a program gives it: the output `access` of the rotation of its password, or its values. */
+export type AdminInput = string | AdminValues;
+
+export interface AdminValues {
+  readonly host: string;
+  readonly port: number;
+  /** Default: true. */
+  readonly tls?: boolean | null | undefined;
+  /** Default: the user `default`. */
+  readonly username?: string | null | undefined;
+  readonly password: string;
+}
+
 /** The marks of what is in an age file, and of the file itself: one that was replaced or removed is not a copy. */
 interface AgeFile {
   readonly has: readonly string[];
@@ -153,7 +185,7 @@ export interface UserMemory {
   readonly hash?: string | undefined;
   /** The hashes that were retired last, the newest last: one that is listed again is retired again. */
   readonly retired?: readonly string[] | undefined;
-  /** Whether the server has failed to save the last change of its users, which its restart would undo. */
+  /** The server has failed to save the last change of its users, which its restart would undo. */
   readonly isUnsaved?: true | undefined;
   /** How many passwords the user had when it was adopted, until its first rotation. */
   readonly passwordCount?: number | undefined;
@@ -181,6 +213,11 @@ export function withPast({ past }: Memory, marks: readonly string[], current: Ma
 /** The hashes that were retired last, with some more: one that is listed again is retired again. */
 export function withRetired({ retired = [] }: UserMemory, hashes: readonly string[]): string[] {
   return [...retired, ...hashes].slice(-maxPast);
+}
+
+/** The memory of which the next `up` must read the secret, or need not. */
+export function withMustRead(memory: Memory, mustRead: boolean): Memory {
+  return { ...memory, current: { ...memory.current, mustRead: mustRead || undefined } };
 }
 
 /** The memory of a secret about which nothing is known yet. */

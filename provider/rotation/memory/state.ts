@@ -7,9 +7,15 @@ import {
 } from "../../records/fields";
 import { jsonText } from "../../pulumi/values";
 import { type SecretResponse } from "../../records/secretResponse";
-import { type Admin } from "../program/admin";
 import { saltedMark } from "./marks";
-import { type Memory, type Outcome, readMemory, type RotationReason } from "./memory";
+import {
+  type AdminInput,
+  type Memory,
+  type Outcome,
+  readMemory,
+  type RotationReason,
+  type Server,
+} from "./memory";
 
 /**
  * A secret as a rotation saves it: what a program can use, and what Rekey remembers in `memory`. Outputs that follow
@@ -32,9 +38,15 @@ export interface State extends Credentials {
   readonly otherFields?: string | undefined;
   readonly problems?: readonly string[] | undefined;
   readonly encryptedCredentials?: string | undefined;
-  /** Of a Redis user: its administrator. It is saved as a part of `access`. */
-  readonly admin?: Admin | undefined;
+  /** Of a user: its administrator. It is saved as a part of `access`. */
+  readonly admin?: SavedAdmin | undefined;
   readonly memory: Memory;
+}
+
+/** An administrator as the program gives it, and its server, as far as it is known. */
+interface SavedAdmin {
+  readonly given: AdminInput;
+  readonly server: Server;
 }
 
 /** What the outputs show of the last reset. */
@@ -89,7 +101,7 @@ export function withRecord(
 }
 
 /** A state with an administrator, and its server in place of the one before. */
-export function withAdmin(state: State, admin: Admin | undefined): State {
+export function withAdmin(state: State, admin: SavedAdmin | undefined): State {
   if (admin === undefined) return state;
   const { memory } = state;
   const kindFacts = { ...memory.kindFacts, server: admin.server };

@@ -6,7 +6,7 @@ import { contextOf } from "../program/context";
 import { plainTextProblem } from "../program/databaseEndpoint";
 import { type Finding, type Message, messageOf } from "./findings";
 import { concernsOfFormers, notesOnFormers, plannedRetirement } from "./formerFindings";
-import { hasOverlap, isDuration, oldestFormer } from "../program/formers";
+import { isDuration, oldestFormer } from "../program/formers";
 import { type Memory } from "../memory/memory";
 import { type Context, isChange, isReadFirst, type Plan, type Rotation } from "../program/plan";
 import { planRotation } from "../plan/planRotation";
@@ -14,7 +14,6 @@ import { type Program, untilRetirement } from "../program/program";
 import { dueFrom, isDueSoon, isFuture } from "../memory/schedule";
 import { isOtherAccount, lastRollAt, whyElsewhere } from "../plan/signingKeys";
 import { type State } from "../memory/state";
-import { passwordFindings } from "../sources/userRead";
 
 /** The secrets that this run has refreshed are in the state: a new resource for one is probably a renamed one. */
 export function noteRefresh(subject: Subject, run: Run): void {
@@ -26,7 +25,9 @@ export interface Wanted {
   readonly subject: Subject;
   readonly state?: State | undefined;
   readonly program: Program;
-  /** Whether it is one of a fleet that was saved before. */
+  /** What its source tells of what it remembers. */
+  readonly concerns?: readonly Finding[] | undefined;
+  /** It is one of a fleet that was saved before. */
   readonly isInFleet?: boolean;
 }
 
@@ -55,17 +56,13 @@ export function announcementsOf(announced: PlannedSecret, run: Run): Message[] {
   const { subject, plan, state, program, context } = announced;
   const { kind } = subject;
   const waits = "waits" in plan ? plan.waits : undefined;
-  const findings: Finding[][] = [
+  const findings: (readonly Finding[])[] = [
     planned(announced),
     waits
       ? [{ kind: "isDue" }, ...reasonsOf(waits, announced), { kind: "postponed", why: waits.why }]
       : [],
-    ...(state
-      ? [
-          ...concerns(state.memory, plan, program, context),
-          passwordFindings(state.memory, subject.id),
-        ]
-      : concernsOfNew(announced, run)),
+    ...(state ? concerns(state.memory, plan, program, context) : concernsOfNew(announced, run)),
+    announced.concerns ?? [],
     isPlain(program) && isChange(plan) ? [{ kind: "plainText" }] : [],
   ];
   const messages = findings.filter(({ length }) => length > 0).map((one) => messageOf(one, kind));
@@ -94,11 +91,11 @@ function planned({ subject, plan, state, context, isTentative }: PlannedSecret):
     case "adopt": {
       // A replacement looks like a new resource, so this also says to users of `--replace` that nothing is rotated.
       const adoption: Finding = { kind: plan.mayRotate ? "maybeOld" : "adopts" };
-      const { shape } = subject.kind;
-      if (shape === "redis") {
+      const { readsShowHashes, maxValid } = subject.kind;
+      if (readsShowHashes) {
         return [adoption, { kind: "handsOutNone" }, { kind: "firstRetirement" }];
       }
-      return shape === "adds" ? [adoption, { kind: "handsOutCurrent" }] : [adoption];
+      return maxValid ? [adoption, { kind: "handsOutCurrent" }] : [adoption];
     }
     default:
       return [];
@@ -116,7 +113,7 @@ function rotationMessage(announced: PlannedSecret, due: Rotation): Message {
   ];
   // What is not known yet counts as different: ten new databases are ten resets in a preview. Two users with one name
   // may be those of different servers.
-  const isKnown = !isUnknown(id) && (kind.shape !== "redis" || server !== undefined);
+  const isKnown = !isUnknown(id) && (!kind.readsShowHashes || server !== undefined);
   const secrets = [isKnown ? secretOf(subject) : Symbol()];
   return { ...messageOf(sentences, kind), does: `${kind.verb}s`, secrets };
 }
@@ -137,8 +134,7 @@ function reasonsOf(
 
 /** What may be wrong with a new resource. */
 function concernsOfNew({ subject, plan, program }: PlannedSecret, { shared }: Run): Finding[][] {
-  const { kind } = subject;
-  const isAdopted = plan.kind === "adopt" && hasOverlap(kind);
+  const isAdopted = plan.kind === "adopt";
   const isRenamed = plan.kind === "rotate" && shared.refreshed.has(secretOf(canonical(subject)));
   return [
     // Each later rotation needs something that retires the former one.

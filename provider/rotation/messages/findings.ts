@@ -135,9 +135,9 @@ const warnings = {
   schedulesFrom: "rotateEvery counts from that time; a new version {verb}s it now.",
   overlapsFrom: "overlap counts from that time; rotatedSince retires the former one now.",
   leftFormer:
-    "two {word}s may stay valid (since {why}). To remove the former one, once no client uses it: {names|roll the next token at the platform}.",
+    "two {word}s may stay valid (since {why}). To remove the former one, once no client uses it: {names}.",
   leftUnproven:
-    "a new {word} that was added at {why}, and was never handed out, may stay valid. To remove it: {names|reset the token at the platform, which also replaces the one that clients use}.",
+    "a new {word} that was added at {why}, and was never handed out, may stay valid. To remove it: {names}.",
 
   // What has happened.
   sameCredential:

@@ -1,10 +1,7 @@
-import { nameInCommand } from "../../clients/aclReplies";
 import { type Subject } from "../../domain/secretKind";
 import { type Finding } from "./findings";
 import {
-  addsSecret,
   dueFormers,
-  hasOverlap,
   isDuration,
   validForAfter,
   oldestFormer,
@@ -25,19 +22,19 @@ export function notesOnFormers(
   context: Context,
 ): Finding[] {
   const { kind, now } = context;
-  if (!hasOverlap(kind) || program.unknown.has("overlap")) return [];
-  const older =
-    memory && addsSecret(kind, program) ? notesOnOlder(memory, program, due, context) : [];
-  const validFor = validForAfter(due, memory ?? { current: { marks: {} } }, program, now);
-  // At its first rotation, a user may have several passwords.
-  const areSeveral = kind.shape === "redis" && memory?.current.marks.password === undefined;
+  const { maxValid } = kind;
+  if (!maxValid || program.unknown.has("overlap")) return [];
+  const older = memory && program.adds ? notesOnOlder(memory, program, due, context) : [];
+  const validFor = validForAfter(due.reason, memory?.current ?? {}, program, now);
+  // Before its first rotation, a user may have several passwords.
+  const areSeveral = maxValid > 2 && memory?.current.identity === undefined;
   const former: Finding =
     validFor === noOverlap
       ? { kind: "replacesFormer" }
       : areSeveral
         ? { kind: "keepsSeveral", why: until(validFor, "them") }
         : { kind: "keepsFormer", why: until(validFor, "it") };
-  const isFirst = kind.shape === "redis" && memory === undefined;
+  const isFirst = maxValid > 2 && memory === undefined;
   return [...older, former, ...(isFirst ? [{ kind: "firstRetirement" } as const] : [])];
 }
 
@@ -57,11 +54,11 @@ function notesOnOlder(
   context: Context,
 ): Finding[] {
   const valid = validFormers(memory);
-  const isToken = context.kind.shape === "adds";
+  const isOnlyFormer = context.kind.maxValid === 2;
   if (valid.length === 0) return [];
   const retired = dueFormers(memory, program, context);
   // A token of unknown age is replaced for a date, whatever the age of the former one.
-  const isForDate = retired?.why === "date" || (isToken && due.reason === "rotatedSince");
+  const isForDate = retired?.why === "date" || (isOnlyFormer && due.reason === "rotatedSince");
   if (isForDate || retired?.formers.length === valid.length) {
     const kind = isForDate ? "retiresOlderForDate" : "retiresOlder";
     return [{ kind }, ...notesOnOwnToken(memory, context)];
@@ -129,13 +126,28 @@ export function leftValid({ kind, id }: Subject, memory: Memory, retires = ""): 
   const formers = validFormers(memory).filter(
     (one) => !waitsForRetirement(one) || one.since > retires,
   );
-  const former = oldestFormer({ formers })?.since;
-  const how = (hash = "<hash>") =>
-    kind.shape === "redis" ? [`run \`ACL SETUSER ${nameInCommand(id)} !${hash}\` (runbook)`] : [];
+  const former = oldestFormer({ formers });
+  const howTo = (what: "former" | "unproven", hash?: string) => [
+    kind.removal?.[what](id, hash) ?? "",
+  ];
   return [
-    ...(former ? [{ kind: "leftFormer", why: former, names: how() } as const] : []),
+    ...(former
+      ? [
+          {
+            kind: "leftFormer",
+            why: former.since,
+            names: howTo("former", former.retireHash),
+          } as const,
+        ]
+      : []),
     ...(attempt?.adds
-      ? [{ kind: "leftUnproven", why: attempt.firstSentAt, names: how(attempt.expects) } as const]
+      ? [
+          {
+            kind: "leftUnproven",
+            why: attempt.firstSentAt,
+            names: howTo("unproven", attempt.expects),
+          } as const,
+        ]
       : []),
   ];
 }

@@ -4,8 +4,9 @@ import { jsonText } from "../../pulumi/values";
 import { type Resource, type Result } from "../../resource/resource";
 import { type Run } from "../../run/run";
 import { isMoved } from "../program/admin";
-import { accessOf, urlsOf } from "./clientOutputs";
-import { hasOverlap, isOverlapChanged, oldestFormer, validUntil } from "../program/formers";
+import { accessOf } from "./clientOutputs";
+import { urlsOf } from "../program/urls";
+import { isOverlapChanged, oldestFormer, validUntil } from "../program/formers";
 import { type SavedProgram, writeMemory } from "../memory/memory";
 import { progressOf, type State } from "../memory/state";
 import { type Plan } from "../program/plan";
@@ -35,9 +36,7 @@ const outputsOfOverlap = [
 
 /** All outputs of a rotation, and which of them are secret. */
 export function outputTable(kind: SecretKind): Resource<never, never>["outputs"] {
-  const { idInput, table, restUrl, shape, connects, probe } = kind;
-  const isUser = shape === "redis";
-  const isLocated = connects === true || isUser;
+  const { idInput, table, restUrl, maxValid, inputs = [], outputs = [], addressFrom } = kind;
   const plain = [
     idInput,
     ...(Object.keys(table.fields).length > 0 ? ["record", "exactIntegers"] : []),
@@ -45,16 +44,15 @@ export function outputTable(kind: SecretKind): Resource<never, never>["outputs"]
     "mustRead",
     ...(restUrl ? ["restUrl"] : []),
     ...outputsOfReset,
-    ...(shape === "rolls" ? ["currentKeySince"] : []),
-    ...(hasOverlap(kind) ? ["generatedAt", ...outputsOfOverlap] : []),
-    ...(isUser ? ["unknownPasswords"] : []),
+    ...(maxValid ? outputsOfOverlap : []),
+    ...outputs,
     "encryptedCredentials",
   ];
   const secrets = [
     ...Object.values(table.credentials),
     "otherFields",
-    ...(isLocated ? ["connectionUrl", "restUrl"] : []),
-    ...(isLocated || probe ? ["access"] : []),
+    ...(inputs.includes("connection") ? ["connectionUrl", "restUrl"] : []),
+    ...(addressFrom ? ["access"] : []),
     "memory",
   ];
   const names = [...plain, ...secrets];
@@ -75,7 +73,6 @@ export function shownOf(subject: Subject, state: State, run: Run) {
     nextRotationAt: rotateEvery && dueAt(memory.scheduledFrom, rotateEvery).toISOString(),
     mustRead: mustRead,
     unknownPasswords: memory.kindFacts.unknown?.length,
-    currentKeySince: generatedAt,
     generatedAt,
     formerValidSince: former?.since,
     formerValidUntil: validUntil(former),

@@ -44,7 +44,8 @@ export function knownCredential(
   { connection }: Memory["program"],
 ): KnownCredential | undefined {
   const name = identityIn(kind, marks);
-  return name && { name, mark: marks[name] ?? "", username: connection?.username };
+  const username = connection?.username ?? kind.username;
+  return name && { name, mark: marks[name] ?? "", username };
 }
 
 /** The marks by which an old record is recognized, whichever of its credentials it shows. */
@@ -54,5 +55,6 @@ export function identityMarks({ identities }: SecretKind, marks: Marks): string[
 
 /** The marks of what a change replaces: of a pair of keys both, because two rolls replace both. */
 export function replacedMarks(kind: SecretKind, marks: Marks): string[] {
-  return kind.shape === "rolls" ? Object.values(marks) : identityMarks(kind, marks);
+  const next = kind.next && marks[kind.next];
+  return [...identityMarks(kind, marks), ...(next === undefined ? [] : [next])];
 }

@@ -1,15 +1,8 @@
 import { type SecretKind } from "../../domain/secretKind";
 import { type Credentials } from "../../records/fields";
-import {
-  addsSecret,
-  dueFormers,
-  hasOverlap,
-  oldestFormer,
-  validFormers,
-  validUntil,
-} from "../program/formers";
+import { dueFormers, oldestFormer, validFormers, validUntil } from "../program/formers";
 import { saltedMark } from "../memory/marks";
-import { type Memory } from "../memory/memory";
+import { type Former, type Memory } from "../memory/memory";
 import {
   type Context,
   type Gate,
@@ -56,9 +49,6 @@ function scheduleIsOff(due: Rotation, { context }: Question): Plan | undefined {
   return { kind: "refuse", code: "REKEY_UNCONFIRMED", why };
 }
 
-/** Passwords of a user that Rekey has added and not retired, at which a new version adds no further one. */
-const maxOwnPasswords = 10;
-
 /**
  * A new version never retires what clients use: it adds a further one where a source holds more than two, and otherwise
  * waits. A schedule waits in any case, but not for one that was retired before and is valid again. Only a read shows
@@ -69,20 +59,16 @@ export function formerIsValid(
   { memory, program, context }: Question,
 ): Plan | undefined {
   const { kind, read } = context;
-  if (!memory || !hasOverlap(kind) || !read || read.goneReason !== undefined) return undefined;
+  if (!memory || !read || read.goneReason !== undefined) return undefined;
   const isScheduled = due.reason === "schedule";
   const isForDate = due.reason === "rotatedSince";
-  if (isForDate || (!isScheduled && !addsSecret(kind, program))) return undefined;
+  if (isForDate || (!isScheduled && !program.adds)) return undefined;
   const ending = dueFormers(memory, program, context)?.formers ?? [];
   const open = validFormers(memory).filter(
     (one) => !ending.includes(one) && !(isScheduled && one.isValidAgain),
   );
   const oldest = oldestFormer({ formers: open });
-  // Those that a user had before its first rotation are not known by a credential.
-  const own = open.filter(({ credential }) => credential);
-  if (oldest === undefined || (!isScheduled && mayAddMore(memory, own.length, kind))) {
-    return undefined;
-  }
+  if (oldest === undefined || (!isScheduled && mayAddMore(memory, open, kind))) return undefined;
   const end = validUntil(oldest);
   const when = end ? `after ${end}` : "after the one at whose end a Retirement retires it";
   const why = `the former ${kind.word} has been valid, too, since ${oldest.since}. It is applied by the first \`up\` ${when}`;
@@ -90,16 +76,18 @@ export function formerIsValid(
 }
 
 /**
- * Whether a user may get a further password. As a former one, a current password whose hash is not certain could not be
- * recognized, so nothing would retire it. Until the first rotation, no current password is known.
+ * Whether a further one may be added while a former one is valid. As a former one, a current password whose hash is not
+ * certain could not be recognized, so nothing would retire it. Until the first rotation, no current one is known.
  */
 function mayAddMore(
   { current, kindFacts }: Memory,
-  formers: number,
-  { shape }: SecretKind,
+  open: readonly Former[],
+  { maxValid }: SecretKind,
 ): boolean {
-  const isCertain = current.marks.password === undefined || kindFacts.hash !== undefined;
-  return shape === "redis" && isCertain && formers + 1 < maxOwnPasswords;
+  const isCertain = current.identity === undefined || kindFacts.hash !== undefined;
+  // Those that a user had before its first rotation are not known by a credential.
+  const own = open.filter(({ credential }) => credential);
+  return isCertain && maxValid !== undefined && Math.max(own.length, 1) + 1 < maxValid;
 }
 
 /** A credential that is not saved must be shown by reads. Before the read, nothing is known of that. */
@@ -117,9 +105,9 @@ function wouldBeLost(_: Rotation, { memory, program, context }: Question): Refus
 
 /** Other processes of the run use the token, too, and would fail once it is reset. */
 function isInUse(_: Rotation, { memory, program, context }: Question): Refusal | undefined {
-  const { kind, ownToken } = context;
+  const { ownToken } = context;
   // A rotation that only adds leaves it valid.
-  if (ownToken === undefined || addsSecret(kind, program)) return undefined;
+  if (ownToken === undefined || program.adds) return undefined;
   const isOwn = isShownInRun(ownToken, context) || isRemembered(ownToken, memory);
   if (!isOwn && !isTokenHidden(memory, context)) return undefined;
   const why = `it ${isOwn ? "is" : "is not shown, and may be"} rekey:queueToken, which other processes of this run also use. Set rekey:queueUserId instead, so that each process reads the token when it needs it, or reset the token in a stack without rekey:queueToken`;

@@ -122,9 +122,8 @@ function mustRead(memory: Memory, program: Program, { kind }: Context): boolean 
 
 /** Whether only a read shows whether a former one is still valid. A former key is for its interval only. */
 function isFormerOpen(memory: Memory, program: Program, context: Context): boolean {
-  if (context.kind.shape !== "rolls") return validFormers(memory).length > 0;
   const end = handOverEnd(memory, program, context);
-  return end !== undefined && end > context.now;
+  return validFormers(memory).length > 0 || (end !== undefined && end > context.now);
 }
 
 /** Whether an input differs from what is saved, or is not known yet. */

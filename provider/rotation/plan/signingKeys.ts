@@ -58,7 +58,7 @@ export function rolledRecently(
   due: Rotation,
   { memory, program, context }: Question,
 ): Plan | undefined {
-  if (!memory || context.kind.shape !== "rolls") return undefined;
+  if (!memory) return undefined;
   const end = handOverEnd(memory, program, context);
   const isForeign = context.read?.isForeign === true;
   if ((end === undefined || end <= context.now) && !isForeign) return undefined;

@@ -2,7 +2,7 @@ import { type Credential } from "../../domain/endpoint";
 import { type SecretKind } from "../../domain/secretKind";
 import { canonicalId, isObject, isSet } from "../../records/fields";
 import { type LocatedDatabase } from "./databaseEndpoint";
-import { type Connection, type Former } from "../memory/memory";
+import { type AdminInput, type Connection, type Former } from "../memory/memory";
 
 /**
  * How one secret is verified and its former ones are retired: the output `access` of its rotation, as JSON text.
@@ -32,19 +32,6 @@ export interface Access {
   readonly queueUrl?: string | undefined;
   /** Of a user: its administrator, in the form in which the program gives it. */
   readonly admin?: AdminInput | undefined;
-}
-
-/** An administrator as a program gives it: the output `access` of the rotation of its password, or its values. */
-export type AdminInput = string | AdminValues;
-
-export interface AdminValues {
-  readonly host: string;
-  readonly port: number;
-  /** Default: true. */
-  readonly tls?: boolean | null | undefined;
-  /** Default: the user `default`. */
-  readonly username?: string | null | undefined;
-  readonly password: string;
 }
 
 /** The former secrets that are valid, and what a Retirement needs to retire them. */

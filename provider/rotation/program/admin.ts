@@ -9,10 +9,17 @@ import { isUnknown } from "../../pulumi/values";
 import { type InputProblem } from "../../resource/resource";
 import { type Run } from "../../run/run";
 import { type FoundSetting } from "../../settings/table";
-import { type Access, accessIn, type AdminInput, type AdminValues } from "./access";
+import { type Access, accessIn } from "./access";
 import { endpointOf, type LocatedDatabase } from "./databaseEndpoint";
 import { saltedMark } from "../memory/marks";
-import { type Connection, type Memory, parsed, type Server } from "../memory/memory";
+import {
+  type AdminInput,
+  type AdminValues,
+  type Connection,
+  type Memory,
+  parsed,
+  type Server,
+} from "../memory/memory";
 
 /** The administrator of a user, whichever of its two forms the program gives. In a preview, any part may be unknown. */
 export interface Admin {

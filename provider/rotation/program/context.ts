@@ -5,13 +5,14 @@ import { type Context } from "./plan";
 /** What plans and reads depend on in a run. */
 export function contextOf(kind: SecretKind, { options }: Run): Context {
   const { settings } = options;
-  const mayBeOwn = kind.shape === "adds" && settings.find("queueUserId") === undefined;
+  const { ownSetting } = kind;
+  const mayBeOwn = ownSetting && settings.find("queueUserId") === undefined;
   return {
     kind,
     now: options.clock.now(),
-    canRead: kind.shape === "redis" || settings.canRead(kind),
+    canRead: kind.readsShowHashes === true || settings.canRead(kind),
     isScheduleOn: settings.get("scheduledResets") === "on",
-    ownToken: mayBeOwn ? settings.find("queueToken")?.value : undefined,
-    account: kind.shape === "rolls" ? options.queueAccount() : undefined,
+    ownToken: mayBeOwn ? settings.find(ownSetting)?.value : undefined,
+    account: kind.next ? options.queueAccount() : undefined,
   };
 }

@@ -1,6 +1,5 @@
-import { type SecretKind } from "../../domain/secretKind";
-import { type Former, type Memory } from "../memory/memory";
-import { type Context, type DueFormers, type Plan, type Rotation } from "./plan";
+import { type Current, type Former, type Memory, type RotationReason } from "../memory/memory";
+import { type Context, type DueFormers, type Plan } from "./plan";
 import { noOverlap, type Program, untilRetirement } from "./program";
 import { dueAt, isOlder, readInterval } from "../memory/schedule";
 
@@ -23,19 +22,6 @@ export function waitsForRetirement({ validFor }: Pick<Former, "validFor">): bool
   return validFor === untilRetirement || validFor === untilNextUp;
 }
 
-/**
- * Whether a rotation adds a secret, so that two are valid. With `none`, a platform that has an operation for it
- * replaces the secret at once; at a server, a password is added, and the former one is removed in the same run.
- */
-export function addsSecret({ shape }: SecretKind, { overlap }: Pick<Program, "overlap">): boolean {
-  return shape === "redis" || (shape === "adds" && overlap !== noOverlap);
-}
-
-/** Whether the former one of a kind may stay valid, so that `overlap` says for how long. */
-export function hasOverlap({ shape }: SecretKind): boolean {
-  return shape === "adds" || shape === "redis";
-}
-
 /** The former ones that are valid until something retires them, as far as it is known. */
 export function validFormers({ formers }: Pick<Memory, "formers">): Former[] {
   return formers.filter(({ retireHash }) => retireHash !== undefined);
@@ -51,13 +37,24 @@ export function oldestFormer(memory: Pick<Memory, "formers">): Former | undefine
   return validFormers(memory).toSorted((a, b) => (a.since < b.since ? -1 : 1))[0];
 }
 
-/** Former ones after some of them, or all, were retired: of those that are not valid, only the last one is of use. */
-export function withoutRetired(formers: readonly Former[], valid: readonly Former[]): Former[] {
-  const last = formers.at(-1);
-  return formers.flatMap((one) => {
+/**
+ * The memory after former ones were retired: of those that are not valid, only the last one is of use, which the
+ * current one has replaced.
+ *
+ * @param valid those that are left
+ * @param again those that were retired before, and are valid again
+ */
+export function onlyValid(
+  memory: Memory,
+  valid: readonly Former[],
+  again: readonly Former[] = [],
+): Memory {
+  const last = memory.formers.at(-1);
+  const left = memory.formers.flatMap((one) => {
     if (valid.includes(one)) return one;
     return one === last ? { ...one, retireHash: undefined, isValidAgain: undefined } : [];
   });
+  return { ...memory, formers: [...again, ...left] };
 }
 
 /** Until when a former one is valid (ISO 8601, UTC); undefined unless it is for a duration. */
@@ -69,8 +66,8 @@ export function validUntil(former: Former | undefined): string | undefined {
 
 /** For how long what a rotation replaces stays valid. What is older than a date must not stay. */
 export function validForAfter(
-  { reason }: Pick<Rotation, "reason">,
-  { current }: Pick<Memory, "current">,
+  reason: RotationReason | undefined,
+  current: Pick<Current, "generatedAt">,
   { overlap, rotatedSince }: Program,
   now: Date,
 ): string {
@@ -88,7 +85,7 @@ export function willWait(
   if (plan.kind === "maybe" || program.unknown.has("overlap")) return undefined;
   const isOfPlan =
     plan.kind === "rotate" &&
-    waitsForRetirement({ validFor: validForAfter(plan, memory, program, now) });
+    waitsForRetirement({ validFor: validForAfter(plan.reason, memory.current, program, now) });
   return isOfPlan || validFormers(withOverlapOf(memory, program)).some(waitsForRetirement);
 }
 

@@ -1,10 +1,16 @@
+import { type SecretKind } from "../../domain/secretKind";
 import { isSet } from "../../records/fields";
 import { isUnknown, jsonText } from "../../pulumi/values";
 import { type FoundSetting } from "../../settings/table";
-import { type AdminInput } from "./access";
 import { type Admin, readAdmin } from "./admin";
 import { canonicalTrigger, saltedMark, type Trigger } from "../memory/marks";
-import { type Connection, type Form, type Memory, type SavedProgram } from "../memory/memory";
+import {
+  type AdminInput,
+  type Connection,
+  type Form,
+  type Memory,
+  type SavedProgram,
+} from "../memory/memory";
 
 /** The inputs of a rotation, in addition to the id. In a preview, any may be unknown. */
 export interface RotationInputs extends Trigger {
@@ -34,7 +40,10 @@ export interface Program {
   readonly rotatedSince?: string | undefined;
   readonly isAdopted: boolean;
   readonly minInterval?: string | undefined;
+  /** For how long what a rotation replaces stays valid. Of a secret of which one can be valid, `none`. */
   readonly overlap: string;
+  /** A rotation adds a secret, and the former one is retired afterwards. Otherwise, one request replaces it at once. */
+  readonly adds: boolean;
   readonly form: Form;
   readonly connection?: Connection | undefined;
   readonly queueUrl?: string | undefined;
@@ -66,13 +75,18 @@ export const noOverlap = "none";
  *
  * @param databaseHost the setting, with which the address of an administrator's database is completed
  */
-export function readProgram(inputs: RotationInputs, databaseHost?: FoundSetting): Program {
+export function readProgram(
+  inputs: RotationInputs,
+  { maxValid, paths }: SecretKind,
+  databaseHost?: FoundSetting,
+): Program {
   const unknown = new Set<string>(names.filter((name) => isUnknown(inputs[name])));
   const known = <K extends keyof RotationInputs>(name: K) =>
     unknown.has(name) ? undefined : (inputs[name] ?? undefined);
   const isTriggerUnknown = unknown.has("version") || unknown.has("triggers");
   const saveCredentials = known("saveCredentials");
   const encryptFor = [...new Set(known("encryptFor"))].sort();
+  const overlap = maxValid ? (known("overlap") ?? untilRetirement) : noOverlap;
   return {
     unknown,
     trigger: isTriggerUnknown ? "" : canonicalTrigger(inputs),
@@ -80,7 +94,9 @@ export function readProgram(inputs: RotationInputs, databaseHost?: FoundSetting)
     rotatedSince: known("rotatedSince"),
     isAdopted: inputs.initialRotation === false,
     minInterval: known("minInterval"),
-    overlap: known("overlap") ?? untilRetirement,
+    overlap,
+    // With `none`, what no operation resets is added, and the former one is removed in the same run.
+    adds: overlap !== noOverlap || (maxValid !== undefined && paths === undefined),
     form: {
       ...(saveCredentials === false && { saveCredentials }),
       ...(encryptFor.length > 0 && { encryptFor }),

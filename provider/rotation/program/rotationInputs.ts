@@ -5,12 +5,11 @@ import { type Claim, type InputProblem, type Schemas } from "../../resource/reso
 import { type InputTable } from "../../resource/schema";
 import { type Run } from "../../run/run";
 import { addressProblem, type FoundSetting } from "../../settings/table";
-import { type AdminValues } from "./access";
 import { recipientsProblem } from "../memory/ageFile";
 import { contextOf } from "./context";
 import { plainTextProblem } from "./databaseEndpoint";
-import { addsSecret, hasOverlap, isDuration, readOverlap } from "./formers";
-import { type Connection } from "../memory/memory";
+import { isDuration, readOverlap } from "./formers";
+import { type AdminValues, type Connection } from "../memory/memory";
 import { type Program, savesNone } from "./program";
 import { dueAt, futureProblem, readDate, readInterval } from "../memory/schedule";
 
@@ -127,15 +126,15 @@ export function rotationProblems(program: Program, kind: SecretKind, run: Run): 
 
 /** What is wrong with the inputs of a secret that overlaps. */
 function overlapProblems(program: Program, kind: SecretKind, now: Date): InputProblem[] {
-  const { overlap, rotateEvery, form, unknown } = program;
-  if (!hasOverlap(kind) || unknown.has("overlap")) return [];
+  const { overlap, rotateEvery, form, unknown, adds } = program;
+  if (unknown.has("overlap")) return [];
   const problems: InputProblem[] = [];
   // The next rotation must not come before the former one is retired.
   const endOf = (interval: string) => dueAt(now.toISOString(), interval);
   if (rotateEvery && isDuration(overlap) && endOf(overlap) >= endOf(rotateEvery)) {
     problems.push({ property: "overlap", problem: "must be shorter than rotateEvery" });
   }
-  if (savesNone(form) && !unknown.has("encryptFor") && addsSecret(kind, program)) {
+  if (savesNone(form) && !unknown.has("encryptFor") && adds) {
     const until = kind.paths ? " until it is the only one" : "";
     const advice = kind.paths ? '. Set encryptFor, or `overlap: "none"`' : "";
     const problem = `must not be false without encryptFor, because nothing shows the new ${kind.word}${until}: it would be lost${advice}`;

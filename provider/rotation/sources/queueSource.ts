@@ -5,7 +5,9 @@ import { type ErrorCode, RefusedError, RekeyError, RequestError } from "../../do
 import { queueToken, secretOf } from "../../domain/secretKind";
 import { type Credentials, isObject, orUndefined } from "../../records/fields";
 import { onlyCredentials, type SecretResponse } from "../../records/secretResponse";
-import { addsSecret, formerWith, validFormers } from "../program/formers";
+import { formerWith, validFormers } from "../program/formers";
+import { type Finding, type StateChange } from "../messages/findings";
+import { type Program } from "../program/program";
 import { keptFormer, valuesIn } from "../lifecycle/handOver";
 import { saltedMark } from "../memory/marks";
 import { type Attempt, type Former, parsed } from "../memory/memory";
@@ -26,12 +28,15 @@ import { type State } from "../memory/state";
  * `overlap: "none"`, one request replaces both.
  */
 export class QueueSource extends ResetSource {
-  #user: ReadResult | undefined;
-
   override async read(saved: State | undefined): Promise<ReadResult> {
-    this.of.run.options.settings.get("queueUserId");
+    this.session.run.options.settings.get("queueUserId");
     const user = await this.#readUser();
     return saved && (await this.#isRefused(saved, user)) ? { ...user, goneReason } : user;
+  }
+
+  override adopted(program: Program, readResult: ReadResult | undefined): StateChange {
+    const { state, findings } = super.adopted(program, readResult);
+    return { state, findings: [...findings, ...(readResult?.hasNext ? [prepared] : [])] };
   }
 
   /** While two are valid, no read shows the one that was handed out: only its use does, if its value is saved. */
@@ -47,13 +52,13 @@ export class QueueSource extends ResetSource {
   }
 
   requireSettings(): void {
-    const { program, subject } = this.of;
-    if (program && addsSecret(subject.kind, program)) this.#endpoint();
+    const { program } = this.session;
+    if (program?.adds && !program.unknown.has("queueUrl")) this.#endpoint();
   }
 
   /** Where a token is tried. @throws SettingsError if that is not set */
   #endpoint(): ProbeEndpoint {
-    const { run, place, subject } = this.of;
+    const { run, place, subject } = this.session;
     return endpointFor(subject, place, run.options.settings);
   }
 
@@ -95,7 +100,7 @@ export class QueueSource extends ResetSource {
   }
 
   override async prove(attempted: State, added: Added): Promise<Proof> {
-    const { program, subject, run, context } = this.of;
+    const { program, subject, run, context } = this.session;
     const { attempt } = attempted.memory;
     if (!program || !attempt?.adds) {
       const proof = await super.prove(attempted, added);
@@ -110,8 +115,8 @@ export class QueueSource extends ResetSource {
     const proof = await this.#proveAccepted(token);
     // Until it is rolled, the platform returns the same one.
     if (proof.kind !== "accepted") return { failure: notAccepted(subject, proof), delivered: {} };
-    const { isOfUnknownAge, firstSentAt, reason } = attempt;
-    const replaced = keptFormer(attempted, hashOf(token), { reason }, program, context);
+    const { isOfUnknownAge, firstSentAt } = attempt;
+    const replaced = keptFormer(attempted, hashOf(token), program, context);
     // If the current one is gone, the platform still has the one before it.
     const [{ credential, since, generatedAt } = replaced] = validFormers(attempted.memory);
     return {
@@ -126,21 +131,24 @@ export class QueueSource extends ResetSource {
 
   #proveAccepted(token: string, lateMs?: number): Promise<ProbeResult> {
     const credential = { name: "token", value: token } as const;
-    return proveAccepted(this.of, this.#endpoint(), credential, lateMs);
+    return proveAccepted(this.session, this.#endpoint(), credential, lateMs);
   }
 
-  async retire(formers: readonly Former[], memory: RetirableMemory): Promise<Retired> {
-    const { run, subject } = this.of;
+  async retire(
+    formers: readonly Former[],
+    memory: RetirableMemory,
+    readResult?: ReadResult,
+  ): Promise<Retired> {
+    const { run, subject } = this.session;
     const [former] = formers;
     const hash = former?.retireHash ?? "";
-    const user = this.#user ?? (await this.#readUser());
+    const user = readResult ?? (await this.#readUser());
     const isRolled = isToken(user, hash);
     if (!isRolled) this.#refuseOwn(user, former, memory.salt);
     if (!isRolled) await this.#roll(hash, former, memory);
-    this.#user = undefined;
     // The token of the platform has changed: it is read when it is needed.
     run.platform.useQueueToken(subject.id, undefined);
-    return { result: isRolled ? "already" : "now" };
+    return { result: isRolled ? "already" : "now", left: [] };
   }
 
   /**
@@ -152,7 +160,7 @@ export class QueueSource extends ResetSource {
     former: Former | undefined,
     { salt, current }: RetirableMemory,
   ): Promise<void> {
-    const { run, subject } = this.of;
+    const { run, subject } = this.session;
     try {
       await run.platform.nextTokens.roll(subject.id, hash);
     } catch (error) {
@@ -171,16 +179,16 @@ export class QueueSource extends ResetSource {
   }
 
   async #readUser(): Promise<ReadResult> {
-    const { run, subject, reads } = this.of;
+    const { run, subject, reads } = this.session;
     const operations = run.platform.operations(subject.kind);
     const user = await operations.read(subject.id, { newConnection: true });
     reads.push(user.credentials);
-    return (this.#user = { ...user, hasNext: hasNext(user) });
+    return { ...user, hasNext: hasNext(user) };
   }
 
   /** @param isPrepared whether there is a pair of unknown age already */
   async #prepare(isPrepared: boolean): Promise<Credentials> {
-    const { run, subject } = this.of;
+    const { run, subject } = this.session;
     try {
       return await run.platform.nextTokens.prepare(subject.id);
     } catch (error) {
@@ -197,7 +205,7 @@ export class QueueSource extends ResetSource {
 
   /** The response was lost. If a read shows that the pair was made, the same one is asked for once more. */
   async #prepareAgain(lost: RequestError, isPrepared: boolean): Promise<Credentials> {
-    const { run, subject } = this.of;
+    const { run, subject } = this.session;
     const user = await this.#readUser().catch(() => undefined);
     const refuse = (why: string) => this.#refuse(`${lost.happened}, and ${why}. Run \`up\` again`);
     if (user && !user.hasNext) throw refuse("a read shows no next token");
@@ -211,7 +219,7 @@ export class QueueSource extends ResetSource {
 
   /** Other processes use it, too, and would fail. */
   #refuseOwn({ credentials }: SecretResponse, former: Former | undefined, salt: string): void {
-    const { context, subject } = this.of;
+    const { context, subject } = this.session;
     const { ownToken } = context;
     if (ownToken === undefined) return;
     const isShown = [credentials.token, credentials.readOnlyToken].includes(ownToken);
@@ -221,7 +229,7 @@ export class QueueSource extends ResetSource {
   }
 
   #refuse(why: string, code: ErrorCode = "REKEY_UNCONFIRMED"): RefusedError {
-    return new RefusedError(code, { secret: secretOf(this.of.subject), why });
+    return new RefusedError(code, { secret: secretOf(this.session.subject), why });
   }
 
   #sameToken(isPrepared: boolean): RekeyError {
@@ -236,6 +244,8 @@ export class QueueSource extends ResetSource {
         );
   }
 }
+
+const prepared: Finding = { kind: "prepared" };
 
 const { addressFrom } = queueToken;
 const goneReason = `the queue refuses the token that was handed out. Check ${addressFrom}. If someone else has rolled or reset the token, set a new version, which adds a new one`;

@@ -3,14 +3,15 @@ import { secretOf } from "../../domain/secretKind";
 import { type CredentialName, type Credentials, valuesOf } from "../../records/fields";
 import { type SecretResponse } from "../../records/secretResponse";
 import { compare, identityIn, type Verdict } from "../plan/compare";
-import { type Finding } from "../messages/findings";
+import { type Finding, type StateChange } from "../messages/findings";
+import { adopted, afterRead } from "../lifecycle/afterRead";
 import { handOver, type Made, replacedFormers } from "../lifecycle/handOver";
 import { marksOf, namesIn } from "../memory/marks";
 import { type Memory } from "../memory/memory";
 import { overtakenFailure, unknownFailure } from "../messages/messages";
 import { maySettle } from "../program/plan";
 import { unconfirmedLimit } from "../plan/planRotation";
-import { savesNone } from "../program/program";
+import { type Program, savesNone } from "../program/program";
 import { type LastRead, readUntilChanged } from "./reads";
 import { isShown } from "../lifecycle/save";
 import { pastTime } from "../memory/schedule";
@@ -25,10 +26,10 @@ import { credentialsIn, picked, type State } from "../memory/state";
 
 /** A platform where one request makes a new secret and retires the former one, or rolls a pair of keys. */
 export class ResetSource implements Source {
-  constructor(protected readonly of: SourceContext) {}
+  constructor(protected readonly session: SourceContext) {}
 
   async read(saved: State | undefined): Promise<ReadResult> {
-    const { run, subject, reads } = this.of;
+    const { run, subject, reads } = this.session;
     const operations = run.platform.operations(subject.kind);
     run.platform.secrets.add(valuesOf(credentialsIn(saved)));
     const response = await operations.read(subject.id);
@@ -36,8 +37,20 @@ export class ResetSource implements Source {
     return response;
   }
 
+  adopted(program: Program, readResult: ReadResult | undefined): StateChange {
+    return adopted(program, readResult, this.session.context);
+  }
+
+  afterRead(saved: State, readResult: ReadResult): StateChange {
+    return afterRead(saved, readResult, this.session.context);
+  }
+
+  concerns(): readonly Finding[] {
+    return [];
+  }
+
   async add(_: State, readResult: ReadResult | undefined): Promise<Added> {
-    const { run, subject } = this.of;
+    const { run, subject } = this.session;
     const { kind, id } = subject;
     const operations = run.platform.operations(kind);
     // If no read can recognize the result, the response must be certain to be that of this reset.
@@ -57,7 +70,7 @@ export class ResetSource implements Source {
   async prove(attempted: State, { response, lost }: Added): Promise<Proof> {
     if (!response) return this.#afterLostResponse(attempted, lost);
     if (response.isUnattributed) return this.#afterUnattributed(attempted, response);
-    const { context } = this.of;
+    const { context } = this.session;
     const { memory } = attempted;
     const verdict = this.#verdictOn(response, memory);
     if (verdict === "new") return this.#complete(attempted, response);
@@ -66,7 +79,7 @@ export class ResetSource implements Source {
       return { ...proof, findings: [...proof.findings, { kind: "overtaken" }] };
     }
     const others = withoutKnown(response, memory);
-    const last: LastRead = context.canRead ? await readUntilChanged(this.of, memory) : {};
+    const last: LastRead = context.canRead ? await readUntilChanged(this.session, memory) : {};
     if (last.read && isReplaced(last.verdict)) {
       return this.#made(attempted, verdict === "hidden" ? [last.read, others] : [last.read]);
     }
@@ -82,7 +95,7 @@ export class ResetSource implements Source {
    * identity that is saved, while the response to the reset shows the password: then the password decides.
    */
   #verdictOn({ credentials }: SecretResponse, memory: Memory): Verdict {
-    const { kind } = this.of.subject;
+    const { kind } = this.session.subject;
     const shown = marksOf(memory, credentials);
     const identity = kind.identities.find(
       (name) => name === memory.current.identity || shown[name] !== undefined,
@@ -95,7 +108,7 @@ export class ResetSource implements Source {
    * is to be saved, and no read has shown yet that the new ones can be read again.
    */
   async #complete(attempted: State, response: SecretResponse): Promise<Proven> {
-    const { context, reads } = this.of;
+    const { context, reads } = this.session;
     const confirmed = this.#made(attempted, [response]);
     if (!context.canRead) return confirmed;
     const { memory } = handOver(attempted, confirmed.made, context);
@@ -103,7 +116,7 @@ export class ResetSource implements Source {
     const { form = {}, marks } = memory.current;
     const isHidden = savesNone(form) && namesIn(marks).some(isUnshown);
     if (!isHidden && confirmed.findings.length === 0) return confirmed;
-    const last = await readUntilChanged(this.of, memory);
+    const last = await readUntilChanged(this.session, memory);
     // A read that differs from the response is outdated.
     const isSame = last.read && last.verdict === "unchanged";
     return this.#made(attempted, isSame && last.read ? [response, last.read] : [response], last);
@@ -116,7 +129,7 @@ export class ResetSource implements Source {
     last: LastRead = {},
     generatedAt = attempted.memory.attempt?.lastSentAt,
   ): Proven {
-    const { context, reads, subject } = this.of;
+    const { context, reads, subject } = this.session;
     const { memory } = attempted;
     const since = memory.attempt?.lastSentAt ?? context.now.toISOString();
     const made: Made = {
@@ -139,10 +152,10 @@ export class ResetSource implements Source {
 
   /** The reset stays unconfirmed, unless a read shows its result. */
   async #afterLostResponse(attempted: State, lost: RekeyError): Promise<Proof> {
-    const { subject, run, context } = this.of;
+    const { subject, run, context } = this.session;
     const { memory } = attempted;
     const canSettle = maySettle(memory, context);
-    const last: LastRead = canSettle ? await readUntilChanged(this.of, memory) : {};
+    const last: LastRead = canSettle ? await readUntilChanged(this.session, memory) : {};
     // The platform's text may contain the new credentials, which only this read has shown.
     const why = run.redacted(lost instanceof RequestError ? lost.happened : "its result was lost");
     if (last.verdict === "foreign") {
@@ -169,9 +182,9 @@ export class ResetSource implements Source {
    * again.
    */
   async #afterUnattributed(attempted: State, response: SecretResponse): Promise<Proof> {
-    const { context } = this.of;
+    const { context } = this.session;
     const { memory } = attempted;
-    const last: LastRead = context.canRead ? await readUntilChanged(this.of, memory) : {};
+    const last: LastRead = context.canRead ? await readUntilChanged(this.session, memory) : {};
     if (last.read && isSameRecord(response, last.read, memory)) {
       return this.#made(attempted, [response, last.read]);
     }
@@ -190,7 +203,7 @@ export class ResetSource implements Source {
     memory: Memory,
     delivered: Credentials,
   ): Exclude<Proof, { made: Made }> {
-    const { subject, context } = this.of;
+    const { subject, context } = this.session;
     const text = `The platform confirmed the reset of the ${secretOf(subject)}, but ${why}. The ${subject.kind.word} may have been changed.`;
     const error = new RekeyError("REKEY_UNCONFIRMED", text, "maybe applied");
     const isLast = memory.attempt?.count === unconfirmedLimit;

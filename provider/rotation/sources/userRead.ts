@@ -1,7 +1,7 @@
-import { validFormers, withoutRetired } from "../program/formers";
-import { nameInCommand } from "../../clients/aclReplies";
+import { onlyValid, validFormers } from "../program/formers";
+import { nameInCommand } from "../../domain/secretKind";
 import { type Finding, type StateChange } from "../messages/findings";
-import { type Former, maxPast, type Memory } from "../memory/memory";
+import { type Former, maxPast, type Memory, withMustRead } from "../memory/memory";
 import { type Context } from "../program/plan";
 import { untilRetirement } from "../program/program";
 import { type ReadResult } from "../lifecycle/source";
@@ -53,14 +53,11 @@ export function afterUserRead(
   });
   const isFirst = memory.current.marks.password === undefined;
   const others = hashes.filter((hash) => hash !== memory.attempt?.expects);
-  // The last one is what the current one has replaced.
-  const formers = [...again, ...withoutRetired(memory.formers, valid)];
   const { hash } = memory.kindFacts;
-  const known = [hash, ...formers.map(({ retireHash }) => retireHash)];
+  const read = withMustRead(onlyValid(memory, valid, again), goneReason !== undefined);
+  const known = [hash, ...read.formers.map(({ retireHash }) => retireHash)];
   const next: Memory = {
-    ...memory,
-    current: { ...memory.current, mustRead: goneReason === undefined ? undefined : true },
-    formers,
+    ...read,
     kindFacts: {
       ...memory.kindFacts,
       retired: [...stillRetired, ...ended.map(({ retireHash = "" }) => retireHash)].slice(-maxPast),

@@ -1,14 +1,15 @@
-import { type AclUser, hashOf, nameInCommand, type ServerFacts } from "../../clients/aclReplies";
+import { type AclUser, hashOf, type ServerFacts } from "../../clients/aclReplies";
 import { type AclUsers, type MadePassword, type RedisAdmin } from "../../clients/aclUsers";
 import { type ProbeResult } from "../../clients/probe";
 import { RefusedError, RekeyError } from "../../domain/errors";
-import { ownerOf, secretOf } from "../../domain/secretKind";
+import { nameInCommand, ownerOf, secretOf } from "../../domain/secretKind";
 import { onlyCredentials } from "../../records/secretResponse";
 import { isServerChanged, redisAdminOf } from "../program/admin";
-import { type Finding } from "../messages/findings";
+import { type Finding, type StateChange } from "../messages/findings";
+import { adopted } from "../lifecycle/afterRead";
 import { validFormers } from "../program/formers";
 import { keptFormer, replacedFormers } from "../lifecycle/handOver";
-import { type Former, withRetired } from "../memory/memory";
+import { type Former, type Memory, type UserMemory, withRetired } from "../memory/memory";
 import { type Program } from "../program/program";
 import { lateTokenMs, notAccepted, proveAccepted, unproven } from "./proof";
 import {
@@ -21,20 +22,16 @@ import {
   type SourceContext,
 } from "../lifecycle/source";
 import { type State } from "../memory/state";
-import { currentIn, hashInList, unknownHash } from "./userRead";
+import { afterUserRead, currentIn, hashInList, passwordFindings, unknownHash } from "./userRead";
 
 /** A user of a Redis: it has a list of passwords, each of which the server accepts, and shows as its hash. */
 export class UserSource implements Source {
   #admin: Promise<RedisAdmin> | undefined;
   #users: Promise<AclUsers> | undefined;
-  /** The hashes of the passwords that are valid before one is added. */
-  #before: readonly string[] = [];
-
-  constructor(private readonly of: SourceContext) {}
+  constructor(private readonly session: SourceContext) {}
 
   async read(saved: State | undefined): Promise<ReadResult> {
     const { hashes } = await this.#readUser();
-    this.#before = hashes;
     const readResult = { ...onlyCredentials({}), hashes };
     if (saved?.memory.current.marks.password === undefined) return readResult;
     const { memory, password } = saved;
@@ -42,16 +39,13 @@ export class UserSource implements Source {
     const shown = currentIn(hashes, hash);
     if (shown === "listed") return readResult;
     // Another server may have another user of that name: it is not sent the password.
-    const isOtherServer = isServerChanged(this.of.program?.admin, memory);
+    const isOtherServer = isServerChanged(this.session.program?.admin, memory);
     if (shown === "unclear" && !isOtherServer) {
       const isToken = memory.current.marks.restToken !== undefined;
       const login = password && (await this.#tryLogin({ value: password, isToken })).kind;
       if (hashes.length > 0 && login !== "refused") return readResult;
-      if (login && login !== "refused") {
-        // What was known stays known.
-        this.#before = [hash ?? ""];
-        return onlyCredentials({});
-      }
+      // The list hides all of them.
+      if (login && login !== "refused") return onlyCredentials({});
     }
     const goneReason = isOtherServer
       ? "the server has another name or address than before, and does not list the current password of its user. Give the user of another server a resource name of its own. To rotate the user of this server in its place, set a new version"
@@ -59,40 +53,60 @@ export class UserSource implements Source {
     return { ...readResult, goneReason, isOtherServer };
   }
 
-  async add({ memory }: State): Promise<Added> {
-    const { id } = this.of.subject;
+  adopted(program: Program, readResult: ReadResult): StateChange {
+    const { state, findings } = adopted(program, readResult, this.session.context);
+    const next = this.afterRead(state, readResult);
+    return { ...next, findings: [...findings, ...next.findings] };
+  }
+
+  afterRead(saved: State, readResult: ReadResult): StateChange {
+    const { context, subject } = this.session;
+    return afterUserRead(saved, readResult, context, subject.id);
+  }
+
+  concerns(memory: Memory): Finding[] {
+    return passwordFindings(memory, this.session.subject.id);
+  }
+
+  async add({ memory }: State, readResult?: ReadResult): Promise<Added> {
+    const { id } = this.session.subject;
     const users = await this.#connect();
+    const { hashes } = readResult ?? (await this.#readUser());
+    // What was known of a list that hides them stays known.
+    const valid = hashes?.length ? hashes : [memory.kindFacts.hash ?? []].flat();
     const made = await users.make(id);
     const warnings = made.isToken ? [] : this.#warningsOf(await users.readServer());
     // What no rotation has handed out goes first.
-    const before = memory.attempt?.expects;
-    if (before !== undefined) {
-      await users.remove(id, [before]);
-      this.#before = this.#before.filter((one) => one !== before);
-    }
+    const unproven = memory.attempt?.expects;
+    if (unproven !== undefined) await users.remove(id, [unproven]);
+    const hashesBefore = valid.filter((one) => one !== unproven);
     const own = hashOf(made.value);
-    claimPassword(this.of, own);
-    const lost = await this.#addSettled(users, made);
+    claimPassword(this.session, own);
+    const lost = await this.#addSettled(users, made, hashesBefore);
     const saved = await this.#save(users);
     const list = made.isToken && !lost ? await this.#listAgain() : undefined;
-    const expects = this.#hashIn(list, made) ?? own;
-    claimPassword(this.of, expects);
+    const expects = hashOfMade(made, hashesBefore, list) ?? own;
+    claimPassword(this.session, expects);
     const { value } = made;
     return {
       response: onlyCredentials({ password: value, ...(made.isToken && { restToken: value }) }),
       lost,
-      failure: saved.failure,
+      unsaved: saved.failure,
       // If the reply was lost, what is new in the list may be someone else's.
       attempt: { expects },
-      ...(before !== undefined && {
-        kindFacts: { retired: withRetired(memory.kindFacts, [before]) },
+      hashesBefore,
+      ...(unproven !== undefined && {
+        kindFacts: { retired: withRetired(memory.kindFacts, [unproven]) },
       }),
       findings: [...warnings, ...saved.findings],
     };
   }
 
-  async prove(attempted: State, { response = onlyCredentials({}), lost }: Added): Promise<Proof> {
-    const { subject, context, program } = this.of;
+  async prove(
+    attempted: State,
+    { response = onlyCredentials({}), lost, hashesBefore = [] }: Added,
+  ): Promise<Proof> {
+    const { subject, context, program } = this.session;
     const { password = "", restToken } = response.credentials;
     const made = { value: password, isToken: restToken !== undefined };
     const proof = await this.#tryLogin(made);
@@ -102,39 +116,36 @@ export class UserSource implements Source {
       return { failure: lost ?? notAccepted(subject, proof), delivered: {}, attempt };
     }
     const list = await this.#listAgain();
-    const hash = this.#hashIn(list, made);
+    const hash = hashOfMade(made, hashesBefore, list);
     const isNew = (one: string) =>
-      hash === undefined ? !this.#before.includes(one) : one === hash;
+      hash === undefined ? !hashesBefore.includes(one) : one === hash;
     if (list && !list.some(isNew)) {
       const why =
         "the server accepts it, but does not list it, so it is unknown which of the user's passwords are valid";
       return { failure: unproven(subject, why), delivered: {} };
     }
-    const formers = this.#formersAfter(attempted, program as Program);
+    const formers = this.#formersAfter(attempted, hashesBefore, program as Program);
     const { lastSentAt } = attempted.memory.attempt ?? {};
     return {
       made: {
         responses: [response],
         generatedAt: lastSentAt ?? context.now.toISOString(),
         formers,
-        hash,
+        kindFacts: factsAfter(attempted.memory, formers, hash),
       },
       findings: hash === undefined ? [unknownHash(subject.id)] : [],
     };
   }
 
   /** Those that stay valid. The first rotation takes all that the user already has for former ones. */
-  #formersAfter(attempted: State, program: Program): Former[] {
-    const { context } = this.of;
+  #formersAfter(attempted: State, hashesBefore: readonly string[], program: Program): Former[] {
+    const { context } = this.session;
     const { memory } = attempted;
-    const { reason = "trigger", lastSentAt = "" } = memory.attempt ?? {};
-    const former = (retireHash: string) =>
-      keptFormer(attempted, retireHash, { reason }, program, context);
-    if (memory.current.marks.password === undefined) {
-      return this.#before.map(former);
-    }
+    const former = (retireHash: string) => keptFormer(attempted, retireHash, program, context);
+    if (memory.current.marks.password === undefined) return hashesBefore.map(former);
+    const { lastSentAt = "" } = memory.attempt ?? {};
     const { hash } = memory.kindFacts;
-    const isValid = hash !== undefined && this.#before.includes(hash);
+    const isValid = hash !== undefined && hashesBefore.includes(hash);
     const last = isValid ? [former(hash)] : replacedFormers(attempted, lastSentAt, context);
     return [...validFormers(memory), ...last];
   }
@@ -147,7 +158,7 @@ export class UserSource implements Source {
     formers: readonly Former[],
     { currentHash, current }: RetirableMemory,
   ): Promise<Retired> {
-    const { id } = this.of.subject;
+    const { id } = this.session.subject;
     const users = await this.#connect();
     const { hashes = [] } = (await this.#readList()) ?? {};
     const shown = currentIn(hashes, currentHash);
@@ -157,37 +168,47 @@ export class UserSource implements Source {
         ? await this.#tryLogin({ value: current, isToken: true })
         : undefined;
     // If the current one is not valid any more, its clients may use a former one again.
-    if (shown !== "listed" && login?.kind !== "accepted") return { result: "kept" };
+    if (shown !== "listed" && login?.kind !== "accepted") {
+      return { result: "kept", left: formers, failure: this.#notRetired() };
+    }
     const valid = formers.filter(({ retireHash = "" }) => hashes.includes(retireHash));
     const removed = valid.map(({ retireHash = "" }) => retireHash);
     const failure = await users.remove(id, removed).then(() => undefined, failureIn);
     if (failure && failure.delivery !== "maybe applied") throw failure;
     const { failure: unsaved } = await this.#save(users);
-    const result = valid.length > 0 ? "now" : "already";
-    return { result, left: failure && valid, failure, unsaved };
+    const left = failure ? valid : [];
+    const ended = formers.filter((one) => !left.includes(one));
+    const retiredHashes = ended.flatMap(({ retireHash }) => retireHash ?? []);
+    return { result: valid.length > 0 ? "now" : "already", left, failure, unsaved, retiredHashes };
+  }
+
+  /** The error of former passwords that are due, while it is not known whether the current one is valid. */
+  #notRetired(): RekeyError {
+    const text = `The former password of ${ownerOf(this.session.subject)} was not retired: \`ACL GETUSER\` does not list the current one, so it is unknown which passwords are valid. Check that the admin reaches the server that clients use, and that it is shown the user's hashes there. If the current password was removed, set a new version, which adds one.`;
+    return new RekeyError("REKEY_VERIFICATION_FAILED", text, "not sent");
   }
 
   #readAdmin(): Promise<RedisAdmin> {
-    const { place, subject, run } = this.of;
+    const { place, subject, run } = this.session;
     return (this.#admin ??= redisAdminOf(place.admin, subject, run));
   }
 
   #connect(): Promise<AclUsers> {
-    const { platform } = this.of.run;
+    const { platform } = this.session.run;
     return (this.#users ??= this.#readAdmin().then((admin) => platform.aclUsers(admin)));
   }
 
   /** A server that makes tokens may learn late of one. At any other one, a refusal is final. */
   async #tryLogin({ value, isToken }: MadePassword): Promise<ProbeResult> {
     const { host, port, tls } = await this.#readAdmin();
-    const credential = { name: "password", username: this.of.subject.id, value } as const;
-    return proveAccepted(this.of, { host, port, tls }, credential, isToken ? lateTokenMs : 0);
+    const credential = { name: "password", username: this.session.subject.id, value } as const;
+    return proveAccepted(this.session, { host, port, tls }, credential, isToken ? lateTokenMs : 0);
   }
 
   /** The hashes of the user's passwords; undefined if they cannot be read twice. */
   async #listAgain(): Promise<readonly string[] | undefined> {
     const users = await this.#connect();
-    const read = () => users.read(this.of.subject.id);
+    const read = () => users.read(this.session.subject.id);
     const user = await read()
       .catch(read)
       .catch(() => undefined);
@@ -196,7 +217,7 @@ export class UserSource implements Source {
 
   /** @throws RekeyError if another resource of the run rotates the same user, by another name of its server */
   async #readList(): Promise<AclUser | undefined> {
-    const { subject, run } = this.of;
+    const { subject, run } = this.session;
     const user = await (await this.#connect()).read(subject.id);
     const own = ownerOf(subject);
     const owners = user?.hashes.map((hash) =>
@@ -210,11 +231,11 @@ export class UserSource implements Source {
 
   /** @throws RekeyError for a user to which no password can be added without harm */
   async #readUser(): Promise<AclUser> {
-    const { id } = this.of.subject;
+    const { id } = this.session.subject;
     const user = await this.#readList();
     if (!user) {
       return this.#refuse(
-        `${ownerOf(this.of.subject)} does not exist. Create it with its rules, for example \`ACL SETUSER ${nameInCommand(id)} on ~* +@read\``,
+        `${ownerOf(this.session.subject)} does not exist. Create it with its rules, for example \`ACL SETUSER ${nameInCommand(id)} on ~* +@read\``,
       );
     }
     if (!user.isOn) {
@@ -231,7 +252,7 @@ export class UserSource implements Source {
   }
 
   #refuse(why: string): never {
-    const secret = secretOf(this.of.subject);
+    const secret = secretOf(this.session.subject);
     throw new RefusedError("REKEY_REJECTED", { secret, why });
   }
 
@@ -253,24 +274,19 @@ export class UserSource implements Source {
    *
    * @returns why it is unknown whether it was added: a proof shows it
    */
-  async #addSettled(users: AclUsers, made: MadePassword): Promise<RekeyError | undefined> {
-    const { id } = this.of.subject;
+  async #addSettled(
+    users: AclUsers,
+    made: MadePassword,
+    hashesBefore: readonly string[],
+  ): Promise<RekeyError | undefined> {
+    const { id } = this.session.subject;
     const add = () => users.add(id, made).then(() => undefined);
     const lost = await add().catch(failureIn);
     if (lost && lost.delivery !== "maybe applied") throw lost;
     const user = lost && (await users.read(id).catch(() => undefined));
-    const isMissing = user && !user.hashes.includes(this.#hashIn(user.hashes, made) ?? "");
+    const isMissing =
+      user && !user.hashes.includes(hashOfMade(made, hashesBefore, user.hashes) ?? "");
     return isMissing ? add().catch(() => lost) : lost;
-  }
-
-  /** A server that makes tokens may list them by hashes of its own. Any other one was sent the hash. */
-  #hashIn(
-    list: readonly string[] | undefined,
-    { value, isToken }: MadePassword,
-  ): string | undefined {
-    const own = hashOf(value);
-    if (!isToken) return own;
-    return list && hashInList(own, this.#before, list);
   }
 
   async #save(users: AclUsers): Promise<{ failure?: RekeyError; findings: Finding[] }> {
@@ -283,6 +299,33 @@ export class UserSource implements Source {
     const why = whyNotSaved[saved];
     return { findings: why === undefined ? [] : [{ kind: "warning", why }] };
   }
+}
+
+/** A server that makes tokens may list them by hashes of its own. Any other one was sent the hash. */
+function hashOfMade(
+  { value, isToken }: MadePassword,
+  before: readonly string[],
+  list: readonly string[] | undefined,
+): string | undefined {
+  const own = hashOf(value);
+  if (!isToken) return own;
+  return list && hashInList(own, before, list);
+}
+
+/** What is remembered of a user. A current password that someone else has removed is a former one if it is back. */
+function factsAfter(
+  { kindFacts }: Memory,
+  formers: readonly Former[],
+  hash: string | undefined,
+): UserMemory {
+  const { hash: replaced } = kindFacts;
+  const isRemoved =
+    replaced !== undefined && !formers.some(({ retireHash }) => retireHash === replaced);
+  return {
+    hash,
+    passwordCount: undefined,
+    ...(isRemoved && { retired: withRetired(kindFacts, [replaced]) }),
+  };
 }
 
 /** A password that a resource of this run hands out, or adds, belongs to its user, by this name of its server. */

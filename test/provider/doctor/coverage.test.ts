@@ -60,7 +60,7 @@ const withProvider = (
   const [providerType] = provider.split("::");
   const saved = { urn: `urn:pulumi:dev::app::pulumi:providers:${provider}`, id: name, inputs };
   const found = { ...saved, type: `pulumi:providers:${providerType}` };
-  const rotated = { rotatedAt: after, currentKeySince: after, ...outputs };
+  const rotated = { rotatedAt: after, generatedAt: after, ...outputs };
   return [found, rotation(name, id, rotated, type, { provider: `${saved.urn}::${name}` })];
 };
 const keysOf = { type: "SigningKeyRotation", id: "signing-keys" };
@@ -92,8 +92,8 @@ describe("pulumi-rekey doctor --coverage: the age of a secret", () => {
   }
 
   it("of signing keys is that of the current key: the next one is younger", () => {
-    const ages = [undefined, before, after].map((currentKeySince) => {
-      const resources = withProvider("keys", {}, { ...ofStack, outputs: { currentKeySince } });
+    const ages = [undefined, before, after].map((generatedAt) => {
+      const resources = withProvider("keys", {}, { ...ofStack, outputs: { generatedAt } });
       return cover([keys], resources, since).secrets[0]?.age;
     });
     assert.deepEqual(ages, ["unknown", "older", "newer"]);
@@ -163,7 +163,7 @@ describe("pulumi-rekey doctor --coverage", () => {
       [
         "not those of a resource without a provider",
         "unknown",
-        own([rotation("keys", "signing-keys", { currentKeySince: after }, "SigningKeyRotation")]),
+        own([rotation("keys", "signing-keys", { generatedAt: after }, "SigningKeyRotation")]),
       ],
       [
         "not those of another stack with the same address",

@@ -187,7 +187,7 @@ describe("A Retirement", () => {
     ["title", "meets", "valid", "says"],
     `
     the server does not respond           | read: not sent      | 1 2 | it broke .*Until that is done, the former password may be valid\\. .* the next one tries this again
-    the list has neither                  | read: an empty list | 1 2 | The former password of user "app" of \\S+ was not retired: it is not known whether the new one is valid
+    the list has neither                  | read: an empty list | 1 2 | The former password of user "app" of \\S+ was not retired: \`ACL GETUSER\` does not list the current one
     the server does not save it           | save: not sent      | 2   | it broke
     the former one is still accepted      | prove: accepted     | 2   | was retired, but is still accepted \\(rediss://redis\\.example\\.com:6379\\)\\. .*VERIFICATION_FAILED
     it cannot be tried                    | prove: untried      | 2   | was retired, but could not be tried: it is busy

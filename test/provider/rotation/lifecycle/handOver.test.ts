@@ -27,10 +27,10 @@ const now = at(5);
 const empty = { ...emptyMemory(timeAt(0)), salt: "salt" };
 const marks = (credentials: Credentials) => marksOf(empty, credentials);
 const mark = (token: string) => marks({ token }).token ?? "";
-const trigger = (version: number) => triggerMark(empty, readProgram({ version }).trigger);
+const trigger = (version: number) => triggerMark(empty, readProgram({ version }, queueToken).trigger);
 const contextOf = (kind: SecretKind, inputs?: RotationInputs): Context => ({
   ...{ kind, now: timeAt(5), canRead: true, isScheduleOn: true },
-  program: inputs && readProgram(inputs),
+  program: inputs && readProgram(inputs, kind),
 });
 
 /** A state with credentials that were made at hour 0, with the marks of a kind. */
@@ -46,6 +46,7 @@ const sent: Attempt = {
 const due: Rotation = { kind: "rotate", reason: "trigger" };
 
 describe("handOver: an attempt", () => {
+  const overlapOf = (adds: boolean): RotationInputs => (adds ? {} : { overlap: "none" });
   const first = { trigger: trigger(2), reason: "trigger", count: 1, firstSentAt: now, lastSentAt: now };
   /** What is special of the last attempt, if there was one, and how the next one differs from a first one. */
   const rows = tableOf(
@@ -72,8 +73,8 @@ describe("handOver: an attempt", () => {
         ...stateOf({ token: "t1" }, last ? { attempt: { ...sent, ...fieldsIn(last) } } : {}),
         waits: "it is due",
       };
-      const program = readProgram({ version: 2, ...fieldsIn(row.inputs) });
-      const next = withAttempt(state, { ...due, ...more }, program, { shown: {}, adds }, contextOf(queueToken));
+      const program = readProgram({ version: 2, ...overlapOf(adds), ...fieldsIn(row.inputs) }, queueToken);
+      const next = withAttempt(state, { ...due, ...more }, program, {}, contextOf(queueToken));
       const expected = { ...first, ...fieldsIn(row.expected) };
       if (expected.trigger === "of 3") expected.trigger = trigger(3);
       assert.deepEqual(JSON.parse(JSON.stringify(next.memory.attempt)), expected);
@@ -84,7 +85,7 @@ describe("handOver: an attempt", () => {
   }
 
   const reset = (state: State, shown: Credentials, kind = queueToken, adds = false) =>
-    withAttempt(state, due, readProgram({}), { shown: marks(shown), adds }, contextOf(kind)).memory;
+    withAttempt(state, due, readProgram(overlapOf(adds), kind), marks(shown), contextOf(kind)).memory;
 
   it("can be settled by a read if it replaces, and the one before it has shown what is current, or a valid former one", () => {
     const past = [mark("t0")];
@@ -187,18 +188,11 @@ describe("handOver: what was made", () => {
     assert.equal(handOver(state, made({ token: "t2" }), contextOf(queueToken)).otherFields, "old");
   });
 
-  it("of a user takes the hash, or forgets it, and how many passwords it had, and remembers the one that others have removed; of others none of it", () => {
-    const kindFacts = { hash: "old", passwordCount: 2, admin: "admin", retired: ["gone"] };
-    const formers = [{ retireHash: "old", since: now, validFor: "retirement" }];
-    const after = (kind: SecretKind, more: Partial<Made> = {}) => {
-      const { memory } = handOver(known({ kindFacts }), made({}, more), contextOf(kind));
-      return JSON.parse(JSON.stringify(memory.kindFacts)) as object;
-    };
-    const removed = { admin: "admin", retired: ["gone", "old"] };
-    assert.deepEqual(after(aclUser, { hash: "new", formers }), { ...removed, hash: "new", retired: ["gone"] });
-    assert.deepEqual(after(aclUser, { hash: "new" }), { ...removed, hash: "new" });
-    assert.deepEqual(after(aclUser), removed);
-    assert.deepEqual(after(databasePassword, { hash: "new" }), kindFacts);
+  it("takes what the source remembers of what was made, and keeps the rest", () => {
+    const kindFacts = { hash: "old", passwordCount: 2, unknown: ["someone"] };
+    const own = { hash: "new", passwordCount: undefined };
+    const { memory } = handOver(known({ kindFacts }), made({}, { kindFacts: own }), contextOf(aclUser));
+    assert.deepEqual(memory.kindFacts, { ...own, unknown: ["someone"] });
   });
 
   describe("of keys", () => {
@@ -238,17 +232,18 @@ describe("handOver: what was made", () => {
 describe("handOver: what becomes former", () => {
   const credential = { name: "token", mark: mark("t1"), username: undefined } as const;
 
-  it("is not valid, unless something retires it; of keys it is needed for a while, whether or not it is known", () => {
+  it("is not valid, unless something retires it; of keys it is remembered, whether or not it is known", () => {
     const state = stateOf({ token: "t1" });
     assert.deepEqual(replacedFormers(state, now, contextOf(databasePassword)), []);
     const replaced = [{ credential, since: now, validFor: "none", generatedAt: at(0) }];
     assert.deepEqual(replacedFormers(state, now, contextOf(queueToken)), replaced);
-    const ofKeys = [{ credential: undefined, since: now, validFor: "1h", generatedAt: at(0) }];
+    const ofKeys = [{ credential: undefined, since: now, validFor: "none", generatedAt: at(0) }];
     assert.deepEqual(replacedFormers(state, now, contextOf(signingKeys)), ofKeys);
   });
 
   it("is valid until something retires it by its hash", () => {
-    const kept = keptFormer(stateOf({ token: "t1" }), "hash", due, readProgram({}), contextOf(queueToken));
+    const state = stateOf({ token: "t1" }, { attempt: sent });
+    const kept = keptFormer(state, "hash", readProgram({}, queueToken), contextOf(queueToken));
     assert.deepEqual(kept, { credential, retireHash: "hash", since: now, validFor: "retirement", generatedAt: at(0) });
   });
 });

@@ -92,7 +92,10 @@ describe("save", () => {
       const secret = await resetIn(from);
       const before = secret.outputs;
       const desired = { version: 2, ...forms[to] };
-      assert.equal(planRotation(secret.state, readProgram(desired), secret.context()).kind, "keep");
+      assert.equal(
+        planRotation(secret.state, readProgram(desired, secret.context().kind), secret.context()).kind,
+        "keep",
+      );
       assert.match(
         secret.preview(desired),
         /take effect with the next rotation\. To remove what is saved now, set a new v/,

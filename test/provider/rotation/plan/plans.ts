@@ -43,7 +43,7 @@ interface Given extends Partial<Pick<Context, "canRead" | "isScheduleOn" | "ownT
 
 const at = (hours: number) => timeAt(hours).toISOString();
 const empty = { ...emptyMemory(timeAt(0)), salt: "salt" };
-const trigger = (version: number) => triggerMark(empty, readProgram({ version }).trigger);
+const trigger = (version: number) => triggerMark(empty, readProgram({ version }, queueToken).trigger);
 
 /** A former one that is valid since hour 0, and was generated a day before. */
 const former = (more: string | Partial<Former> = {}): Former => ({
@@ -106,9 +106,9 @@ export function planned({ secret, inputs, given }: PlanRow) {
   const kind = kinds[name.replace("new ", "") as keyof typeof kinds];
   const { hours = 1, formers, saved, waits, read, retiredAt: _, ...more } = given;
   const desired = { version: 1, ...inputs };
-  const program = readProgram(desired);
+  const program = readProgram(desired, kind);
   const list = typeof formers === "string" ? manyFormers[formers] : formers?.map(former);
-  let memory: Memory = { ...ofKind(kind), program: savedProgram(readProgram(saved ?? desired), empty) };
+  let memory: Memory = { ...ofKind(kind), program: savedProgram(readProgram(saved ?? desired, kind), empty) };
   memory = { ...memory, formers: list ?? (kind === queueToken || kind === aclUser ? [former()] : memory.formers) };
   for (const fact of known) memory = { ...memory, ...(facts[fact] ?? assert.fail(fact))(memory) };
   const context: Context = {

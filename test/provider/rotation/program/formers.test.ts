@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { emptyMemory } from "../../../../provider/rotation/memory/memory";
+import { queueToken } from "../../../../provider/domain/secretKind";
+import { type RotationReason } from "../../../../provider/rotation/memory/memory";
 import { validForAfter, willWait } from "../../../../provider/rotation/program/formers";
-import { type Rotation } from "../../../../provider/rotation/program/plan";
 import { readProgram } from "../../../../provider/rotation/program/program";
 import { timeAt } from "../../../support/rotatedSecret";
 import { planned, plansIn, testPlans } from "../plan/plans";
@@ -43,10 +43,9 @@ describe("formers: for how long what a rotation replaces stays valid", () => {
   );
   for (const { title, reason, inputs, validFor } of rows) {
     it(title, () => {
-      const { current } = emptyMemory(timeAt(0));
-      const memory = { current: { ...current, generatedAt: timeAt(0).toISOString() } };
-      const program = readProgram(fieldsIn(inputs));
-      assert.equal(validForAfter({ reason: reason as Rotation["reason"] }, memory, program, timeAt(5)), validFor);
+      const current = { generatedAt: timeAt(0).toISOString() };
+      const program = readProgram(fieldsIn(inputs), queueToken);
+      assert.equal(validForAfter(reason as RotationReason, current, program, timeAt(5)), validFor);
     });
   }
 });

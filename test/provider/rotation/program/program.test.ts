@@ -8,13 +8,14 @@ import { FakeRun } from "../../../support/fakeRun";
 describe("program: what is read of the inputs, and of the settings", () => {
   it("is without what is not set, recipients once, and what is not known apart", () => {
     const connection = { host: "h", port: null };
-    const program = readProgram({ encryptFor: ["b", "a", "b"], saveCredentials: true, connection, rotateEvery: null });
+    const inputs = { encryptFor: ["b", "a", "b"], saveCredentials: true, connection, rotateEvery: null };
+    const program = readProgram(inputs, databasePassword);
     assert.deepEqual(program.form, { encryptFor: ["a", "b"] });
     const saved = { connection: { host: "h" }, queueUrl: undefined, rotateEvery: undefined, admin: undefined };
     assert.deepEqual(savedProgram(program, { salt: "salt" }), saved);
-    assert.equal(readProgram({ connection: { host: null } }).connection, undefined);
+    assert.equal(readProgram({ connection: { host: null } }, databasePassword).connection, undefined);
     const [version, overlap, rotatedSince] = [unknownValue, unknownValue, unknownValue];
-    const { unknown, trigger, ...others } = readProgram({ version, overlap, rotatedSince });
+    const { unknown, trigger, ...others } = readProgram({ version, overlap, rotatedSince }, queueToken);
     assert.deepEqual([[...unknown], trigger], [["version", "rotatedSince", "overlap"], ""]);
     assert.deepEqual([others.overlap, others.rotatedSince], ["retirement", undefined]);
   });

@@ -140,6 +140,11 @@ describe("queueSource: a token of which two are valid", () => {
       assert.deepEqual([token.sent, token.secret.saved.token], [["roll", "next"], "t1"]);
     });
 
+    it("and announced by an adoption", async () => {
+      const { said } = await token.up(0, { initialRotation: false });
+      assert.match(said, /someone has prepared a next token, which is also valid\. The first rotation hands it out/);
+    });
+
     for (const next of ["t7", "t8"]) {
       const what = next === "t7" ? "still" : "although it has taken the place of another one";
       it(`${what} after a proof that failed`, async () => {

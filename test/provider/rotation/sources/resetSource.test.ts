@@ -80,7 +80,8 @@ function testReset(row: ResetRow, more: More, first: string, kind: SecretKind | 
       assert.equal(rotationCount, (isNew ? 0 : 1) + (code ? 0 : 1));
       assert.deepEqual(otherFields && JSON.parse(otherFields), kept && credentialsOf(kept));
     }
-    if (next) assert.equal(planRotation(secret.state, readProgram({ version: 2 }), secret.context()).kind, next);
+    const program = readProgram({ version: 2 }, secret.kind);
+    if (next) assert.equal(planRotation(secret.state, program, secret.context()).kind, next);
     const said = [came.message, came.said].join("\n").trim();
     assert.match(said, row.says ? new RegExp(row.says, "s") : /^$/);
     assert.equal(came.sent, 1);

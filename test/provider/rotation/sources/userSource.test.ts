@@ -58,6 +58,11 @@ describe("userSource: the passwords of a user", () => {
     assert.ok(!user.users.commands.includes("readServer"), "the server replicates its users itself");
   });
 
+  it("are counted by an adoption", async () => {
+    const { said } = await user.up({ initialRotation: false, version: undefined });
+    assert.match(said, /has 1 password that Rekey did not make\. The first retirement removes it/);
+  });
+
   it("are none before the first rotation of a user without one", async () => {
     user.users.hashes = [];
     await user.up();
@@ -84,7 +89,7 @@ describe("userSource: the passwords of a user", () => {
       const [run, one] = [user.start(), sameServer()];
       assert.equal((await one.up(other, run)).failure, undefined);
       user.preview({}, run);
-      const place = readProgram({ ...user.inputs, ...other }, undefined);
+      const place = readProgram({ ...user.inputs, ...other }, aclUser);
       const { source } = openSession({ kind: aclUser, id: "app", server: "alias.example.com:6379" }, run, place);
       const { formers, salt, kindFacts } = readMemory(one.outputs["memory"]);
       await assert.rejects(source.retire?.(formers, { salt, currentHash: kindFacts.hash }) ?? assert.fail(), isBoth);
