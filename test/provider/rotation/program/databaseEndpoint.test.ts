@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { type ClientEndpoint } from "../../../../provider/domain/endpoint";
 import { InputError } from "../../../../provider/domain/errors";
-import { type Connection } from "../../../../provider/rotation/memory/memory";
 import { endpointOf, plainTextProblem, usernameFor } from "../../../../provider/rotation/program/databaseEndpoint";
 import { type FoundSetting } from "../../../../provider/settings/table";
 import { fieldsIn, tableOf } from "../tables";
@@ -63,20 +62,23 @@ describe("databaseEndpoint", () => {
     });
   }
 
-  const plain: readonly [given: Connection, setting: FoundSetting | undefined, isRefused: boolean][] = [
-    [{}, undefined, false],
-    [{ host: "db.example.com" }, undefined, false],
-    [{ tls: false }, undefined, false],
-    [{ tls: false, host: "{endpoint}" }, settingIn("{endpoint}.example.com"), false],
-    [{ tls: false, host: "db.example.com" }, undefined, true],
-    [{ tls: false, host: "{id}.example.com" }, undefined, true],
-    [{ tls: false }, settingIn("{endpoint}.example.com"), true],
-    // A preset completes a short slug only.
-    [{ tls: false }, preset, false],
-  ];
-  for (const [given, setting, isRefused] of plain) {
-    it(`${JSON.stringify([given, setting])} is ${isRefused ? "" : "not "}refused before the database is known`, () => {
-      assert.equal(/plain text/.test(plainTextProblem(given, setting) ?? ""), isRefused);
+  const plain = tableOf(
+    ["title", "given", "setting", "isRefused"],
+    `
+    nothing                                       |                                      |                        | no
+    TLS by default                                | host: db.example.com                 |                        | no
+    without a host                                | tls: false                           |                        | no
+    a host of the record                          | tls: false, host: "{endpoint}"       | {endpoint}.example.com | no
+    another host                                  | tls: false, host: db.example.com     |                        | yes
+    another host with the id                      | tls: false, host: "{id}.example.com" |                        | yes
+    a setting                                     | tls: false                           | {endpoint}.example.com | yes
+    the preset, which completes a short slug only | tls: false                           | preset                 | no
+    `,
+  );
+  for (const { title, given, setting, isRefused } of plain) {
+    it(`is ${isRefused === "yes" ? "" : "not "}refused before the database is known: ${title}`, () => {
+      const problem = plainTextProblem(fieldsIn(given), settingIn(setting)) ?? "";
+      assert.equal(/plain text/.test(problem), isRefused === "yes");
     });
   }
 
