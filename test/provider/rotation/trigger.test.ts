@@ -8,6 +8,7 @@ import { FakeRun } from "../../support/fakeRun";
 import { assertFields } from "../../support/results";
 import { seed } from "../../support/suite";
 import { isSecret, unknown } from "../../support/wire";
+import { fieldsIn, tableOf } from "./tables";
 
 /** A trigger as an engine saves it, and what the last operation has said. */
 class Trigger {
@@ -78,40 +79,34 @@ describe("RotationTrigger", () => {
   const due =
     'The trigger "key" is due to be turned, because it is due by rotateEvery: it was last turned or adopted at';
 
+  const texts = { "": "", changed, elapsed, soon, "its age": ofUnknownAge };
   /** What happens to one that was adopted at hour 0 with version 1 and `7d`. */
-  const rows: Readonly<
-    Record<string, { hours: number; args: TriggerInputs; value: string; says?: string; why?: string }>
-  > = {
-    "nothing new": { hours: 24, args: weekly, value: "20260101-0" },
-    "a version in another spelling": {
-      hours: 24,
-      args: { ...weekly, version: "1", triggers: {} },
-      value: "20260101-0",
-    },
-    "a value that is used elsewhere": { hours: 24, args: { ...weekly, usedElsewhere: true }, value: "20260101-0" },
-    "a trigger that was removed": { hours: 24, args: { rotateEvery: "7d" }, value: "20260101-0" },
-    "a new version": {
-      ...{ hours: 24, args: { ...weekly, version: 2 }, value: "20260102-1", says: changed, why: "trigger" },
-    },
-    "a further trigger": {
-      ...{ hours: 24, args: { ...weekly, triggers: { a: 1 } }, value: "20260102-1", says: changed, why: "trigger" },
-    },
-    "a schedule that is due soon": { hours: 150, args: weekly, value: "20260101-0", says: soon },
-    "a schedule that is due": { hours: 156, args: weekly, value: "20260107-1", says: elapsed, why: "schedule" },
-    "a schedule that the program has removed": { hours: 200, args: { version: 1 }, value: "20260101-0" },
-    "a date, because the age is not known": {
-      ...{ hours: 48, args: date, value: "20260103-1", says: ofUnknownAge, why: "rotatedSince" },
-    },
-  };
-  for (const [what, { hours, args, value, says = "", why: rotationReason }] of Object.entries(rows)) {
-    it(`with ${what} has the value ${value}, in the preview, too, and once`, async () => {
-      const trigger = (await adopted()).at(hours);
+  const rows = tableOf(
+    ["title", "hours", "inputs", "value", "reason", "says"],
+    `
+    nothing new                             | 24  |                            | 20260101-0
+    a version in another spelling           | 24  | version: "1", triggers: {} | 20260101-0
+    a value that is used elsewhere          | 24  | usedElsewhere: true        | 20260101-0
+    a trigger that was removed              | 24  | version: null              | 20260101-0
+    a new version                           | 24  | version: 2                 | 20260102-1 | trigger      | changed
+    a further trigger                       | 24  | triggers: { a: 1 }         | 20260102-1 | trigger      | changed
+    a schedule that is due soon             | 150 |                            | 20260101-0 |              | soon
+    a schedule that is due                  | 156 |                            | 20260107-1 | schedule     | elapsed
+    a schedule that the program has removed | 200 | rotateEvery: null          | 20260101-0
+    a date, because the age is not known    | 48  | rotatedSince: "2026-01-02" | 20260103-1 | rotatedSince | its age
+    `,
+  );
+  for (const { title, hours, inputs, value, reason, says } of rows) {
+    it(`with ${title} has the value ${value}, in the preview, too, and once`, async () => {
+      const trigger = (await adopted()).at(Number(hours));
+      const args = { ...weekly, ...fieldsIn(inputs) };
       const previewed = trigger.preview(args).inputs["value"];
       await trigger.up(args);
-      assert.equal(trigger.said, says);
+      assert.equal(trigger.said, texts[says as keyof typeof texts]);
       assert.equal(shared(previewed), value);
-      const turnedAt = rotationReason && trigger.fake.time.toISOString();
-      assertFields(trigger.outputs ?? {}, { rotationReason, turnedAt, rotationCount: rotationReason ? 1 : 0 });
+      const turnedAt = reason ? trigger.fake.time.toISOString() : undefined;
+      const expected = { rotationReason: reason || undefined, turnedAt, rotationCount: reason ? 1 : 0 };
+      assertFields(trigger.outputs ?? {}, expected);
       assert.equal(previewed, trigger.outputs?.["value"]);
       assert.equal(trigger.preview(args).changes, false);
     });

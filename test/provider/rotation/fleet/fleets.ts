@@ -3,7 +3,8 @@ import { passwordRotationFleet } from "../../../../provider/rotation/fleet/fleet
 import { type FleetOutputs } from "../../../../provider/rotation/fleet/fleetOutputs";
 import { asShown, FakeRun } from "../../../support/fakeRun";
 
-export const { check, plan, apply, refresh } = asShown(passwordRotationFleet);
+const { apply, ...others } = asShown(passwordRotationFleet);
+export const { check, plan, refresh } = others;
 export type Inputs = Parameters<typeof passwordRotationFleet.plan>[1];
 
 /** Databases by their ids. */
