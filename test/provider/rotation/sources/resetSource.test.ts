@@ -96,58 +96,58 @@ describe("resetSource: what follows from", () => {
     undefined,
     `
     # a response with a new password
-      confirms                                                                  | p1 r1 | p2 r2            | p2 r2 | p2 r2
-      confirms on a platform that cannot be read                                |       | p2 r2            |       | p2 r2
-      confirms, and a read shows the token that it lacks                        | p1 r1 | p2               | p2 r2 | p2 r2
-      confirms, and the token is not known if only late reads show one          | p1 r1 | p2               | p1 r1 | p2    | next: read                          | does not know restToken, because the platform still shows the old one
-      confirms, and the token is not known if it cannot be read                 |       | p2               |       | p2    |                                     | does not know restToken
-      confirms, and what someone else has changed before does not matter        | p7    | p2 r2            | p2 r2 | p2 r2
-      confirms although the token is repeated                                   |       | p2 r1            |       | p2 r1
+      confirms                                                           | p1 r1 | p2 r2 | p2 r2 | p2 r2
+      confirms on a platform that cannot be read                         |       | p2 r2 |       | p2 r2
+      confirms, and a read shows the token that it lacks                 | p1 r1 | p2    | p2 r2 | p2 r2
+      confirms, and the token is not known if only late reads show one   | p1 r1 | p2    | p1 r1 | p2 | next: read | does not know restToken, because the platform still shows the old one
+      confirms, and the token is not known if it cannot be read          |       | p2    |       | p2 |            | does not know restToken
+      confirms, and what someone else has changed before does not matter | p7    | p2 r2 | p2 r2 | p2 r2
+      confirms although the token is repeated                            |       | p2 r1 |       | p2 r1
     # a response with the former password
-      confirms if a read shows a new one                                        | p1 r1 | p1 r1            | p2 r2 | p2 r2
-      does not confirm if reads still show it                                   | p1 r1 | p1 r1            | p1 r1 |       | ${unconfirmed}                      | the old one
-      does not confirm if reads hide it                                         | p1 r1 | p1 r1            | -     |       | ${unconfirmed}                      | contains the old one
-      confirms if a read shows a new one; nothing else counts                   | p1 r1 | p1 r9            | p2    | p2    |                                     | does not know restToken
-      does not confirm, and what else it has is kept apart                      |       | p1 r9            |       |       | ${unconfirmed}, kept: r9            | contains the old one
-      does not confirm on a platform that cannot be read                        |       | p1 r1            |       |       | ${unconfirmed}                      | contains the old one\\. The password may have been changed\\..* Run \`up\` again right away, .* resets again, which
+      confirms if a read shows a new one                      | p1 r1 | p1 r1 | p2 r2 | p2 r2
+      does not confirm if reads still show it                 | p1 r1 | p1 r1 | p1 r1 |    | ${unconfirmed}           | the old one
+      does not confirm if reads hide it                       | p1 r1 | p1 r1 | -     |    | ${unconfirmed}           | contains the old one
+      confirms if a read shows a new one; nothing else counts | p1 r1 | p1 r9 | p2    | p2 |                          | does not know restToken
+      does not confirm, and what else it has is kept apart    |       | p1 r9 |       |    | ${unconfirmed}, kept: r9 | contains the old one
+      does not confirm on a platform that cannot be read      |       | p1 r1 |       |    | ${unconfirmed}           | contains the old one\\. The password may have been changed\\..* Run \`up\` again right away, .* resets again, which
     # a response with no password
-      confirms if a read shows a new one                                        | p1 r1 |                  | p2 r2 | p2 r2
-      confirms if no read shows one, which is then not known                    | p1 r1 |                  | -     | -     |                                     | does not know password, restToken
-      confirms on a platform that cannot be read                                |       |                  |       | -     |                                     | does not know password, restToken
-      confirms, and what else it has is saved                                   | p1 r1 | r2               | -     | r2    |                                     | does not know password, because the platform neither returned it nor shows it
-      confirms, and what it has is saved in addition to what a read shows       | p1 r1 | r2               | p2    | p2 r2
-      confirms, and what a new resource has never shown is not known            | -     |                  | -     | -     | from: nothing, next: keep           | does not know the new value
-      confirms for a new resource that cannot be read, and says nothing         |       |                  |       | -     | from: nothing
-      does not confirm if reads show the former one; what it has is kept        | p1 r1 | r2               | p1 r1 |       | ${unconfirmed}, kept: r2            | reads still show
-      confirms, and what it repeats is not taken for current                    |       | r1               |       | -     |                                     | does not know password, restToken
-      does not confirm if reads still show the former one                       | p1 r1 |                  | p1 r1 |       | ${unconfirmed}                      | reads still show
+      confirms if a read shows a new one                                  | p1 r1 |    | p2 r2 | p2 r2
+      confirms if no read shows one, which is then not known              | p1 r1 |    | -     | -  |                           | does not know password, restToken
+      confirms on a platform that cannot be read                          |       |    |       | -  |                           | does not know password, restToken
+      confirms, and what else it has is saved                             | p1 r1 | r2 | -     | r2 |                           | does not know password, because the platform neither returned it nor shows it
+      confirms, and what it has is saved in addition to what a read shows | p1 r1 | r2 | p2    | p2 r2
+      confirms, and what a new resource has never shown is not known      | -     |    | -     | -  | from: nothing, next: keep | does not know the new value
+      confirms for a new resource that cannot be read, and says nothing   |       |    |       | -  | from: nothing
+      does not confirm if reads show the former one; what it has is kept  | p1 r1 | r2 | p1 r1 |    | ${unconfirmed}, kept: r2  | reads still show
+      confirms, and what it repeats is not taken for current              |       | r1 |       | -  |                           | does not know password, restToken
+      does not confirm if reads still show the former one                 | p1 r1 |    | p1 r1 |    | ${unconfirmed}            | reads still show
     # a response with what may be of another request
-      confirms if a read shows the same                                         | p1 r1 | of any p2 r2     | p2 r2 | p2 r2
-      confirms if a read shows another one, which is current                    | p1 r1 | of any p3 r3     | p2 r2 | p2 r2
-      confirms if a read shows the same password, and its token is saved        | p1 r1 | of any p2 r2     | p2    | p2 r2
-      confirms if a read shows another password, and its token is not saved     | p1 r1 | of any p3 r3     | p2    | p2    |                                     | does not know restToken
-      confirms, and its password is saved, if reads show only the same token    | r1    | of any p2 r2     | r2    | p2 r2 | from: r1
-      confirms, and its password is saved, if reads mask the one that was known | r1    | of any p2 r2     | r2    | p2 r2
-      does not confirm if the token that reads show was known before            | r1    | of any p2 r1     | r1    |       | ${unconfirmed}, kept: p2 r1         | may belong to another request
-      does not confirm otherwise                                                | p1 r1 | of any p2 r2     | p1 r1 |       | ${unconfirmed}, kept: p2 r2         | may belong to another request.* otherFields .* does not reset again without a new version
+      confirms if a read shows the same                                         | p1 r1 | of any p2 r2 | p2 r2 | p2 r2
+      confirms if a read shows another one, which is current                    | p1 r1 | of any p3 r3 | p2 r2 | p2 r2
+      confirms if a read shows the same password, and its token is saved        | p1 r1 | of any p2 r2 | p2    | p2 r2
+      confirms if a read shows another password, and its token is not saved     | p1 r1 | of any p3 r3 | p2    | p2    |                             | does not know restToken
+      confirms, and its password is saved, if reads show only the same token    | r1    | of any p2 r2 | r2    | p2 r2 | from: r1
+      confirms, and its password is saved, if reads mask the one that was known | r1    | of any p2 r2 | r2    | p2 r2
+      does not confirm if the token that reads show was known before            | r1    | of any p2 r1 | r1    |       | ${unconfirmed}, kept: p2 r1 | may belong to another request
+      does not confirm otherwise                                                | p1 r1 | of any p2 r2 | p1 r1 |       | ${unconfirmed}, kept: p2 r2 | may belong to another request.* otherFields .* does not reset again without a new version
     # a response with a password that only it shows
-      is saved by a new resource, although the token stays                      | r1    | p2 r1            | r1    | p2 r1 | from: nothing
-      is saved by one whose token was known, although it stays                  | r1    | p2 r1            | r1    | p2 r1 | from: r1
-      is saved on a platform that cannot be read, although the token stays      |       | p2 r1            |       | p2 r1 | from: r1
-      is saved if reads mask it, and it was known before                        | r1    | p2 r1            | r1    | p2 r1
+      is saved by a new resource, although the token stays                 | r1 | p2 r1 | r1 | p2 r1 | from: nothing
+      is saved by one whose token was known, although it stays             | r1 | p2 r1 | r1 | p2 r1 | from: r1
+      is saved on a platform that cannot be read, although the token stays |    | p2 r1 |    | p2 r1 | from: r1
+      is saved if reads mask it, and it was known before                   | r1 | p2 r1 | r1 | p2 r1
     # no response
-      settles it by a read that shows a new password                            | p1 r1 | is lost          | p2 r2 | p2 r2 |                                     | ^was reset\\. The platform did not confirm it \\(it broke\\), but
-      settles it by a read that hides the token                                 | p1 r1 | is lost          | p2    | p2    |                                     | did not confirm it \\(it broke\\), but.*\\n.*does not know restToken, because the platform does not show it
-      leaves it open if reads show the former one                               | p1 r1 | is lost          | p1 r1 |       | ${unconfirmed}                      | it reads the password first, and resets again only if
-      leaves it open if reads hide it                                           | p1 r1 | is lost          | -     |       | ${unconfirmed}                      | reads the password first
-      leaves it open on a platform that cannot be read                          |       | is lost          |       |       | ${unconfirmed}                      | Until an \`up\` succeeds.*: it resets again, which returns new credentials
-      leaves it open if the read before it has hidden the password              | r1    | is lost          | p2 r2 |       | ${unconfirmed}                      | : it resets again
-      by a bug settles it by a read, too                                        | p1 r1 | is lost by a bug | p2 r2 | p2 r2 |                                     | did not confirm it \\(its result was lost\\), but
-      by a bug leaves it open                                                   |       | is lost by a bug |       |       | code: REKEY_INTERNAL                | failed unexpectedly \\(TypeError.*The password may have been changed
+      settles it by a read that shows a new password               | p1 r1 | is lost          | p2 r2 | p2 r2 |                      | ^was reset\\. The platform did not confirm it \\(it broke\\), but
+      settles it by a read that hides the token                    | p1 r1 | is lost          | p2    | p2    |                      | did not confirm it \\(it broke\\), but.*\\n.*does not know restToken, because the platform does not show it
+      leaves it open if reads show the former one                  | p1 r1 | is lost          | p1 r1 |       | ${unconfirmed}       | it reads the password first, and resets again only if
+      leaves it open if reads hide it                              | p1 r1 | is lost          | -     |       | ${unconfirmed}       | reads the password first
+      leaves it open on a platform that cannot be read             |       | is lost          |       |       | ${unconfirmed}       | Until an \`up\` succeeds.*: it resets again, which returns new credentials
+      leaves it open if the read before it has hidden the password | r1    | is lost          | p2 r2 |       | ${unconfirmed}       | : it resets again
+      by a bug settles it by a read, too                           | p1 r1 | is lost by a bug | p2 r2 | p2 r2 |                      | did not confirm it \\(its result was lost\\), but
+      by a bug leaves it open                                      |       | is lost by a bug |       |       | code: REKEY_INTERNAL | failed unexpectedly \\(TypeError.*The password may have been changed
     # a reset that changes nothing
-      keeps what is saved                                                       |       | is rejected      |       |       | code: REKEY_REJECTED                | it broke
-      keeps what is saved, if it is not sent                                    |       | is not sent      |       |       | code: REKEY_NOT_SENT                | it broke
-      saves no new resource                                                     |       | is rejected      |       | -     | code: REKEY_REJECTED, from: nothing | it broke
+      keeps what is saved                    |  | is rejected |  |   | code: REKEY_REJECTED                | it broke
+      keeps what is saved, if it is not sent |  | is not sent |  |   | code: REKEY_NOT_SENT                | it broke
+      saves no new resource                  |  | is rejected |  | - | code: REKEY_REJECTED, from: nothing | it broke
     `,
   );
   testResets(
