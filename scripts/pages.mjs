@@ -44,7 +44,7 @@ Then install it in your project, and commit \`vendor/\` so that CI and your coll
     `In a clone of this repository, build the archives of all systems into your project (here \`../shop\`). Commit those that you use, and install
 one on every machine:
 
-<!-- not run: it needs a pulumi CLI; test/e2e/languages.slow.test.ts runs it -->
+<!-- not run: test/e2e/languages.slow.test.ts does -->
 
 \`\`\`sh
 npm ci && npm run build && node scripts/plugin-archive.mjs ../shop/vendor
@@ -52,7 +52,7 @@ ${installPlugin} --file ../shop/vendor/pulumi-resource-rekey-v${version}-linux-a
 \`\`\``,
     `On every machine:
 
-<!-- not run: it needs a pulumi CLI; test/release/rehearsal.slow.test.ts runs it -->
+<!-- not run: test/release/rehearsal.slow.test.ts does -->
 
 \`\`\`sh
 ${installPlugin} --server ${pluginDownloadURL}

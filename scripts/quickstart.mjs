@@ -97,7 +97,7 @@ To use it with your own account, install it in your own Pulumi project as README
   pulumi config set --secret rekey:password            a management API key, or REKEY_PASSWORD in the environment
   pulumi config set --secret rekey:queueToken          the QStash token, or REKEY_QUEUE_TOKEN
 The program is examples/quickstart/index.ts. \`pulumi up\` in this folder runs it, too, once databaseId and flowControlKey are set.
-Read README.md, "Before you use it", first.`);
+Read docs/guide.md first.`);
 
 /** The program of the example. Its file is run again for each operation. */
 function program() {

@@ -18,7 +18,7 @@ export function waitingOf(target: Target | undefined): Former[] {
   return (target?.retire?.formers ?? []).filter(waitsForRetirement);
 }
 
-/** Whether two of such a secret can be valid. */
+/** True if two of such a secret can be valid. */
 export function mayRetire(target: Target, run: Run): boolean {
   return "retire" in sourceOf(target, run);
 }

@@ -95,7 +95,7 @@ function plan(
   const before = targetIn(saved.access);
   const after = orUndefined(() => targetIn(access));
   const ofRun = run.retirementOf(keyOf(before));
-  // What consumers had of another secret says nothing about this one.
+  // The credential of another secret that consumers had says nothing about this one.
   const replaced = after && keyOf(after) !== keyOf(before) ? undefined : before;
   const current = replaced?.current;
   const isWaiting = [replaced, after].some((one) => waitingOf(one).length > 0);
@@ -136,7 +136,7 @@ function outdated(
   return before.mark === after.current.mark ? [] : say(after, { kind: "sameCredential" });
 }
 
-/** What the end of this run retires. In a preview, that is the current one if none waits yet. */
+/** The announcement of what the end of this run retires. In a preview, that is the current one if none waits yet. */
 function announced(of: Target, current: Target["current"], isPreview: boolean, run: Run): Notice[] {
   const { ownToken = "" } = contextOf(of.subject.kind, run);
   const [former] = waitingOf(of);
@@ -185,7 +185,7 @@ async function remove(saved: RetirementOutputs, run: Run): Promise<Notice[]> {
   const isFirst = ofRun.retired === undefined;
   ofRun.retired ??= retireFormers(stays, run);
   const retired = (await ofRun.retired) as readonly Former[];
-  // What is left in addition to the current one is valid for a time.
+  // A former one that is left in addition to the current one is valid for a time.
   const isGone = stays.retire
     ? retired.some(({ credential }) => credential?.mark === current.mark)
     : stays.current.mark !== current.mark;

@@ -66,16 +66,13 @@ export class SecretRotation implements Resource<RotationInputs, RotationOutputs>
   }
 
   readonly inputs: TableOf = (schemas) => {
-    const { idInput, onlyId, kind } = this;
     const ofKind = Object.fromEntries(
-      (kind.inputs ?? []).map((name) => [name, kindInputs[name](schemas)]),
+      (this.kind.inputs ?? []).map((name) => [name, kindInputs[name](schemas)]),
     );
-    if (onlyId !== undefined) {
-      return { required: [], schemas: { ...rotationInputs(schemas), ...ofKind } };
-    }
+    const ofId = this.onlyId === undefined ? { [this.idInput]: schemas.id } : {};
     return {
-      required: [idInput],
-      schemas: { [idInput]: schemas.id, ...rotationInputs(schemas), ...ofKind },
+      required: Object.keys(ofId),
+      schemas: { ...ofId, ...rotationInputs(schemas), ...ofKind },
     };
   };
 
@@ -165,9 +162,8 @@ export class SecretRotation implements Resource<RotationInputs, RotationOutputs>
   }
 
   async import(id: string, run: Run): Promise<Imported<RotationInputs, RotationOutputs>> {
-    const { onlyId } = this;
-    const isOnly = id === onlyId ? undefined : `must be ${onlyId}`;
-    const wrong = onlyId === undefined ? idProblem(id) : isOnly;
+    const isOnly = id === this.onlyId ? undefined : `must be ${this.onlyId}`;
+    const wrong = this.onlyId === undefined ? idProblem(id) : isOnly;
     if (wrong !== undefined) throw new InputError("id", wrong);
     const subject: Subject = { kind: this.kind, id };
     // It does not know the program, so no value is saved that a read can show.

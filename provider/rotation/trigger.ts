@@ -19,7 +19,7 @@ import { type RotationOutputs } from "./outputs/rotationOutputs";
 import { dueAt } from "./memory/schedule";
 import { isSame, type State, stateIn } from "./memory/state";
 
-/** What a program asks for, and what `decide` adds. */
+/** A program's inputs, and what `decide` adds. */
 export interface TriggerInputs
   extends Trigger, Pick<RotationInputs, "rotateEvery" | "rotatedSince"> {
   /** Of the resource, for messages. Only the SDK passes it: a plugin's messages are shown under the resource. */

@@ -28,9 +28,10 @@ export interface Page {
 /** In docs/, because Pulumi's registry reads them there. */
 export const registryPages = ["docs/_index.md", "docs/installation-configuration.md"] as const;
 
-/** README, all of docs/ without the pages of Pulumi's registry, and the examples of the schema. */
+/** README, that of rekey-local, all of docs/ without the pages of Pulumi's registry, and the examples of the schema. */
 export const pages: readonly Page[] = [
   "README.md",
+  "local/README.md",
   "scripts/schema-examples.md",
   ...["", "/local", "/internals"].flatMap((folder) =>
     readdirSync(join(projectRoot, `docs${folder}`))

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import * as ts from "typescript";
-import { type MemoryResult, MemoryStack, type Platform, startPlatform } from "../../local/index";
+import { MemoryStack, type Platform, startPlatform } from "../../local/index";
 import { Project, settingsOf } from "../support/project";
 import { runToEnd } from "../support/processes";
 import { aclOf, type RedisServer, startRedisServer } from "../support/redis";
@@ -42,7 +42,6 @@ export const isScript = ({ language, code }: Block): boolean =>
 export class Session {
   readonly #project = new Project();
   readonly #stack: MemoryStack;
-  #outputs: MemoryResult["outputs"] = {};
   #redis: RedisServer | undefined;
 
   private constructor(private readonly platform: Platform) {
@@ -60,23 +59,22 @@ export class Session {
     return this.platform.resetCount;
   }
 
-  /** Runs a block. @returns what it prints @throws Error if it fails */
-  async run(block: Block): Promise<string> {
+  /** Runs a block. @throws Error if it fails */
+  async run(block: Block): Promise<unknown> {
     if (isScript(block)) return this.#node(block);
     if (block.language === "acl") return this.#startRedis(block);
     const isWritten = block.file !== undefined || isProgram(block);
     if (isWritten) this.#project.write("index.js", this.#atRedis(javaScript(block, ts.ModuleKind.CommonJS)));
-    if (block.file !== undefined) return "";
+    if (block.file !== undefined) return;
     if (isProgram(block)) return this.#pulumi("up");
     const isOfPulumi = /^(npx )?pulumi /m.test(block.code);
     return isOfPulumi ? this.#commands(block.code) : this.#shell(block.code);
   }
 
   /** Starts a Redis with a file of its users, which the programs after it use. */
-  async #startRedis({ file = "", code }: Block): Promise<string> {
+  async #startRedis({ file = "", code }: Block): Promise<void> {
     this.#project.write(file, code);
     this.#redis = await startRedisServer({ aclFile: this.#project.path(file) });
-    return "";
   }
 
   async end(): Promise<void> {
@@ -97,29 +95,21 @@ export class Session {
   }
 
   /** Runs the commands of `pulumi` that the pages have, line by line. */
-  async #commands(script: string): Promise<string> {
-    let printed = "";
+  async #commands(script: string): Promise<void> {
     for (const line of script.trim().split("\n")) {
       const [, command = ""] = /^(?:npx )?pulumi (.*?) *(?:#.*)?$/.exec(line) ?? refuse(line);
-      printed += `${await this.#pulumi(command)}\n`;
+      await this.#pulumi(command);
     }
-    return printed;
   }
 
-  async #pulumi(command: string): Promise<string> {
+  async #pulumi(command: string): Promise<void> {
     const { config } = this.#stack;
-    const [verb = "", action = "", name = "", ...more] = command.split(" ");
-    if (verb === "up") {
-      const { notices, outputs } = await this.#stack.up();
-      this.#outputs = outputs;
-      return notices.join("\n");
-    }
+    const [verb = "", , name = "", ...more] = command.split(" ");
+    if (verb === "up") await this.#stack.up();
     // A person types a secret that is asked for.
-    if (verb === "config" && name === "--secret") config[more[0] ?? ""] = { secret: fixture.password };
+    else if (verb === "config" && name === "--secret") config[more[0] ?? ""] = { secret: fixture.password };
     else if (verb === "config") config[name] = more.join(" ");
-    else if (action === "output") return String(this.#outputs[name]?.value);
-    else if (action !== "init") refuse(command);
-    return "";
+    else refuse(command);
   }
 
   /** Runs a script in a new folder: it starts its own platform. */

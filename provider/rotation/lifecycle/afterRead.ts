@@ -240,7 +240,7 @@ export function tokenOnly(identity: CredentialName | undefined): Finding[] {
   return identity === "restToken" ? [{ kind: "tokenOnly" }] : [];
 }
 
-/** What was known before, and is not known any more. */
+/** Credentials that were known before, and are not known any more. */
 function noLongerKnown(before: Marks, after: Marks): Finding[] {
   return found(
     "unknown",

@@ -9,7 +9,7 @@ import { type Program } from "../program/program";
 import { type Session, type ReadResult } from "./source";
 import { type State, withAdmin, withoutValues } from "../memory/state";
 
-/** What is known before a rotation, and what to report about it. */
+/** The state before a rotation, and what to report about it. */
 export interface Before extends Omit<StateChange, "state"> {
   /** Undefined for a new resource that is not adopted. */
   readonly state: State | undefined;
@@ -20,7 +20,7 @@ export interface Before extends Omit<StateChange, "state"> {
 /** A session of an `up`, which has a program. */
 export type UpSession = Session & { readonly program: Program };
 
-/** What is known before anything is changed. A read that only looks is a warning if it fails. */
+/** The state after the read, before anything is changed. A read that only looks is a warning if it fails. */
 export async function readBefore(
   plan: Plan,
   saved: State | undefined,
@@ -45,7 +45,7 @@ export async function readBefore(
   return stateAfter(saved, readResult, session);
 }
 
-/** What is known after the read, if it could be made. */
+/** The state after the read, if it could be made. */
 function stateAfter(
   saved: State | undefined,
   readResult: ReadResult | undefined,
@@ -57,19 +57,19 @@ function stateAfter(
     const findings = source.concerns(first.state.memory);
     return { state: undefined, readResult, findings };
   }
-  // What is saved stays so until the user of another server is rotated in its place.
+  // The saved state stays until the user of another server is rotated in its place.
   if (!readResult || readResult.isOtherServer) return { state: saved, readResult, findings: [] };
   return { ...source.afterRead(withAdmin(saved, program.admin), readResult), readResult };
 }
 
-/** What is known before a rotation. At another server, that is nothing, as before the first rotation. */
+/** The state before a rotation. At another server, nothing is known, as before the first rotation. */
 export function beforeFirst(
   { state: saved, readResult, findings }: Before,
   { context, program, source }: UpSession,
 ): StateChange {
   if (saved === undefined) {
     const { state: read } = source.adopted(program, readResult);
-    // What is to be replaced at once is not handed out. No trigger is applied yet.
+    // A secret that is replaced at once is not handed out first. No trigger is applied yet.
     const first = program.adds ? read : withoutValues(read);
     const memory = { ...first.memory, applied: "" };
     const state = { ...first, adoptedAt: undefined, memory };
@@ -83,7 +83,7 @@ export function beforeFirst(
   return source.afterRead(withAdmin(first, program.admin), readResult);
 }
 
-/** What is saved of an attempt that is not handed over. At another server, what was known before stays so. */
+/** The state after an attempt that is not handed over. At another server, it is the one before, with the attempt. */
 export function notHandedOver(
   learned: StateChange,
   { state: saved, readResult }: Before,

@@ -9,7 +9,7 @@ import { noOverlap, type Program } from "../program/program";
 import { readDate } from "../memory/schedule";
 import { type State, withoutValues, withRecord } from "../memory/state";
 
-/** What was made, and is known to be the current one. */
+/** A secret that is known to be the current one. */
 export interface Made {
   /** Its records and credentials; of what several have, that of the first one counts. */
   readonly responses: readonly Pick<
@@ -18,11 +18,11 @@ export interface Made {
   >[];
   /** When it was generated, at the earliest (ISO 8601, UTC); undefined if that is not known. */
   readonly generatedAt: string | undefined;
-  /** What it has replaced. Those with `by` are still valid; of the others, a verification tries the last one. */
+  /** The former ones. Those with `retireHash` are still valid; of the others, a verification tries the last one. */
   readonly formers: readonly Former[];
-  /** Whether a later read is to show what the responses do not. */
+  /** A later read is to show what the responses do not. */
   readonly mustRead?: true | undefined;
-  /** What its source remembers of it. */
+  /** Facts about it that its source remembers. */
   readonly kindFacts?: Partial<Memory["kindFacts"]>;
 }
 
@@ -170,7 +170,7 @@ export function handOver(before: State, made: Made, context: Context): State {
   };
 }
 
-/** What a memory takes as the current one. */
+/** The facts that a memory takes as those of the current one. */
 type Next = Readonly<{ marks: Marks; formers: readonly Former[] }> &
   Pick<Current, "generatedAt" | "mustRead">;
 
@@ -222,7 +222,7 @@ function madeCredentials(
   };
 }
 
-/** What was current until now, and is not valid any more, or, of keys, for as long as receivers need it. */
+/** The current one as a former one that is not valid any more, or, of keys, for as long as receivers need it. */
 export function replacedFormers(
   { memory }: State,
   since: string,
@@ -234,7 +234,7 @@ export function replacedFormers(
   return credential || kind.receiverDelay ? [former] : [];
 }
 
-/** What was current until an attempt has added another one, and stays valid until it is retired by a hash. */
+/** The current one as a former one that stays valid until a hash retires it. */
 export function keptFormer(
   { memory }: State,
   retireHash: string,

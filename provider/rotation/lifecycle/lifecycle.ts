@@ -91,7 +91,7 @@ function oncePerTrigger(
 }
 
 /**
- * Whether nothing was made, as by an adoption, after which the same run may rotate. What failed may be a later request
+ * True if nothing was made, as by an adoption, after which the same run may rotate. What failed may be a later request
  * than the one that made a secret.
  */
 function wasNotMade({ state, failure }: RotationResult, saved: State | undefined): boolean {
@@ -125,7 +125,7 @@ async function readAndAct(
   } catch (error) {
     const isNews = state !== undefined && isChangedBy(state, saved);
     if (!isNews || !(error instanceof RekeyError)) throw error;
-    // What the read has shown is saved, although nothing was rotated.
+    // The result of the read is saved, although nothing was rotated.
     return { ...(await finish({ state, findings }, session)), failure: error };
   }
 }
@@ -153,7 +153,7 @@ async function carryOut(plan: Plan, before: Before, session: UpSession): Promise
   return finish({ ...kept, findings: [...kept.findings, ...left] }, session);
 }
 
-/** Whether a read has shown something that must be saved, whatever follows. */
+/** True if a read has shown something that must be saved, whatever follows. */
 function isChangedBy({ memory }: State, saved: State | undefined): boolean {
   const newsIn = ({ current, attempt, formers, kindFacts }: Memory) => {
     return [current.marks, current.mustRead, attempt, formers, kindFacts.unknown];
@@ -188,13 +188,14 @@ async function performRotation(
     undo();
     return finish(retired, session);
   }
+  const hasRetired = retired.state !== first;
   const shown = marksOf(first.memory, readResult?.credentials ?? {});
   const sent = withAttempt(retired.state, due, program, shown, context);
   let added: Added | undefined;
   let kept: StateChange = { state: sent, findings: retired.findings };
   try {
-    // What was retired since the read is no longer as it has shown.
-    added = await source.add(sent, retired.state === first ? readResult : undefined);
+    // A retirement makes the read before it stale.
+    added = await source.add(sent, hasRetired ? undefined : readResult);
     kept = withAdded(kept, added);
     replacedValues.push(
       ...session.reads,
@@ -217,7 +218,7 @@ async function performRotation(
     const over = program.overlap === noOverlap ? validFormers(kept.state.memory) : [];
     const done = await retire(kept, over, session);
     kept = { ...done, findings: [...done.findings, ...problemsOf(done.state, session)] };
-    // What the server had not saved is saved with the retirement.
+    // The retirement saves what the server had not saved.
     const unsaved = done.state.memory.kindFacts.isUnsaved ? added.unsaved : undefined;
     return await finish({ ...kept, failure: done.failure ?? unsaved }, session, added);
   } catch (error) {
@@ -225,7 +226,7 @@ async function performRotation(
       return afterError(error, notHandedOver(kept, before), added, session);
     }
     undo();
-    if (retired.state !== first) return finish({ ...retired, failure: error }, session);
+    if (hasRetired) return finish({ ...retired, failure: error }, session);
     throw error;
   }
 }
@@ -242,7 +243,7 @@ function requireSettings({ subject, source }: UpSession): void {
 }
 
 /**
- * What is saved if something is thrown after a secret was, or may have been, made: all that was delivered, whatever it
+ * The result if something is thrown after a secret was, or may have been, made: all that was delivered, whatever it
  * is. It is not saved by `finish`, whose encryption may be what has failed.
  */
 function afterError(
@@ -262,7 +263,7 @@ function afterError(
   return { state: { ...state, ...delivered }, findings, failure };
 }
 
-/** What was made valid in addition to the current one. */
+/** The secret that was made valid in addition to the current one, if there is one. */
 function additionOf(
   { memory }: State,
   added: Added | undefined,
@@ -273,7 +274,7 @@ function additionOf(
   return added.lost ? "lost" : "unproven";
 }
 
-/** What is retired before a rotation: what is due to be, and for a token, of which two can be valid, the former one. */
+/** Former ones that are retired first: those that are due, and, of a token, of which two can be valid, always. */
 function retiredFirst(
   { memory }: State,
   readResult: ReadResult | undefined,
@@ -284,7 +285,7 @@ function retiredFirst(
   return dueFormers(memory, program, context)?.formers ?? [];
 }
 
-/** What is remembered of what was added, until it is proven. */
+/** The state with an added secret, until it is proven. */
 function withAdded(learned: StateChange, added: Added): StateChange {
   const { findings, state } = learned;
   const { memory } = state;
@@ -315,7 +316,7 @@ function withoutProof(
     : { state: next, findings, failure };
 }
 
-/** What is still wrong after a confirmed rotation. */
+/** Problems that are left after a confirmed rotation. */
 function problemsOf(
   { memory, problems = [] }: State,
   { context, program, subject }: UpSession,

@@ -60,12 +60,12 @@ async function withFile(
   }
 }
 
-/** Whether the age file has a credential, under any name: after a roll, it has the current key as the next one. */
+/** True if the age file has a credential, under any name: after a roll, it has the current key as the next one. */
 function isInFile({ current: { file } }: Memory, mark: string | undefined): boolean {
   return mark !== undefined && file !== undefined && file.has.includes(mark);
 }
 
-/** Whether a read has shown the current credential of this name. */
+/** True if a read has shown the current credential of this name. */
 export function isShown(
   memory: Memory,
   name: CredentialName,
@@ -90,7 +90,7 @@ function withoutSaved(state: State, reads: readonly Credentials[]): State {
   return { ...withoutValues(state, leaving), otherFields };
 }
 
-/** What is still in the state, although the program does not want it there: it is nowhere else. */
+/** Values that are still in the state, although the program does not want them there: they are nowhere else. */
 function keptIn(state: State): Finding[] {
   const { form, file } = state.memory.current;
   if (form?.saveCredentials !== false) return [];

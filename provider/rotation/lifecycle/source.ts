@@ -28,7 +28,7 @@ export interface Source {
   adopted(program: Program, readResult: ReadResult | undefined): StateChange;
   /** The state after a read. */
   afterRead(saved: State, readResult: ReadResult): StateChange;
-  /** What is worth telling of what it remembers, whatever is planned. */
+  /** Findings about what it remembers, whatever is planned. */
   concerns(memory: Memory): readonly Finding[];
   /** @throws SettingsError if a setting is missing without which nothing can be proven. Default: none is needed */
   requireSettings?(): void;
@@ -58,7 +58,7 @@ export interface Source {
   save?(): Promise<RekeyError | undefined>;
 }
 
-/** What a read shows. */
+/** The result of a read. */
 export interface ReadResult extends SecretResponse {
   /** Of a user: the hashes of all passwords that are valid; undefined if they are not all shown. */
   readonly hashes?: readonly string[];
@@ -70,7 +70,7 @@ export interface ReadResult extends SecretResponse {
   readonly isOtherServer?: boolean | undefined;
 }
 
-/** What was sent, and what came back: a response, the reason why it is unknown whether it was made, or both. */
+/** The result of `add`: a response, the reason why it is unknown whether a secret was made, or both. */
 export type Added = AddedFacts &
   (
     | { readonly response: SecretResponse; readonly lost?: RekeyError | undefined }
@@ -78,9 +78,9 @@ export type Added = AddedFacts &
   );
 
 interface AddedFacts {
-  /** What is remembered until it is proven. */
+  /** Facts about the attempt, which are remembered until it is proven. */
   readonly attempt?: Partial<Attempt> | undefined;
-  /** What its source remembers from now on. */
+  /** Facts that the source remembers from now on. */
   readonly kindFacts?: Partial<UserMemory> | undefined;
   /** Of a user: the hashes of the passwords that were valid before. */
   readonly hashesBefore?: readonly string[];
@@ -96,15 +96,15 @@ export type Proof =
       readonly made?: undefined;
       /** Why it is not known, and what the next `up` does. */
       readonly failure: RekeyError;
-      /** What may be current, and is nowhere else. */
+      /** Credentials that may be current, and are nowhere else. */
       readonly delivered: Credentials;
-      /** What else is remembered of the attempt. */
+      /** More facts about the attempt. */
       readonly attempt?: Partial<Attempt> | undefined;
-      /** What a read has shown that someone else has made. */
+      /** A read that has shown a secret of someone else's. */
       readonly foreignRead?: SecretResponse | undefined;
     };
 
-/** What a retirement needs of a memory; a Retirement has it from `access`. */
+/** The part of a memory that a retirement needs; a Retirement has it from `access`. */
 export interface RetirableMemory {
   /** The salt of the marks. */
   readonly salt: string;
@@ -130,14 +130,14 @@ export interface Retired {
   readonly retiredHashes?: readonly string[] | undefined;
 }
 
-/** What a source works with. */
+/** The secret, run and place that a source works with. */
 export interface SourceContext {
   readonly subject: Subject;
   readonly run: Run;
   readonly context: Context;
   /** Undefined in a refresh and in a Retirement. */
   readonly program?: Program | undefined;
-  /** What the reads of this run have shown, the last one last. */
+  /** The credentials that the reads of this run have shown, the last one last. */
   readonly reads: Credentials[];
   readonly place: Place;
 }
@@ -150,9 +150,9 @@ export interface Place {
   readonly queueUrl?: string | null | undefined;
 }
 
-/** What one call of the engine does about one secret. */
+/** One call of the engine about one secret. */
 export interface Session extends SourceContext {
   readonly source: Source;
-  /** What the rotations of this run have replaced, as far as it was known. */
+  /** The credentials that the rotations of this run have replaced, as far as they were known. */
   readonly replacedValues: Credentials[];
 }

@@ -36,7 +36,7 @@ export async function tryRecipients(
   }
 }
 
-/** What is wrong with recipients, if anything is. No value is shown: a secret key may be among them, by mistake. */
+/** The problem of recipients, if there is one. No value is shown: a secret key may be among them, by mistake. */
 export function recipientsProblem(given: readonly unknown[]): string | undefined {
   if (given.length === 0) return "must contain a recipient of age (age1…)";
   const problems = given.map((one, index) => {

@@ -4,7 +4,7 @@ import { type CredentialName, isObject } from "../../records/fields";
 import { type Marks, newSalt, saltedMark } from "./marks";
 
 /**
- * What Rekey remembers of one secret. It is saved as one secret output, and whether a rotation is due depends on
+ * All that Rekey remembers of one secret. It is saved as one secret output, and whether a rotation is due depends on
  * nothing else that is saved. It has salted marks, and never the value of a credential. All names here are saved.
  *
  * `emptyMemory` makes each field first. After that, those that are named write it.
@@ -31,7 +31,7 @@ export interface Memory {
    */
   readonly past: readonly string[];
   /**
-   * What the current one has replaced, the newest last: those that are still valid, and the last one that is known,
+   * The former ones, the newest last: those that are still valid, and the last one that is known,
    * which a verification tries. Replaced by `withCurrent`; `onlyValid` ends some, and `withOverlapOf` changes for how
    * long they are valid.
    */
@@ -45,11 +45,11 @@ export interface Memory {
    * Where clients connect, and the schedule, as the program has them: a refresh has no inputs. `withProgram` writes it.
    */
   readonly program: SavedProgram;
-  /** What only one kind of secret needs. Written by its source, `withAdmin`, `withUnsaved` and `handOver`. */
+  /** Facts that only one kind of secret needs. Written by its source, `withAdmin`, `withUnsaved` and `handOver`. */
   readonly kindFacts: KeyMemory & UserMemory;
 }
 
-/** What is known of the current credentials. A hand-over replaces all of it. */
+/** Facts about the current credentials. A hand-over replaces all of them. */
 export interface Current {
   readonly marks: Marks;
   /** The credential by which records are compared. Undefined until a read has shown one (`withAttempt`). */
@@ -74,7 +74,7 @@ export interface Current {
 export interface Attempt {
   /** Mark of the trigger; empty if there was none. */
   readonly trigger: string;
-  /** What asked for the first one. */
+  /** The reason of the first one. */
   readonly reason: RotationReason;
   /** Attempts in a row with this trigger, or the limit, if no other one is made without a new version. */
   readonly count: number;
@@ -83,7 +83,7 @@ export interface Attempt {
   readonly lastSentAt: string;
   /** It only adds: the current one stays valid, and what was added is not proven. Default: it replaces. */
   readonly adds?: true | undefined;
-  /** What a read shows if it was applied, if that is known: the mark of a token or key, or the hash of a password. */
+  /** The mark of the token or key, or the hash of the password, that a read shows if it was applied, if known. */
   readonly expects?: string | undefined;
   /** A read has shown what was current before the last one, so that another read can settle it. */
   readonly canSettle?: true | undefined;
@@ -91,7 +91,7 @@ export interface Attempt {
   readonly isOfUnknownAge?: true | undefined;
 }
 
-/** What asks for a rotation. */
+/** The reason of a rotation. */
 export type RotationReason = "created" | "trigger" | "schedule" | "rotatedSince";
 
 /** The outcome of the last rotation; `unknown` or `unproven` if its result may not be the current one. */
@@ -169,7 +169,7 @@ interface AgeFile {
   readonly mark: string;
 }
 
-/** What is remembered of signing keys only. */
+/** Facts about signing keys. */
 export interface KeyMemory {
   /** When the next key was generated, as far as known (ISO 8601, UTC). */
   readonly nextGeneratedAt?: string | undefined;
@@ -178,7 +178,7 @@ export interface KeyMemory {
   readonly address?: string | undefined;
 }
 
-/** What is remembered of Redis users only. */
+/** Facts about Redis users. */
 export interface UserMemory {
   readonly server?: Server | undefined;
   /** By which the server lists the current password; undefined until one was added, or if that is not certain. */
@@ -193,7 +193,7 @@ export interface UserMemory {
   readonly unknown?: readonly string[] | undefined;
 }
 
-/** What is known of the server of a user. */
+/** The server of a user, as far as it is known. */
 export interface Server {
   /** Its id, if it is a database of the platform. */
   readonly id?: string | undefined;

@@ -7,7 +7,7 @@ const calendar = (): typeof luxon => require("luxon") as typeof luxon;
 const short = /^(\d{1,9})([smhdw])$/;
 const units = { s: "seconds", m: "minutes", h: "hours", d: "days", w: "weeks" } as const;
 
-/** What is a duration in addition to those above zero in hours, days, weeks and ISO 8601. */
+/** Durations in addition to those above zero in hours, days, weeks and ISO 8601. */
 interface IntervalOptions {
   readonly orZero?: boolean;
   /** Also `s` and `m`, for durations that no one takes for months. */
@@ -85,7 +85,7 @@ export function dueFrom(last: string, written: string): Date {
   return new Date(due - Math.min(mostEarlyMs, (due - Date.parse(last)) / 10));
 }
 
-/** Whether a schedule that does not count as due yet will do so within a tenth of its interval. */
+/** True if a schedule that does not count as due yet will do so within a tenth of its interval. */
 export function isDueSoon(last: string, written: string, now: Date): boolean {
   const leftMs = dueFrom(last, written).getTime() - now.getTime();
   return leftMs > 0 && leftMs <= (dueAt(last, written).getTime() - Date.parse(last)) / 10;
@@ -94,12 +94,12 @@ export function isDueSoon(last: string, written: string, now: Date): boolean {
 /** Milliseconds by which the clocks of two machines may differ. */
 export const clockToleranceMs = 5 * 60_000;
 
-/** Whether a time is that of a clock that was ahead. */
+/** True for the time of a clock that was ahead. */
 export function isFuture(time: string, now: Date): boolean {
   return Date.parse(time) > now.getTime() + clockToleranceMs;
 }
 
-/** What is wrong with a date that is to come. */
+/** The problem of a date that is to come. */
 export function futureProblem(date: string, now: Date): string | undefined {
   if (!isFuture(readDate(date).toISOString(), now)) return undefined;
   return `must not be more than five minutes in the future: by this machine's clock, it is ${now.toISOString()}`;
@@ -116,7 +116,7 @@ export function dueAt(last: string, written: string): Date {
   return from.plus(readInterval(written, { orZero: true })).toJSDate();
 }
 
-/** Whether a secret is older than a date, or of unknown age. A time in the future is that of a clock that was ahead. */
+/** True if a secret is older than a date, or of unknown age. A time in the future is that of a clock that was ahead. */
 export function isOlder(
   { generatedAt }: { readonly generatedAt?: string | undefined },
   rotatedSince: string | null | undefined,

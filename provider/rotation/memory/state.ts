@@ -49,7 +49,7 @@ interface SavedAdmin {
   readonly server: Server;
 }
 
-/** What the outputs show of the last reset. */
+/** The outputs about the last reset. */
 export interface Progress {
   readonly outcome: Outcome;
   /** Time of the adoption, until the first reset (ISO 8601, UTC). */
@@ -108,7 +108,7 @@ export function withAdmin(state: State, admin: SavedAdmin | undefined): State {
   return { ...state, admin, memory: { ...memory, kindFacts } };
 }
 
-/** What of the saved outputs is not made from something else. */
+/** The saved outputs that are not made from something else. */
 const stateFields = [
   "adoptedAt",
   "rotatedAt",

@@ -20,12 +20,12 @@ export function noteRefresh(subject: Subject, run: Run): void {
   run.shared.refreshed.add(secretOf(canonical(subject)));
 }
 
-/** What the plan for one secret is made from. */
+/** A secret, its state, and what a program wants of it. */
 export interface Wanted {
   readonly subject: Subject;
   readonly state?: State | undefined;
   readonly program: Program;
-  /** What its source tells of what it remembers. */
+  /** Findings of its source about what it remembers. */
   readonly concerns?: readonly Finding[] | undefined;
   /** It is one of a fleet that was saved before. */
   readonly isInFleet?: boolean;
@@ -35,7 +35,7 @@ export interface PlannedSecret extends Wanted {
   readonly plan: Plan;
   /** With which it was planned. */
   readonly context: Context;
-  /** Whether it is read first, which may change the plan. */
+  /** It is read first, which may change the plan. */
   readonly isTentative: boolean;
 }
 
@@ -69,13 +69,13 @@ export function announcementsOf(announced: PlannedSecret, run: Run): Message[] {
   return plan.kind === "rotate" ? [rotationMessage(announced, plan), ...messages] : messages;
 }
 
-/** Whether clients of a user connect without TLS over the network, as only they may. */
+/** True if clients of a user connect without TLS over the network, as only they may. */
 function isPlain({ connection, admin }: Program): boolean {
   const { host = admin?.server.endpoint?.host, tls } = connection ?? {};
   return plainTextProblem({ host, tls }, undefined) !== undefined;
 }
 
-/** What a plan that is not a rotation will do. */
+/** The announcement of a plan that is not a rotation. */
 function planned({ subject, plan, state, context, isTentative }: PlannedSecret): Finding[] {
   switch (plan.kind) {
     case "retire":
@@ -111,8 +111,8 @@ function rotationMessage(announced: PlannedSecret, due: Rotation): Message {
     ...(isTentative ? [{ kind: "readsFirst" } as const] : []),
     ...notesOnFormers(state?.memory, program, due, context),
   ];
-  // What is not known yet counts as different: ten new databases are ten resets in a preview. Two users with one name
-  // may be those of different servers.
+  // Secrets that are not known yet count as different: ten new databases are ten resets in a preview. Two users with
+  // one name may be those of different servers.
   const isKnown = !isUnknown(id) && (!kind.readsShowHashes || server !== undefined);
   const secrets = [isKnown ? secretOf(subject) : Symbol()];
   return { ...messageOf(sentences, kind), does: `${kind.verb}s`, secrets };
@@ -132,7 +132,7 @@ function reasonsOf(
   return [{ kind: "created" }, ...again, toKeep, { kind: "toRename" }];
 }
 
-/** What may be wrong with a new resource. */
+/** Concerns about a new resource. */
 function concernsOfNew({ subject, plan, program }: PlannedSecret, { shared }: Run): Finding[][] {
   const isAdopted = plan.kind === "adopt";
   const isRenamed = plan.kind === "rotate" && shared.refreshed.has(secretOf(canonical(subject)));
@@ -143,7 +143,7 @@ function concernsOfNew({ subject, plan, program }: PlannedSecret, { shared }: Ru
   ];
 }
 
-/** What may be wrong with the saved memory, or does not take effect yet. */
+/** Concerns about the saved memory, and about inputs that do not take effect yet. */
 function concerns(memory: Memory, plan: Plan, program: Program, context: Context): Finding[][] {
   const { applied, current, scheduledFrom } = memory;
   const { form, unknown, rotateEvery } = program;

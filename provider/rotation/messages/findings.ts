@@ -2,7 +2,7 @@ import { type RekeyError } from "../../domain/errors";
 import { type SecretKind } from "../../domain/secretKind";
 import { type State } from "../memory/state";
 
-/** What a plan, a read or a response shows, and is worth a line. */
+/** A fact that a plan, a read or a response shows, and is worth a line. */
 export interface Finding {
   readonly kind: keyof typeof notes | keyof typeof warnings;
   /** Inputs, credentials, fields or problems. */
@@ -19,7 +19,7 @@ export interface StateChange {
   readonly isForeign?: boolean;
 }
 
-/** What was done for one secret: what to save, and what to tell. */
+/** The result for one secret: the state to save, and what to tell. */
 export interface RotationResult extends Omit<StateChange, "isForeign"> {
   readonly failure?: RekeyError | undefined;
 }
@@ -179,9 +179,9 @@ const texts = { ...notes, ...warnings };
 
 /** A text about one secret, or about all of a fleet for which it is the same, without the subject. */
 export interface Message {
-  /** What it is about: of a fleet, those about the same are one line. */
+  /** Its subject: of a fleet, those about the same are one line. */
   readonly about: string;
-  /** What an announcement begins with, before the secret: `Resets`. */
+  /** The beginning of an announcement, before the secret: `Resets`. */
   readonly does?: string | undefined;
   readonly text: string;
   readonly isWarning?: boolean | undefined;

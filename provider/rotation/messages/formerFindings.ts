@@ -14,7 +14,7 @@ import { type Memory } from "../memory/memory";
 import { type Context, type DueRetirement, type Rotation } from "../program/plan";
 import { noOverlap, type Program, untilRetirement } from "../program/program";
 
-/** What the announcement of a rotation adds about the secrets that stay valid. */
+/** Notes of the announcement of a rotation on the secrets that stay valid. */
 export function notesOnFormers(
   memory: Memory | undefined,
   program: Program,
@@ -46,7 +46,7 @@ function until(validFor: string, them: "it" | "them"): string {
     : `until a Retirement retires ${them}, or until the next \`up\``;
 }
 
-/** What was former before is the older one. A Retirement may have retired it, which only a read shows. */
+/** Notes on those that are former already. A Retirement may have retired them, which only a read shows. */
 function notesOnOlder(
   memory: Memory,
   program: Program,
@@ -68,7 +68,7 @@ function notesOnOlder(
   return notes.length > 0 ? notes : [{ kind: "keepsOlder" }];
 }
 
-/** Whether the rotation waits if the read before it changes nothing. */
+/** A note if the rotation waits unless the read before it changes something. */
 function notesOnWaiting(
   memory: Memory,
   program: Program,
@@ -104,7 +104,7 @@ export function plannedRetirement(
   return [because, { kind: "bothSince", why: since }, ...notesOnOwnToken(memory, context)];
 }
 
-/** What is to be said of former ones whose time is over. */
+/** Concerns about former ones whose time is over. */
 export function concernsOfFormers(memory: Memory, program: Program, context: Context): Finding[] {
   const due = dueFormers(memory, program, { ...context, isScheduleOn: true });
   if (context.isScheduleOn || due?.why !== "time") return [];

@@ -19,7 +19,7 @@ export function noticeAbout(subject: Subject, message: Text): Notice {
   return notice(secretOf(isUnknown(id) ? { kind } : subject), message);
 }
 
-/** What a text begins with that is about the secret itself. */
+/** The beginning of a text that is about the secret itself. */
 const predicate = /^(is|was|may) /;
 
 /**
@@ -61,7 +61,7 @@ ${outputsAreFormer} Run \`up\` again ${when}, with rekey:scheduledResets on: ${r
   return new RekeyError(failed.code, text, "maybe applied");
 }
 
-/** Whether a run has made a secret valid in addition to the current one. */
+/** The state of a secret that a run has made valid in addition to the current one. */
 export type Addition = "handed over" | "unproven" | "lost";
 
 const additions: Readonly<Record<Addition, string>> = {
@@ -110,8 +110,8 @@ export function refusalError(subject: Subject, { code, why }: Refusal): RekeyErr
 }
 
 /**
- * What a refresh or a destroy adds, after a space, to what a setting or an administrator may have caused: the last `up`
- * has saved it.
+ * Advice that a refresh or a destroy adds, after a space, to an error that a setting or an administrator may have
+ * caused: the last `up` has saved it.
  */
 export function savedAdvice(
   service: SecretKind["service"],

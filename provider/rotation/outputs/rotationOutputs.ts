@@ -61,7 +61,7 @@ export function outputTable(kind: SecretKind): Resource<never, never>["outputs"]
   );
 }
 
-/** What programs use that follows from a state. */
+/** The outputs that follow from a state. */
 export function shownOf(subject: Subject, state: State, run: Run) {
   const { memory } = state;
   const { rotateEvery } = memory.program;
@@ -100,7 +100,7 @@ export function outputsOf(
   );
 }
 
-/** What is saved if the outputs cannot be made: what a reset may have delivered must not be lost. */
+/** The outputs if they cannot be made as usual: what a reset may have delivered must not be lost. */
 export function plainResult(
   subject: Subject,
   state: State,

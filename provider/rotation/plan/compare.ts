@@ -4,7 +4,7 @@ import { type Marks } from "../memory/marks";
 import { type KnownCredential, type Memory } from "../memory/memory";
 
 /**
- * What a read proves about the credential by which a secret is compared:
+ * The proof of a read about the credential by which a secret is compared:
  * - `hidden`: nothing, because it is not shown;
  * - `unchanged`: it is the current one. An open attempt has not been applied so far;
  * - `late`: nothing, because it shows one that was replaced before;

@@ -76,7 +76,7 @@ export function formerIsValid(
 }
 
 /**
- * Whether a further one may be added while a former one is valid. As a former one, a current password whose hash is not
+ * True if a further one may be added while a former one is valid. As a former one, a current password whose hash is not
  * certain could not be recognized, so nothing would retire it. Until the first rotation, no current one is known.
  */
 function mayAddMore(
@@ -128,7 +128,7 @@ function hasToken({ token, readOnlyToken }: Credentials, wanted: string): boolea
   return token === wanted || readOnlyToken === wanted;
 }
 
-/** Whether nothing shows which token the user has. A platform that cannot be read shows nothing. */
+/** True if nothing shows which token the user has. A platform that cannot be read shows nothing. */
 function isTokenHidden(memory: Memory | undefined, { canRead, read }: Context): boolean {
   const shown = canRead ? read?.shown : {};
   return (

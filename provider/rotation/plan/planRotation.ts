@@ -43,7 +43,7 @@ function dueOfNew({ unknown, isAdopted, rotatedSince }: Program): Plan {
   return { kind: "adopt", mayRotate: rotatedSince !== undefined || unknown.has("rotatedSince") };
 }
 
-/** What is due of a saved secret, in the order of the reasons. */
+/** The plan for a saved secret, in the order of the reasons. */
 function dueOf(memory: Memory, program: Program, { now }: Context): Plan {
   const names = decidingInputs.filter((name) => program.unknown.has(name));
   if (names.length > 0) return { kind: "maybe", names };
@@ -84,7 +84,7 @@ function rotationFor(reason: RotationReason, lastAt?: string): Rotation {
   return { kind: "rotate", reason, lastAt };
 }
 
-/** What is to be refused, retired, saved or read although no rotation is due. */
+/** The plan if no rotation is due: something may have to be refused, retired, saved or read. */
 function upkeepOf(memory: Memory, program: Program, context: Context): Plan {
   const { canRead, read } = context;
   if (read?.goneReason !== undefined) {
@@ -101,7 +101,7 @@ function upkeepOf(memory: Memory, program: Program, context: Context): Plan {
   return { kind: "keep", ...(saves && { saves }) };
 }
 
-/** Whether the program says something else than is saved, which needs no request. */
+/** True if the program says something else than is saved, which needs no request. */
 function isProgramChanged(memory: Memory, program: Program): boolean {
   return (
     memory.applied === undefined ||
@@ -120,13 +120,13 @@ function mustRead(memory: Memory, program: Program, { kind }: Context): boolean 
   );
 }
 
-/** Whether only a read shows whether a former one is still valid. A former key is for its interval only. */
+/** True if only a read shows which former ones are still valid. A former key is for its interval only. */
 function isFormerOpen(memory: Memory, program: Program, context: Context): boolean {
   const end = handOverEnd(memory, program, context);
   return validFormers(memory).length > 0 || (end !== undefined && end > context.now);
 }
 
-/** Whether an input differs from what is saved, or is not known yet. */
+/** True if an input differs from what is saved, or is not known yet. */
 export function isInputChanged(
   name: keyof SavedProgram,
   program: Program,

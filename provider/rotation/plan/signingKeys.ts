@@ -9,7 +9,7 @@ import {
 import { type Program } from "../program/program";
 import { dueAt, isFuture } from "../memory/schedule";
 
-/** Whether the settings are those of another account than the memory's. Only a read can show that both are the same. */
+/** True if the settings are those of another account than the memory's. Only a read can show that both are the same. */
 export function isOtherAccount({ kindFacts }: Memory, { account: here }: Context): boolean {
   const known = kindFacts.account;
   return known !== undefined && here?.account !== undefined && known !== here.account;

@@ -19,7 +19,7 @@ export interface Access {
   /** The salt of the marks. */
   readonly salt: string;
   readonly current?: AccessCredential | undefined;
-  /** What the last change has replaced: it must be refused by now. Its value is never saved. */
+  /** The credential that the last change has replaced: it must be refused by now. Its value is never saved. */
   readonly former?: AccessCredential | undefined;
   /** Set while a former one is valid. */
   readonly retire?: AccessRetirement | undefined;

@@ -25,7 +25,7 @@ import {
 export interface Admin {
   /** As the program gives it, and as it is saved. */
   readonly given: AdminInput;
-  /** What is known of the server. */
+  /** The server, as far as it is known. */
   readonly server: Server;
   /** Why it cannot be used, if that is known. */
   readonly problem?: InputProblem | undefined;
@@ -144,7 +144,7 @@ function comparedAddress(endpoint: ClientEndpoint | undefined): string | undefin
 }
 
 /**
- * Whether the program may name another server than before, as far as that is known: a copy of a database may have its
+ * True if the program may name another server than before, as far as that is known: a copy of a database may have its
  * address, and a database may have moved away from an address. Only a read shows that it is the same.
  */
 export function isServerChanged(admin: Admin | undefined, { kindFacts }: Memory): boolean {
@@ -155,7 +155,7 @@ export function isServerChanged(admin: Admin | undefined, { kindFacts }: Memory)
   return isMoved === true || (id !== undefined && id !== before.id);
 }
 
-/** Whether the program names another address than before, which the URLs contain. */
+/** True if the program names another address than before, which the URLs contain. */
 export function isMoved(admin: Admin | undefined, { kindFacts }: Memory): boolean {
   const { endpoint } = admin?.server ?? {};
   return endpoint !== undefined && !isDeepStrictEqual(endpoint, kindFacts.server?.endpoint);

@@ -2,7 +2,7 @@ import { type SecretKind } from "../../domain/secretKind";
 import { type Run } from "../../run/run";
 import { type Context } from "./plan";
 
-/** What plans and reads depend on in a run. */
+/** The facts of a run on which plans and reads depend. */
 export function contextOf(kind: SecretKind, { options }: Run): Context {
   const { settings } = options;
   const { ownSetting } = kind;

@@ -80,7 +80,7 @@ export function plainTextProblem(
   // A preset completes a short slug only: the host of the record may be this machine.
   const template = host ?? (setting?.source === "preset" ? undefined : setting?.value);
   if (typeof template !== "string") return undefined;
-  // What is in place of {endpoint} or {id} may make it this machine.
+  // The value of {endpoint} or {id} may make it this machine.
   const canBeLoopback = ["localhost", "1"].some((value) =>
     isLoopback(template.replace(/\{(endpoint|id)\}/g, value)),
   );

@@ -12,12 +12,12 @@ export function readOverlap(written: string): void {
   readInterval(written, { orValues: `"${untilRetirement}", "${noOverlap}"` });
 }
 
-/** Whether a former one is valid for a time, after which its rotation retires it. */
+/** True for a duration, after which the rotation retires the former one. */
 export function isDuration(validFor: string): boolean {
   return validFor !== noOverlap && !waitsForRetirement({ validFor });
 }
 
-/** Whether a former one is valid until a Retirement retires it. */
+/** True for a former one that is valid until a Retirement retires it. */
 export function waitsForRetirement({ validFor }: Pick<Former, "validFor">): boolean {
   return validFor === untilRetirement || validFor === untilNextUp;
 }
@@ -75,7 +75,7 @@ export function validForAfter(
   return isForDate && overlap !== noOverlap ? untilNextUp : overlap;
 }
 
-/** Whether a former one will wait for a Retirement after a plan; undefined if that is not known. */
+/** True if a former one will wait for a Retirement after a plan; undefined if that is not known. */
 export function willWait(
   memory: Memory,
   program: Program,
@@ -114,7 +114,7 @@ export function dueFormers(
   return { why: formers.some(isForDate) ? "date" : "time", formers };
 }
 
-/** Whether `overlap` differs from what is saved of a former one that is valid now, or is not known yet. */
+/** True if `overlap` differs from what is saved of a former one that is valid now, or is not known yet. */
 export function isOverlapChanged(memory: Memory, { overlap, unknown }: Program): boolean {
   return validFormers(memory).some(
     ({ validFor }) => validFor !== untilNextUp && (unknown.has("overlap") || validFor !== overlap),

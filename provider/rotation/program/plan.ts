@@ -5,13 +5,13 @@ import { type Former, type KeyMemory, type Memory, type RotationReason } from ".
 import { type Program } from "./program";
 import { type State } from "../memory/state";
 
-/** What a plan depends on, in addition to the state and the program. */
+/** The facts on which a plan depends, in addition to the state and the program. */
 export interface Context {
   readonly kind: SecretKind;
   readonly now: Date;
-  /** Whether such a secret can be read. What is read may hide the credentials nevertheless. */
+  /** Such a secret can be read, although a read may hide the credentials. */
   readonly canRead: boolean;
-  /** Whether this run makes rotations that only a schedule asks for (`rekey:scheduledResets`). */
+  /** This run makes rotations that only a schedule asks for (`rekey:scheduledResets`). */
   readonly isScheduleOn: boolean;
   /** The token with which Rekey itself sends requests to the queue. */
   readonly ownToken?: string | undefined;
@@ -23,20 +23,20 @@ export interface Context {
   readonly read?: PlanningRead | undefined;
 }
 
-/** What a plan that is made after a read knows of it. */
+/** The part of a read that a plan depends on. */
 interface PlanningRead {
-  /** What it has shown; nothing, if the platform cannot be read. */
+  /** The credentials that it has shown; none if the platform cannot be read. */
   readonly shown: Credentials;
-  /** What all reads of this run have shown: one may be late, or hide something. */
+  /** The credentials that all reads of this run have shown: one may be late, or hide something. */
   readonly shownInRun: readonly Credentials[];
-  /** Whether the current one is not valid any more, and why, or is not known to be at this server. */
+  /** Why the current one is not valid any more, or is not known to be at this server. */
   readonly goneReason?: string | undefined;
   readonly isOtherServer?: boolean | undefined;
   /** Of signing keys: whether the current one is not the next one that was known: two rolls were made elsewhere. */
   readonly isForeign?: boolean | undefined;
 }
 
-/** What to do about one secret. */
+/** The next step for one secret. */
 export type Plan =
   /** Needs no request. `saves`: inputs, such as the connection and the schedule. */
   | { readonly kind: "keep"; readonly saves?: true; readonly waits?: WaitingRotation | undefined }
@@ -57,7 +57,7 @@ export type Plan =
   | { readonly kind: "maybe"; readonly names: readonly string[] }
   | Refusal;
 
-/** Whether a plan does anything, if only to save what the program says. */
+/** True if a plan does anything, if only to save what the program says. */
 export function isChange(plan: Plan): boolean {
   return plan.kind !== "keep" || plan.saves === true;
 }
@@ -65,7 +65,7 @@ export function isChange(plan: Plan): boolean {
 export interface Rotation {
   readonly kind: "rotate";
   readonly reason: RotationReason;
-  /** Whether it repeats one that was not confirmed. */
+  /** It repeats one that was not confirmed. */
   readonly isAgain?: true;
   /** When the one that it repeats was sent, the schedule last began, or the secret was generated, if known. */
   readonly lastAt?: string | undefined;
@@ -91,11 +91,11 @@ export interface Refusal {
   readonly kind: "refuse";
   readonly code: ConstructorParameters<typeof RefusedError>[0];
   readonly why: string;
-  /** Whether a read may end it. */
+  /** A read may end it. */
   readonly isUntilRead?: true;
 }
 
-/** What a gate decides by. */
+/** The facts by which a gate decides. */
 export interface Question {
   readonly memory: Memory | undefined;
   readonly program: Program;
@@ -105,12 +105,12 @@ export interface Question {
 /** Why a rotation that is due is not made, or waits; undefined if it passes. */
 export type Gate = (due: Rotation, question: Question) => Plan | undefined;
 
-/** Whether a read can show that the open attempt was applied, so that no other one is needed. */
+/** True if a read can show that the open attempt was applied, so that no other one is needed. */
 export function maySettle({ attempt }: Memory, { canRead }: Context): boolean {
   return canRead && attempt?.canSettle === true;
 }
 
-/** Whether the read before a rotation may change the plan: it may be enough, or end a refusal. */
+/** True if the read before a rotation may change the plan: it may be enough, or end a refusal. */
 export function isReadFirst(saved: State | undefined, plan: Plan, context: Context): boolean {
   if (!saved) return false;
   const isUntilRead = plan.kind === "refuse" && plan.isUntilRead === true;

@@ -30,7 +30,7 @@ export interface RotationInputs extends Trigger {
   readonly admin?: AdminInput | null | undefined;
 }
 
-/** What a program asks for, as all of the rotation reads it. */
+/** A program's inputs, as all of the rotation reads them. */
 export interface Program {
   /** The inputs that are not known yet. What they decide has its default below. */
   readonly unknown: ReadonlySet<string>;
@@ -107,13 +107,13 @@ export function readProgram(
   };
 }
 
-/** What a program sets of a connection. */
+/** The parts of a connection that a program sets. */
 export function connectionIn(given: RotationInputs["connection"]): Connection | undefined {
   const set = Object.entries(given ?? {}).filter(([, value]) => isSet(value));
   return set.length > 0 ? Object.fromEntries(set) : undefined;
 }
 
-/** What is saved of the inputs. */
+/** The inputs that are saved. */
 export function savedProgram(
   { connection, queueUrl, rotateEvery, admin }: Program,
   { salt }: Pick<Memory, "salt">,
@@ -122,7 +122,7 @@ export function savedProgram(
   return { connection, queueUrl, rotateEvery, admin: mark };
 }
 
-/** Whether no credentials are to be saved, not even encrypted. */
+/** True if no credentials are to be saved, not even encrypted. */
 export function savesNone({ saveCredentials, encryptFor }: Form): boolean {
   return saveCredentials === false && encryptFor === undefined;
 }

@@ -104,7 +104,7 @@ export function queueUrlInput({ z, refuseIf, expected }: Schemas) {
   return z.string(expected("a string")).superRefine(refuseIf(addressProblem));
 }
 
-/** What is wrong with the inputs of a rotation that the schema accepts, as far as they are known. */
+/** The problems of inputs that the schema accepts, as far as they are known. */
 export function rotationProblems(program: Program, kind: SecretKind, run: Run): InputProblem[] {
   const { rotatedSince, form, connection, unknown } = program;
   const { now, canRead } = contextOf(kind, run);
@@ -124,7 +124,7 @@ export function rotationProblems(program: Program, kind: SecretKind, run: Run): 
   return problems;
 }
 
-/** What is wrong with the inputs of a secret that overlaps. */
+/** The problems of inputs of a secret of which two can be valid. */
 function overlapProblems(program: Program, kind: SecretKind, now: Date): InputProblem[] {
   const { overlap, rotateEvery, form, unknown, adds } = program;
   if (unknown.has("overlap")) return [];
@@ -143,7 +143,7 @@ function overlapProblems(program: Program, kind: SecretKind, now: Date): InputPr
   return problems;
 }
 
-/** Whether clients would connect without TLS over the network, as far as that is known. */
+/** A problem if clients would connect without TLS over the network, as far as that is known. */
 function connectionProblems(
   connection: Connection = {},
   databaseHost?: FoundSetting,

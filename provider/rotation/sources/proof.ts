@@ -22,7 +22,7 @@ export interface Trial {
   readonly subject: Subject;
   readonly endpoint: ProbeEndpoint;
   readonly credential: Credential;
-  /** What an error says of the changes so far if nothing may be sent. Default: `The rotation itself is saved.` */
+  /** The sentence of an error about the changes so far. Default: `The rotation itself is saved.` */
   readonly unchanged?: string;
 }
 

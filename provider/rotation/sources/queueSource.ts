@@ -45,7 +45,7 @@ export class QueueSource extends ResetSource {
     return formerWith(memory, shown) !== undefined && (await this.#isTried(token, "refused"));
   }
 
-  /** Whether the use of a token that was made before has a result; false if it cannot be tried. */
+  /** True if the use of a token that was made before has a result; false if it cannot be tried. */
   async #isTried(token: string | undefined, expected: ProbeResult["kind"]): Promise<boolean> {
     const canTry = token !== undefined && orUndefined(() => this.#endpoint()) !== undefined;
     return canTry && (await this.#proveAccepted(token, lateTokenMs)).kind === expected;
@@ -250,12 +250,12 @@ const prepared: Finding = { kind: "prepared" };
 const { addressFrom } = queueToken;
 const goneReason = `the queue refuses the token that was handed out. Check ${addressFrom}. If someone else has rolled or reset the token, set a new version, which adds a new one`;
 
-/** Whether a token with a hash is the platform's current one. */
+/** True if a token with a hash is the platform's current one. */
 function isToken({ credentials: { token } }: SecretResponse, hash: string): boolean {
   return token !== undefined && hashOf(token) === hash;
 }
 
-/** Whether a user has a next pair of tokens. It is not a field of the record, because Rekey changes it itself. */
+/** True if a user has a next pair of tokens. It is not a field of the record, because Rekey changes it itself. */
 function hasNext({ otherFields = "{}" }: SecretResponse): boolean | undefined {
   const others = parsed(otherFields);
   const has = isObject(others) ? others["has_next_token"] : undefined;

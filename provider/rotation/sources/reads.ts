@@ -6,12 +6,12 @@ import { marksOf } from "../memory/marks";
 import { type Memory } from "../memory/memory";
 import { type SourceContext } from "../lifecycle/source";
 
-/** What several reads have shown. */
+/** The result of several reads. */
 export interface LastRead {
-  /** What the last of them that did not fail has shown, and what that proves. */
+  /** The last of them that did not fail, and what that proves. */
   readonly read?: SecretResponse;
   readonly verdict?: Verdict;
-  /** Whether that is what is to be replaced, or older. */
+  /** It has shown the one that is to be replaced, or an older one. */
   readonly isOld?: boolean;
   /** Why it has shown no new credential. */
   readonly why?: string | undefined;
@@ -30,7 +30,7 @@ export function readUntilChanged(
 ): Promise<LastRead> {
   const { clock, end, settings } = run.options;
   const endsAtMs = clock.elapsedMs() + settings.deadlineMs;
-  // What the last read has shown that did not fail.
+  // The last read that did not fail.
   let shown: LastRead = {};
   const ended = () => ({ ...shown, why: "the run has ended", isFinal: true });
   const act = async (): Promise<LastRead & { readonly isFinal: boolean }> => {

@@ -138,7 +138,7 @@ export class ResetSource implements Source {
       formers: replacedFormers(attempted, since, context),
     };
     const values = credentialsIn(handOver(attempted, made, context));
-    // What was known, or shown by a read before.
+    // Credentials that were known, or shown by a read before.
     const expected = new Set([memory.current.marks, ...reads].flatMap((one) => Object.keys(one)));
     const names = [...expected].filter((name) => !Object.hasOwn(values, name));
     const isIdentified = identityIn(subject.kind, values) !== undefined;
@@ -216,12 +216,12 @@ export class ResetSource implements Source {
 
 type Proven = Extract<Proof, { made: Made }>;
 
-/** Whether a read shows what the reset has made, or someone else after it. */
+/** True if a read shows what the reset has made, or someone else after it. */
 function isReplaced(verdict: Verdict | undefined): boolean {
   return verdict === "new" || verdict === "foreign";
 }
 
-/** Whether all credentials that both show are the same, and one of them was not known before. */
+/** True if all credentials that both show are the same, and one of them was not known before. */
 function isSameRecord(
   response: SecretResponse,
   { credentials: shown }: SecretResponse,

@@ -8,7 +8,7 @@ import { type ReadResult } from "../lifecycle/source";
 import { type State } from "../memory/state";
 
 /**
- * What the list of a user's passwords shows of the current one. A list that has others hides nothing. If it is
+ * The current password of a user in the list of hashes. A list that has others hides nothing. If it is
  * `unclear`, only a login decides: if that is accepted, an empty list hides all that are valid.
  *
  * @param hash of the current one; undefined if that is not certain

@@ -72,11 +72,11 @@ export class UserSource implements Source {
     const { id } = this.session.subject;
     const users = await this.#connect();
     const { hashes } = readResult ?? (await this.#readUser());
-    // What was known of a list that hides them stays known.
+    // If the list hides them, the one that is known stays known.
     const valid = hashes?.length ? hashes : [memory.kindFacts.hash ?? []].flat();
     const made = await users.make(id);
     const warnings = made.isToken ? [] : this.#warningsOf(await users.readServer());
-    // What no rotation has handed out goes first.
+    // A password that was never handed out is removed first.
     const unproven = memory.attempt?.expects;
     if (unproven !== undefined) await users.remove(id, [unproven]);
     const hashesBefore = valid.filter((one) => one !== unproven);
@@ -111,7 +111,7 @@ export class UserSource implements Source {
     const made = { value: password, isToken: restToken !== undefined };
     const proof = await this.#tryLogin(made);
     if (proof.kind !== "accepted") {
-      // What is refused is not what is new in the list: that is someone else's.
+      // A refused password is not the new hash in the list: that is someone else's.
       const attempt = proof.kind === "refused" ? { expects: hashOf(password) } : undefined;
       return { failure: lost ?? notAccepted(subject, proof), delivered: {}, attempt };
     }
@@ -312,7 +312,7 @@ function hashOfMade(
   return list && hashInList(own, before, list);
 }
 
-/** What is remembered of a user. A current password that someone else has removed is a former one if it is back. */
+/** Facts about a user. A current password that someone else has removed is a former one if it is back. */
 function factsAfter(
   { kindFacts }: Memory,
   formers: readonly Former[],
@@ -340,7 +340,7 @@ function passwordKey(userName: string, hash: string): string {
   return JSON.stringify([userName, hash]);
 }
 
-/** What has failed, to be decided about. What is not an error of Rekey's is thrown further. */
+/** An error of Rekey's as a value, to be decided about. Others are thrown further. */
 function failureIn(error: unknown): RekeyError {
   if (error instanceof RekeyError) return error;
   throw error;

@@ -141,7 +141,7 @@ describe("platform: the operations that the vendor describes", () => {
       change("unpin", { parallelism: "true", rate: "true" }),
     ]);
     const sent = requester.sent.map(({ method, path, query = {} }) => [method, path, ...Object.keys(query)].join(" "));
-    // The description has neither `search` nor `reset`, which the vendor's changelog announced: docs/upstash.md.
+    // The description has neither `search` nor `reset`, which the vendor's changelog announced: docs/guide.md.
     assert.deepEqual(sent, [
       "GET /v2/flowControl search",
       "GET /v2/flowControl/x",
