@@ -10,7 +10,6 @@ import { EngineStack, onEngineByAdapter, type Rekey, type Result, succeeds, valu
 import { textsBelow } from "../support/files";
 import { Folder } from "../support/folder";
 import { credentialsAt, idAt, inputsOf } from "../support/kinds";
-import { aclOf } from "../support/redis";
 import { databasePath } from "../support/resources";
 import { until } from "../support/results";
 
@@ -119,41 +118,5 @@ onEngineByAdapter("Credentials that are not saved", (adapter) => {
     const shown = [...seen, readFileSync(log, "utf8"), ...textsBelow(stack.directory)].join("\n").split("\n");
     logs.remove();
     assert.deepEqual(leaksOf([...new Set(shown)].join("\n"), issued), []);
-  });
-
-  it("are nowhere else while two are valid", async () => {
-    const team = await Team.create();
-    let version = 1;
-    const stack = await EngineStack.start(
-      (rekey) => {
-        const { record, password } = stack.platform.database("db-a");
-        const { endpoint: host, port } = record as { endpoint: string; port: number };
-        const all = { version, saveCredentials: false, encryptFor: [team.recipient] };
-        const admin = { host, port, tls: false, password };
-        const app = new rekey.AclUserRotation("app", { admin, userName: "app", overlap: "24h", ...all });
-        const queue = new rekey.QueueTokenRotation("queue", { queueUserId, ...all });
-        new rekey.CredentialVerification("proof", { access: queue.access });
-        return { app: app.encryptedCredentials, queue: queue.encryptedCredentials };
-      },
-      {
-        adapter,
-        platform: { databases, credentials: "always" },
-        config: { "rekey:queueUserId": queueUserId, "rekey:queueToken": undefined },
-      },
-    );
-    await aclOf(stack.platform.database("db-a"))("SETUSER", "app", "on", "~*", "+@all");
-    const secrets: Record<string, string> = { queue: stack.platform.queueToken };
-    const shown: string[] = [];
-    for (version of [1, 2]) {
-      const result = await succeeds(stack.up());
-      const { app, queue } = valuesOf(result);
-      secrets[`password ${version}`] = String((await team.decrypt(app))["password"]);
-      secrets[`token ${version}`] = String((await team.decrypt(queue))["token"]);
-      shown.push(result.printed, JSON.stringify((await stack.saved()).resources.map(({ outputs }) => outputs)));
-    }
-    shown.push(...textsBelow(stack.directory));
-    // The second token waits until the former one is retired.
-    assert.deepEqual([secrets["token 2"], new Set(Object.values(secrets)).size], [secrets["token 1"], 4]);
-    assert.deepEqual(leaksOf(shown.join("\n"), secrets), []);
   });
 });

@@ -44,28 +44,6 @@ onEngine("The native plugin", () => {
     assert.deepEqual({ first: platform.requests.length, second: second.requests.length }, { first: 1, second: 1 });
   });
 
-  it("imports the limits that are pinned, which belong to the resource from then on", async () => {
-    let options: Options = { import: "orders" };
-    const stack = await EngineStack.start(
-      ({ FlowControlLimits }) => {
-        const { urn } = new FlowControlLimits("orders", { flowControlKey: "orders", rate: 7, period: 60 }, options);
-        return { urn };
-      },
-      { adapter: "plugin", platform: { flowControlKeys: [] } },
-    );
-    const { platform } = stack;
-    platform.setFlowControlKey({ flowControlKey: "orders", rateMax: 7, ratePeriod: 60, isPinnedRate: true });
-    await succeeds(stack.up());
-    const { rate, period, paused } = await stack.outputsOf("orders");
-    assert.deepEqual({ rate, period, paused }, { rate: 7, period: 60, paused: false });
-    options = {};
-    await succeeds(stack.up());
-    const sent = () => platform.requests.filter(({ method }) => method === "POST").map(({ path }) => path);
-    assert.deepEqual(sent(), []);
-    await succeeds(stack.destroy());
-    assert.deepEqual(sent(), ["/v2/flowControl/orders/unpin?rate=true"]);
-  });
-
   it("says that limits of a moved resource are unpinned by another process, and retainOnDelete keeps them", async () => {
     const limits = { flowControlKey: "orders", rate: 7 };
     let declare: (plugin: Rekey) => unknown;

@@ -56,7 +56,7 @@ onEngineByAdapter("Secrets", (adapter) => {
         ...{ databases: ids, credentials: "read", databasePath },
         onRequest: () => processes.length < 9_999 && (processes += JSON.stringify(stack.processes)),
       },
-      config: { version: { secret: trigger }, "rekey:databasePath": databasePath, "rekey:deadlineSeconds": "2" },
+      config: { version: { secret: trigger }, "rekey:databasePath": databasePath },
       environment: { PULUMI_DEBUG_GRPC: log },
     });
     const { platform } = stack;
@@ -83,6 +83,7 @@ onEngineByAdapter("Secrets", (adapter) => {
     const unmarked = unmarkedIn(log, adapter === "plugin");
 
     round = 2;
+    await stack.configure({ "rekey:deadlineSeconds": "5" });
     const error = `Basic ${management} ${queue} ${password} ${platform.database("db-b").password}`;
     platform.failNext({ path: /reset-password/, status: 500, times: 2, body: { error } });
     platform.failNext({ path: /redis\/database\/db-b/, status: 400, body: { error } });

@@ -21,6 +21,12 @@ describeFaults("faults: broken responses", {}, [
   { row: 9, fault: "reset after the request was read", platform: resetting, ...lost(/ECONNRESET/) },
   { row: 10, fault: "closed with no response", platform: sending(() => ""), ...lost(/ECONNRESET/) },
   { row: 10, fault: "101 (Upgrade), kept open", platform: upgrading, ...lost(/ECONNRESET/) },
+  {
+    row: 10,
+    fault: "103 (Early Hints), closed",
+    platform: sending(() => "HTTP/1.1 103 Early Hints\r\n\r\n"),
+    ...lost(),
+  },
   { row: 13, fault: "body shorter than Content-Length, closed", platform: sending(tooShort), ...lost(/incomplete/) },
   {
     row: 13,

@@ -15,15 +15,6 @@ describe("faults: rows of an engine", () => {
   const rotating = (args: Partial<rekey.PasswordRotationArgs> = {}) =>
     new rekey.PasswordRotation("cache", { databaseId: "db-quickstart", ...args });
 
-  it(titled(43, "two resources, one database", "preview, up", "refused in the program; 0 sent"), async () => {
-    const program = () => [rotating(), new rekey.PasswordRotation("other", { databaseId: "db-quickstart" })];
-    const stack = await TestStack.start(program);
-    const refused = /database "db-quickstart" already belongs to PasswordRotation "cache"/;
-    await fails(stack.preview(), refused);
-    await fails(stack.up(), refused);
-    assert.equal(stack.platform.requests.length, 0);
-  });
-
   it(titled(43, "a replacement of one resource", "up", "not refused; 1 sent for the other database"), async () => {
     let databaseId = "db-quickstart";
     const stack = await TestStack.start(() => rotating({ databaseId }));

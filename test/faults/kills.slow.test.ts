@@ -12,26 +12,6 @@ const program = ({ PasswordRotation }: Rekey): void =>
 /** With one request at a time, two resets wait behind the first one. */
 const config = { "rekey:maxConcurrency": "1" };
 
-const again = "1 more sent; state equals the platform";
-const applied = { at: 1, point: "applied" } as const;
-const kills = [
-  { row: 37, fault: "killed before sending", result: "1 sent", strike: { victim: "engine", at: 1 }, sent: 0 },
-  {
-    row: 38,
-    fault: "killed after it was applied, before it was saved",
-    result: again,
-    strike: { victim: "engine", ...applied },
-    sent: 1,
-  },
-  {
-    row: 38,
-    fault: "the provider host is killed at that point",
-    result: again,
-    strike: { victim: "provider", ...applied },
-    sent: 1,
-  },
-] as const;
-
 onEngine("faults: kills", () => {
   let interrupted: InterruptedStack;
   afterEach(() => interrupted.end());
@@ -59,15 +39,8 @@ onEngine("faults: kills", () => {
     return resets().map((count, index) => count - (before[index] ?? 0));
   }
 
-  for (const { row, fault, result, strike: kill, sent } of kills) {
-    it(titled(row, fault, "next up", result), async () => {
-      assert.equal(await strike(kill), sent);
-      assert.deepEqual(await nextUp(), [1, 1, 1]);
-    });
-  }
-
   it(titled(39, "SIGINT in the middle", "up", "saved, or as 38"), async () => {
-    const sent = await strike({ victim: "interrupt", ...applied });
+    const sent = await strike({ victim: "interrupt", at: 1, point: "applied" });
     const more = (await nextUp()).reduce((sum, count) => sum + count);
     assert.equal(more, ids.length - sent, "every reset that got a response was saved");
   });

@@ -34,20 +34,21 @@ const rows = [
     failure: { method: "GET", body: stale, times: 20 },
     code: "REKEY_NOT_SHOWN",
     more: [],
+    deadlineSeconds: 3,
   },
 ] satisfies { failure: Fault; [others: string]: unknown }[];
 
 describe("faults: limits of a flow-control key", () => {
-  const start = async (fixture: Fixture, more: { deadlineSeconds?: number }) => {
+  const start = async (fixture: Fixture, more: { deadlineSeconds?: number | undefined }) => {
     const platform = fixture.closes(await startPlatform({ flowControlKeys: [] }));
     const host = await fixture.startHost({ settings: settingsFor(platform, more) });
     return { platform, host, posts: () => platform.requests.filter(({ method }) => method === "POST") };
   };
 
-  for (const { row, fault, failure, code, more } of rows) {
+  for (const { row, fault, failure, code, more, deadlineSeconds } of rows) {
     const result = `fails, saves what may have been sent; next up: ${more.length} more sent`;
     testRow([row, fault, "limits", result], async (fixture) => {
-      const { platform, host, posts } = await start(fixture, { deadlineSeconds: 1 });
+      const { platform, host, posts } = await start(fixture, { deadlineSeconds });
       const stack = new Stack(hostCalls(host, "flowControlLimits"));
       platform.failNext(failure);
       await assert.rejects(stack.up(inputs), new RegExp(`\\[${code}\\]`));

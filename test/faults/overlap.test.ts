@@ -23,9 +23,10 @@ const lost = (path: string, dropConnection: Fault["dropConnection"], more: Parti
 const except = (path: string): Fault => ({ path, delayMs: 0 });
 const [before, applied] = ["before-apply", "after-apply"] as const;
 
-async function urlOf(where: NonNullable<Row["queueUrl"]>, { platform }: Queue): Promise<string> {
-  if (where === "of another path") return `${platform.url}/elsewhere`;
-  return (await startedPlatform()).url;
+/** Settings with which a token is tried elsewhere, for a short time. */
+async function settingsAt(where: NonNullable<Row["queueUrl"]>, { platform, settings }: Queue): Promise<Properties> {
+  const queueUrl = where === "of another path" ? `${platform.url}/elsewhere` : (await startedPlatform()).url;
+  return { ...settings, queueUrl, deadlineSeconds: 3 };
 }
 
 const additions: Readonly<Record<string, Row>> = {
@@ -141,24 +142,6 @@ const retirements: Readonly<Record<string, Row & { readonly isRepeated?: true }>
   },
 };
 
-/** Of a date, which alone retires first. */
-const retirementsFirst: Readonly<Record<string, Row>> = {
-  "roll-token is lost each time, after it was applied": {
-    faults: [lost(rollPath, applied, { times })],
-    valid: [false, true, true],
-  },
-  "roll-token is lost each time, before it is applied": {
-    faults: [lost(rollPath, before, { times })],
-    fails: /former token may still be valid.*REKEY_UNCONFIRMED/s,
-    valid: [true, true],
-  },
-  "next-token after it is not permitted": {
-    faults: [{ path: nextPath, status: 403 }],
-    fails: /has retired the older one\. .*Could not prepare the next token.*REKEY_INCOMPLETE/s,
-    valid: [false, true],
-  },
-};
-
 describe("faults: two valid queue tokens", () => {
   after(closePlatforms);
 
@@ -172,7 +155,7 @@ describe("faults: two valid queue tokens", () => {
         const next = isNew ? inputs : { ...inputs, version: 2 };
         for (const one of row.faults ?? []) queue.platform.failNext(one);
         const { settings } = queue;
-        if (row.queueUrl) queue.settings = { ...settings, queueUrl: await urlOf(row.queueUrl, queue) };
+        if (row.queueUrl) queue.settings = await settingsAt(row.queueUrl, queue);
         assert.match(await queue.rotate(next), row.fails ?? /^$/);
         queue.settings = settings;
         assert.deepEqual(await queue.valid(), row.valid);
@@ -194,7 +177,7 @@ describe("faults: two valid queue tokens", () => {
         : "fails; the next `up` completes it";
     testByAdapter([110, fault, "Retirement, next up", result], async (adapter) => {
       const queue = await Queue.start(adapter);
-      queue.settings = { ...queue.settings, deadlineSeconds: 5 };
+      if (isRepeated) queue.settings = { ...queue.settings, deadlineSeconds: 5 };
       // What was handed out before is tried.
       await queue.rotate({ version: 1, initialRotation: false });
       assert.equal(await queue.retire(), "");
@@ -209,54 +192,6 @@ describe("faults: two valid queue tokens", () => {
     });
   }
 
-  for (const [fault, { faults = [], fails = /^$/, valid }] of Object.entries(retirementsFirst)) {
-    const result = fails.test("") ? "passes, two are valid" : "fails, nothing is added; the next `up` completes it";
-    testByAdapter([111, fault, "update for a date, next up", result], async (adapter) => {
-      const queue = await Queue.start(adapter);
-      assert.equal(await queue.rotate({ version: 1 }), "");
-      for (const one of faults) queue.platform.failNext(one);
-      const rotatedSince = new Date().toISOString();
-      assert.match(await queue.rotate({ version: 1, rotatedSince }), fails);
-      assert.deepEqual(await queue.valid(), valid);
-      if (!fails.test("")) assert.equal(await queue.rotate({ version: 1, rotatedSince }), "");
-      assert.deepEqual(await queue.valid(), [false, true, true]);
-      assert.equal(queue.rotation.plain["rotationCount"], 2);
-    });
-  }
-
-  testByAdapter(
-    [111, "a new version while two are valid", "update, Retirement, next up", "waits, and says so; then it is made"],
-    async (adapter) => {
-      const queue = await Queue.start(adapter);
-      assert.equal(await queue.rotate({ version: 1 }), "");
-      assert.equal(await queue.rotate({ version: 2 }), "");
-      assert.match(String(queue.rotation.plain["waits"]), /It is applied by the first `up` after the one at whose end/);
-      assert.match(queue.said.join("\n"), /the rotation that is due is not made yet, because the former token/);
-      assert.deepEqual([await queue.valid(), queue.sent(nextPath)], [[true, true], 1]);
-      assert.equal(await queue.retire(), "");
-      assert.equal(await queue.rotate({ version: 2 }), "");
-      assert.deepEqual(await queue.valid(), [false, true, true]);
-      assert.equal(queue.rotation.plain["waits"], undefined);
-    },
-  );
-
-  const refuses = "fails, and nothing is handed over; the next version adds a new one";
-  testByAdapter([111, "the platform has lost the next pair", "next up, next version", refuses], async (adapter) => {
-    const queue = await Queue.start(adapter, { queueToken: "canary-former-token-51fe" });
-    assert.equal(await queue.rotate({ version: 1 }), "");
-    const { token } = queue;
-    await queue.platform.reset();
-    assert.match(
-      await queue.rotate({ version: 1 }),
-      /the queue refuses the token that was handed out.*set a new version/,
-    );
-    assert.deepEqual([queue.token, queue.sent(nextPath)], [token, 0]);
-    assert.equal(await queue.rotate({ version: 2 }), "");
-    assert.deepEqual(await queue.valid(), [true, false, true]);
-    assert.equal(await queue.retire(), "");
-    assert.deepEqual(await queue.valid(), [false, false, true]);
-  });
-
   const stays = "fails, and nothing is handed over; the next `up` passes";
   for (const inputs of [{ version: 1 }, { version: 2, overlap: "1h" }]) {
     const title = `the queue refuses the token that was handed out, although it is valid (version ${inputs.version})`;
@@ -265,7 +200,7 @@ describe("faults: two valid queue tokens", () => {
       assert.equal(await queue.rotate({ version: 1 }), "");
       const { token } = queue;
       const { settings } = queue;
-      queue.settings = { ...settings, queueUrl: await urlOf("of another account", queue) };
+      queue.settings = await settingsAt("of another account", queue);
       assert.match(
         await queue.rotate(inputs),
         /nothing was changed: the (queue refuses|token that was handed out is still)/,
@@ -275,45 +210,6 @@ describe("faults: two valid queue tokens", () => {
       assert.deepEqual([queue.token, await queue.valid()], [token, [true, true]]);
     });
   }
-
-  testByAdapter(
-    [
-      111,
-      "the next token that an earlier run could not prove is older than the date",
-      "update, update for a date",
-      "it is unproven; then it is handed out; the next `up` rotates for the date",
-    ],
-    async (adapter) => {
-      const queue = await Queue.start(adapter);
-      await queue.rotate({ version: 1, initialRotation: false });
-      const { settings } = queue;
-      queue.settings = { ...settings, queueUrl: `${queue.platform.url}/elsewhere` };
-      assert.match(await queue.rotate({ version: 2 }), /not proven/);
-      assert.equal(queue.rotation.plain["outcome"], "unproven");
-      const unproven = await queue.nextByHand();
-      queue.settings = settings;
-      const dated = { version: 2, rotatedSince: new Date().toISOString() };
-      assert.equal(await queue.rotate(dated), "");
-      assert.deepEqual([queue.token, await queue.valid()], [unproven, [true, true]]);
-      assert.equal(await queue.rotate(dated), "");
-      assert.deepEqual([await queue.valid(), queue.platform.queueToken], [[false, true, true], unproven]);
-      assert.equal(queue.rotation.plain["rotationCount"], 2);
-    },
-  );
-
-  testByAdapter(
-    [111, "a run is killed between next-token and saving", "update, next up", "passes, the pair is of unknown age"],
-    async (adapter) => {
-      const queue = await Queue.start(adapter);
-      await queue.rotate({ version: 1, initialRotation: false });
-      const { saved } = queue.rotation;
-      await queue.rotate({ version: 2 });
-      queue.rotation.saved = saved;
-      assert.equal(await queue.rotate({ version: 2 }), "");
-      assert.deepEqual(await queue.valid(), [true, true]);
-      assert.equal(queue.rotation.plain["generatedAt"], undefined);
-    },
-  );
 
   testByAdapter(
     [

@@ -10,7 +10,9 @@ import { Settings } from "../../provider/settings/settings";
 import { providerNameOf } from "../support/host";
 import { idAt, inputsOf } from "../support/kinds";
 import { settingsFor, databasePath } from "../support/resources";
+import { secretOutputs } from "../support/secretOutputs";
 import { hostCalls, Stack } from "../support/stack";
+import { secretNames } from "../support/wire";
 import { testRow } from "./describeFaults";
 import { type Fixture } from "./fixture";
 
@@ -106,6 +108,11 @@ async function assertPreviewsOnlyRead(
   const before = posts(platform).length;
   await stack.up(programOf(2));
   assert.ok(posts(platform).length > before, "an `up` sends it");
+  const { outputs = {} } = stack.saved ?? {};
+  assert.deepEqual(
+    secretNames(outputs),
+    secretOutputs[type].filter((name) => name in outputs),
+  );
   await preview(2);
   await preview(3);
 }

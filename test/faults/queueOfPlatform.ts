@@ -1,5 +1,3 @@
-import assert from "node:assert/strict";
-import { createHash } from "node:crypto";
 import { type Platform, type PlatformOptions, startPlatform } from "../../local/platform/index";
 import { type Adapter } from "../support/host";
 import { acceptsToken, settingsFor } from "../support/resources";
@@ -32,7 +30,7 @@ export class Queue extends OverlappingSecret {
     adapter: Adapter,
     readonly platform: Platform,
   ) {
-    const settings = settingsFor(platform, { queueUserId, queueToken: undefined, deadlineSeconds: 3 });
+    const settings = settingsFor(platform, { queueUserId, queueToken: undefined });
     super(adapter, "QueueTokenRotation", settings, platform.queueToken);
   }
 
@@ -53,34 +51,7 @@ export class Queue extends OverlappingSecret {
     return { "management password": this.platform.password };
   }
 
-  /** The next token, as someone else asks for it, who makes it if there is none. */
-  async nextByHand(): Promise<string> {
-    return ((await this.#post(nextPath)) as { next_token: string }).next_token;
-  }
-
-  /** Someone else retires the former token. */
-  async rollByHand(token: string): Promise<void> {
-    const next_token_hash = createHash("sha256").update(token).digest("hex");
-    await this.#post(rollPath, { next_token_hash });
-  }
-
-  async #post(path: string, body?: object): Promise<unknown> {
-    const { url, username, password } = this.platform;
-    const authorization = `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`;
-    const response = await fetch(`${url}${path}`, {
-      method: "POST",
-      headers: { authorization },
-      body: JSON.stringify(body),
-    });
-    assert.ok(response.ok, await response.clone().text());
-    return response.json();
-  }
-
   get token(): unknown {
     return this.rotation.plain["token"];
-  }
-
-  sent(path: string): number {
-    return this.platform.requests.filter((one) => one.path === path).length;
   }
 }

@@ -186,15 +186,6 @@ const faults: readonly Fault[] = [
     check: neverApplied,
   },
   {
-    row: 90,
-    fault: "the response repeats the former credentials, and so do all reads",
-    ...unconfirmed,
-    response: { generation: 0, names: ["password", "rest_token"] },
-    appliedAt: "never",
-    deadlineSeconds: 8,
-    check: neverApplied,
-  },
-  {
     row: 91,
     fault: "confirmed, credentials hidden",
     result: "passes without credentials; 1 reset sent",
@@ -214,14 +205,6 @@ const faults: readonly Fault[] = [
     ...confirmed,
     response: { generation: 0, names: ["password", "rest_token"] },
     reads: 2,
-  },
-  {
-    row: 95,
-    fault: "the response repeats the former credentials, and so do two reads",
-    ...confirmed,
-    response: { generation: 0, names: ["password", "rest_token"] },
-    appliedAt: 4,
-    reads: 4,
   },
   {
     row: 96,
@@ -263,16 +246,6 @@ describe("faults: a platform that can be read", () => {
     });
   }
 
-  testRow([88, "silent, applied after the run", "refresh", "the reset is confirmed; 0 more sent"], async (fixture) => {
-    const platform = await ReadablePlatform.start(fixture, 8);
-    fixture.server.behave("POST", "db", silent);
-    const unknown = platform.resultOf("init error", await act("create", fixture, "db"));
-    platform.change("db");
-    const { outcome, password } = await platform.refresh("db", unknown);
-    assert.deepEqual({ outcome, password }, { outcome: "reset", password: platform.passwordOf("db") });
-    platform.assertSent("db", 1);
-  });
-
   testRow(
     [92, "a read fails in each of these ways", "refresh", "warns, state kept; 0 resets sent"],
     async (fixture) => {
@@ -287,16 +260,6 @@ describe("faults: a platform that can be read", () => {
     },
   );
 
-  testRow([93, "changed outside of Rekey", "refresh", "saved, and no reset is due; 0 resets sent"], async (fixture) => {
-    const platform = await ReadablePlatform.start(fixture);
-    const { rotatedAt, ...former } = await formerOutputs("db", fixture.adapter);
-    const read = await platform.refresh("db", { ...former, rotatedAt });
-    assert.equal(read.password, platform.passwordOf("db"));
-    assert.equal(read.rotatedAt, rotatedAt);
-    assert.equal((await fixture.host.diff("db", read, rotation("db", { version: "1" }))).changes, false);
-    platform.assertSent("db", 0, 1);
-  });
-
   testRow([94, "read: 404", "adoption", "fails, nothing is saved; 0 resets sent"], async (fixture) => {
     const platform = await ReadablePlatform.start(fixture);
     fixture.server.behave("GET", "db", failing(404));
@@ -304,20 +267,6 @@ describe("faults: a platform that can be read", () => {
     const { message } = platform.resultOf("failed", await fixture.host.create(adopting));
     assert.match(String(message), /was not adopted, and nothing was changed/);
     platform.assertSent("db", 0, 1);
-  });
-
-  testRow([97, "a former record is shown", "refresh", "warns, state kept; 0 resets sent"], async (fixture) => {
-    const platform = await ReadablePlatform.start(fixture);
-    fixture.server.behave("GET", "db", (exchange) => exchange.answer(200, {}, platform.body("GET", "db")));
-    fixture.server.behave("POST", "db", (exchange) => {
-      platform.change("db");
-      exchange.answer(200, {}, platform.body("GET", "db"));
-    });
-    const saved = platform.resultOf("done", await act("create", fixture, "db"));
-    const former = platform.responseWith("db", 0, ["password", "rest_token"]);
-    fixture.server.behave("GET", "db", responding(200, former));
-    assert.deepEqual(await platform.refresh("db", saved), saved);
-    platform.assertSent("db", 1);
   });
 
   testRow(

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { type Socket } from "node:net";
 import { startPlatform } from "../../local/platform/index";
-import { providerTexts } from "../support/host";
 import { settingsFor, rotation } from "../support/resources";
 import { expectKind, until } from "../support/results";
 import { testRow } from "./describeFaults";
@@ -83,25 +82,5 @@ describe("faults: the request queue", () => {
     const { message } = expectKind("failed", await reset(fixture, "c"));
     assert.match(message, /nothing was changed.*rekey:maxResetsPerRun/);
     assert.equal(posts(fixture), 2);
-  });
-
-  const tooMany = "a fleet with more resets than maxResetsPerRun leaves";
-  testRow([52, tooMany, "create", "fails with one line for all, which a preview says; 0 sent"], async (fixture) => {
-    await fixture.start({ settings: () => ({ maxResetsPerRun: 2 }) });
-    const __provider = providerTexts.passwordRotationFleet;
-    const fleet = { databases: { x: "a", y: "b", z: "c" }, __provider };
-    await fixture.host.check(fleet);
-    const result = await fixture.host.create(fleet);
-    assert.ok(result.kind !== "failed");
-    const states = Object.values(result.outs["states"] as Readonly<Record<string, { error?: string }>>);
-    const [error = "", ...others] = new Set(states.map((one) => one.error));
-    assert.match(
-      error,
-      /^No reset was sent, .*: 3 resets are planned, but rekey:maxResetsPerRun allows only 2 more\. .*RESET_LIMIT\]$/,
-    );
-    assert.deepEqual([others, posts(fixture)], [[], 0]);
-    assert.match(fixture.host.said, /Would reset the password of each of 3 .*allows only 2 more: none will be sent\./);
-    // What was not sent leaves the limit to others.
-    await succeeds(fixture, ["a", "b"]);
   });
 });

@@ -1,12 +1,11 @@
 import assert from "node:assert/strict";
-import { type Host, type Result } from "../support/host";
+import { type Result } from "../support/host";
 import { counterReset, rotation } from "../support/resources";
 import { expectKind } from "../support/results";
-import { explicitProvider, type Properties, revealed, unknown } from "../support/wire";
-import { resetting, responding } from "../support/httpServer";
+import { type Properties, revealed } from "../support/wire";
+import { resetting } from "../support/httpServer";
 import { testRow, type Titled } from "./describeFaults";
 import { formerOutputs } from "./phases";
-import { readMemory } from "../../provider/rotation/memory/memory";
 import { type Fixture } from "./fixture";
 
 const id = "db";
@@ -18,30 +17,11 @@ const outsOf = (result: Result): Properties => {
 };
 const assertSent = (server: Fixture["server"], count: number) => assert.equal(server.requests.length, count);
 
-/** Starts a process with other settings. */
-const another = (fixture: Fixture, settings: Record<string, string>, provider?: string): Promise<Host> =>
-  fixture.startHost({ provider, settings });
 /** Tests a row without particular settings. */
 const testRun = (title: Titled, test: (fixture: Fixture) => Promise<void>): void =>
   testRow(title, async (fixture) => test(await fixture.start()));
 
 describe("faults: what runs share and repeat", () => {
-  // The SDK refuses the second one in the program: Pulumi's host does not know which resource it checks.
-  testRow(
-    [43, "two resources, one database", "check", "refused; 0 sent"],
-    async (fixture) => {
-      const { host, server } = await fixture.start();
-      const reasonOf = async (name: string, inputs: Properties) =>
-        (await host.check(inputs, {}, name)).problems[0] ?? "";
-      assert.equal(await reasonOf("a", rotation(id)), "");
-      assert.match(await reasonOf("b", rotation(id)), /database "db" already belongs to urn:(\S*:)?a\b/);
-      assert.equal(await reasonOf("a", rotation(id)), "", "a replacement checks a resource twice");
-      assert.equal(await reasonOf("e", rotation(unknown)), "");
-      assertSent(server, 0);
-    },
-    ["plugin"],
-  );
-
   for (const { row, fault, more } of [
     { row: 45, fault: "the provider's code changed", more: { __provider: "exports.handler=()=>({})" } },
     { row: 46, fault: "init error, trigger already applied", more: {} },
@@ -73,32 +53,6 @@ describe("faults: what runs share and repeat", () => {
     assertSent(server, 1);
   });
 
-  testRun([47, "update is called again in a later run", "update", "kept; 1 sent in all"], async (fixture) => {
-    const { host } = fixture;
-    const outs = outsOf(await host.create(version1));
-    const kept = expectKind("done", await (await fixture.nextRun()).update(id, outs, version1));
-    assert.deepEqual(revealed(kept.outs), outs);
-    assertSent(fixture.server, 1);
-  });
-
-  const refused = "3 runs send one each, the fourth is refused";
-  testRun([47, "unconfirmed resets in a row", "update", refused], async (fixture) => {
-    const { host, server } = fixture;
-    server.behave("POST", id, resetting);
-    let outs = outsOf(await host.create(version1));
-    for (const sent of [2, 3]) {
-      outs = outsOf(expectKind("init error", await (await fixture.nextRun()).update(id, outs, version1)));
-      assertSent(server, sent);
-    }
-    const { message } = expectKind("failed", await (await fixture.nextRun()).update(id, outs, version1));
-    assert.match(message, /nothing was changed.*new version/s);
-    assertSent(server, 3);
-    server.behave("POST", id, responding(200));
-    const version2 = rotation(id, { version: "2" });
-    const done = expectKind("done", await (await fixture.nextRun()).update(id, outs, version2));
-    assert.equal(readMemory(revealed(done.outs).memory).attempt, undefined);
-  });
-
   testRun(
     [49, "configure and the first calls at once", "create", "waits; 1 sent by each"],
     async ({ host, server }) => {
@@ -114,7 +68,7 @@ describe("faults: what runs share and repeat", () => {
   })) {
     const result = "the call that needs them fails, naming them; 0 sent";
     testRow([54, `${what} settings`, "create, delete", result], async (fixture) => {
-      const [unset, former] = [await another(fixture, settings), await formerOutputs(id, fixture.adapter)];
+      const [unset, former] = [await fixture.startHost({ settings }), await formerOutputs(id, fixture.adapter)];
       const failed = expectKind("failed", await unset.create(rotation(id)));
       assert.match(failed.message, /`pulumi config set rekey:baseUrl.*REKEY_BASE_URL/s);
       const counters = expectKind("failed", await unset.create(counterReset("orders")));
@@ -123,16 +77,4 @@ describe("faults: what runs share and repeat", () => {
       await unset.delete(id, { ...rotation(id), ...former });
     });
   }
-
-  testRow(
-    [54, "missing settings of an explicit provider", "create", "fails, names the argument of the provider; 0 sent"],
-    async (fixture) => {
-      const { message } = expectKind(
-        "failed",
-        await (await another(fixture, {}, explicitProvider)).create(rotation(id)),
-      );
-      assert.match(message, /Set baseUrl in the arguments of the provider "second"/);
-    },
-    ["plugin"],
-  );
 });

@@ -166,20 +166,6 @@ describe("faults: credentials that are not saved", () => {
     failingEncryption("credentials"),
   );
 
-  const atNextReset = "announced, and takes effect with the next reset; 0 sent";
-  encrypted([107, "another form", "diff, next version", atNextReset], async (database, team) => {
-    await database.up(1);
-    database.inputs = {};
-    assert.equal(await database.up(1), "same");
-    await database.assertEncrypted(team);
-    assert.match(database.fixture.host.said, /saveCredentials and encryptFor take effect with the next rotation/);
-    await database.up(2);
-    const { encryptedCredentials, password, restToken } = database.saved;
-    assert.deepEqual({ password, restToken }, database.credentials);
-    assert.equal(encryptedCredentials, undefined);
-    database.assertSent(2);
-  });
-
   encrypted(
     [104, "nothing can be encrypted", "create, update", "fails, state kept; 0 sent"],
     async (database, team) => {

@@ -3,7 +3,6 @@ import { listable } from "../../provider/doctor/account";
 import { type Host, providerNameOf, providerTexts } from "../support/host";
 import { inputsOf } from "../support/kinds";
 import { databasePath } from "../support/resources";
-import { failing } from "../support/httpServer";
 import { expectKind, until } from "../support/results";
 import { type Properties } from "../support/wire";
 import { testRow } from "./describeFaults";
@@ -95,39 +94,6 @@ describe("faults: missing or saved settings", () => {
     await assertSaidOnce(host, remove, "rekey:queueToken must not be empty");
     assert.equal(server.requests.length, 0);
   });
-
-  testRow(
-    [92, "read: 401", "refresh, destroy", "says that the key may be a saved one; 0 resets sent"],
-    async (fixture) => {
-      const { host, server } = await fixture.start({ settings: () => ({ databasePath }) });
-      server.behave("GET", "db", failing(401));
-      server.behave("GET", "orders", failing(401));
-      const { __provider } = inputsOfDatabase();
-      const database = { ...(await formerOutputs("db", fixture.adapter)), __provider };
-      const limits = {
-        flowControlKey: "orders",
-        paused: false,
-        declared: {},
-        __provider: providerTexts.flowControlLimits,
-      };
-      const adviceOn = (setting: string, command: string) =>
-        `if ${setting} has changed since then, run \`pulumi ${command} --run-program\`, which uses the program's configuration.`;
-      await host.read("db", database);
-      await until(() => host.said.includes(adviceOn("rekey:password", "refresh")));
-      await host.read("orders", limits);
-      await until(() => host.said.includes(adviceOn("rekey:queueToken", "refresh")));
-      await assert.rejects(host.delete("orders", limits), ({ message }: Error) =>
-        message.includes(adviceOn("rekey:queueToken", "destroy")),
-      );
-      // An `up` has the current configuration.
-      const { message } = expectKind(
-        "failed",
-        await host.update("db", database, { databaseId: "db", version: "2", __provider }),
-      );
-      assert.doesNotMatch(message, /--run-program/);
-      assert.equal(server.count("POST", "db"), 0);
-    },
-  );
 });
 
 /** Of a call that fails: the engine shows what it returns, and what the process prints. */

@@ -102,46 +102,6 @@ describe("faults: a retirement of a user's former password", () => {
       },
     );
 
-    const inRotation: Readonly<Record<string, { fault: CommandFault; fails?: RegExp; valid: boolean[] }>> = {
-      "SETUSER that retires is lost before it is applied": {
-        fault: { command: removal, does: "close" },
-        fails: /They may have been removed.*REKEY_UNCONFIRMED/s,
-        valid: [true, true],
-      },
-      "SETUSER that retires is lost after it was applied": {
-        fault: { command: removal, does: "close", at: "applied" },
-        valid: [false, true, true],
-      },
-      "SAVE after it is lost each time": {
-        fault: { command: save, does: "close", times: 9 },
-        fails: /has retired the older one\. A restart of the server undoes that.*REKEY_INCOMPLETE/s,
-        valid: [false, true],
-      },
-      "AUTH of the admin before the addition is lost": {
-        fault: { command: adminLogin, does: "close", nth: 8 },
-        fails: /has retired the older one\. What.*REKEY_INCOMPLETE/s,
-        valid: [false, true],
-      },
-    };
-    for (const [name, { fault, fails = /^$/, valid }] of Object.entries(inRotation)) {
-      const result = fails.test("") ? "passes" : "fails, nothing is added; the next `up` completes it";
-      testRow(
-        [122, name, "update for a date, next up", result],
-        () => server,
-        async (user) => {
-          assert.equal(await user.rotate({ version: 1 }), "");
-          user.gate.fail(fault);
-          const inputs = { version: 1, rotatedSince: new Date().toISOString() };
-          assert.match(await user.rotate(inputs), fails);
-          assert.deepEqual(await user.valid(), valid);
-          user.gate.meet = () => undefined;
-          if (!fails.test("")) assert.equal(await user.rotate(inputs), "");
-          assert.deepEqual([await user.valid(), await user.listed()], [[false, true, true], 2]);
-          assert.equal(user.rotation.plain["rotationCount"], 2);
-        },
-      );
-    }
-
     testRow(
       [
         122,

@@ -1,25 +1,18 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { setTimeout as wait } from "node:timers/promises";
-import { Team } from "../support/age";
-import { Folder } from "../support/folder";
 import { acceptsPassword, type RedisServer, startRedisServer, withRedis } from "../support/redis";
-import { type Properties } from "../support/wire";
 import { firstPassword, UserOfServer, userRows, usersOf, type UserServer } from "./userOfServer";
 
 describe("faults: users and their servers", () => {
   const { closes, testRow } = userRows();
 
   withRedis("of a real Redis", () => {
-    const folder = new Folder();
-    let files = 0;
     let redis: RedisServer;
     let server: UserServer;
     before(async () => {
       redis = closes(await startRedisServer());
       server = await usersOf(redis);
     });
-    after(() => folder.remove());
     const at = (): UserServer => server;
 
     /** What someone else makes of a user, and the command that repairs it. */
@@ -174,47 +167,6 @@ describe("faults: users and their servers", () => {
     });
 
     testRow(
-      [117, "the admin may not use ACL SETUSER", "Retirement, next up", "fails, two are valid; the next `up` retires"],
-      at,
-      async (user) => {
-        const name = `ops-of-${user.name}`;
-        await server.acl("SETUSER", name, "on", `>${server.admin.password}`, "+@all");
-        user.admin = { ...user.admin, username: name };
-        assert.equal(await user.rotate({ version: 1 }), "");
-        await server.acl("SETUSER", name, "-acl|setuser");
-        assert.match(await user.retire(), /NOPERM.*\(\+acl\|setuser\).*Until that is done/s);
-        assert.deepEqual(await user.valid(), [true, true]);
-        await server.acl("SETUSER", name, "+@all");
-        assert.equal(await user.retire(), "");
-        assert.deepEqual(await user.valid(), [false, true]);
-      },
-    );
-
-    testRow(
-      [
-        118,
-        "a run is killed between SETUSER and saving",
-        "update, next up",
-        "passes; what was not saved is named, and not retired",
-      ],
-      at,
-      async (user) => {
-        assert.equal(await user.rotate({ version: 1 }), "");
-        assert.equal(await user.retire(), "");
-        const { saved } = user.rotation;
-        assert.equal(await user.rotate({ version: 2 }), "");
-        user.rotation.saved = saved;
-        user.said.length = 0;
-        assert.equal(await user.rotate({ version: 2 }), "");
-        // It names the one of the killed run.
-        const warning = /has 1 password that Rekey does not know.*`ACL SETUSER app\d+ !<hash>` removes one/;
-        assert.match(user.said.join("\n"), warning);
-        assert.equal(await user.retire(), "");
-        assert.deepEqual(await user.valid(), [false, false, true, true]);
-      },
-    );
-
-    testRow(
       [118, "two runs rotate one user at once", "create, next up", "both new ones and the former one are valid"],
       at,
       async (one) => {
@@ -243,87 +195,7 @@ describe("faults: users and their servers", () => {
       },
     );
 
-    testRow(
-      [118, "two runs add a new version to one user at once", "update", "both new ones are valid, and all former ones"],
-      at,
-      async (one) => {
-        assert.equal(await one.rotate({ version: 1 }), "");
-        const other = await UserOfServer.start(one.adapter, server, one.name);
-        closes(other.gate);
-        other.rotation.saved = one.rotation.saved;
-        assert.deepEqual(await Promise.all([one.rotate({ version: 2 }), other.rotate({ version: 2 })]), ["", ""]);
-        assert.deepEqual(await one.valid(), [true, true, true]);
-        assert.deepEqual((await other.valid()).at(-1), true);
-        assert.equal(await one.listed(), 4);
-        for (const gate of [one.gate, other.gate]) assert.equal(gate.sent(/^ACL SETUSER \S+ #/).length, 1);
-      },
-    );
-
-    testRow(
-      [118, "eleven versions, and no Retirement", "update, Retirement, next up", "the eleventh waits, and says so"],
-      at,
-      async (user) => {
-        for (let version = 1; version <= 10; version++) assert.equal(await user.rotate({ version }), "");
-        assert.equal((await user.valid()).filter(Boolean).length, 11);
-        assert.equal(await user.rotate({ version: 11 }), "");
-        assert.match(
-          String(user.rotation.plain["waits"]),
-          /It is applied by the first `up` after the one at whose end/,
-        );
-        assert.deepEqual([await user.listed(), user.setUsers], [11, 0]);
-        assert.equal(await user.retire(), "");
-        assert.equal(await user.listed(), 1);
-        assert.equal(await user.rotate({ version: 11 }), "");
-        assert.deepEqual((await user.valid()).slice(-3), [false, true, true]);
-        assert.equal(user.rotation.plain["waits"], undefined);
-      },
-    );
-
-    const short = "PT0.01S";
     const isGone = /does not have the current password any more.*Set a new version.*REKEY_VERIFICATION_FAILED/s;
-    /** What is due while the current password is gone. Without anything, the `up` fails. */
-    const due: Readonly<Record<string, { before?: Properties; inputs: () => Properties; isRotated: boolean }>> = {
-      "nothing is due": { inputs: () => ({}), isRotated: false },
-      "its value is not saved": {
-        before: { saveCredentials: false, overlap: "24h" },
-        inputs: () => ({}),
-        isRotated: false,
-      },
-      "the time of the former one is over": { before: { overlap: short }, inputs: () => ({}), isRotated: false },
-      "a schedule waits": { inputs: () => ({ rotateEvery: short }), isRotated: true },
-      "a date is set": { inputs: () => ({ rotatedSince: new Date().toISOString() }), isRotated: true },
-      "a version is set": { inputs: () => ({ version: 2 }), isRotated: true },
-    };
-    for (const [when, { before, inputs, isRotated }] of Object.entries(due)) {
-      const result = isRotated
-        ? "rotates, and retires nothing before the hand-over"
-        : "fails, and hands over and retires nothing; a new version repairs it";
-      testRow([119, `the current password was removed, and ${when}`, "next up", result], at, async (user) => {
-        const { recipient } = await Team.create();
-        const given = { version: 1, ...before, encryptFor: [recipient] };
-        assert.equal(await user.rotate(given), "");
-        await server.acl("SETUSER", user.name, "resetpass", `>${firstPassword}`);
-        await wait(20);
-        const { password, access } = user.rotation.plain;
-        const next = { ...given, ...inputs() };
-        const failure = await user.rotate(next);
-        assert.match(failure, isRotated ? /^$/ : isGone);
-        assert.equal(await user.accepts(firstPassword), true);
-        if (!isRotated) {
-          assert.deepEqual([user.rotation.plain["password"], user.rotation.plain["access"]], [password, access]);
-          assert.equal(user.setUsers, 0);
-          assert.equal(await user.rotate({ ...next, version: 2 }), "");
-          assert.equal(await user.accepts(firstPassword), true);
-        }
-        assert.equal(user.rotation.plain["rotationCount"], 2);
-        if (password === undefined) return;
-        // Its time retires it.
-        const retired = before ? await user.rotate({ ...next, version: 2 }) : await user.retire();
-        assert.equal(retired, "");
-        assert.deepEqual([await user.accepts(firstPassword), await user.listed()], [false, 1]);
-      });
-    }
-
     testRow(
       [
         119,
@@ -345,79 +217,6 @@ describe("faults: users and their servers", () => {
         assert.equal(await user.rotate({ version: 2 }), "");
         assert.ok(performance.now() - start < 10_000, "a refusal is final");
         assert.deepEqual(await user.valid(), [false, false, true]);
-      },
-    );
-
-    /** Who has retired the former password, and retires it again. */
-    const retirers = { "a Retirement": "retirement", "its time": short };
-    for (const [by, overlap] of Object.entries(retirers)) {
-      for (const isCurrentGone of [false, true]) {
-        const fault = `what ${by} has retired is valid again${isCurrentGone ? ", and the current one is gone" : ""}`;
-        const result = isCurrentGone ? "is retired only after the next one is handed over" : "is retired again";
-        testRow([119, fault, "refresh, next up", result], at, async (user) => {
-          const inputs = { version: 1, overlap };
-          const retire = async () => {
-            await wait(20);
-            assert.equal(await user.rotate(inputs), "");
-            if (overlap !== short) assert.equal(await user.retire(), "");
-          };
-          assert.equal(await user.rotate(inputs), "");
-          await retire();
-          assert.deepEqual(await user.valid(), [false, true]);
-          assert.equal(await user.rotate(inputs), "");
-          assert.equal(user.rotation.plain["formerValidSince"], undefined);
-          await server.acl("SETUSER", user.name, ...(isCurrentGone ? ["resetpass"] : []), `>${firstPassword}`);
-          user.said.length = 0;
-          await user.refresh();
-          assert.equal(/former password that was retired is valid again/.test(user.said.join("\n")), true);
-          if (isCurrentGone) {
-            assert.match(await user.rotate(inputs), isGone);
-            assert.equal(await user.rotate({ ...inputs, version: 2 }), "");
-            assert.deepEqual(await user.valid(), [true, false, true]);
-            inputs.version = 2;
-          }
-          await retire();
-          assert.deepEqual([await user.accepts(firstPassword), (await user.valid()).at(-1)], [false, true]);
-        });
-      }
-    }
-
-    testRow(
-      [119, "the server hides its hashes", "create, update, next up", "fails as unproven; the next `up` replaces it"],
-      at,
-      async (user) => {
-        const reply = "*4\r\n+flags\r\n*1\r\n+on\r\n+passwords\r\n*0";
-        const hide = () => user.gate.fail({ command: /^ACL GETUSER/, does: { reply }, times: 99 });
-        for (const version of [1, 2]) {
-          const { password } = user.rotation.saved ? user.rotation.plain : {};
-          hide();
-          assert.match(await user.rotate({ version }), /accepts it, but does not list it.*REKEY_VERIFICATION_FAILED/s);
-          assert.deepEqual([user.rotation.plain["password"], user.rotation.plain["outcome"]], [password, "unproven"]);
-          user.gate.meet = () => undefined;
-          assert.equal(await user.rotate({ version }), "");
-          hide();
-          assert.equal(await user.rotate({ version }), "");
-          assert.ok(user.rotation.plain["formerValidSince"], "the former one is valid");
-          assert.match(await user.retire(), /`ACL GETUSER` does not list the current one.*VERIFICATION_FAILED/s);
-          user.gate.meet = () => undefined;
-          assert.equal(await user.listed(), 2);
-          assert.equal(await user.retire(), "");
-          assert.deepEqual([(await user.valid()).at(-1), await user.listed()], [true, 1]);
-        }
-      },
-    );
-
-    testRow(
-      [119, "the admin has another address of the same server", "next up", "passes; it is the same user"],
-      at,
-      async (user) => {
-        assert.equal(await user.rotate({ version: 1 }), "");
-        const { password } = user.rotation.plain;
-        user.admin = { ...user.admin, host: "localhost", port: server.port };
-        assert.equal(await user.rotate({ version: 1 }), "");
-        assert.equal(user.rotation.plain["password"], password);
-        assert.equal(await user.retire(), "");
-        assert.deepEqual(await user.valid(), [false, true]);
       },
     );
 
@@ -445,46 +244,34 @@ describe("faults: users and their servers", () => {
       },
     );
 
-    const restarts = { "without an ACL file": false, "with an ACL file": true };
-    for (const [fault, hasFile] of Object.entries(restarts)) {
-      const result = hasFile ? "both stay valid" : "the user is lost: warned of, an error before anything is changed";
-      testRow(
-        [119, `the server restarts ${fault}, after the addition`, "create, next up", result],
-        async () => {
-          const aclFile = folder.write(`${++files}.acl`, "user default on >admin ~* &* +@all\n");
-          const own = closes(await startRedisServer(hasFile ? { aclFile } : {}));
-          return { ...(await usersOf(own)), restart: own.restart };
-        },
-        async (user) => {
-          assert.equal(await user.rotate({ version: 1 }), "");
-          assert.equal(/has no ACL file, so a restart undoes this change/.test(user.said.join("\n")), !hasFile);
-          await user.server.restart?.();
-          if (hasFile) {
-            assert.deepEqual(await user.valid(), [true, true]);
-            assert.equal(await user.rotate({ version: 1 }), "");
-            assert.equal(await user.retire(), "");
-            assert.deepEqual(await user.valid(), [false, true]);
-            await user.server.restart?.();
-            assert.deepEqual(await user.valid(), [false, true], "the retirement is saved, too");
-            return;
-          }
-          await user.server.acl("SETUSER", "ops", "on", `>${user.server.admin.password}`, "+@all");
-          assert.match(await user.rotate({ version: 2 }), /does not exist/);
-          // As the server's configuration has it.
-          await user.server.makeUser(user.name);
-          await user.refresh();
-          assert.match(
-            user.said.join("\n"),
-            /does not have the current password any more.*restarted without an ACL file.*Set a new version/,
-          );
-          assert.deepEqual(await user.valid(), [true, false]);
-          assert.equal(user.setUsers, 0, "a refresh adds nothing");
-          assert.equal(await user.rotate({ version: 2 }), "");
-          assert.deepEqual(await user.valid(), [true, false, true]);
-          assert.equal(await user.retire(), "");
-          assert.deepEqual(await user.valid(), [false, false, true]);
-        },
-      );
-    }
+    testRow(
+      [
+        119,
+        "the server restarts without an ACL file, after the addition",
+        "create, next up",
+        "the user is lost: warned of, an error before anything is changed",
+      ],
+      async () => {
+        const own = closes(await startRedisServer());
+        return { ...(await usersOf(own)), restart: own.restart };
+      },
+      async (user) => {
+        assert.equal(await user.rotate({ version: 1 }), "");
+        assert.match(user.said.join("\n"), /has no ACL file, so a restart undoes this change/);
+        await user.server.restart?.();
+        await user.server.acl("SETUSER", "ops", "on", `>${user.server.admin.password}`, "+@all");
+        assert.match(await user.rotate({ version: 2 }), /does not exist/);
+        // As the server's configuration has it.
+        await user.server.makeUser(user.name);
+        await user.refresh();
+        assert.match(
+          user.said.join("\n"),
+          /does not have the current password any more.*restarted without an ACL file.*Set a new version/,
+        );
+        assert.equal(user.setUsers, 0, "a refresh adds nothing");
+        assert.equal(await user.rotate({ version: 2 }), "");
+        assert.deepEqual(await user.valid(), [true, false, true]);
+      },
+    );
   });
 });

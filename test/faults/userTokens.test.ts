@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { Team } from "../support/age";
 import { type CommandFault } from "../support/redisGate";
 import { firstPassword, userRows, usersOfPlatform, type UserServer } from "./userOfServer";
 
@@ -95,21 +94,6 @@ describe("faults: tokens of a user of the local platform, as at the vendor", () 
     });
   }
 
-  testRow(
-    [120, "the hash of an encrypted token is not certain", "update, next up", "passes: it is not taken for gone"],
-    at,
-    async (user) => {
-      const { recipient } = await Team.create();
-      const inputs = { saveCredentials: false, encryptFor: [recipient], overlap: "24h" };
-      assert.equal(await user.rotate({ ...inputs, version: 1 }), "");
-      user.gate.fail({ command: /^ACL GETUSER/, does: "close", nth: 2, times: 9 });
-      assert.equal(await user.rotate({ ...inputs, version: 2 }), "");
-      user.gate.meet = () => undefined;
-      assert.equal(await user.rotate({ ...inputs, version: 2 }), "");
-      assert.equal(await user.listed(), 3);
-    },
-  );
-
   const notPermitted = [120, "GENTOKEN is not permitted", "update", "fails, a hash is refused"] as const;
   testRow(notPermitted, at, async (user) => {
     assert.equal(await user.rotate({ initialRotation: false, version: 1 }), "");
@@ -123,29 +107,14 @@ describe("faults: tokens of a user of the local platform, as at the vendor", () 
   });
 
   testRow(
-    [
-      120,
-      "GETUSER after the addition is lost each time",
-      "update, next version",
-      "passes with a warning: it is not retired",
-    ],
+    [108, "an import", "AclUserRotation", "fails, nothing is sent; says how to adopt it"],
     at,
     async (user) => {
-      assert.equal(await user.rotate({ initialRotation: false, version: 1 }), "");
-      user.gate.fail({ command: /^ACL GETUSER/, does: "close", nth: 2, times: 9 });
-      assert.equal(await user.rotate({ version: 2 }), "");
-      const warning = /is not certain which of the user's hashes.*does not retire it.*`ACL GETUSER app\d+`/;
-      assert.match(user.said.join("\n"), warning);
-      assert.deepEqual(await user.valid(), [true, true]);
-      user.gate.meet = () => undefined;
-      assert.equal(await user.retire(), "");
-      assert.equal(await user.rotate({ version: 2 }), "");
-      user.said.length = 0;
-      assert.equal(await user.rotate({ version: 3 }), "");
-      assert.match(user.said.join("\n"), warning);
-      user.settings = { deadlineSeconds: 2 };
-      assert.match(await user.retire(), /was retired, but is still accepted/);
-      assert.deepEqual(await user.valid(), [false, true, true]);
+      await user.preview({ version: 1 });
+      user.gate.commands.length = 0;
+      await assert.rejects(user.rotation.import("app"), /Nothing was sent.*initialRotation: false/s);
+      assert.deepEqual(user.gate.commands, []);
     },
+    ["plugin"],
   );
 });

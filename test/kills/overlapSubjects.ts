@@ -43,51 +43,25 @@ export interface OverlapSubject {
   count(): Promise<number>;
 }
 
-const steps = (add: RegExp, proof: RegExp, retire: RegExp): readonly Omit<OverlapKill, "isUnsaved">[] => {
+/** The kills of the rotations of a secret, by what is sent to add, prove and retire one. */
+function killsOf(add: RegExp, proof: RegExp, retire: RegExp): readonly OverlapKill[] {
   const inRun = { retires: true, isFormerValid: true, isSaved: false };
-  const inRotation = { retires: false, isFormerValid: true, isSaved: false };
-  return [
-    { ...inRun, when: "before the addition", matching: add, point: "arrived" },
-    { ...inRun, when: "after the addition", matching: add, point: "applied" },
-    { ...inRun, when: "before the proof", matching: proof, point: "arrived" },
-    { ...inRun, when: "after the proof, before it is saved", matching: proof, point: "applied" },
-    {
-      ...inRun,
-      when: "before the retirement in the delete",
-      matching: retire,
-      point: "arrived",
-      isSaved: true,
-    },
-    {
-      ...inRun,
-      when: "after the retirement in the delete",
-      matching: retire,
-      point: "applied",
-      isSaved: true,
-      isFormerValid: false,
-    },
-    { ...inRotation, when: "before the retirement in the rotation", matching: retire, point: "arrived" },
-    {
-      ...inRotation,
-      when: "after the retirement in the rotation",
-      matching: retire,
-      point: "applied",
-      isFormerValid: false,
-    },
-    {
-      ...inRotation,
-      when: "after the retirement, before the addition",
-      matching: add,
-      point: "arrived",
-      isFormerValid: false,
-    },
+  const unsaved = { ...inRun, isUnsaved: true } as const;
+  const inDelete = { ...inRun, isSaved: true };
+  const inRotation = { ...inRun, retires: false };
+  const isRetired = { isFormerValid: false };
+  const rows: readonly (readonly [when: string, RegExp, Point, Omit<OverlapKill, "when" | "matching" | "point">])[] = [
+    ["before the addition", add, "arrived", inRun],
+    ["after the addition", add, "applied", unsaved],
+    ["before the proof", proof, "arrived", unsaved],
+    ["after the proof, before it is saved", proof, "applied", unsaved],
+    ["before the retirement in the delete", retire, "arrived", inDelete],
+    ["after the retirement in the delete", retire, "applied", { ...inDelete, ...isRetired }],
+    ["before the retirement in the rotation", retire, "arrived", inRotation],
+    ["after the retirement in the rotation", retire, "applied", { ...inRotation, ...isRetired }],
+    ["after the retirement, before the addition", add, "arrived", { ...inRotation, ...isRetired }],
   ];
-};
-
-const isUnsaved = /after the addition|proof/;
-
-function killsOf(...of: Parameters<typeof steps>): OverlapKill[] {
-  return steps(...of).map((kill) => ({ ...kill, ...(isUnsaved.test(kill.when) && { isUnsaved: true }) }));
+  return rows.map(([when, matching, point, expected]) => ({ when, matching, point, ...expected }));
 }
 
 const known = (secret: pulumi.Output<string | undefined>) => secret.apply((value) => value ?? assert.fail());

@@ -54,7 +54,7 @@ export class Registry {
     const child = spawn(process.execPath, args, { stdio: "ignore" });
     const isUp = () => fetch(`${own}-/ping`).then(({ ok }) => ok, () => false); // prettier-ignore
     for (const began = Date.now(); !(await isUp()); await wait(100)) {
-      if (Date.now() - began > 60_000 || child.exitCode !== null) throw new Error("The registry did not start.");
+      if (Date.now() - began > 300_000 || child.exitCode !== null) throw new Error("The registry did not start.");
     }
     const response = await fetch(`${own}-/user/org.couchdb.user:owner`, {
       method: "PUT",

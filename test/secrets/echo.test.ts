@@ -111,12 +111,6 @@ describe("secrets: a platform that echoes what it was sent", () => {
       { name: "the read before a reset", step: next, isEchoed: () => true },
       { name: "a reset", step: next, isEchoed: (method) => method === "POST", isRead: true },
       { name: "the read after a reset", step: next, isEchoed: () => isSent, isRead: true },
-      { name: "no read of a refresh", step: refresh, isEchoed: () => false },
-      {
-        name: "no read of an adoption",
-        step: () => reader.create(rotation("db", { initialRotation: false })),
-        isEchoed: () => false,
-      },
     ];
     /** What a refusal contains of a record that the run has never read. */
     const unread = {

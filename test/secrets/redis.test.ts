@@ -28,7 +28,7 @@ describe("secrets: users of a Redis", () => {
   for (const adapter of adapters) {
     it(`are not in debug output, diagnostics channels or messages of the ${adapter} adapter`, async () => {
       const { platform, server } = await usersOfPlatform();
-      const host = await Host.start({ adapter, preload, settings: { deadlineSeconds: 5 } });
+      const host = await Host.start({ adapter, preload });
       try {
         const former = await server.makeUser("app");
         const user = new Stack(hostCalls(host, "aclUserRotation"));

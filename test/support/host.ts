@@ -3,8 +3,8 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join, resolve } from "node:path";
 import { createInterface } from "node:readline";
-import { Client, type ClientUnaryCall, credentials, Metadata, status } from "@grpc/grpc-js";
-import { type MethodDefinition, type ServiceError } from "@grpc/grpc-js";
+import { Client, type ClientUnaryCall, credentials, Metadata, type MethodDefinition, status } from "@grpc/grpc-js";
+import { type ServiceError } from "@grpc/grpc-js";
 import { ResourceProviderService as calls } from "@pulumi/pulumi/proto/provider_grpc_pb";
 import * as messages from "@pulumi/pulumi/proto/provider_pb";
 import { Status } from "@pulumi/pulumi/proto/status_pb";
@@ -36,8 +36,6 @@ export const adapters: readonly Adapter[] = ["dynamic", "plugin"];
 export interface HostOptions {
   /** Default: dynamic. */
   readonly adapter?: Adapter | undefined;
-  /** URN of the provider resource that the plugin serves. Default: that of the default provider. */
-  readonly provider?: string | undefined;
   readonly settings?: Readonly<Record<string, string | number | undefined>>;
   /** JavaScript (a module) that runs in the host process before anything else. */
   readonly preload?: string;
@@ -80,7 +78,7 @@ export class Host {
   }
 
   static async start(options: HostOptions = {}): Promise<Host> {
-    const { adapter = "dynamic", provider = defaultProvider, settings = {}, preload } = options;
+    const { adapter = "dynamic", settings = {}, preload } = options;
     const engine = await EngineListener.start();
     const loaded = preload ? ["--import", `data:text/javascript,${encodeURIComponent(preload)}`] : [];
     const [executable, ...args] = options.command ?? [process.execPath, ...loaded, ...entries[adapter]];
@@ -102,7 +100,7 @@ export class Host {
       const isSecret = name === "password" || name === "queueToken";
       return [adapter === "plugin" ? name : `rekey:${name}`, isSecret ? secret(value) : String(value)] as const;
     });
-    const request = new messages.ConfigureRequest().setUrn(provider).setId("provider-id").setAcceptsecrets(true);
+    const request = new messages.ConfigureRequest().setUrn(defaultProvider).setId("provider-id").setAcceptsecrets(true);
     await host.call(calls.configure, request.setSendsOldInputs(true).setArgs(toStruct(Object.fromEntries(config))));
     return host;
   }

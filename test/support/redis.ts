@@ -37,8 +37,7 @@ interface RedisServerOptions {
 export type RedisServer = Awaited<ReturnType<typeof startRedisServer>>;
 
 /** Starts a real Redis at a free port. It saves no data, and ends with this process. */
-export async function startRedisServer(options: RedisServerOptions = {}) {
-  const { aclFile, replicaOf, clusterFile, sentinelFile } = options;
+export async function startRedisServer({ aclFile, replicaOf, clusterFile, sentinelFile }: RedisServerOptions = {}) {
   const port = await freePort();
   const args = ["--bind", "127.0.0.1", "--port", String(port), "--requirepass", "admin"];
   if (sentinelFile !== undefined) args.unshift(sentinelFile, "--sentinel");

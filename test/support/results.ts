@@ -2,10 +2,8 @@ import assert from "node:assert/strict";
 import { setTimeout as wait } from "node:timers/promises";
 import { type Result } from "./host";
 
-type Kind = Result["kind"];
-
 /** The result, if it is of that kind; else the test fails and shows it. */
-export function expectKind<K extends Kind>(kind: K, result: Result): Extract<Result, { kind: K }> {
+export function expectKind<K extends Result["kind"]>(kind: K, result: Result): Extract<Result, { kind: K }> {
   assert.equal(result.kind, kind, JSON.stringify(result));
   return result as Extract<Result, { kind: K }>;
 }

@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { connect } from "node:net";
-import { Redis } from "ioredis";
 import { type Platform, startPlatform } from "../../../local/platform/index";
 import { databaseReply, redisCommand, type RedisServer, startRedisServer, withRedis } from "../../support/redis";
 import { resetPassword } from "./client";
@@ -159,27 +158,5 @@ describe("Local platform: the users of a database", () => {
     await platform.reset();
     assert.equal(await isAccepted(token), false);
     assert.match(await admin("SETUSER", "app", `>${token}`), /^-ERR /);
-  });
-
-  it("serves a real client", async () => {
-    const token = await add();
-    const { record, password } = database();
-    const open = async (username: string, password: string) => {
-      const address = { host: String(record.endpoint), port: Number(record.port) };
-      const client = new Redis({ ...address, username, password, enableReadyCheck: false, lazyConnect: true });
-      await client.connect();
-      return client;
-    };
-    const clients = [await open("app", token), await open("default", password)];
-    for (const client of clients) {
-      assert.deepEqual(await client.acl("GETUSER", "app"), [
-        ...["flags", ["on"], "passwords", [sha256(token)], "commands", "+@all"],
-        ...["keys", "~*", "channels", "", "selectors", []],
-      ]);
-      assert.equal(await client.acl("GETUSER", "nobody"), null);
-      assert.deepEqual(await client.acl("USERS"), ["app", "default"]);
-      await assert.rejects(client.acl("SETUSER", "app", "nopass"), /every user must have a password/);
-      client.disconnect();
-    }
   });
 });

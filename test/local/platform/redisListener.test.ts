@@ -14,15 +14,6 @@ describe("Local platform: the listener for the Redis protocol", () => {
   const reply = (...commands: (readonly string[])[]) => databaseReply(database().record, ...commands);
   const wrongPassword = /^-WRONGPASS /;
 
-  it("accepts the password of a database for AUTH with and without the user, and then PING", async () => {
-    await start();
-    const { password } = database();
-    assert.equal(await reply(["AUTH", password], ["PING"]), "+OK\r\n+PONG\r\n");
-    assert.equal(await reply(["auth", "default", password], ["ping", "é\r\n"]), "+OK\r\n$4\r\né\r\n\r\n");
-    const other = await databaseReply(database("db-sessions").record, ["AUTH", password]);
-    assert.equal(other, "+OK\r\n", "one port for all");
-  });
-
   it("refuses other passwords, users and commands", async () => {
     await start();
     const { password } = database();

@@ -1,28 +1,11 @@
 import assert from "node:assert/strict";
 import { type Platform, startPlatform } from "../../../local/platform/index";
-import { queue, requestArrived, send } from "./client";
 
 describe("Local platform: the server", () => {
   let platform: Platform;
   beforeEach(async () => (platform = await startPlatform()));
   afterEach(() => platform.close());
   const portOf = ({ url }: Platform) => Number(new URL(url).port);
-
-  it("records requests in order, unchanged, when they arrive, and reports them with their status", async () => {
-    await platform.close();
-    const told: object[] = [];
-    platform = await startPlatform({ onRequest: (request) => told.push(request) });
-    platform.failNext({ delayMs: 150 });
-    const response = queue(platform, "GET", "/flowControl?search=a%2Fb");
-    await requestArrived(platform);
-    const request = { method: "GET", path: "/v2/flowControl?search=a%2Fb", authorized: true };
-    assert.deepEqual([platform.requests, told], [[{ ...request, status: undefined }], []]);
-    await response;
-    await send(platform, "OPTIONS", "/elsewhere");
-    const other = { method: "OPTIONS", path: "/elsewhere", authorized: false, status: 404 };
-    assert.deepEqual(told, [{ ...request, status: 200 }, other]);
-    assert.deepEqual(platform.requests, told);
-  });
 
   it("listens on loopback alone, at a free port or the given one", async () => {
     const other = await startPlatform();

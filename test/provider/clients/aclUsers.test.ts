@@ -27,7 +27,7 @@ interface Given extends Partial<RedisAdmin> {
 
 /** The users of the server at a port of this machine. */
 function usersAt(port: number, { settings, permission = "resets", beforeSend, ...admin }: Given = {}): AclUsers {
-  const all = { deadlineSeconds: "5", ...settings };
+  const all = { deadlineSeconds: "30", ...settings };
   const client = clientOf("http://127.0.0.1:1", all, beforeSend).during({ permission });
   return client.aclUsers({ host: "127.0.0.1", port, tls: false, password: canaries.admin, ...admin });
 }
@@ -77,33 +77,6 @@ describe("clients: the users of a Redis", () => {
   const ok = replying("+OK");
 
   describe("on the wire", () => {
-    const rows: Readonly<
-      Record<string, { run: (users: AclUsers) => Promise<unknown>; sends: string; reply?: string }>
-    > = {
-      "a read": { run: (users) => users.read("app"), sends: `ACL GETUSER app`, reply: "$-1" },
-      "a read of the server": { run: (users) => users.readServer(), sends: `INFO`, reply: bulk("role:master") },
-      "a password": { run: (users) => users.add("app", password), sends: `ACL SETUSER app #${hash}` },
-      "a token": { run: (users) => users.add("app", token), sends: `ACL SETUSER app >${canaries.value}` },
-      "a token to be made": {
-        run: (users) => users.make("app"),
-        sends: `ACL GENTOKEN app`,
-        reply: bulk("t".repeat(20)),
-      },
-      "a save": { run: (users) => users.save(), sends: `ACL SAVE` },
-    };
-    for (const [what, { run, sends, reply = "+OK" }] of Object.entries(rows)) {
-      it(`there is AUTH and then ${what}, on a separate connection`, async () => {
-        const server = await startRedis(replying(reply));
-        for (const [connections, username] of [undefined, "ops"].entries()) {
-          server.commands.length = 0;
-          await run(usersAt(server.port, { username }));
-          const name = username === undefined ? "" : `${username} `;
-          assert.deepEqual(server.commands, [`AUTH ${name}${canaries.admin}`, sends]);
-          assert.equal(server.connections, connections + 1);
-        }
-      });
-    }
-
     it("a removal is followed by a read", async () => {
       const server = await startRedis((command) => ({ reply: isRead(command) ? userReply([other]) : "+OK" }));
       await usersAt(server.port).remove("app", [hash]);
@@ -130,17 +103,13 @@ describe("clients: the users of a Redis", () => {
 
   describe("of the permission and the engine", () => {
     for (const [what, run] of Object.entries(changes)) {
-      it(`${what} needs the permission to reset`, async () => {
+      it(`${what} needs the permission to reset, and asks for the engine when it is ready to be sent`, async () => {
         const server = await startRedis(ok);
         for (const permission of ["nothing", "limits"] as const) {
           const { delivery, code } = await errorOf(run(usersAt(server.port, { permission })));
           assert.deepEqual([delivery, code], ["not sent", "REKEY_INTERNAL"]);
         }
         assert.equal(server.connections, 0);
-      });
-
-      it(`${what} asks for the engine when it is ready to be sent`, async () => {
-        const server = await startRedis(ok);
         const asked: (readonly [string, number])[] = [];
         const beforeSend: Given["beforeSend"] = async (facts) => {
           asked.push([facts.method, server.commands.length]);
@@ -192,7 +161,7 @@ describe("clients: the users of a Redis", () => {
       );
     });
 
-    const withTls: Given = { tls: true, settings: { caFile, deadlineSeconds: "10" } };
+    const withTls: Given = { tls: true, settings: { caFile } };
     const certificates: Readonly<Record<string, RegExp>> = {
       "TLSv1.3":
         /the server demands a client certificate.*Rekey does not support client certificates: .*tls-auth-clients/,
@@ -242,32 +211,6 @@ describe("clients: the users of a Redis", () => {
         const isLost = ["ACL SETUSER", "ACL SAVE"].includes(command);
         assert.equal(delivery, isLost ? "maybe applied" : "responded");
         assert.match(message, /the server responded, but its reply cannot be read/);
-      });
-    }
-  });
-
-  /** In addition to row 121 of the fault table. */
-  describe("a removal is decided by what is listed afterwards", () => {
-    const rows: Readonly<Record<string, { change: string; read: string; fails?: RegExp }>> = {
-      "it succeeded, and the user was deleted": { change: "+OK", read: "$-1" },
-      "it succeeded, but the password is listed": {
-        change: "+OK",
-        read: userReply([hash.toUpperCase()]),
-        fails: /maybe applied: .*does not show that the password is gone.*They may have been removed/,
-      },
-      "its reply cannot be read, and the password is listed": {
-        change: ":1",
-        read: userReply([hash]),
-        fails: /maybe applied: .*cannot be read.*They may have been removed/,
-      },
-    };
-    for (const [what, { change, read, fails }] of Object.entries(rows)) {
-      it(`where ${what}`, async () => {
-        const server = await startRedis((command) => ({ reply: isRead(command) ? read : change }));
-        const removal = usersAt(server.port).remove("app", [hash]);
-        if (!fails) return removal;
-        const { delivery, message } = await errorOf(removal);
-        assert.match(`${delivery}: ${message}`, fails);
       });
     }
   });

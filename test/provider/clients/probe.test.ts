@@ -21,7 +21,7 @@ const local = (port: number, tls = false) => ({ host: "127.0.0.1", port, tls });
 async function probe(
   endpoint: ProbeRequest["endpoint"],
   credential: Partial<Credential> = {},
-  { timeoutMs = 5_000, ...settings }: ConnectionSettings & Partial<Pick<ProbeRequest, "timeoutMs">> = {},
+  { timeoutMs = 30_000, ...settings }: ConnectionSettings & Partial<Pick<ProbeRequest, "timeoutMs">> = {},
 ): Promise<string> {
   const tool = new CredentialProbe({ connections: new ServerConnections(settings), secrets: new KnownSecrets([]) });
   const tried: Credential = { name: "password", value, ...credential };
@@ -53,20 +53,22 @@ describe("verification: the probe of a database", () => {
     fill();
   };
   /** In addition to rows 62 to 71 of the fault table: the line with which it replies, or what it does instead. */
-  const replies: Readonly<Record<string, readonly [string | ((socket: Socket) => unknown), says: RegExp]>> = {
+  const replies: Readonly<
+    Record<string, readonly [string | ((socket: Socket) => unknown), says: RegExp, timeoutMs?: number]>
+  > = {
     "refuses the password, as new ones do": ["-WRONGPASS invalid", /^refused: WRONGPASS invalid$/],
     "refuses the password, as old ones do": ["-ERR invalid password", /^refused: ERR invalid password$/],
     "has no password": [noPassword, /^unknown: .* responded to AUTH with an error: .*without any/],
     "closes the connection": [(socket) => socket.destroy(), /^unknown: .*(closed the connection|ECONNRESET)/],
-    "does not end its reply": [(socket) => socket.write("+O"), /^unknown: the server did not respond in time$/],
+    "does not end its reply": [(socket) => socket.write("+O"), /^unknown: the server did not respond in time$/, 500],
     "never ends its reply": [pour, noRedis],
     ...Object.fromEntries(["+HELLO", "*1\r\n+OK", ":1"].map((line) => [`replies ${line}`, [line, noRedis]])),
   };
-  for (const [what, [reply, says]] of Object.entries(replies)) {
+  for (const [what, [reply, says, timeoutMs = 30_000]] of Object.entries(replies)) {
     it(`reports a server that ${what}`, async () => {
       const act = typeof reply === "string" ? (socket: Socket) => socket.write(`${reply}\r\n`) : reply;
       const { port } = await startServer({ accept: (socket) => socket.once("data", () => act(socket)) });
-      assert.match(await probe(local(port), {}, { timeoutMs: 500 }), says);
+      assert.match(await probe(local(port), {}, { timeoutMs }), says);
     });
   }
 

@@ -15,7 +15,7 @@ describe("clients: the connection to a Redis", () => {
   /** The replies to `PING` and, if the server has sent more than one, to those that follow; and all it was sent. */
   async function replies(
     sent: readonly string[],
-    { pieces = false, count = 1, timeoutMs = 5_000 } = {},
+    { pieces = false, count = 1, timeoutMs = 30_000 } = {},
   ): Promise<{ received: Reply[]; commands: string }> {
     const bytes = Buffer.from(sent.join("\r\n") + "\r\n");
     let commands = "";

@@ -218,41 +218,27 @@ describe("pulumi-rekey doctor --coverage", () => {
     assert.ok(notes.includes('Not in the account: PasswordRotationFleet "all" (database "DB-2").'), notes.join("\n"));
   });
 
-  it("says where a value is: in the state, only in an age file, or nowhere, known by its mark", () => {
+  describe("says where a value is:", () => {
     const encryptedCredentials = "-----BEGIN AGE ENCRYPTED FILE-----";
-    const fleetThat = (inputs: object) => {
+    const single = (outputs: object) => rotation("one", "db", outputs);
+    const fleetThat = (inputs: object, more = {}) => {
       const all = fleet({ db: { databaseId: "db", rotatedAt: after } });
-      return {
-        ...all,
-        inputs,
-        outputs: {
-          ...all.outputs,
-          ...("encryptFor" in inputs && { encryptedCredentials: { db: encryptedCredentials } }),
-        },
-      };
+      return { ...all, inputs, outputs: { ...all.outputs, ...more } };
     };
-    const valueOf = (resource: object) => cover([database("db")], [resource]).secrets[0]?.rotatedBy[0]?.value;
-    assert.deepEqual(
-      [
-        rotation("one", "db", { password: encrypted, encryptedCredentials }),
-        // One of several credentials, which nothing else has.
-        rotation("one", "db", { readOnlyRestToken: encrypted, encryptedCredentials }),
-        rotation("one", "db", { encryptedCredentials, password: null }),
-        rotation("one", "db", { rotatedAt: after }),
-        fleetThat({}),
-        fleetThat({ saveCredentials: false, encryptFor: ["age1"] }),
-        fleetThat({ saveCredentials: false }),
-      ].map(valueOf),
-      [
-        "in the state",
-        "in the state",
-        "age file only",
-        "mark only",
-        "in the state (declared)",
-        "age file only (declared)",
-        "mark only (declared)",
-      ],
-    );
+    const encrypts = { saveCredentials: false, encryptFor: ["age1"] };
+    const rows: readonly (readonly [value: string, resource: object])[] = [
+      ["in the state", single({ password: encrypted, encryptedCredentials })],
+      // One of several credentials, which nothing else has.
+      ["in the state", single({ readOnlyRestToken: encrypted, encryptedCredentials })],
+      ["age file only", single({ encryptedCredentials, password: null })],
+      ["mark only", single({ rotatedAt: after })],
+      ["in the state (declared)", fleetThat({})],
+      ["age file only (declared)", fleetThat(encrypts, { encryptedCredentials: { db: encryptedCredentials } })],
+      ["mark only (declared)", fleetThat({ saveCredentials: false })],
+    ];
+    for (const [value, resource] of rows) {
+      it(value, () => assert.equal(cover([database("db")], [resource]).secrets[0]?.rotatedBy[0]?.value, value));
+    }
   });
 
   it("reads a state that is empty or odd, and refuses a text that is none", () => {
@@ -306,23 +292,6 @@ describe("pulumi-rekey doctor --coverage", () => {
         "",
       ].join("\n"),
     );
-  });
-
-  it("compares several states, and names those of each resource", () => {
-    const mine = own([rotation("one", "db", { rotatedAt: before })]);
-    const theirs = other([rotation("one", "db", { rotatedAt: after }), rotation("gone", "old", {})]);
-    const unread: StackState = { name: "staging", rotated: "The state of staging was not read: it has none." };
-    const coverage = coverageOf([young, old], stack.settings, [mine, theirs, unread], since);
-    assert.deepEqual(coverage.states, ["dev", "shared.json"]);
-    assert.deepEqual(coverageText(coverage).split("\n").slice(1, 8), [
-      'database  db    sessions  2024-04-19T00:00:00Z          yes               PasswordRotation "one" in dev, PasswordRotation "one" in shared.json  mark only',
-      "database  db-2  -         created 2024-04-18T23:59:59Z  OLDER             -                                                                     -",
-      "",
-      "Compared with the state of dev.",
-      "Compared with the state of shared.json.",
-      "The state of staging was not read: it has none.",
-      'Not in the account: PasswordRotation "gone" in shared.json (database "old").',
-    ]);
   });
 });
 

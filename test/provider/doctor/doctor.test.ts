@@ -224,12 +224,6 @@ describe("pulumi-rekey doctor", function () {
       ],
     },
     {
-      title: "covers an account without a queue",
-      config: { "rekey:databaseListPath": listPath, "rekey:queueToken": undefined },
-      args: ["--coverage"],
-      prints: [/^database +db-carts /, /^Not looked at: signing keys, because rekey:queueToken is not set\.$/],
-    },
-    {
       title: "does not cover signing keys that the stack rotates, if the settings of the queue are missing",
       config: { "rekey:databaseListPath": listPath, "rekey:queueToken": undefined },
       state: stateOf("keys", "signing-keys", "SigningKeyRotation"),

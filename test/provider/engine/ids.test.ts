@@ -7,7 +7,7 @@ import { type ResourceType } from "../../../provider/engine/resources";
 import { dynamicCalls, pluginCalls } from "../../model/adapterCalls";
 import { listable } from "../../../provider/doctor/account";
 import { inputsOf } from "../../support/kinds";
-import { FakeRun, rejected } from "../../support/fakeRun";
+import { FakeRun } from "../../support/fakeRun";
 import { adapters } from "../../support/host";
 import { Stack } from "../../support/stack";
 import { type Properties } from "../../support/wire";
@@ -74,21 +74,5 @@ describe("rekey:queueUserId in another spelling", () => {
       ["/v2/flowControl/orders"],
     );
     await platform.close();
-  });
-});
-
-describe("dynamic: a fleet of which a database fails", () => {
-  // Of an init error, the engine gives no outputs to the resources that use them.
-  it("succeeds with the outputs of all: the program fails, and consumers of the others get theirs", async () => {
-    const fake = new FakeRun();
-    const { answer } = fake;
-    fake.answer = (id) => (id === "b" ? rejected() : answer(id));
-    const stack = new Stack(dynamicCalls("PasswordRotationFleet", fake.start()));
-    const databases = { a: "a", b: "b" };
-    const { did } = await stack.up({ databases });
-    assert.deepEqual([did, stack.plain["failed"]], ["create", ["b"]]);
-    stack.calls = dynamicCalls("PasswordRotationFleet", fake.start());
-    assert.equal((await stack.up({ databases, version: 2 })).did, "update");
-    assert.deepEqual(Object.keys(stack.plain["credentials"] as object), ["a"]);
   });
 });

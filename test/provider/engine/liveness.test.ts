@@ -52,10 +52,12 @@ describe("the engine watch", () => {
     // While the time stands still, a reset was just sent.
     await until(() => engine.calls > 3);
     time += 1_000;
-    await wait(100);
-    const { calls } = engine;
-    await wait(100);
-    assert.equal(engine.calls, calls, "it stops");
+    // It stops: at most one call is under way.
+    let calls = -1;
+    while (calls !== engine.calls) {
+      ({ calls } = engine);
+      await wait(200);
+    }
     await Promise.all(Array.from({ length: 8 }, () => watch.requireEngine(facts)));
     assert.deepEqual({ calls: engine.calls, connections: engine.connections }, { calls: calls + 1, connections: 1 });
     await engine.close();

@@ -7,7 +7,7 @@ import { KnownSecrets } from "../../../provider/platform/redact";
 const password = "canary-password";
 const consequences = { unchanged: "Unchanged.", unknown: "Perhaps changed." };
 const facts = { purpose: "do it", method: "POST", url: "https://platform.test/x", consequences, toCheck: ["the id"] };
-const services = ["management", "queue", "database"] as const;
+const services = ["management", "queue", "database", "vendor"] as const;
 const failed = (
   given: Failure,
   {

@@ -145,11 +145,11 @@ describe("platform: connections, over real sockets", () => {
       closes({ close: async () => foreign.close() });
       const { port } = foreign.address() as AddressInfo;
       const url = `https://127.0.0.1:${port}`;
-      const settings = { caFile, deadlineSeconds: "5" };
+      const settings = { caFile };
       const client = clientOf(url, settings);
       const probe = (credential: Credential) => {
         const endpoint = { host: "127.0.0.1", port, tls: true };
-        return client.probe({ owner: "it", endpoint, credential, timeoutMs: 5_000 });
+        return client.probe({ owner: "it", endpoint, credential, timeoutMs: 30_000 });
       };
       process.env["NODE_TLS_REJECT_UNAUTHORIZED"] = "0";
       try {

@@ -186,14 +186,14 @@ describe("platform: redact", () => {
     }
   });
 
-  it("takes in the secrets of a hostile server, and searches for them, in less than a second", () => {
+  it("takes in the secrets of a hostile server, and searches for them, in seconds at most", () => {
     const before = process.cpuUsage();
     const known = new KnownSecrets([]);
     known.add(Array.from({ length: 100_000 }, (_, nth) => `${"a".repeat(nth % 200)}${nth}`));
     assert.equal(known.redact("a".repeat(4_000)), "…");
     quote("a ".repeat(10_000), known);
     const { user, system } = process.cpuUsage(before);
-    assert.ok(user + system < 1_000_000, `${(user + system) / 1000} ms`);
+    assert.ok(user + system < 5_000_000, `${(user + system) / 1000} ms`);
   });
 
   it("throws for no words and no secret", () => {

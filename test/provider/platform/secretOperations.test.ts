@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { RequestError } from "../../../provider/domain/errors";
 import { type Requester } from "../../../provider/platform/http";
 import { SecretOperations } from "../../../provider/platform/secretOperations";
 import { databasePassword } from "../../../provider/domain/secretKind";
@@ -35,34 +34,6 @@ describe("platform: the operations on a database", () => {
     assert.equal(requester.sent.length, expected.length);
     for (const [nth, request] of requester.sent.entries()) assertFields(request, expected[nth] ?? {});
   });
-
-  /** Responses that confirm no reset, and of which a read learns nothing. Rows 14 and 15 have more. */
-  const unusable: Readonly<Record<string, readonly [status: number, body: string]>> = {
-    "a 202 with a record": [202, recordText],
-    "no known field": [200, `{"ok":true,"new":"${canary}"}`],
-    "the record of another database": [200, databaseText({ database_id: "other", password: canary })],
-  };
-  for (const [title, [status, body]] of Object.entries(unusable)) {
-    it(`are not confirmed by ${title}; its credentials are known from then on`, async () => {
-      const requester = new FakeRequester(() => ({ status, body }));
-      const problem = `${status}, but the response is ${body.includes("other") ? "the record of another" : "not the record of a"} database`;
-      for (const [operation, delivery, effect] of [
-        ["reset", "maybe applied", "may have been changed"],
-        ["read", "responded", "Nothing was changed."],
-      ] as const) {
-        await assert.rejects(operations(requester)[operation]("db"), (error) => {
-          assert.ok(error instanceof RequestError);
-          assert.equal(error.delivery, delivery);
-          for (const words of [problem, effect, " Check the id "]) assert.ok(error.message.includes(words), words);
-          assert.ok(!error.message.includes(canary));
-          return true;
-        });
-      }
-      if (body !== unusable["no known field"]?.[1]) {
-        assert.equal(requester.secrets.redact(`it is ${canary}`), "it is …");
-      }
-    });
-  }
 
   it("are confirmed by a 201, and by a record whose own id cannot be read", async () => {
     const created = await operations(new FakeRequester(() => ({ status: 201, body: recordText }))).reset("db");

@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import fc from "fast-check";
 import { databaseRecord } from "../../../local/platform/databaseRecord";
 import { databaseTable } from "../../../provider/records/database";
 import { camelCase } from "../../../provider/records/fields";
@@ -73,13 +72,6 @@ describe("records: the response to a reset", () => {
     });
   }
 
-  it("keeps the exact digits of integers beyond 2^53", () => {
-    const { exactIntegers } = read(
-      '{"budget":9007199254740993,"password":"p","db_request_limit":-9223372036854775808}',
-    );
-    assert.deepEqual(exactIntegers, { budget: "9007199254740993", dbRequestLimit: "-9223372036854775808" });
-  });
-
   for (const others of [
     '"later":{"a":[1,"ü",null],"n":9007199254740993},"_":true',
     '"toString":"a","constructor":{"b":1},"hasOwnProperty":null',
@@ -94,13 +86,6 @@ describe("records: the response to a reset", () => {
       assert.equal(Object.getPrototypeOf(record), Object.prototype);
     });
   }
-
-  it("reads the last of two values of a name", () => {
-    const twice = '"password":"one","password":"two","port":9007199254740993,"port":5';
-    const { credentials, record, problems } = read(databaseTextWith(twice));
-    assertFields(record, { port: 5 });
-    assert.deepEqual([credentials, problems], [{ password: "two" }, []]);
-  });
 
   it("has a record without an id or a credential if five fields are known", () => {
     const { record } = read('{"type":"pro","state":"active","port":1,"tls":true,"budget":2}');
@@ -161,22 +146,4 @@ describe("records: credentials in the response to a reset", () => {
       });
     }
   }
-
-  it("are enough by themselves: the password has been reset", () => {
-    assertFields(read('{"password":"p"}'), { credentials: { password: "p" }, record: {}, problems: [] });
-  });
-
-  it("are returned byte for byte, with any other fields", () => {
-    const value = fc
-      .string({ unit: "binary", minLength: 1 })
-      .filter((text) => !/\ufffd|^[*•●∙·⁎＊…]+$|^[*•●∙·⁎＊…]{3}|[*•●∙·⁎＊…]{3}$/u.test(text));
-    const sent = fc.dictionary(fc.constantFrom(...(Object.keys(names) as (keyof typeof names)[])), value);
-    fc.assert(
-      fc.property(sent, fc.dictionary(fc.string(), fc.jsonValue()), (credentials, rest) => {
-        const expected = Object.entries(credentials).map(([name, text]) => [names[name as keyof typeof names], text]);
-        const response = readSecretResponse(databaseTable, databaseText({ ...rest, ...credentials }));
-        assert.deepEqual({ ...response?.credentials }, Object.fromEntries(expected));
-      }),
-    );
-  });
 });

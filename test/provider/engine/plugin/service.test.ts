@@ -125,6 +125,7 @@ describe("plugin service", () => {
     assert.deepEqual(plugin.check(urn, rotation()).problems, []);
     const [second = ""] = plugin.check(urnOf("PasswordRotation", "other"), rotation()).problems;
     assert.match(second, new RegExp(`database "${id}" already belongs to ${urn}: .*REKEY_DUPLICATE_SECRET`));
+    assert.deepEqual(plugin.check(urn, rotation()).problems, [], "a replacement checks a resource twice");
     const wrong = plugin.check(urn, { databaseId: unknown, rotateEvery: secret("soon"), nonsense: 1 }).problems;
     assert.match(wrong.join("\n"), /^rotateEvery must be a duration.*\nnonsense is not an argument.*INVALID\]$/s);
     const others = [urnOf("Nonsense"), urn.replace("rekey:index:", "redis:index:"), "no URN"];

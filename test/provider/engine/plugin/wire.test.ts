@@ -67,7 +67,7 @@ describe("plugin over gRPC", () => {
   it("passes on the time that the program allows", async () => {
     platform.failNext({ delayMs: 60_000 });
     const inputs = toStruct({ databaseId: "second" });
-    const request = new messages.CreateRequest().setUrn(urn).setProperties(inputs).setTimeout(1);
+    const request = new messages.CreateRequest().setUrn(urn).setProperties(inputs).setTimeout(5);
     const { details } = await failureOf(plugin.call(calls.create, request));
     assert.match(details, /within the deadline.*REKEY_UNCONFIRMED/s);
   });

@@ -192,8 +192,7 @@ describe("fleet: failures", () => {
 describe("fleet: rekey:maxResetsPerRun", () => {
   const single = asShown(passwordRotation);
 
-  // That none is sent, in one line for all, and that a preview says so: test/faults, 52.
-  it("leaves what is not sent to others, and counts with theirs", async () => {
+  it("stops all resets that are certain if they are more than it leaves, and a preview says so", async () => {
     const fleet = new Fleet();
     await fleet.up({ databases: many(20), version: 1 });
     fleet.fake.settings.maxResetsPerRun = "8";
@@ -206,8 +205,9 @@ describe("fleet: rekey:maxResetsPerRun", () => {
     const why = "20 resets are planned, but rekey:maxResetsPerRun allows only 5 more";
     assert.ok((fleet.plan(changed, run).warning ?? "").endsWith(` have changed. ${why}: none will be sent.`));
     assert.match(single.plan(undefined, { databaseId: "w" }, run).notice ?? "", /So far 4 of 8/);
-    const { sent, message = "" } = await fleet.up(changed, run);
-    assert.deepEqual([sent, fleet.passwords["db-0"]], [[], "p-db-0-1"]);
+    const { sent, message = "", outputs } = await fleet.up(changed, run);
+    assert.deepEqual([sent, outputs.failed.length, fleet.passwords["db-0"]], [[], 20, "p-db-0-1"]);
+    assert.deepEqual(message.match(/\[\w+\]/g), ["[REKEY_RESET_LIMIT]", "[REKEY_FLEET_INCOMPLETE]"]);
     assert.match(message, new RegExp(`db-0, .* and 15 more: No reset was sent, .*: ${why}\\.`));
     await single.apply(undefined, { databaseId: "w" }, run);
     fleet.fake.settings.maxResetsPerRun = "23";

@@ -107,6 +107,29 @@ describe("lifecycle: a token that is added", () => {
     assert.equal(token.secret.outputs?.["generatedAt"], at(2), "the next one that was shown before is gone");
   });
 
+  const failures = tableOf(
+    ["title", "inputs", "next", "code", "says"],
+    `
+    is not proven                                  | version: 2           | is refused  | REKEY_VERIFICATION_FAILED | has added a new one, which was not handed out. It has retired none that clients may use.
+    is not proven, after the older one was retired | rotatedSince: hour 1 | is refused  | REKEY_VERIFICATION_FAILED | has added a new one, which was not handed out, and has retired the older one.
+    may have been added, after that                | rotatedSince: hour 1 | is lost     | REKEY_INCOMPLETE          | may have added a new one, which was not handed out, and has retired the older one.
+    is not added, after that                       | rotatedSince: hour 1 | is rejected | REKEY_INCOMPLETE          | has retired the older one. What it could not finish is saved, and the next
+    `,
+  );
+  for (const { title, inputs, next, code: expected, says } of failures) {
+    it(`and ${title}, fails with what the run has done, and nothing else`, async () => {
+      await token.up(0, { version: 1 });
+      if (inputs === "version: 2") token.roll();
+      const fails = { "is refused": () => void (token.isAway = true), "is lost": isLost, "is rejected": rejected };
+      const otherFields = '{"has_next_token":true}';
+      Object.assign(token, { fails: { next: fails[next as keyof typeof fails] }, otherFields });
+      const { code, message = "" } = await token.up(2, { version: 1, ...fieldsIn(inputs) });
+      assert.equal(code, expected);
+      assert.ok(message.includes(`is not complete: this run ${says}`), message);
+      assert.doesNotMatch(message, /stays? valid|othing was changed/);
+    });
+  }
+
   const refused = {
     "the address at which it would be proven is not set": {
       settings: { queueUrl: undefined },

@@ -78,7 +78,10 @@ describe("queueSource: a token of which two are valid", () => {
       assert.deepEqual([failed, token.sent.join(" ")], [undefined, row.sends]);
       assert.match(said, texts[row.says as keyof typeof texts]);
       assert.equal(isFormerValid(), row.former === "valid");
-      const { formerRetiredAt, token: saved } = token.secret.outputs ?? {};
+      const { formerRetiredAt, token: saved, waits } = token.secret.outputs ?? {};
+      const waitsFor = /^the former token has been valid, too, since 2026-01-01T00/;
+      if (row.says === "waits") assert.match(String(waits), waitsFor);
+      if (row.sends.endsWith("next")) assert.equal(waits, undefined);
       assert.equal(formerRetiredAt, row.sends.endsWith("roll") ? at(hours) : undefined);
       assert.equal(saved, token.next ?? token.current, "the newest one is saved");
     });
@@ -106,6 +109,17 @@ describe("queueSource: a token of which two are valid", () => {
     assert.deepEqual([token.secret.saved, isFormerValid()], [{ token: "t1" }, true]);
     const waitedMs = token.secret.fake.elapsedMs - beganMs;
     assert.ok(waitedMs >= 10_000 && waitedMs < 15_000, `${waitedMs} ms`);
+  });
+
+  it("is replaced by a new version if someone else has reset it, and the former one stays the former one", async () => {
+    await token.up(0, { version: 1 });
+    token.isAway = true;
+    assert.match((await token.up(1, { version: 1 })).message ?? "", /the queue refuses the token that was handed out/);
+    Object.assign(token, { next: undefined, isAway: false });
+    await token.up(1, { version: 2 });
+    assert.deepEqual([token.sent, token.secret.saved, isFormerValid()], [["next"], { token: "t2" }, true]);
+    const { said } = await token.up(2, { version: 2 });
+    assert.match(said, /^the former token has been valid, too, since 2026-01-01T00/);
   });
 
   it("is not lost by a late read, or if its value is only in an age file: a read sends nothing", async () => {

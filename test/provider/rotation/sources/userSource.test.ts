@@ -29,6 +29,24 @@ describe("userSource: the passwords of a user", () => {
     assert.equal(user.formers, "first made-1", "what was known stays known");
   });
 
+  it("are not handed over if the current one is gone, whether or not its value is known, until a new version", async () => {
+    const encryptFor = ["age1xmp5wfwz62pu6l8jz6ws5p3vcp8a0fd9srve2d2x76y4revu8c3qexh4vv"];
+    const isGone = /does not have the current password any more.*Set a new version/;
+    for (const form of [{}, { saveCredentials: false, encryptFor, overlap: "24h" }]) {
+      user = new RotatedUser();
+      await user.up(form);
+      user.users.hashes = user.list("first").hashes;
+      assert.match((await user.refresh()).said, isGone);
+      assert.equal(user.outputs["mustRead"], true, "an alarm that reads the state only sees it");
+      user.meets();
+      assert.match((await user.up(form)).failure ?? "", isGone);
+      assert.deepEqual(user.users.commands, ["read"], "a list that has others hides nothing");
+      const { said, failure } = await user.up({ ...form, version: 2 });
+      assert.deepEqual([failure, user.valid, user.formers], [undefined, "first made-2", "first"]);
+      assert.doesNotMatch(said, /was retired/);
+    }
+  });
+
   it("are known by the hash that was sent, although no list can be read after the proof", async () => {
     let reads = 0;
     user.meets("read: not sent");
