@@ -43,6 +43,14 @@ describe("retire: former passwords that are due", () => {
     assert.deepEqual([user.valid, user.formers], ["first", "first"]);
   });
 
+  it("are kept before a rotation for a date, too, which goes on: the list may show the new one", async () => {
+    await user.up();
+    user.meets("read: an empty list, prove: accepted");
+    const { failure = "" } = await user.up({ rotatedSince: new Date(Date.now() + 1_000).toISOString() });
+    assert.match(failure, /has added a new one, which was not handed out\. .* accepts it, but does not list it/);
+    assert.deepEqual([user.valid, user.formers], ["first made-1 made-2", "first"]);
+  });
+
   it("stay former ones, and the list is saved, if it is not known whether the server has removed them", async () => {
     await user.up();
     await user.up({ version: 2 });
