@@ -1,7 +1,10 @@
 import tseslint from "typescript-eslint";
 
 export default tseslint.config(
-  { ignores: ["**/dist/", ".stryker-tmp/", "reports/", "coverage/", "**/node_modules/", "test/fixtures/"] },
+  // Templates are copies of examples.
+  {
+    ignores: ["**/dist/", "templates/", ".stryker-tmp/", "reports/", "coverage/", "**/node_modules/", "test/fixtures/"],
+  },
   {
     files: ["**/*.ts"],
     extends: [...tseslint.configs.recommendedTypeChecked],

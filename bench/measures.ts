@@ -1,3 +1,6 @@
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
 import { type Settings, settingsOf } from "../test/support/project";
 import { type BareRequest, sendBare } from "./bareHttp";
 import { databaseIds, startBenchPlatform } from "./platform";
@@ -17,6 +20,20 @@ const databasePath = "/v2/redis/database/{id}";
 
 const resetOf = (id: string): BareRequest => ({ method: "POST", path: `/v2/keyvalue/reset-password/${id}` });
 const readOf = (id: string): BareRequest => ({ method: "GET", path: databasePath.replace("{id}", id) });
+
+/** The processor time of the provider for a fleet of 1,000, without requests, against hashes and JSON texts. */
+export async function measureProcessor(): Promise<Measured[]> {
+  const child = fork(join(__dirname, "fleetProcess.cjs"));
+  child.send(databaseIds(1000));
+  const failed = once(child, "exit").then(([code]) => {
+    throw new Error(`The fleet's process ended with ${code}.`);
+  });
+  // It also ends after its message.
+  failed.catch(() => undefined);
+  const [measured] = (await Promise.race([once(child, "message"), failed])) as [Pick<Measured, "seconds" | "baseline">];
+  const what = "processor time of a fleet of 1,000 (check, create, check, diff, update) ÷ 10,000 hashes and JSON texts";
+  return [{ what, limit: 14.5, ...measured }];
+}
 
 /** The whole `up` of a fleet of 1,000, and one that changes nothing, against one resource that does nothing. */
 export async function measureEngine(): Promise<Measured[]> {

@@ -3,7 +3,7 @@
 import { writeFileSync } from "node:fs";
 import { cpus, totalmem } from "node:os";
 import { join } from "node:path";
-import { type Measured, measureEngine, measureNetwork } from "./measures";
+import { type Measured, measureEngine, measureNetwork, measureProcessor } from "./measures";
 
 const usualRounds = 5;
 
@@ -11,7 +11,7 @@ async function main(rounds: number): Promise<void> {
   if (!(rounds >= 1)) throw new Error("Name a number of rounds: npm run bench -- 1");
   const all: Measured[] = [];
   for (let round = 1; round <= rounds; round++) {
-    for (const measure of [measureEngine, measureNetwork]) {
+    for (const measure of [measureProcessor, measureEngine, measureNetwork]) {
       for (const measured of await measure()) {
         all.push(measured);
         const { what, seconds, baseline } = measured;

@@ -1,8 +1,9 @@
 // What pages and manifests take from package.json: the version, what only the owner knows, and the parts that differ
 // before and after the first release, which is when `repository` is set. `npm run schema` writes them.
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { ownerOf, root } from "./lib.mjs";
+import { templateFiles } from "./templates.mjs";
 
 const read = (path) => readFileSync(join(root, path), "utf8");
 const about = JSON.parse(read("package.json"));
@@ -83,6 +84,20 @@ npm pack --workspaces --include-workspace-root --pack-destination ../shop/vendor
 \`\`\``,
     "To use an example, copy its folder.",
   ],
+  "start with a template": [
+    `In a clone of this repository, pack the package into the template. Then use it in an empty folder:
+
+\`\`\`sh
+npm ci && mkdir -p templates/own-redis/vendor && npm pack --pack-destination templates/own-redis/vendor
+mkdir ../shop && cd ../shop
+pulumi new ../pulumi-rekey/templates/own-redis
+\`\`\``,
+    `In an empty folder:
+
+\`\`\`sh
+pulumi new ${repository}/tree/v${version}/templates/own-redis
+\`\`\``,
+  ],
   "report a vulnerability": [
     `Report vulnerabilities privately to the person who gave you the code; on GitHub, use _Report a vulnerability_ on the _Security_ tab. Do not open a
 public issue.`,
@@ -123,19 +138,25 @@ function manifestOf(path, addresses) {
   return { path, text, parser: "json-stringify" };
 }
 
+/** The templates of `pulumi new`. */
+export function writtenTemplates() {
+  return templateFiles(repository ? `^${version}` : `file:./vendor/pulumi-rekey-${version}.tgz`, about.devDependencies);
+}
+
 /** Everything that is written: the path of each file from the project's folder, its text, and how to format it. */
 export function writtenFiles() {
   const markdown = (folder) =>
     readdirSync(join(root, folder), { recursive: true })
       .filter((name) => name.endsWith(".md") && name !== "reference.md")
       .map((name) => `${folder}/${name.replaceAll("\\", "/")}`);
-  const others = ["README.md", "local/README.md", ".github/SECURITY.md"];
+  const others = ["README.md", "local/README.md", "templates/README.md", ".github/SECURITY.md"];
   const programs = ["examples/languages/go/main.go", "examples/languages/nodejs/index.ts"];
   const ofRepository = { type: "git", url: `git+${repository}.git`, directory: "local" };
   const files = [
     ...[...others, ...markdown("docs"), ...markdown("examples"), ...programs].map(pageOf),
+    ...writtenTemplates(),
     manifestOf("package.json", { homepage }),
     manifestOf("local/package.json", { homepage, repository: ofRepository }),
   ];
-  return files.filter(({ path, text }) => text !== read(path));
+  return files.filter(({ path, text }) => !existsSync(join(root, path)) || text !== read(path));
 }

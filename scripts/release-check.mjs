@@ -87,7 +87,7 @@ function checkPages() {
     readdirSync(join(root, folder), { recursive: true }).map((path) => `${folder}/${path.replaceAll("\\", "/")}`),
   );
   const pages = folders.filter((path) => path.endsWith(".md") && !path.startsWith("docs/internals/"));
-  for (const path of [...pages, "README.md", "local/README.md", ".github/SECURITY.md"]) {
+  for (const path of [...pages, "README.md", "local/README.md", "templates/README.md", ".github/SECURITY.md"]) {
     for (const [index, line] of read(path).split("\n").entries()) {
       const found = /\bclone\b|\bvendor\/|\bnot published yet\b|example\.com\/pulumi-rekey/i.exec(line);
       expect(!found, `${path}:${index + 1}`, `"${found}" is for readers before the first release. Write another text`);

@@ -13,7 +13,7 @@ const rotation = new PasswordRotation("sessions", {
 // Fails the run if the database does not accept the new password, or still accepts the old one.
 const verification = new CredentialVerification("sessions", { access: rotation.access });
 
-// What consumers need, as a secret: ../hand-over/pulumi-esc and ../hand-over/second-team read it from this stack.
+// What consumers need, as a secret. Pulumi ESC or another stack reads it from this one.
 export const url = pulumi.all([rotation.connectionUrl, rotation.outcome]).apply(([known, outcome]) => {
   if (known !== undefined) return known;
   // Without this, scripts get `null` as the address.

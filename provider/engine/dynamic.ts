@@ -69,7 +69,9 @@ export function createProviders(
       diff: reportingOnce((id, outputs, { __provider, ...inputs }) => {
         const { changes, replaces, notices } = handler().plan({ id, outputs }, inputs);
         show(notices);
-        return { changes, replaces: [...replaces] };
+        // What the plugin saved names no provider, which a read and a delete need: an update saves it.
+        const isOfPlugin = outputs["__provider"] === undefined;
+        return { changes: changes || isOfPlugin, replaces: [...replaces] };
       }),
       create: reportingOnce((inputs) => change(undefined, inputs)),
       update: reportingOnce((id, outputs, news) => change({ id, outputs }, news)),

@@ -9,7 +9,10 @@ import { projectRoot } from "../support/host";
 import { sourcesIn } from "../support/files";
 import { anchors, type Page, pages, prose, readPage, registryPages } from "./page";
 
-const all = [...pages, ...["CONTRIBUTING.md", "CHANGELOG.md", ".github/SECURITY.md", ...registryPages].map(readPage)];
+const all = [
+  ...pages,
+  ...["CONTRIBUTING.md", "CHANGELOG.md", ".github/SECURITY.md", "templates/README.md", ...registryPages].map(readPage),
+];
 
 function linksOf(page: Page): string[] {
   return [...prose(page).matchAll(/\]\(([^)\s]+)\)/g)].map(([, target = ""]) => target);

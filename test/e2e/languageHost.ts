@@ -1,7 +1,19 @@
 import { spawn } from "node:child_process";
-import { Server, ServerCredentials, type ServerUnaryCall, type sendUnaryData } from "@grpc/grpc-js";
+import {
+  Server,
+  ServerCredentials,
+  type ServerUnaryCall,
+  type ServerWritableStream,
+  type sendUnaryData,
+} from "@grpc/grpc-js";
 import { LanguageRuntimeService } from "@pulumi/pulumi/proto/language_grpc_pb";
-import { GetRequiredPackagesResponse, type RunRequest, RunResponse } from "@pulumi/pulumi/proto/language_pb";
+import {
+  GetRequiredPackagesResponse,
+  type InstallDependenciesRequest,
+  LanguageHandshakeResponse,
+  type RunRequest,
+  RunResponse,
+} from "@pulumi/pulumi/proto/language_pb";
 import { projectRoot } from "../support/host";
 import { PluginInfo } from "@pulumi/pulumi/proto/plugin_pb";
 
@@ -41,10 +53,20 @@ const runIn =
  * the folder of `main`, by the SDK's own command.
  *
  * @param directory where that SDK is found
+ * @param install installs the packages of a project, whose folder it gets
  */
-export async function startLanguageHost(directory = projectRoot): Promise<{ readonly address: string; close(): void }> {
+export async function startLanguageHost(
+  directory = projectRoot,
+  install: (project: string) => void = () => undefined,
+): Promise<{ readonly address: string; close(): void }> {
   const server = new Server();
   const implementation = {
+    handshake: (_call: unknown, respond: sendUnaryData<LanguageHandshakeResponse>) =>
+      respond(null, new LanguageHandshakeResponse()),
+    installDependencies: (call: ServerWritableStream<InstallDependenciesRequest, unknown>) => {
+      install(call.request.getInfo()?.getProgramDirectory() ?? "");
+      call.end();
+    },
     run: runIn(directory),
     getRequiredPackages: (_call: unknown, respond: sendUnaryData<GetRequiredPackagesResponse>) =>
       respond(null, new GetRequiredPackagesResponse()),

@@ -60,8 +60,10 @@ describe("faults: a fleet of 1,000, three in ten requests fail in all ways", () 
       result = await stack.up();
       if (!result.succeeded) assert.match(result.printed, /databases failed:/);
       // After three unconfirmed resets in a row, an operator must request the next one.
-      const memories = JSON.parse(String(stack.saved("caches")?.["memory"])) as Record<string, Memory>;
-      for (const [id, { attempt }] of Object.entries(memories)) if (attempt?.count === 3) versions[id] = 2;
+      const { databases } = JSON.parse(String(stack.saved("caches")?.["memory"])) as {
+        databases: Record<string, Memory>;
+      };
+      for (const [id, { attempt }] of Object.entries(databases)) if (attempt?.count === 3) versions[id] = 2;
     }
     const credentials = result.outputs["credentials"]?.value as Record<string, { password: string }>;
     for (const id of ids) {

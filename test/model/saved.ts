@@ -1,5 +1,5 @@
 import { saltedMark } from "../../provider/rotation/memory/marks";
-import { unsealed } from "../../provider/rotation/memory/memory";
+import { type Memory, readMemory, unsealed } from "../../provider/rotation/memory/memory";
 import { type Team } from "../support/age";
 import { type Stack } from "../support/stack";
 import { type Properties } from "../support/wire";
@@ -67,15 +67,10 @@ export class SavedReader {
   #seen(saved: Properties, id: string): Seen | undefined {
     const { memory: text, encryptedCredentials } = saved;
     if (text === undefined) return undefined;
-    const {
-      outputs,
-      memory: sealed,
-      file,
-    } = this.#isFleet
+    const { outputs, memory, file } = this.#isFleet
       ? inFleet(saved, id)
-      : { outputs: saved, memory: JSON.parse(text as string) as unknown, file: encryptedCredentials };
-    if (sealed === undefined || outputs["outcome"] === "none") return undefined;
-    const memory = unsealed(sealed);
+      : { outputs: saved, memory: readMemory(text), file: encryptedCredentials };
+    if (memory === undefined || outputs["outcome"] === "none") return undefined;
     const [best] = this.subject.kind.identities;
     const values = [outputs, (file ?? {}) as Properties].flatMap((one) => (one[best] as string | undefined) ?? []);
     const value = values.find((one) => saltedMark(memory.salt, one) === memory.current.marks[best]);
@@ -88,14 +83,17 @@ export class SavedReader {
 }
 
 /** A secret in the outputs of a fleet, by the id of its database. */
-function inFleet(saved: Properties, id: string): { outputs: Properties; memory: unknown; file: unknown } {
+function inFleet(saved: Properties, id: string): { outputs: Properties; memory: Memory | undefined; file: unknown } {
   const all = Object.entries(saved["states"] as Record<string, Properties>);
   const [name = "", state = { outcome: "none" }] = all.find(([, { databaseId }]) => databaseId === id) ?? [];
   const access = JSON.parse(saved["access"] as string) as Record<string, { count: number }>;
   const credentials = (saved["credentials"] as Record<string, Properties>)[name];
+  const { databases } = unsealed<{ databases: Record<string, Memory | undefined> }>(
+    JSON.parse(saved["memory"] as string),
+  );
   return {
     outputs: { ...state, rotationCount: access[name]?.count, ...credentials },
-    memory: (JSON.parse(saved["memory"] as string) as Properties)[id],
+    memory: databases[id] && { ...databases[id], kindFacts: {} },
     file: (saved["encryptedCredentials"] as Properties | undefined)?.[name],
   };
 }
@@ -104,7 +102,7 @@ function inFleet(saved: Properties, id: string): { outputs: Properties; memory: 
 export function numbered({ __provider, ...outputs }: Properties): string {
   const marks: string[] = [];
   const sorted = Object.fromEntries(Object.entries(outputs).sort(([a], [b]) => (a < b ? -1 : 1)));
-  return JSON.stringify(sorted).replace(/(?<=\\")([\w-]{36}|[\w-]{16})(?=\\+")/g, (mark) => {
+  return JSON.stringify(sorted).replace(/(?<=\\")[\w-]{16}(?=\\+")/g, (mark) => {
     if (!marks.includes(mark)) marks.push(mark);
     return `mark ${marks.indexOf(mark)}`;
   });

@@ -189,22 +189,23 @@ function resultOf(done: readonly Done[], run: Run): Result<FleetOutputs> {
 }
 
 /** What is saved of one database. An unexpected error of it loses neither the others nor what its reset delivered. */
-function savedMember({ failure, ...one }: Done, run: Run): SavedMember {
-  const { subject, state } = one;
+function savedMember({ name, subject, state, failure, ...of }: Done, run: Run): SavedMember {
   const { endpoint, port, tls } = state?.record ?? {};
   // What a state is made from again, by code that uses nothing that may have failed.
-  const access = {
+  const plain = {
     id: subject.id,
     of: subject.kind.name,
     count: state?.rotationCount ?? 0,
     record: state?.record && { endpoint, port, tls },
   };
-  const error = failure ? engineMessage(run.redacted(failure.message), maxErrorChars) : one.error;
-  if (!state) return { ...one, error, access };
+  const error = failure ? engineMessage(run.redacted(failure.message), maxErrorChars) : of.error;
+  const saved = { name, subject, state, error, access: plain };
+  if (!state) return saved;
   try {
-    return { ...one, error, ...shownOf(subject, state, run) };
+    const { connectionUrl, nextRotationAt, access } = shownOf(subject, state, run);
+    return { ...saved, connectionUrl, nextRotationAt, access };
   } catch {
     const text = `pulumi-rekey failed unexpectedly while making the outputs of ${ownerOf(subject)}. Its password may have been changed, and what is known of it is saved. This is a bug: please report it, then run again.`;
-    return { ...one, error: error ?? withCode(text, "REKEY_INTERNAL"), access };
+    return { ...saved, error: error ?? withCode(text, "REKEY_INTERNAL") };
   }
 }

@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from "node:util";
 import { canonicalId, isObject, isSet } from "../../records/fields";
 import { jsonText } from "../../pulumi/values";
 import { credentialsIn, progressOf, type State, stateIn } from "../memory/state";
-import { parsed, sealed, unsealed } from "../memory/memory";
+import { type Memory, parsed, sealed, unsealed } from "../memory/memory";
 import { type Access } from "../program/access";
 import { type FleetCredentials, type FleetDatabase } from "./fleetTypes";
 
@@ -27,8 +27,11 @@ export interface Member {
  */
 export function readFleet(outputs: FleetOutputs): Map<string, Member> {
   const { states, credentials, encryptedCredentials } = outputs;
-  const [memories, accesses] = [parsed(outputs.memory), parsed(outputs.access)];
-  const all = { states, credentials, encryptedCredentials, memory: memories, access: accesses };
+  const { databases: memories } = unsealed<{ databases: Record<string, Memory> }>(
+    parsed(outputs.memory),
+  );
+  const accesses = parsed(outputs.access);
+  const all = { states, credentials, encryptedCredentials, access: accesses };
   for (const [output, map] of Object.entries(all)) {
     if (!isObject(map)) throw damaged(output, "is incomplete");
   }
@@ -36,7 +39,7 @@ export function readFleet(outputs: FleetOutputs): Map<string, Member> {
   const remembered = Object.values(states).flatMap((one) =>
     one.outcome === "none" ? [] : one.databaseId,
   );
-  if (!isDeepStrictEqual(remembered.toSorted(), Object.keys(memories as object).toSorted())) {
+  if (!isDeepStrictEqual(remembered.toSorted(), Object.keys(memories).toSorted())) {
     throw damaged("memory", "does not have the same databases as states");
   }
   const members = Object.entries(states).map(
@@ -50,13 +53,8 @@ export function readFleet(outputs: FleetOutputs): Map<string, Member> {
       const known = { rotationCount: access.count, record: access.record };
       const own = { ...others, ...known, ...credentials[name] };
       const state = { ...own, encryptedCredentials: encryptedCredentials[name] };
-      return [
-        id,
-        {
-          ...member,
-          state: stateIn(state, unsealed((memories as Record<string, unknown>)[databaseId])),
-        },
-      ];
+      const memory = { ...memories[databaseId], kindFacts: {} } as Memory;
+      return [id, { ...member, state: stateIn(state, memory) }];
     },
   );
   return new Map(members);
@@ -87,9 +85,10 @@ export function writeFleet(members: readonly SavedMember[]) {
   const byName = <T>(valueOf: (member: SavedMember) => T | undefined) =>
     Object.fromEntries(sorted.map((one) => [one.name, valueOf(one)])) as Record<string, T>;
   const inOrder = (times: readonly (string | undefined)[]) => times.filter(isSet).toSorted();
-  // By id: another name changes nothing.
+  // By id: another name changes nothing. A database has no facts of its kind.
   const memories = sorted.map(
-    ({ subject, state }) => [subject.id, state && sealed(state.memory)] as const,
+    ({ subject, state }) =>
+      [subject.id, state && { ...state.memory, kindFacts: undefined }] as const,
   );
   return {
     fleet: fleetId,
@@ -105,7 +104,7 @@ export function writeFleet(members: readonly SavedMember[]) {
     lastRotated: inOrder(sorted.map(({ state }) => state?.rotatedAt)).at(-1),
     nextRotationAt: inOrder(sorted.map((one) => one.nextRotationAt))[0],
     access: jsonText(byName(({ access }) => access)),
-    memory: JSON.stringify(Object.fromEntries(memories)),
+    memory: JSON.stringify(sealed({ databases: Object.fromEntries(memories) })),
   };
 }
 

@@ -110,9 +110,12 @@ export function plannedMembers(
       "is empty, but the fleet has some in its state. If the map comes from the platform, check it. To stop rotating them, remove the fleet";
     throw new InputError("databases", reason);
   }
+  const programWith = (own: Trigger) =>
+    readProgram({ ...inputs, ...combined(inputs, own) }, databasePassword);
+  const common = programWith({});
   return all.map(([name, { databaseId: id, ...own }]) => {
     const { state, subject = { kind: databasePassword, id } } = before?.get(canonicalId(id)) ?? {};
-    const program = readProgram({ ...inputs, ...combined(inputs, own) }, databasePassword);
+    const program = Object.keys(own).length === 0 ? common : programWith(own);
     return {
       name,
       ...planSecret({ subject, state, program, isInFleet: before !== undefined }, run),

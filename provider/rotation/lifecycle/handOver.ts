@@ -206,9 +206,9 @@ export function currentKeyGeneratedAt(
 }
 
 /** The credentials that were made. A roll makes the next key the current one, even if no response shows that. */
-function madeCredentials(
+export function madeCredentials(
   before: State,
-  { responses }: Made,
+  { responses }: Pick<Made, "responses">,
 ): { readonly values: Credentials; readonly marks: Marks } {
   const { memory, nextKey } = before;
   const shown = valuesIn(responses);

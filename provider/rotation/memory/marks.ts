@@ -1,4 +1,4 @@
-import { createHmac, randomUUID } from "node:crypto";
+import { hash, randomBytes } from "node:crypto";
 import { type CredentialName, credentialNames, type Credentials } from "../../records/fields";
 
 /** Marks of credentials by their names. */
@@ -33,23 +33,23 @@ export function triggerMark({ salt }: { readonly salt: string }, trigger: string
   return trigger === "" ? "" : saltedMark(salt, trigger);
 }
 
-/** Marks with the same salt can be compared. */
+/** 64 random bits. Marks with the same salt can be compared. */
 export function newSalt(): string {
-  return randomUUID();
+  return randomBytes(8).toString("hex");
 }
 
-/** 96 bits of an HMAC-SHA256: a version may be a short secret, which a plain hash would reveal. */
+/** 96 bits of a salted SHA-256: a version may be a short secret, which a plain hash would reveal. */
 export function saltedMark(salt: string, text: string): string {
-  const mac = createHmac("sha256", salt).update(text).digest();
-  return mac.subarray(0, 12).toString("base64url");
+  return hash("sha256", salt + text, "base64url").slice(0, 16);
 }
 
 export function marksOf({ salt }: { readonly salt: string }, credentials: Credentials): Marks {
-  const marked = credentialNames.flatMap((name) => {
+  const marks: Partial<Record<CredentialName, string>> = {};
+  for (const name of credentialNames) {
     const value = credentials[name];
-    return value === undefined ? [] : [[name, saltedMark(salt, value)] as const];
-  });
-  return Object.fromEntries(marked);
+    if (value !== undefined) marks[name] = saltedMark(salt, value);
+  }
+  return marks;
 }
 
 /** The names of the credentials that have a mark. */

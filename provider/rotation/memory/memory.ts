@@ -233,21 +233,21 @@ export function emptyMemory(now: Date): Memory {
   };
 }
 
-/** A memory with a mark of itself, which reveals any damage. */
-export function sealed(memory: Memory): object {
-  return { ...memory, seal: sealOf(memory) };
+/** What is remembered, with a mark of all of it, which reveals any damage. */
+export function sealed(remembered: object): object {
+  return { ...remembered, seal: sealOf(remembered) };
 }
 
 /** A version that remembers something else has another text here, so that an older version refuses the memory. */
-function sealOf(memory: Memory): string {
-  return saltedMark(memory.salt, `memory 8 ${JSON.stringify(memory)}`);
+function sealOf(remembered: object): string {
+  return saltedMark("memory 9", JSON.stringify(remembered));
 }
 
 /** @throws StateError if it is damaged, or was written by another version: nothing is decided from a part of it */
-export function unsealed(saved: unknown): Memory {
-  if (isObject(saved) && typeof saved["salt"] === "string") {
-    const { seal, ...memory } = saved;
-    if (seal === sealOf(memory as unknown as Memory)) return memory as unknown as Memory;
+export function unsealed<T = Memory>(saved: unknown): T {
+  if (isObject(saved)) {
+    const { seal, ...remembered } = saved;
+    if (seal === sealOf(remembered)) return remembered as T;
   }
   const reason =
     "cannot be read: another version of pulumi-rekey has written it, or the state is damaged";

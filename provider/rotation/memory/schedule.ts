@@ -5,7 +5,14 @@ import { isSet } from "../../records/fields";
 const calendar = (): typeof luxon => require("luxon") as typeof luxon;
 
 const short = /^(\d{1,9})([smhdw])$/;
-const units = { s: "seconds", m: "minutes", h: "hours", d: "days", w: "weeks" } as const;
+/** They have the same length at any time in UTC, unlike the months and years of ISO 8601. */
+const unitMs = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const;
+
+/** The milliseconds of a number with a unit; undefined if the text is something else. */
+function shortMs(written: string): number | undefined {
+  const [, count, unit] = short.exec(written) ?? [];
+  return unit === undefined ? undefined : Number(count) * unitMs[unit as keyof typeof unitMs];
+}
 
 /** Durations in addition to those above zero in hours, days, weeks and ISO 8601. */
 interface IntervalOptions {
@@ -46,10 +53,11 @@ export function readInterval(written: string, options: IntervalOptions = {}): lu
 
 function durationIn(written: string, { orZero, orShort }: IntervalOptions): luxon.Duration {
   const { Duration } = calendar();
-  const [, count, unit = ""] = short.exec(written) ?? [];
-  const isAllowed = /[hdw]/.test(unit) || orShort || (orZero && Number(count) === 0);
-  if (!unit || !isAllowed) return Duration.fromISO(written);
-  return Duration.fromObject({ [units[unit as keyof typeof units]]: Number(count) });
+  const milliseconds = shortMs(written);
+  const isAllowed = /[hdw]/.test(written) || orShort || (orZero && milliseconds === 0);
+  return milliseconds !== undefined && isAllowed
+    ? Duration.fromMillis(milliseconds)
+    : Duration.fromISO(written);
 }
 
 /** No zone of the world is further than 14 hours from UTC. */
@@ -112,8 +120,10 @@ export function pastTime(time: string, now: Date): string {
 
 /** The time that is `written` after the last rotation. */
 export function dueAt(last: string, written: string): Date {
-  const from = calendar().DateTime.fromISO(last, { zone: "utc" });
-  return from.plus(readInterval(written, { orZero: true })).toJSDate();
+  const milliseconds = shortMs(written);
+  if (milliseconds !== undefined) return new Date(Date.parse(last) + milliseconds);
+  const { DateTime, Duration } = calendar();
+  return DateTime.fromISO(last, { zone: "utc" }).plus(Duration.fromISO(written)).toJSDate();
 }
 
 /** True if a secret is older than a date, or of unknown age. A time in the future is that of a clock that was ahead. */

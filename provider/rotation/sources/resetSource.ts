@@ -5,7 +5,7 @@ import { type SecretResponse } from "../../records/secretResponse";
 import { compare, identityIn, type Verdict } from "../plan/compare";
 import { type Finding, type StateChange } from "../messages/findings";
 import { adopted, afterRead } from "../lifecycle/afterRead";
-import { handOver, type Made, replacedFormers } from "../lifecycle/handOver";
+import { handOver, type Made, madeCredentials, replacedFormers } from "../lifecycle/handOver";
 import { marksOf, namesIn } from "../memory/marks";
 import { type Memory } from "../memory/memory";
 import { overtakenFailure, unknownFailure } from "../messages/messages";
@@ -137,7 +137,7 @@ export class ResetSource implements Source {
       generatedAt,
       formers: replacedFormers(attempted, since, context),
     };
-    const values = credentialsIn(handOver(attempted, made, context));
+    const { values } = madeCredentials(attempted, made);
     // Credentials that were known, or shown by a read before.
     const expected = new Set([memory.current.marks, ...reads].flatMap((one) => Object.keys(one)));
     const names = [...expected].filter((name) => !Object.hasOwn(values, name));

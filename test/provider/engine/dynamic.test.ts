@@ -41,6 +41,22 @@ describe("the dynamic provider", () => {
     assert.match(process.said.join(), /^Resets the password of database "other", because the resource is new/);
   });
 
+  it("updates what the plugin has saved, which names no provider, without a request", async () => {
+    const { passwordRotation } = process.adapter;
+    const { outs: saved = {} } = await passwordRotation.create({ ...inputs, initialRotation: false });
+    const ofPlugin = { ...saved, memory: (saved["memory"] as { value: string }).value, __provider: undefined };
+    const { length } = process.sent;
+    const changes = [ofPlugin, { ...ofPlugin, __provider }].map((outputs) =>
+      passwordRotation.diff("db", outputs, inputs),
+    );
+    assert.deepEqual(
+      (await Promise.all(changes)).map((one) => one.changes),
+      [true, false],
+    );
+    assert.equal((await passwordRotation.update("db", ofPlugin, inputs)).outs?.["__provider"], __provider);
+    assert.equal(process.sent.length, length);
+  });
+
   it("changes nothing if the host is too old to pass on the configuration: the environment may name another platform", async () => {
     const { passwordRotation, flowControlReset } = createProviders(() => assert.fail("it has no settings"));
     const refused =

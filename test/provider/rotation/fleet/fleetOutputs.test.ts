@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { type Properties } from "../../../../provider/pulumi/values";
 import { type FleetOutputs } from "../../../../provider/rotation/fleet/fleetOutputs";
+import { sealed } from "../../../../provider/rotation/memory/memory";
 import { type Access } from "../../../../provider/rotation/program/access";
 import { type RotationInputs } from "../../../../provider/rotation/program/program";
 import { Team } from "../../../support/age";
@@ -14,7 +15,7 @@ import {
 } from "../../../support/fakeRun";
 import { assertFields } from "../../../support/results";
 import { fieldsIn, tableOf } from "../tables";
-import { Fleet, of, refresh } from "./fleets";
+import { Fleet, many, memoriesIn, of, refresh, sorted } from "./fleets";
 
 describe("fleetOutputs: what is saved", () => {
   it("is saved by name, with what follows from it, and keyed by id in the memory", async () => {
@@ -31,7 +32,7 @@ describe("fleetOutputs: what is saved", () => {
       connectionUrls: { sessions: urlOf("a"), carts: urlOf("b") },
       ...{ encryptedCredentials: {}, failed: [], lastRotated: rotatedAt, nextRotationAt: "2026-12-21T12:00:00.000Z" },
     });
-    assert.deepEqual(Object.keys(JSON.parse(memory) as object).sort(), ["a", "b"]);
+    assert.deepEqual(Object.keys(memoriesIn(fleet.known)).sort(), ["a", "b"]);
     const { sessions } = JSON.parse(access) as Record<string, Access>;
     assertFields(sessions, { id: "a", of: "PasswordRotation", count: 1 });
     assertFields(sessions?.current, { name: "password", value: "p-a-1" });
@@ -39,6 +40,17 @@ describe("fleetOutputs: what is saved", () => {
     // The engine sorts names; the texts stay the same.
     const refreshed = (await fleet.refresh()).outputs;
     assert.deepEqual([refreshed.access, refreshed.memory], [access, memory]);
+  });
+
+  it("is at most 680 bytes for each database, without where it is", async () => {
+    const fleet = new Fleet();
+    fleet.fake.answer = (id) => {
+      const nth = fleet.fake.resets.length;
+      return { record: { databaseId: id, port: nth }, credentials: { password: `password-${nth}` } };
+    };
+    await fleet.up({ databases: many(1_000), version: 1, rotateEvery: "30d" });
+    const bytes = Buffer.byteLength(JSON.stringify(fleet.saved)) / 1_000;
+    assert.ok(bytes <= 680, `${bytes}`);
   });
 
   it("is refused if it is damaged, or does not name each database that it remembers, and a refresh keeps it", async () => {
@@ -50,6 +62,8 @@ describe("fleetOutputs: what is saved", () => {
     const others = "memory does not have the same databases as states";
     const damages: readonly (readonly [damaged: object, output: string])[] = [
       [{ memory: whole.memory.slice(1) }, "memory"],
+      [{ memory: whole.memory.replace("{}", '{"c":{}}') }, "memory"],
+      [{ memory: JSON.stringify(sealed({ databases: { ...memoriesIn(whole), c: {} } })) }, others],
       [{ access: "null" }, "access"],
       [{ credentials: undefined }, "credentials"],
       [{ encryptedCredentials: [] }, "encryptedCredentials"],
@@ -135,20 +149,22 @@ describe("fleetOutputs: a fleet of one", () => {
   });
 
   /** The outputs of the database, as a single rotation has them. */
-  function inFleet({ states, credentials, connectionUrls, encryptedCredentials, ...fleet }: FleetOutputs) {
+  function inFleet(all: FleetOutputs) {
+    const { states, credentials, connectionUrls, encryptedCredentials, ...fleet } = all;
     const access = JSON.parse(fleet.access) as Record<string, Properties>;
     return {
       ...{ ...states["a"], ...credentials["a"], error: undefined, rotationCount: access["a"]?.["count"] },
       ...{ connectionUrl: connectionUrls["a"], encryptedCredentials: encryptedCredentials["a"] },
       ...{ nextRotationAt: fleet.nextRotationAt, access: JSON.stringify(access["a"]) },
-      memory: JSON.stringify((JSON.parse(fleet.memory) as Properties)["a"]),
+      memory: JSON.stringify(sealed({ ...memoriesIn(all)["a"], kindFacts: {} })),
     };
   }
 
   /** What is compared of outputs: without random values, and what a fleet does not have. */
   function viewOf(all: Properties): unknown {
     const { restUrl, rotationReason, record, exactIntegers, encryptedCredentials, problems = [], ...outputs } = all;
-    const known = { ...outputs, problems, isEncrypted: encryptedCredentials !== undefined };
-    return JSON.parse(JSON.stringify(known).replace(/\\"[\w-]{16}([\w-]{20})?\\"/g, "random"));
+    const memory = JSON.stringify(sorted(JSON.parse(String(outputs["memory"]))));
+    const known = { ...outputs, memory, problems, isEncrypted: encryptedCredentials !== undefined };
+    return JSON.parse(JSON.stringify(known).replace(/\\"[\w-]{16}\\"/g, "random"));
   }
 });

@@ -64,7 +64,12 @@ export class Fleet {
   }
 }
 
-function sorted(value: unknown): unknown {
+/** What a fleet remembers of each database, by id. */
+export function memoriesIn({ memory }: FleetOutputs): Record<string, object> {
+  return (JSON.parse(memory) as { databases: Record<string, object> }).databases;
+}
+
+export function sorted(value: unknown): unknown {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
   const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
   return Object.fromEntries(entries.map(([name, inner]) => [name, sorted(inner)]));
