@@ -1,54 +1,13 @@
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { type Platform } from "../../local/platform/index";
 import { type Adapter } from "../support/host";
-import { examples } from "../support/project";
 import { acceptsPassword, aclOf, addUser } from "../support/redis";
 import { acceptsToken, databasePath } from "../support/resources";
+import { Consumers } from "./consumers";
 import { EngineStack, onEngineByAdapter, succeeds } from "./engineStack";
 import { startServer } from "./keyVendor";
 import { loadExample } from "./loadExample";
-
-/** Processes of one example. They run until `end`. */
-class Consumers {
-  readonly lines: string[] = [];
-  readonly #processes;
-
-  constructor(example: string, count: number, args: readonly string[]) {
-    const script = join(examples, example, "consumer.mjs");
-    this.#processes = Array.from({ length: count }, () => {
-      const one = spawn(process.execPath, [script, ...args], { stdio: ["ignore", "pipe", "inherit"] });
-      createInterface({ input: one.stdout }).on("line", (line) => this.lines.push(line));
-      return one;
-    });
-  }
-
-  get refused(): string[] {
-    return this.lines.filter((line) => line.startsWith("refused"));
-  }
-
-  /** How often consumers have begun to use a new secret. */
-  get changes(): number {
-    return this.lines.filter((line) => line.startsWith("uses")).length;
-  }
-
-  async until(isDone: () => boolean): Promise<void> {
-    while (!isDone()) {
-      for (const { exitCode } of this.#processes) assert.equal(exitCode, null, this.lines.join("\n"));
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    }
-  }
-
-  async end(): Promise<void> {
-    const ended = this.#processes.filter(({ exitCode }) => exitCode === null).map((one) => once(one, "close"));
-    for (const one of this.#processes) one.kill();
-    await Promise.all(ended);
-  }
-}
 
 const queueUserId = "7b1ad1c2-0e7e-4e0c-9d3f-0c2c1c1f5a11";
 /** Rekey reads the token that it uses itself, so that it can be retired. */

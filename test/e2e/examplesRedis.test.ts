@@ -1,14 +1,10 @@
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { createInterface } from "node:readline";
+import { Consumers } from "./consumers";
 import { loadExample } from "./loadExample";
 import { Folder } from "../support/folder";
 import { closePlatforms, TestStack } from "./memory";
 import { type RedisServer, startRedisServer, withRedis } from "../support/redis";
-import { examples } from "../support/project";
 
 withRedis("The example redis-consumer", () => {
   let redis: RedisServer;
@@ -34,36 +30,22 @@ withRedis("The example redis-consumer", () => {
     const file = folder.path("url");
     writeFileSync(file, await up());
 
-    const consumer = spawn(process.execPath, [join(examples, "redis-consumer", "consumer.mjs"), file], {
-      stdio: ["ignore", "pipe", "inherit"],
-    });
-    const ended = once(consumer, "close");
-    const lines: string[] = [];
-    const told = createInterface({ input: consumer.stdout }).on("line", (line) => lines.push(line));
-    const said = async (wanted: RegExp, from = 0): Promise<number> => {
-      for (;;) {
-        const index = lines.findIndex((line, at) => at >= from && wanted.test(line));
-        if (index >= 0) return index;
-        await Promise.race([once(told, "line"), ended]);
-        assert.equal(consumer.exitCode, null, lines.join("\n"));
-      }
-    };
+    const consumer = new Consumers("redis-consumer", 1, [file]);
     try {
-      await said(/^counted 1$/);
+      await consumer.said(/^counted 1$/);
       stack.config["version"] = "2";
       const url = await up();
-      const cut = await said(/^disconnected$/);
-      const refused = await said(/^refused: WRONGPASS/, cut);
+      const cut = await consumer.said(/^disconnected$/);
+      const refused = await consumer.said(/^refused: WRONGPASS/, cut);
       // A shell that redirects the output of a command into the file empties it first.
       writeFileSync(file, "");
       // The first attempt after that may have read the file before.
-      for (let again = refused, nth = 0; nth < 2; nth++) again = await said(/^refused: WRONGPASS/, again + 1);
+      for (let again = refused, nth = 0; nth < 2; nth++) again = await consumer.said(/^refused: WRONGPASS/, again + 1);
       writeFileSync(file, url);
-      const back = await said(/^connected$/, cut);
-      await said(/^counted /, back);
+      const back = await consumer.said(/^connected$/, cut);
+      await consumer.said(/^counted /, back);
     } finally {
-      consumer.kill();
-      await ended;
+      await consumer.end();
       folder.remove();
     }
   });

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { networkInterfaces } from "node:os";
-import type * as pulumi from "@pulumi/pulumi";
 import * as rekey from "pulumi-rekey";
 import { fails, succeeds } from "../e2e/engineStack";
 import { closePlatforms, TestStack } from "../e2e/memory";
@@ -60,30 +59,4 @@ describe("faults: rows of an engine", () => {
     assert.deepEqual([proxy.heads, stack.platform.requests], [[], []]);
     await proxy.close();
   });
-
-  it(
-    titled(58, "lost response, a consumer uses the password", "up", "fails, consumers are held back; 1 sent"),
-    async () => {
-      let version = 1;
-      const program = () => {
-        const { password } = rotating({ version });
-        const of = { flowControlKey: "orders", version: password as pulumi.Output<string> };
-        return new rekey.FlowControlReset("consumer", of);
-      };
-      const stack = await TestStack.start(program, { databases: ["db-quickstart"], credentials: "always" });
-      const assertSent = (password: number, consumer: number): void => {
-        const consumed = stack.posts.filter((path) => path.endsWith("/orders/reset"));
-        assert.deepEqual([stack.platform.resetCount, consumed.length], [password, consumer]);
-      };
-      await succeeds(stack.up());
-      version = 2;
-      stack.platform.failNext({ path: /reset-password/, dropConnection: "after-apply" });
-      await fails(stack.up(), /may have been changed/);
-      assert.equal(stack.saved("cache")?.["outcome"], "unknown");
-      assertSent(2, 1);
-      await succeeds(stack.up());
-      assert.equal(stack.saved("cache")?.["outcome"], "reset");
-      assertSent(3, 2);
-    },
-  );
 });

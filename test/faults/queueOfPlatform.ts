@@ -3,7 +3,7 @@ import { type Adapter } from "../support/host";
 import { acceptsToken, settingsFor } from "../support/resources";
 import { OverlappingSecret } from "./overlappingSecret";
 
-export const queueUserId = "00000000-0000-4000-8000-000000000001";
+const queueUserId = "00000000-0000-4000-8000-000000000001";
 export const userPath = `/v2/qstash/user/${queueUserId}`;
 export const nextPath = `/v2/qstash/next-token/${queueUserId}`;
 export const rollPath = `/v2/qstash/roll-token/${queueUserId}`;

@@ -3,7 +3,6 @@ import { type Result } from "../support/host";
 import { counterReset, rotation } from "../support/resources";
 import { expectKind } from "../support/results";
 import { type Properties, revealed } from "../support/wire";
-import { resetting } from "../support/httpServer";
 import { testRow, type Titled } from "./describeFaults";
 import { formerOutputs } from "./phases";
 import { type Fixture } from "./fixture";
@@ -34,24 +33,6 @@ describe("faults: what runs share and repeat", () => {
       assertSent(server, 0);
     });
   }
-
-  const repeated = "the engine repeats a confirmed reset in one run";
-  testRun([47, repeated, "create, update", "the same outputs; 1 sent"], async ({ host, server }) => {
-    const first = await host.create(version1);
-    assert.deepEqual(await host.create(rotation(id, { version: 1 })), first);
-    const update = () => host.update(id, outsOf(first), rotation(id, { version: "2" }));
-    assert.deepEqual(await update(), await update());
-    assertSent(server, 2);
-  });
-
-  const repeatedUnconfirmed = "the engine repeats an unconfirmed reset in one run";
-  testRun([47, repeatedUnconfirmed, "create, update", "the same init error; 1 sent"], async ({ host, server }) => {
-    server.behave("POST", id, resetting);
-    const first = expectKind("init error", await host.create(version1));
-    assert.deepEqual(await host.create(version1), first);
-    assert.deepEqual(await host.update(id, revealed(first.outs), version1), first);
-    assertSent(server, 1);
-  });
 
   testRun(
     [49, "configure and the first calls at once", "create", "waits; 1 sent by each"],

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { Team } from "../support/age";
 import { leaksOf } from "../support/canaries";
 import { type Host } from "../support/host";
-import { type Behaviour, resetting, responding } from "../support/httpServer";
+import { type Behaviour } from "../support/httpServer";
 import { databaseText } from "../support/platformBodies";
 import { databasePath } from "../support/resources";
 import { hostCalls, Stack } from "../support/stack";
@@ -16,8 +16,6 @@ const id = "db";
 /** What a read shows, as with the vendor's credential protection. A response to a reset shows everything. */
 const readings = {
   "hides all": () => ({}),
-  "masks them": () => ({ password: "*****", rest_token: "*****" }),
-  "hides the password": ({ rest_token }: Properties) => ({ rest_token }),
   "hides the token": ({ password }: Properties) => ({ password }),
   "shows all": (all: Properties) => all,
 };
@@ -124,27 +122,6 @@ describe("faults: credentials that are not saved", () => {
       await test(await new Database(fixture, inputs).start({ preload }), team);
     });
 
-  const withoutRead = "reset after the request was read, without a read";
-  const formerStays = "may have been applied, the former file stays; 1 sent";
-  encrypted([100, withoutRead, "create, update, next up", formerStays], async (database, team) => {
-    database.meet(resetting);
-    await database.up(1, "init error");
-    database.assertHidden();
-    assert.equal(database.saved["encryptedCredentials"], undefined);
-    database.meet(responding(200));
-    await database.up(2);
-    await database.assertEncrypted(team);
-    const former = database.credentials;
-    database.meet(resetting);
-    assert.match(await database.up(3, "init error"), /it resets again/);
-    await database.assertEncrypted(team, former);
-    database.assertSent(3);
-    database.meet(responding(200));
-    await database.up(3, "done", await database.fixture.nextRun());
-    await database.assertEncrypted(team);
-    database.assertSent(4);
-  });
-
   const thenEncrypted = "saved as secrets, and encrypted with the next version; 1 sent";
   encrypted(
     [102, "encryption fails after the reset", "create, update, next up", thenEncrypted],
@@ -184,19 +161,6 @@ describe("faults: credentials that are not saved", () => {
 describe("faults: credentials that are not saved, at a platform that can be read", () => {
   const start = (fixture: Fixture): Promise<Database> =>
     new Database(fixture, { saveCredentials: false }).start({ settings: () => ({ databasePath }) });
-
-  for (const reading of ["masks them", "hides the password"] as const) {
-    const title = [105, `the read before the reset ${reading}`, "update", "fails, state kept; 0 sent"] as const;
-    testRow(title, async (fixture) => {
-      const database = await start(fixture);
-      await database.up(1);
-      database.assertHidden();
-      database.reading = reading;
-      const message = await database.up(2, "failed");
-      assert.match(message, /the platform does not show it.*Set encryptFor.*REKEY_NOT_ENCRYPTED/s);
-      database.assertSent(1);
-    });
-  }
 
   for (const reading of ["hides all", "hides the token"] as const) {
     const saved = "passes, saved as secrets with a warning, and removed by a refresh that shows them; 1 sent";

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import { createHash } from "node:crypto";
-import { acceptsPassword, type RedisServer, startRedisServer, withRedis } from "../support/redis";
+import { type RedisServer, startRedisServer, withRedis } from "../support/redis";
 import { firstPassword, UserOfServer, userRows, usersOf, type UserServer } from "./userOfServer";
 
 describe("faults: users and their servers", () => {
@@ -192,55 +191,6 @@ describe("faults: users and their servers", () => {
         );
         await one.refresh();
         assert.match(one.said.join("\n"), /has 1 password that Rekey does not know.*ACL SETUSER \S+ !<hash>/);
-      },
-    );
-
-    const isGone = /does not have the current password any more.*Set a new version.*REKEY_VERIFICATION_FAILED/s;
-    testRow(
-      [
-        119,
-        "the only password, the current one, was removed",
-        "refresh, next up",
-        "the refresh warns, the `up` fails; a new version repairs it at once",
-      ],
-      at,
-      async (user) => {
-        assert.equal(await user.rotate({ version: 1 }), "");
-        assert.equal(await user.retire(), "");
-        assert.equal(await user.rotate({ version: 1 }), "");
-        const hash = createHash("sha256").update(String(user.rotation.plain["password"])).digest("hex");
-        await server.acl("SETUSER", user.name, `!${hash}`);
-        await user.refresh();
-        assert.match(user.said.join("\n"), /does not have the current password any more/);
-        const start = performance.now();
-        assert.match(await user.rotate({ version: 1 }), isGone);
-        assert.equal(await user.rotate({ version: 2 }), "");
-        assert.ok(performance.now() - start < 10_000, "a refusal is final");
-        assert.deepEqual(await user.valid(), [false, false, true]);
-      },
-    );
-
-    testRow(
-      [119, "the admin is that of another server", "next up, next version", "fails; a new version rotates its user"],
-      at,
-      async (user) => {
-        assert.equal(await user.rotate({ version: 1 }), "");
-        const { saved } = user.rotation;
-        const other = await usersOf(closes(await startRedisServer()));
-        await other.makeUser(user.name);
-        user.admin = { ...user.admin, port: other.port };
-        assert.match(
-          await user.rotate({ version: 1 }),
-          /another name or address than before.*a resource name of its own.*VERIFICATION_FAILED/s,
-        );
-        assert.deepEqual(user.rotation.saved, saved);
-        assert.equal(await user.rotate({ version: 2 }), "");
-        assert.deepEqual(await user.valid(), [true, true, false], "at the first server");
-        assert.equal(await user.retire(), "");
-        const isAccepted = (password: unknown) =>
-          acceptsPassword({ endpoint: "127.0.0.1", port: other.port }, user.name, password);
-        const { password } = user.rotation.plain;
-        assert.deepEqual([await isAccepted(password), await isAccepted(firstPassword)], [true, false]);
       },
     );
 

@@ -79,8 +79,9 @@ describe("sdk: a resource that ends its program", () => {
     it(`refuses those that were constructed before it, because Pulumi registers them: ${what}`, async () => {
       const registered = await startMocks();
       const [error = ""] = await errorsOf(() => make(rotate("a", "db")));
-      if (what.includes("as access"))
-        {assert.match(error, /"b": access is a resource, .* `rotation\.access` .*No request/);}
+      if (what.includes("as access")) {
+        assert.match(error, /"b": access is a resource, .* `rotation\.access` .*No request/);
+      }
       const [first = assert.fail()] = registered.filter(({ name }) => name === "a");
       assert.equal(await refusalOf(first), error.replace("RekeyError: ", ""));
     });

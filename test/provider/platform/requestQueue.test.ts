@@ -45,7 +45,8 @@ describe("platform: request queue", () => {
 
   it("starts tasks although the clock is set back by an hour, after a pause and with a number a second", async () => {
     const { now } = Date;
-    const ran = (queue: RequestQueue) => Promise.race([queue.run(async () => "ran"), wait(60_000, "hangs", { ref: false })]);
+    const ran = (queue: RequestQueue) =>
+      Promise.race([queue.run(async () => "ran"), wait(60_000, "hangs", { ref: false })]);
     const paused = new RequestQueue(8);
     const limited = new RequestQueue(8, 50);
     assert.equal(await ran(limited), "ran");
