@@ -13,9 +13,9 @@ import { aclOf } from "../support/redis";
 import { examples } from "../support/project";
 import { databasePath } from "../support/resources";
 
-/** A program that resets at its first run: its first lines announce that. */
+/** A program that resets, or adds a password, at its first run: its first lines announce that. */
 const isAnnounced = (code: string): boolean =>
-  /\bresets the passwords?\b/i.test(code.split("\n").slice(0, 3).join("\n"));
+  /\b(resets the passwords?|adds a password)\b/i.test(code.split("\n").slice(0, 3).join("\n"));
 const rotates = /\b(\w+Rotation(Fleet)?\(\s*(ctx, )?"|type: rekey:\w+Rotation)/;
 const keepsSecrets =
   /initialRotation: false|initial_rotation"?(=|: )False|InitialRotation(:|  *=) *(pulumi\.Bool\()?false/;

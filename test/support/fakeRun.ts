@@ -34,7 +34,6 @@ const failure = (delivery: Delivery, status?: number) => (): never => {
 /** What a request can fail with. */
 export const notSent = failure("not sent");
 export const rejected = failure("rejected", 403);
-export const notFound = failure("rejected", 404);
 export const conflicting = failure("rejected", 409);
 export const unconfirmed = failure("maybe applied", 500);
 

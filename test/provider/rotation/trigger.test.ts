@@ -8,6 +8,7 @@ import { FakeRun } from "../../support/fakeRun";
 import { assertFields } from "../../support/results";
 import { seed } from "../../support/suite";
 import { isSecret, unknown } from "../../support/wire";
+import { fieldsIn, tableOf } from "./tables";
 
 /** A trigger as an engine saves it, and what the last operation has said. */
 class Trigger {
@@ -71,6 +72,7 @@ describe("RotationTrigger", () => {
   const turns = (why: string) => `Turns the trigger "key", because ${why} ${effect} So far 1 in this run.`;
   const changed = turns("version or triggers have changed.");
   const elapsed = turns("it is due by rotateEvery: it was last turned or adopted at 2026-01-01T00:00:00.000Z.");
+  const ofUnknownAge = turns("rotatedSince is set, and its age is not known.");
   const date = { ...weekly, rotatedSince: "2026-01-02" };
   const soon =
     'The trigger "key" is due soon by rotateEvery: the first `up` from 2026-01-07T12:00:00.000Z on turns it.';
@@ -80,45 +82,37 @@ describe("RotationTrigger", () => {
   const person = "a person is to replace the secret, and then to set a new version";
   const waits = `${due} 2026-01-01T00:00:00.000Z. It is postponed: ${person}.`;
 
-  type Row = readonly [hours: number, args: TriggerInputs, value: string, says: string, reason?: string];
+  const texts = { "": "", changed, elapsed, soon, waits, "its age": ofUnknownAge };
   /** What happens to one that was adopted at hour 0 with version 1 and `7d`. */
-  const rows: Readonly<Record<string, Row>> = {
-    "nothing new": [24, weekly, "20260101-0", ""],
-    "a version in another spelling": [24, { ...weekly, version: "1", triggers: {} }, "20260101-0", ""],
-    "a value that is used elsewhere": [24, { ...weekly, usedElsewhere: true }, "20260101-0", ""],
-    "a trigger that was removed": [24, { rotateEvery: "7d" }, "20260101-0", ""],
-    "a new version": [24, { ...weekly, version: 2 }, "20260102-1", changed, "trigger"],
-    "a further trigger": [24, { ...weekly, triggers: { a: 1 } }, "20260102-1", changed, "trigger"],
-    "a schedule that is due soon": [150, weekly, "20260101-0", soon],
-    "a schedule by hand that is due soon": [150, { ...weekly, byHand: true }, "20260101-0", ""],
-    "a schedule by hand that is due": [156, { ...weekly, byHand: true }, "20260101-0", waits],
-    "a version by hand, also if the schedule is due": [
-      200,
-      { version: 2, rotateEvery: "7d", byHand: true },
-      "20260109-1",
-      changed,
-      "trigger",
-    ],
-    "a schedule that is due": [156, weekly, "20260107-1", elapsed, "schedule"],
-    "a schedule that the program has removed": [200, { version: 1 }, "20260101-0", ""],
-    "a date, because the age is not known": [
-      48,
-      date,
-      "20260103-1",
-      turns("rotatedSince is set, and its age is not known."),
-      "rotatedSince",
-    ],
-  };
-  for (const [what, [hours, args, value, says, rotationReason]] of Object.entries(rows)) {
-    it(`with ${what} has the value ${value}, in the preview, too, and once`, async () => {
-      const trigger = (await adopted()).at(hours);
+  const rows = tableOf(
+    ["title", "hours", "inputs", "value", "reason", "says"],
+    `
+    nothing new                             | 24  |                            | 20260101-0
+    a version in another spelling           | 24  | version: "1", triggers: {} | 20260101-0
+    a value that is used elsewhere          | 24  | usedElsewhere: true        | 20260101-0
+    a trigger that was removed              | 24  | version: null              | 20260101-0
+    a new version                           | 24  | version: 2                 | 20260102-1 | trigger      | changed
+    a further trigger                       | 24  | triggers: { a: 1 }         | 20260102-1 | trigger      | changed
+    a schedule that is due soon             | 150 |                            | 20260101-0 |              | soon
+    a schedule that is due                  | 156 |                            | 20260107-1 | schedule     | elapsed
+    a schedule by hand that is due soon     | 150 | byHand: true               | 20260101-0
+    a schedule by hand that is due          | 156 | byHand: true               | 20260101-0 |              | waits
+    a version by hand, although it is due   | 200 | version: 2, byHand: true   | 20260109-1 | trigger      | changed
+    a schedule that the program has removed | 200 | rotateEvery: null          | 20260101-0
+    a date, because the age is not known    | 48  | rotatedSince: "2026-01-02" | 20260103-1 | rotatedSince | its age
+    `,
+  );
+  for (const { title, hours, inputs, value, reason, says } of rows) {
+    it(`with ${title} has the value ${value}, in the preview, too, and once`, async () => {
+      const trigger = (await adopted()).at(Number(hours));
+      const args = { ...weekly, ...fieldsIn(inputs) };
       const previewed = trigger.preview(args).inputs["value"];
       await trigger.up(args);
-      assert.equal(trigger.said, says);
-      assertFields(trigger.outputs ?? {}, { rotationReason });
+      assert.equal(trigger.said, texts[says as keyof typeof texts]);
       assert.equal(shared(previewed), value);
-      const turnedAt = rotationReason && trigger.fake.time.toISOString();
-      assertFields(trigger.outputs ?? {}, { turnedAt, rotationCount: rotationReason ? 1 : 0 });
+      const turnedAt = reason ? trigger.fake.time.toISOString() : undefined;
+      const expected = { rotationReason: reason || undefined, turnedAt, rotationCount: reason ? 1 : 0 };
+      assertFields(trigger.outputs ?? {}, expected);
       assert.equal(previewed, trigger.outputs?.["value"]);
       assert.equal(trigger.preview(args).changes, false);
     });

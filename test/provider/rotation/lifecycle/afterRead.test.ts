@@ -1,28 +1,29 @@
 import assert from "node:assert/strict";
-import { signingKeys } from "../../../../provider/domain/secretKind";
+import { aclUser, databasePassword, type SecretKind, signingKeys } from "../../../../provider/domain/secretKind";
 import { type Credentials } from "../../../../provider/records/fields";
-import { type SecretResponse } from "../../../../provider/records/secretResponse";
-import { afterRead } from "../../../../provider/rotation/lifecycle/afterRead";
-import { type StateChange } from "../../../../provider/rotation/messages/findings";
+import { adopted, afterRead } from "../../../../provider/rotation/lifecycle/afterRead";
+import { type ReadResult } from "../../../../provider/rotation/lifecycle/source";
 import { credentialsIn, progressOf } from "../../../../provider/rotation/memory/state";
+import { messageOf, type StateChange } from "../../../../provider/rotation/messages/findings";
 import { planRotation } from "../../../../provider/rotation/plan/planRotation";
-import { readProgram } from "../../../../provider/rotation/program/program";
 import { lastRollAt } from "../../../../provider/rotation/plan/signingKeys";
+import { readProgram } from "../../../../provider/rotation/program/program";
 import { rejected } from "../../../support/fakeRun";
 import { afterUp, isLost, type Made, RotatedSecret, timeAt } from "../../../support/rotatedSecret";
+import { OverlappingToken } from "../sources/overlappingToken";
+import { credentialsOf, fieldsIn, type Row, tableOf } from "../tables";
 
+const at = (hours: number) => timeAt(hours).toISOString();
 /** A record of generation n of a database. */
-const all = (n: number): Credentials => ({ password: `p${n}`, restToken: `r${n}` });
+const all = (n: number): Credentials => credentialsOf(`p${n} r${n}`);
 /** The pair of signing keys after n - 1 rolls. */
-const pair = (n: number): Credentials => ({ currentKey: `k${n}`, nextKey: `k${n + 1}` });
+const pair = (n: number): Credentials => credentialsOf(`k${n} n${n + 1}`);
 const adopting = { version: 1, initialRotation: false };
 const here = { account: "a", address: "https://a" };
+const there = { account: "b", address: "https://b" };
 
-async function adoptedSecret(shows: Credentials): Promise<RotatedSecret> {
-  const secret = new RotatedSecret();
-  await secret.up(adopting, { shows, record: { port: 1 } });
-  return secret;
-}
+const adoptedSecret = (cell: string, kind?: SecretKind): Made =>
+  afterUp(new RotatedSecret(kind), adopting, { shows: credentialsOf(cell), record: kind ? {} : { port: 1 } });
 
 async function afterRefresh(secret: Made, shows: Credentials): Made {
   const next = await secret;
@@ -31,28 +32,24 @@ async function afterRefresh(secret: Made, shows: Credentials): Made {
 }
 
 /** At hour 1, for version 3, nothing comes back of a reset. */
-const lostAfter = (shows: Credentials): Made =>
-  afterUp(secrets.reset(), { version: 3 }, { shows, responds: isLost }, 1);
+const lostAfter = (cell: string): Made =>
+  afterUp(secrets.reset(), { version: 3 }, { shows: credentialsOf(cell), responds: isLost }, 1);
 const resetting = { shows: all(1), showsAfter: all(2), responds: all(2), record: { port: 1 } };
 
 /** Passwords by what happened to them. */
 const secrets = {
-  withPassword: () => adoptedSecret({ password: "p1" }),
-  withToken: () => adoptedSecret({ restToken: "r1" }),
-  withNothing: () => adoptedSecret({}),
-  reset: () => afterUp(adoptedSecret(all(1)), { version: 2 }, resetting),
-  changed: (): Made => afterRefresh(secrets.reset(), all(3)),
+  "with a password": () => adoptedSecret("p1"),
+  "with nothing": () => adoptedSecret(""),
+  reset: () => afterUp(adoptedSecret("p1 r1"), { version: 2 }, resetting),
   unread: (): Made => afterUp(secrets.reset(), { version: 3 }, { shows: all(2), showsAfter: rejected }),
-  withAnotherToken: (): Made => afterRefresh(secrets.withToken(), { password: "p9", restToken: "r2" }),
-  lost: (): Made => lostAfter(all(2)),
-  lostBlindly: (): Made => lostAfter({ restToken: "r2" }),
-  lostAfterAnother: (): Made => lostAfter(all(3)),
+  lost: (): Made => lostAfter("p2 r2"),
+  "lost blindly": (): Made => lostAfter("r2"),
 };
 
-function newKeys(): RotatedSecret {
+async function adoptedKeys(): Made {
   const secret = new RotatedSecret(signingKeys);
   secret.fake.queueAccount = here;
-  return secret;
+  return afterUp(secret, adopting, { shows: pair(1) });
 }
 
 const lostRoll = (shows: Credentials, from = keys.rolled()): Made =>
@@ -61,318 +58,249 @@ const rolling = { shows: pair(1), showsAfter: pair(2), responds: pair(2) };
 
 /** Pairs of signing keys by what happened to them. Rolls were sent at hour 2 and at hour 5. */
 const keys = {
-  withNothing: () => afterUp(new RotatedSecret(signingKeys), adopting, { shows: {} }),
-  withHalf: () => afterUp(new RotatedSecret(signingKeys), adopting, { shows: { currentKey: "k1" } }),
-  withoutAccount: () => afterUp(new RotatedSecret(signingKeys), adopting, { shows: pair(1) }),
-  adopted: () => afterUp(newKeys(), adopting, { shows: pair(1) }),
-  rolled: () => afterUp(keys.adopted(), { version: 2 }, rolling, 2),
+  "with nothing": () => adoptedSecret("", signingKeys),
+  "of no account": () => adoptedSecret("k1 n2", signingKeys),
+  adopted: adoptedKeys,
+  rolled: () => afterUp(adoptedKeys(), { version: 2 }, rolling, 2),
   lost: (): Made => lostRoll(pair(2)),
-  lostOfHalf: (): Made => lostRoll({ currentKey: "k1" }, keys.withHalf()),
-  lostWithHalf: (): Made => lostRoll({ currentKey: "k2" }),
-  lostBlindly: (): Made => lostRoll({}),
+  "lost, of half": (): Made => lostRoll({ currentKey: "k1" }, adoptedSecret("k1", signingKeys)),
+  "lost with half": (): Made => lostRoll({ currentKey: "k2" }),
+  "lost blindly": (): Made => lostRoll({}),
 };
 
-/** What is compared with a secret, by what happened to that. */
-type Table<Secrets, Case> = { readonly [Of in keyof Secrets]?: Readonly<Record<string, Case>> };
-type Makers = Readonly<Record<string, () => Promise<RotatedSecret>>>;
-
-/** What one read shows. */
-interface Read {
-  readonly shown: Credentials;
-  readonly record?: Readonly<Record<string, unknown>>;
-  readonly findings: string;
-  /** Default: what was saved before. */
-  readonly saved?: Credentials;
-}
-
-const reads: Table<typeof secrets, Read> = {
-  reset: {
-    "nothing is said of what is unchanged": { shown: all(2), record: { port: 1 }, findings: "" },
-    "a field that differs is named": { shown: all(2), record: { port: 2 }, findings: "drift: port" },
-    "another token is saved": {
-      shown: { ...all(3), password: "p2" },
-      findings: "drift: restToken",
-      saved: { ...all(3), password: "p2" },
-    },
-    "a token that is hidden stays": { shown: { password: "p2" }, findings: "notCompared" },
-    "without the password, only fields are taken": {
-      shown: { restToken: "r3" },
-      record: { port: 2 },
-      findings: "drift: port; notCompared",
-    },
-    "another password is saved": { shown: all(3), findings: "drift: password,restToken", saved: all(3) },
-    "another password without a token is saved alone": {
-      shown: { password: "p3" },
-      findings: "drift: password; unknown: restToken",
-      saved: { password: "p3" },
-    },
-    "a former password changes nothing": { shown: all(1), findings: "notCompared" },
+/** Two tokens, `t1` that was handed out at hour 0, and the former one, `t0`. */
+const tokens = {
+  added: async (): Made => {
+    const token = new OverlappingToken();
+    await token.up(0, { version: 1 });
+    return token.secret;
   },
-  withPassword: { "a token is saved": { shown: all(1), findings: "", saved: all(1) } },
-  withNothing: { "both are saved": { shown: all(1), findings: "", saved: all(1) } },
-  unread: {
-    "what is hidden is not known": { shown: {}, findings: "unknown" },
-    "what is shown is saved": { shown: all(3), findings: "", saved: all(3) },
+  retired: (): Made => afterRefresh(tokens.added(), { token: "t1" }),
+  "added again": async (): Made => {
+    const token = new OverlappingToken();
+    await token.up(0, { version: 1 });
+    token.roll();
+    await token.up(1, { version: 2 });
+    return token.secret;
   },
-  lost: {
-    "another password settles it": { shown: all(3), findings: "settled", saved: all(3) },
-    "another password without a token settles it": {
-      shown: { password: "p3" },
-      findings: "settled; unknown: restToken",
-      saved: { password: "p3" },
-    },
-    "what it is to replace leaves it open": { shown: all(2), findings: "" },
-    "what was replaced before leaves it open, and may be the valid one": { shown: all(1), findings: "notCompared" },
-    "another token leaves it open": { shown: { restToken: "r3" }, findings: "" },
+  unproven: async (): Made => {
+    const token = Object.assign(new OverlappingToken(), { isAway: true });
+    await token.up(0, { version: 1 });
+    return token.secret;
   },
-  lostBlindly: { "another password leaves it open": { shown: all(3), findings: "" } },
+  lost: (): Made => lostReset("t0"),
+  "lost blindly": (): Made => lostReset(""),
 };
-
-interface KeyRead extends Omit<Read, "record"> {
-  readonly account?: typeof here;
-  /** When the keys were last rolled, and how old both are, as far as known. Default: as before. */
-  readonly rolledAt?: number;
-  readonly ages?: readonly [current: number | undefined, next: number | undefined];
-}
-
-const drift = "drift: currentKey,nextKey";
-const noticedOnce = { findings: drift, saved: pair(3), rolledAt: 6, ages: [2, undefined] } as const;
-const others = { findings: drift, saved: pair(8), rolledAt: 6, ages: [undefined, undefined] } as const;
-const there = { account: "b", address: "https://b" };
-
-const keyReads: Table<typeof keys, KeyRead> = {
-  withNothing: { "the first pair is saved, and no roll is noticed": { shown: pair(1), findings: "", saved: pair(1) } },
-  withoutAccount: {
-    "one roll by someone else is saved": {
-      shown: pair(2),
-      findings: drift,
-      saved: pair(2),
-      rolledAt: 6,
-      ages: [undefined, undefined],
-    },
-  },
-  lostOfHalf: {
-    "another current key settles it, if no next one was known": {
-      shown: pair(2),
-      findings: "settled",
-      saved: pair(2),
-      ages: [undefined, 5],
-    },
-  },
-  lost: {
-    "what it is to replace leaves it open": { shown: pair(2), findings: "" },
-    "the next pair settles it": { shown: pair(3), findings: "settled", saved: pair(3), ages: [2, 5] },
-    "another pair ends it: someone else has rolled": { shown: pair(8), ...others },
-    "half of another pair ends it, too, and the next key is not known": {
-      ...{ ...others, shown: { currentKey: "k8" }, saved: { currentKey: "k8" } },
-      findings: "drift: currentKey; unknown: nextKey",
-    },
-  },
-  lostWithHalf: {
-    "the next key as the current one settles it": {
-      shown: { currentKey: "k3" },
-      findings: "settled; unknown: nextKey",
-      saved: { currentKey: "k3" },
-      ages: [2, 5],
-    },
-  },
-  lostBlindly: {
-    "the next pair leaves it open": { shown: pair(3), findings: "" },
-    "another pair ends it: someone else has rolled": { shown: pair(8), ...others },
-  },
-  rolled: {
-    "one roll by someone else is saved, with the age of the current key": { shown: pair(3), ...noticedOnce },
-    "two rolls by someone else are saved": { shown: pair(8), ...others },
-    "a former pair changes nothing": { shown: pair(1), findings: "notCompared" },
-    "another pair of another account is not compared": { shown: pair(20), account: there, findings: "notCompared" },
-    "a known pair of another account shows that both are the same": { shown: pair(2), account: there, findings: "" },
-    "the next pair of another account, too": { shown: pair(3), account: there, ...noticedOnce },
-  },
-};
+const lostReset = (cell: string): Made =>
+  afterUp(tokens.added(), { version: 2, overlap: "none" }, { shows: credentialsOf(cell), responds: isLost });
 
 /** `drift: password,restToken; notCompared` */
 function findingsIn({ findings }: StateChange): string {
   return findings.map(({ kind, names = [] }) => kind + (names.length > 0 ? `: ${names.join()}` : "")).join("; ");
 }
 
-/** Tests all cases of a table, each with a separate secret. */
-function eachIn<All extends Makers, Case>(
-  all: All,
-  table: Table<All, Case>,
-  test: (secret: RotatedSecret, one: Case) => void,
+const columns = ["secret", "title", "shows", "findings", "saved", "more", "says"] as const;
+type ReadRow = Row<(typeof columns)[number]>;
+
+/** Reads each row of a table: what it finds, what is saved then (by default, what was saved before), what it says. */
+function testReads(
+  makers: Readonly<Record<string, () => Made>>,
+  text: string,
+  read: (secret: RotatedSecret, row: ReadRow, result: ReadResult) => StateChange,
 ): void {
-  for (const [of, make] of Object.entries(all)) {
-    for (const [title, one] of Object.entries<Case>(table[of] ?? {})) {
-      it(`${of}: ${title}`, async () => test(await make(), one));
-    }
+  for (const row of tableOf(columns, text)) {
+    it(`${row.secret}: ${row.title}`, async () => {
+      const secret = await (makers[row.secret] ?? assert.fail(row.secret))();
+      const result = { record: {}, credentials: credentialsOf(row.shows), exactIntegers: {}, problems: [] };
+      const learned = read(secret, row, result);
+      assert.equal(findingsIn(learned), row.findings);
+      assert.deepEqual(credentialsIn(learned.state), row.saved ? credentialsOf(row.saved) : secret.saved);
+      const isSettled = row.findings.startsWith("settled");
+      const isEnded = isSettled || /^drift: (token|currentKey)/.test(row.findings);
+      assert.equal(learned.state.memory.attempt !== undefined, secret.memory.attempt !== undefined && !isEnded);
+      const isApplied = learned.state.memory.applied !== secret.memory.applied;
+      assert.equal(isApplied, isSettled, "otherwise, a version counts as not applied");
+      const said = learned.findings.map((one) => messageOf(one, secret.kind).text).join("\n");
+      assert.match(said, new RegExp(row.says));
+    });
   }
 }
 
-function response(credentials: Credentials): SecretResponse {
-  return { record: {}, credentials, exactIntegers: {}, problems: [] };
-}
-
-describe("after a read: passwords", () => {
-  eachIn(secrets, reads, (secret, { shown, record = {}, findings, saved }) => {
-    const learned = afterRead(secret.state, { ...response(shown), record }, secret.context());
-    assert.equal(findingsIn(learned), findings);
-    assert.deepEqual(credentialsIn(learned.state), saved ?? secret.saved);
-    const isOpen = secret.memory.attempt !== undefined && !findings.startsWith("settled");
-    assert.equal(learned.state.memory.attempt !== undefined, isOpen);
-  });
+describe("afterRead: passwords", () => {
+  testReads(
+    secrets,
+    `
+    reset           | what is unchanged is not said                   | p2 r2 |                                     |  | port: 1
+    reset           | a field that differs is named                   | p2 r2 | drift: port                         |  | port: 2
+    reset           | another token is saved                          | p2 r3 | drift: restToken                    | p2 r3
+    reset           | a token that is hidden stays                    | p2    | notCompared
+    reset           | without the password, only fields are taken     | r3    | drift: port; notCompared            |  | port: 2
+    reset           | what is hidden is named                         |       | notCompared                         |  |  | does not show password, restToken\\. If it was changed
+    reset           | another password is saved                       | p3 r3 | drift: password,restToken           | p3 r3
+    reset           | another password without a token is saved alone | p3    | drift: password; unknown: restToken | p3
+    reset           | a former password changes nothing               | p1 r1 | notCompared                         |  |  | ^was read, but could not be compared: .* still shows an old credential.* set a new ver
+    with a password | a token is saved                                | p1 r1 |                                     | p1 r1
+    with nothing    | both are saved                                  | p1 r1 |                                     | p1 r1
+    unread          | what is hidden is not known                     |       | unknown
+    unread          | what is shown is saved                          | p3 r3 |                                     | p3 r3
+    lost            | another password settles it                     | p3 r3 | settled                             | p3 r3
+    lost            | another password without a token settles it     | p3    | settled; unknown: restToken         | p3
+    lost            | what it is to replace leaves it open            | p2 r2
+    lost            | what was replaced before leaves it open         | p1 r1 | notCompared
+    lost            | another token leaves it open                    | r3
+    lost blindly    | another password leaves it open                 | p3 r3
+    `,
+    (secret, { more }, result) => {
+      const record = fieldsIn(more);
+      return afterRead(secret.state, { ...result, record }, secret.context());
+    },
+  );
 
   it("of several lost resets in a row, the first gives the age, the reason and the trigger, the last the schedule", async () => {
     const secret = await secrets.lost();
     secret.hours = 4;
-    await secret.up({ version: 3, rotateEvery: "1d" }, { shows: all(2), responds: isLost });
+    const desired = { version: 3, rotateEvery: "1d" };
+    await secret.up(desired, { shows: all(2), responds: isLost });
     secret.hours = 6;
     await secret.refresh({ shows: all(3) });
     const { rotatedAt, rotationReason, rotationCount, memory } = secret.state;
-    const settled = {
-      rotatedAt,
-      rotationReason,
-      rotationCount,
-      age: memory.current.generatedAt,
-      from: memory.scheduledFrom,
-    };
-    const [first, last] = [timeAt(1).toISOString(), timeAt(4).toISOString()];
-    assert.deepEqual(settled, {
-      rotatedAt: first,
-      rotationReason: "trigger",
-      rotationCount: 2,
-      age: first,
-      from: last,
-    });
-    assert.equal(
-      planRotation(
-        secret.state,
-        readProgram({ version: 3, rotateEvery: "1d" }, secret.context().kind),
-        secret.context(),
-      ).kind,
-      "keep",
-    );
+    assert.deepEqual([rotatedAt, memory.current.generatedAt, memory.scheduledFrom], [at(1), at(1), at(4)]);
+    assert.deepEqual([rotationReason, rotationCount], ["trigger", 2]);
+    assert.equal(planRotation(secret.state, readProgram(desired, databasePassword), secret.context()).kind, "keep");
   });
 
-  it("a lost reset for another version is the first of its own", async () => {
-    const secret = await secrets.lost();
-    await secret.up({ version: 4 }, { shows: all(2), responds: isLost });
-    assert.equal(secret.memory.attempt?.count, 1);
-    await secret.up({}, { shows: all(2), responds: isLost });
-    assert.equal(secret.memory.attempt.count, 2, "without a version, it repeats the last one");
-  });
-
-  it("what a lost reset has generated is not older than rotatedSince, by whatever clock", async () => {
+  it("a clock that was a day ahead when a lost reset was sent proves no age", async () => {
     const secret = await secrets.reset();
+    secret.hours = 25;
+    await secret.up({ version: 3 }, { shows: all(2), responds: isLost });
     secret.hours = 1;
-    const desired = { version: 2, rotatedSince: timeAt(1.05).toISOString() };
-    await secret.up(desired, { shows: all(2), responds: isLost });
     await secret.refresh({ shows: all(3) });
-    assert.equal(secret.saved.password, "p3");
-    assert.equal(
-      planRotation(secret.state, readProgram(desired, secret.context().kind), secret.context()).kind,
-      "keep",
-    );
-    // A clock that was a day ahead when it was sent proves no age.
-    const ahead = await secrets.reset();
-    ahead.hours = 25;
-    await ahead.up({ version: 3 }, { shows: all(2), responds: isLost });
-    ahead.hours = 1;
-    await ahead.refresh({ shows: all(3) });
-    assert.equal(ahead.state.rotatedAt, timeAt(1).toISOString());
+    assert.equal(secret.state.rotatedAt, at(1));
   });
 });
 
-describe("after a read: what is said of a read that proves nothing", () => {
-  for (const [title, { of, shows, says }] of Object.entries({
-    "a former credential": {
-      of: secrets.reset,
-      shows: all(1),
-      says: /still shows an old credential.* set a new ver/,
+describe("afterRead: signing keys", () => {
+  const noticedOnce = "rolledAt: 6, ages: [2]";
+  const others = "rolledAt: 6, ages: []";
+  const drift = "drift: currentKey,nextKey";
+  testReads(
+    keys,
+    `
+    with nothing   | the first pair is saved, and no roll is noticed                    | k1 n2 |                                     | k1 n2
+    of no account  | one roll by someone else is saved                                  | k2 n3 | ${drift}                            | k2 n3 | ${others}
+    lost, of half  | another current key settles it, if no next one was known           | k2 n3 | settled                             | k2 n3 | ages: [null, 5]
+    lost           | what it is to replace leaves it open                               | k2 n3
+    lost           | the next pair settles it                                           | k3 n4 | settled                             | k3 n4 | ages: [2, 5]
+    lost           | another pair ends it: someone else has rolled                      | k8 n9 | ${drift}                            | k8 n9 | ${others}
+    lost           | half of another pair ends it, too, and the next key is not known   | k8    | drift: currentKey; unknown: nextKey | k8    | ${others}
+    lost with half | the next key as the current one settles it                         | k3    | settled; unknown: nextKey           | k3    | ages: [2, 5]
+    lost blindly   | the next pair leaves it open                                       | k3 n4
+    lost blindly   | another pair ends it: someone else has rolled                      | k8 n9 | ${drift}                            | k8 n9 | ${others}
+    rolled         | one roll by someone else is saved, with the age of the current key | k3 n4 | ${drift}                            | k3 n4 | ${noticedOnce}
+    rolled         | two rolls by someone else are saved                                | k8 n9 | ${drift}                            | k8 n9 | ${others}
+    rolled         | a former pair changes nothing                                      | k1 n2 | notCompared
+    rolled         | another pair of another account is not compared                    | k7 n8 | notCompared                         |       | isThere: true | read with different settings than before, and may be a different pair
+    rolled         | a known pair of another account shows that both are the same       | k2 n3 |                                     |       | isThere: true
+    rolled         | the next pair of another account, too                              | k3 n4 | ${drift}                            | k3 n4 | isThere: true, ${noticedOnce}
+    `,
+    (secret, { findings, more }, result) => {
+      const { rolledAt, ages, isThere } = fieldsIn(more) as { rolledAt?: number; ages?: number[]; isThere?: true };
+      const account = isThere ? there : here;
+      const learned = afterRead(secret.state, result, secret.context({ now: timeAt(6), account }));
+      const { memory } = learned.state;
+      const { current, kindFacts: before } = secret.memory;
+      // When the keys were last rolled, and how old both are, as far as known: by default as before.
+      assert.equal(lastRollAt(memory), rolledAt === undefined ? lastRollAt(secret.memory) : at(rolledAt));
+      const known = ages && [ages[0], ages[1]].map((age) => (typeof age === "number" ? at(age) : undefined));
+      const found = [memory.current.generatedAt, memory.kindFacts.nextGeneratedAt];
+      assert.deepEqual(found, known ?? [current.generatedAt, before.nextGeneratedAt]);
+      const isTaken = findings.startsWith("settled") || (before.address !== undefined && findings !== "notCompared");
+      assert.equal(memory.kindFacts.address, isTaken ? account.address : before.address);
+      const isDrift = findings.startsWith("drift: currentKey");
+      const isOneRoll = memory.current.marks.currentKey === current.marks.nextKey;
+      assert.equal(learned.isForeign === true, isDrift && !isOneRoll, "nothing is rolled in that run");
+      if (isDrift) assert.equal(memory.scheduledFrom, at(6));
+      return learned;
     },
-    "hidden credentials": {
-      of: secrets.reset,
-      shows: {},
-      says: /does not show password, restToken\. If it was changed/,
+  );
+});
+
+describe("afterRead: tokens of which two are valid", () => {
+  testReads(
+    tokens,
+    `
+    added        | the former one is still valid                                | t0 |              |    | former: valid
+    added        | the former one is still valid, although no next one is shown | t0 |              |    | former: valid, hasNext: false
+    added        | the former one was retired                                   | t1
+    added        | another one is someone else's                                | t9 | drift: token | t9 |                                       | was changed outside of Rekey \\(token\\)
+    added        | a token that is hidden shows nothing                         |    | notCompared  |    | former: valid                         | the platform does not show token
+    added        | a token that is hidden is the only one without a next one    |    | notCompared  |    | hasNext: false
+    added        | what the queue refuses is to be read again                   | t0 | warning      |    | former: valid, goneReason: it is gone | ^it is gone\\.$
+    retired      | the former one is an old one                                 | t0 | notCompared  |    |                                       | still shows an old credential
+    added again  | one that is older than the former one is an old one          | t0 | notCompared  |    | former: valid                         | still shows an old credential
+    unproven     | the current one leaves it open                               | t0
+    unproven     | another one ends it: someone else has reset both             | t9 | drift: token | t9
+    lost         | the former one shows that it was not applied                 | t0 |              |    | former: valid
+    lost         | another one settles it                                       | t2 | settled      | t2
+    lost blindly | another one leaves it open                                   | t2 |              |    | former: valid
+    `,
+    (secret, { more }, result) => {
+      const { former, ...facts } = fieldsIn(more) as { former?: "valid" } & Partial<ReadResult>;
+      const learned = afterRead(secret.state, { ...result, ...facts }, secret.context({ now: timeAt(6) }));
+      const { formers, current, scheduledFrom } = learned.state.memory;
+      assert.equal(
+        formers.some(({ retireHash }) => retireHash !== undefined),
+        former === "valid",
+      );
+      assert.equal(current.mustRead, facts.goneReason && true);
+      if (learned.findings[0]?.kind === "drift") assert.equal(scheduledFrom, at(0), "a schedule goes on");
+      return learned;
     },
-  })) {
-    it(title, async () => {
-      const { said } = await (await of()).refresh({ shows });
-      assert.match(said, /^was read, but could not be compared: /);
-      assert.match(said, says);
+  );
+});
+
+describe("afterRead: an adoption", () => {
+  const hidden: ReadResult = { record: {}, credentials: {}, exactIntegers: {}, problems: [] };
+  const adoptions: Readonly<Record<string, readonly [kind: SecretKind, read: ReadResult | undefined, says: RegExp]>> = {
+    "of what is not shown": [
+      databasePassword,
+      hidden,
+      /^was adopted without .*, because the platform does not show them/,
+    ],
+    "of what cannot be read": [databasePassword, undefined, /because this platform cannot be read without rekey:data/],
+    "of what is shown": [databasePassword, { ...hidden, credentials: all(1) }, /^$/],
+    "of a user": [aclUser, hidden, /because a Redis shows only hashes of passwords/],
+  };
+  for (const [title, [kind, read, says]] of Object.entries(adoptions)) {
+    it(`${title} says what is not known, and why`, () => {
+      const context = { kind, now: timeAt(0), canRead: true, isScheduleOn: true };
+      const { findings } = adopted(readProgram(adopting, kind), read, context);
+      assert.match(findings.map((one) => messageOf(one, kind).text).join("\n"), says);
     });
   }
 
-  it("keys of another account", async () => {
-    const secret = await keys.rolled();
-    secret.fake.queueAccount = there;
-    const { said } = await secret.refresh({ shows: pair(20) });
-    assert.match(said, /it was read with different settings than before, and may be a different pair/);
-  });
-});
-
-describe("after a read: an adoption", () => {
-  it("says that no credential is known, and why", async () => {
-    for (const [does, said] of [
-      [{ shows: {} }, /^was adopted without credentials, because the platform does not show them/],
-      [{}, /^was adopted without credentials, because this platform cannot be read without rekey:databasePath/],
-      [{ shows: all(1) }, /^$/],
-    ] as const) {
-      assert.match((await new RotatedSecret().up(adopting, does)).said, said);
-    }
-  });
-
   it("has a time until the first reset", async () => {
-    const secret = await secrets.withPassword();
-    assert.deepEqual(progressOf(secret.state), { outcome: "adopted", adoptedAt: timeAt(0).toISOString() });
+    const secret = await secrets["with a password"]();
+    assert.deepEqual(progressOf(secret.state), { outcome: "adopted", adoptedAt: at(0) });
     await secret.up({ version: 2 }, { responds: all(2) });
     assert.deepEqual(progressOf(secret.state), { outcome: "reset", adoptedAt: undefined });
-    const adopted = await keys.adopted();
-    adopted.hours = 6;
-    await adopted.refresh({ shows: pair(2) });
-    const { adoptedAt, memory } = adopted.state;
-    assert.deepEqual(
-      [adoptedAt, memory.scheduledFrom],
-      [timeAt(0), timeAt(6)].map((one) => one.toISOString()),
-    );
+    const ofKeys = await keys.adopted();
+    ofKeys.hours = 6;
+    await ofKeys.refresh({ shows: pair(2) });
+    assert.deepEqual([ofKeys.state.adoptedAt, ofKeys.memory.scheduledFrom], [at(0), at(6)]);
   });
 
   it("is as old as the database, if the platform says so, until the first reset", async () => {
-    const ageOf = async (creationTime: unknown, from: Made = secrets.withPassword()): Promise<string | undefined> => {
+    const ageOf = async (creationTime: unknown, from = secrets["with a password"]()): Promise<string | undefined> => {
       const secret = await from;
       await secret.refresh({ shows: secret.saved, record: { creationTime } });
       return secret.memory.current.generatedAt;
     };
     const seconds = timeAt(-24).getTime() / 1000;
-    assert.equal(await ageOf(seconds), timeAt(-24).toISOString());
+    assert.equal(await ageOf(seconds), at(-24));
     for (const unusable of [undefined, String(seconds), 1e20, timeAt(1).getTime() / 1000]) {
       assert.equal(await ageOf(unusable), undefined, String(unusable));
     }
-    assert.equal(await ageOf(seconds, secrets.changed()), timeAt(0).toISOString());
-  });
-});
-
-describe("after a read: signing keys", () => {
-  eachIn(keys, keyReads, (secret, { shown, account = here, findings, saved, rolledAt, ages }) => {
-    const context = secret.context({ now: timeAt(6), account });
-    const { state, ...learned } = afterRead(secret.state, response(shown), context);
-    const { memory } = state;
-    assert.equal(findingsIn({ state, ...learned }), findings);
-    assert.deepEqual(credentialsIn(state), saved ?? secret.saved);
-    const { current, kindFacts: before } = secret.memory;
-    const isDrift = findings.startsWith("drift: currentKey");
-    const isOver = findings.startsWith("settled") || isDrift;
-    const rolled = rolledAt === undefined ? lastRollAt(secret.memory) : timeAt(rolledAt).toISOString();
-    assert.equal(lastRollAt(memory), rolled);
-    const expected = ages?.map((age) => (age === undefined ? undefined : timeAt(age).toISOString()));
-    const known = [memory.current.generatedAt, memory.kindFacts.nextGeneratedAt];
-    assert.deepEqual(known, expected ?? [current.generatedAt, before.nextGeneratedAt]);
-    const isTaken = findings.startsWith("settled") || (before.address !== undefined && findings !== "notCompared");
-    assert.equal(memory.kindFacts.address, isTaken ? account.address : before.address);
-    const isOneRoll = memory.current.marks.currentKey === current.marks.nextKey;
-    assert.equal(learned.isForeign === true, isDrift && !isOneRoll, "nothing is rolled in that run");
-    assert.equal(memory.attempt === undefined, secret.memory.attempt === undefined || isOver);
-    const isApplied = memory.applied !== secret.memory.applied;
-    assert.equal(isApplied, findings.startsWith("settled"), "a version counts as not applied");
-    if (isDrift) assert.equal(memory.scheduledFrom, timeAt(6).toISOString());
+    assert.equal(await ageOf(seconds, afterRefresh(secrets.reset(), all(3))), at(0));
   });
 });

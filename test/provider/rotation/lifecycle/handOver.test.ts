@@ -20,6 +20,7 @@ import { type Context, type Rotation } from "../../../../provider/rotation/progr
 import { readProgram, type RotationInputs } from "../../../../provider/rotation/program/program";
 import { type State } from "../../../../provider/rotation/memory/state";
 import { timeAt } from "../../../support/rotatedSecret";
+import { fieldsIn, tableOf } from "../tables";
 
 const at = (hours: number) => timeAt(hours).toISOString();
 const now = at(5);
@@ -44,80 +45,59 @@ const sent: Attempt = {
 };
 const due: Rotation = { kind: "rotate", reason: "trigger" };
 
-describe("rotation: an attempt", () => {
-  interface Case {
-    readonly last?: Partial<Attempt>;
-    readonly inputs?: RotationInputs;
-    readonly adds?: true;
-    readonly reason?: Rotation["reason"];
-    readonly expected: Partial<Attempt>;
-  }
-  const first = { trigger: trigger(2), reason: "trigger", count: 1, firstSentAt: now, lastSentAt: now } as const;
-  const cases: Readonly<Record<string, Case>> = {
-    "is the first of its trigger": { expected: first },
-    "may have none": { inputs: {}, reason: "schedule", expected: { ...first, trigger: "", reason: "schedule" } },
-    "is as old as the date that asks for it, if the clock is behind": {
-      inputs: { version: 2, rotatedSince: at(6) },
-      expected: { ...first, firstSentAt: at(6), lastSentAt: at(6) },
-    },
-    "is not as old as an earlier date": { inputs: { version: 2, rotatedSince: at(1) }, expected: first },
-    "repeats the last one, whose time and reason it keeps": {
-      last: { reason: "schedule" },
-      expected: { ...first, reason: "schedule", count: 2, firstSentAt: at(3) },
-    },
-    "repeats the last one without a version": {
-      ...{ last: {}, inputs: {} },
-      expected: { ...first, count: 2, firstSentAt: at(3) },
-    },
-    "is the first for another version, and what was made may be older": {
-      ...{ last: { count: 3 }, inputs: { version: 3 } },
-      expected: { ...first, trigger: trigger(3), firstSentAt: at(3) },
-    },
-    "has the earlier time, if a clock was set back": { last: { firstSentAt: at(9) }, expected: { ...first, count: 2 } },
-    "that only adds repeats what is not proven, with its own reason": {
-      adds: true,
-      last: { adds: true, reason: "schedule", expects: "hash", isOfUnknownAge: true },
-      expected: { ...first, adds: true, count: 2, firstSentAt: at(3), expects: "hash", isOfUnknownAge: true },
-    },
-    "that only adds repeats what is not proven, also for another version": {
-      ...{ adds: true, last: { adds: true }, inputs: { version: 3 } },
-      expected: { ...first, adds: true, count: 2, trigger: trigger(3), firstSentAt: at(3) },
-    },
-    "that only adds repeats none that replaces": { adds: true, last: {}, expected: { ...first, adds: true } },
-    "that replaces repeats none that only adds": { last: { adds: true, expects: "hash" }, expected: first },
-  };
-  for (const [title, { last, inputs = { version: 2 }, adds, reason = "trigger", expected }] of Object.entries(cases)) {
+describe("handOver: an attempt", () => {
+  const overlapOf = (adds: boolean): RotationInputs => (adds ? {} : { overlap: "none" });
+  const first = { trigger: trigger(2), reason: "trigger", count: 1, firstSentAt: now, lastSentAt: now };
+  /** What is special of the last attempt, if there was one, and how the next one differs from a first one. */
+  const rows = tableOf(
+    ["title", "last", "inputs", "more", "expected"],
+    `
+    is the first of its trigger
+    may have none                                                    |                                                                   | version: null                    | reason: schedule | trigger: "", reason: schedule
+    is as old as the date that asks for it, if the clock is behind   |                                                                   | version: 2, rotatedSince: hour 6 |                  | firstSentAt: hour 6, lastSentAt: hour 6
+    is not as old as an earlier date                                 |                                                                   | version: 2, rotatedSince: hour 1
+    repeats the last one, whose time and reason it keeps             | reason: schedule                                                  |                                  |                  | count: 2, firstSentAt: hour 3, reason: schedule
+    repeats the last one without a version                           | count: 1                                                          | version: null                    |                  | count: 2, firstSentAt: hour 3
+    is the first for another version, and what was made may be older | count: 3                                                          | version: 3                       |                  | trigger: of 3, firstSentAt: hour 3
+    has the earlier time, if a clock was set back                    | firstSentAt: hour 9                                               |                                  |                  | count: 2
+    that only adds repeats what is not proven, with its own reason   | adds: true, reason: schedule, expects: hash, isOfUnknownAge: true |                                  | adds: true       | adds: true, count: 2, firstSentAt: hour 3, expects: hash, isOfUnknownAge: true
+    that only adds repeats what is not proven, for another version   | adds: true                                                        | version: 3                       | adds: true       | adds: true, count: 2, trigger: of 3, firstSentAt: hour 3
+    that only adds repeats none that replaces                        | count: 1                                                          |                                  | adds: true       | adds: true
+    that replaces repeats none that only adds                        | adds: true, expects: hash
+    `,
+  );
+  for (const { title, last, ...row } of rows) {
     it(title, () => {
-      const state = stateOf({ token: "t1" }, last && { attempt: { ...sent, ...last } });
-      const program = readProgram({ ...(!adds && { overlap: "none" }), ...inputs }, queueToken);
-      const { memory } = withAttempt(state, { ...due, reason }, program, {}, contextOf(queueToken));
-      assert.deepEqual(JSON.parse(JSON.stringify(memory.attempt)), expected);
-      const { attempt: _, ...others } = state.memory;
-      assert.deepEqual(
-        { ...memory, attempt: undefined },
-        { ...others, attempt: undefined },
-        "nothing else has changed",
-      );
+      const { adds = false, ...more } = fieldsIn(row.more) as { adds?: boolean };
+      const state = {
+        ...stateOf({ token: "t1" }, last ? { attempt: { ...sent, ...fieldsIn(last) } } : {}),
+        waits: "it is due",
+      };
+      const program = readProgram({ version: 2, ...overlapOf(adds), ...fieldsIn(row.inputs) }, queueToken);
+      const next = withAttempt(state, { ...due, ...more }, program, {}, contextOf(queueToken));
+      const expected = { ...first, ...fieldsIn(row.expected) };
+      if (expected.trigger === "of 3") expected.trigger = trigger(3);
+      assert.deepEqual(JSON.parse(JSON.stringify(next.memory.attempt)), expected);
+      const others = { ...state.memory, attempt: undefined };
+      assert.deepEqual({ ...next.memory, attempt: undefined }, others, "nothing else has changed");
+      assert.equal(next.waits, undefined);
     });
   }
 
   const reset = (state: State, shown: Credentials, kind = queueToken, adds = false) =>
-    withAttempt(state, due, readProgram(adds ? {} : { overlap: "none" }, kind), marks(shown), contextOf(kind)).memory;
+    withAttempt(state, due, readProgram(overlapOf(adds), kind), marks(shown), contextOf(kind)).memory;
 
   it("can be settled by a read if it replaces, and the one before it has shown what is current, or a valid former one", () => {
     const past = [mark("t0")];
-    const former = {
-      credential: { name: "token", mark: mark("t0") },
-      retireHash: "hash",
-      since: at(1),
-      validFor: "none",
-    } as const;
-    assert.equal(reset(stateOf({ token: "t1" }), { token: "t1" }).attempt?.canSettle, true);
-    assert.equal(reset(stateOf({ token: "t1" }), {}).attempt?.canSettle, undefined);
-    assert.equal(reset(stateOf({ token: "t1" }), { token: "t1" }, queueToken, true).attempt?.canSettle, undefined);
-    assert.equal(reset(stateOf({ token: "t1" }, { past }), { token: "t0" }).attempt?.canSettle, undefined);
-    const both = stateOf({ token: "t1" }, { past, formers: [former] });
-    assert.equal(reset(both, { token: "t0" }).attempt?.canSettle, true);
+    const credential = { name: "token", mark: mark("t0") } as const;
+    const former = { credential, retireHash: "hash", since: at(1), validFor: "none" };
+    const canSettle = (shown: Credentials, more: Partial<Memory> = {}, adds = false) =>
+      reset(stateOf({ token: "t1" }, more), shown, queueToken, adds).attempt?.canSettle;
+    assert.equal(canSettle({ token: "t1" }), true);
+    assert.equal(canSettle({}), undefined);
+    assert.equal(canSettle({ token: "t1" }, {}, true), undefined);
+    assert.equal(canSettle({ token: "t0" }, { past }), undefined);
+    assert.equal(canSettle({ token: "t0" }, { past, formers: [former] }), true);
   });
 
   it("remembers what a read shows just before it, and by what it is compared", () => {
@@ -141,7 +121,7 @@ describe("rotation: an attempt", () => {
   });
 });
 
-describe("rotation: a hand-over", () => {
+describe("handOver: what was made", () => {
   const response = (credentials: Credentials, more: Partial<Made["responses"][number]> = {}) => ({
     ...{ record: {}, credentials, exactIntegers: {}, problems: [] },
     ...more,
@@ -153,12 +133,7 @@ describe("rotation: a hand-over", () => {
   const former: Former = { retireHash: "hash", since: at(1), validFor: "retirement" };
   const known = (more: Partial<Memory> = {}) => ({
     ...stateOf({ password: "p1", restToken: "r1" }, { attempt: sent, formers: [former], ...more }),
-    ...{
-      formerRetiredAt: at(2),
-      otherFields: "old",
-      problems: ["old"],
-      encryptedCredentials: "file",
-    },
+    ...{ formerRetiredAt: at(2), otherFields: "old", problems: ["old"], encryptedCredentials: "file" },
     ...{ record: { port: 1, state: "active" }, exactIntegers: { port: "1" } },
   });
 
@@ -171,12 +146,8 @@ describe("rotation: a hand-over", () => {
     const file = { has: [], mark: "file" };
     const memory = { ...before.memory, current: { ...before.memory.current, file, mustRead: true } } as const;
     const inputs = { version: 2, saveCredentials: false };
-    const next = handOver(
-      { ...before, memory },
-      made({}, { responses, mustRead: true }),
-      contextOf(databasePassword, inputs),
-    );
-    const { memory: after, ...outputs } = next;
+    const both = made({}, { responses, mustRead: true });
+    const { memory: after, ...outputs } = handOver({ ...before, memory }, both, contextOf(databasePassword, inputs));
     assert.deepEqual(outputs, {
       ...{ password: "p2", restToken: "r2", record: { port: 2, state: "active" }, exactIntegers: {}, problems: [] },
       ...{ otherFields: undefined, encryptedCredentials: "file", adoptedAt: undefined, formerRetiredAt: undefined },
@@ -202,11 +173,8 @@ describe("rotation: a hand-over", () => {
 
   it("has the time of the last request, but no later one than now, and of what is of unknown age that of the request", () => {
     const times = (attempt: Partial<Attempt>, generatedAt?: string) => {
-      const state = handOver(
-        known({ attempt: { ...sent, ...attempt } }),
-        made({}, { generatedAt }),
-        contextOf(databasePassword),
-      );
+      const before = known({ attempt: { ...sent, ...attempt } });
+      const state = handOver(before, made({}, { generatedAt }), contextOf(databasePassword));
       return [state.rotatedAt, state.memory.current.generatedAt, state.memory.scheduledFrom];
     };
     assert.deepEqual(times({}, at(3)), [at(3), at(3), at(4)]);
@@ -255,18 +223,16 @@ describe("rotation: a hand-over", () => {
       assert.deepEqual(after({ nextKey: "k3" }).shown, pair(2));
       const unsaved = { ...stateOf(pair(1)), nextKey: undefined } as unknown as State;
       const { shown, memory } = after({}, k2, unsaved);
-      assert.deepEqual(
-        [shown, memory.current.marks],
-        [{ currentKey: undefined, nextKey: undefined }, { currentKey: k2 }],
-      );
+      assert.deepEqual(shown, { currentKey: undefined, nextKey: undefined });
+      assert.deepEqual(memory.current.marks, { currentKey: k2 });
     });
   });
 });
 
-describe("rotation: what a hand-over makes former", () => {
+describe("handOver: what becomes former", () => {
   const credential = { name: "token", mark: mark("t1"), username: undefined } as const;
 
-  it("is not valid, unless something retires it; of keys it is needed for a while, whether or not it is known", () => {
+  it("is not valid, unless something retires it; of keys it is remembered, whether or not it is known", () => {
     const state = stateOf({ token: "t1" });
     assert.deepEqual(replacedFormers(state, now, contextOf(databasePassword)), []);
     const replaced = [{ credential, since: now, validFor: "none", generatedAt: at(0) }];
@@ -275,24 +241,9 @@ describe("rotation: what a hand-over makes former", () => {
     assert.deepEqual(replacedFormers(state, now, contextOf(signingKeys)), ofKeys);
   });
 
-  const lasting: Readonly<Record<string, { reason?: Rotation["reason"]; inputs: RotationInputs; validFor: string }>> = {
-    "a verification by default": { inputs: {}, validFor: "retirement" },
-    "a duration": { inputs: { overlap: "24h" }, validFor: "24h" },
-    "the hand-over": { inputs: { overlap: "none" }, validFor: "none" },
-    "the next `up`, if a date asks for it": { reason: "rotatedSince", inputs: {}, validFor: "next up" },
-    "the next `up`, if it is older than a date": { inputs: { rotatedSince: at(1) }, validFor: "next up" },
-    "a verification, if it is not older than a date": { inputs: { rotatedSince: at(-1) }, validFor: "retirement" },
-    "the hand-over, also for a date": { inputs: { rotatedSince: at(1), overlap: "none" }, validFor: "none" },
-  };
-  for (const [until, { reason = "trigger", inputs, validFor }] of Object.entries(lasting)) {
-    it(`is valid until ${until}`, () => {
-      const kept = keptFormer(
-        stateOf({ token: "t1" }, { attempt: { ...sent, reason } }),
-        "hash",
-        readProgram(inputs, queueToken),
-        contextOf(queueToken),
-      );
-      assert.deepEqual(kept, { credential, retireHash: "hash", since: now, validFor, generatedAt: at(0) });
-    });
-  }
+  it("is valid until something retires it by its hash", () => {
+    const state = stateOf({ token: "t1" }, { attempt: sent });
+    const kept = keptFormer(state, "hash", readProgram({}, queueToken), contextOf(queueToken));
+    assert.deepEqual(kept, { credential, retireHash: "hash", since: now, validFor: "retirement", generatedAt: at(0) });
+  });
 });

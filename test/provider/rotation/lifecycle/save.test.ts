@@ -3,15 +3,14 @@ import { mock } from "node:test";
 import { Encrypter } from "age-encryption";
 import { databasePassword, queueToken, signingKeys } from "../../../../provider/domain/secretKind";
 import { type Credentials } from "../../../../provider/records/fields";
-import { readProgram, type RotationInputs } from "../../../../provider/rotation/program/program";
-import { planRotation } from "../../../../provider/rotation/plan/planRotation";
+import { type RotationInputs } from "../../../../provider/rotation/program/program";
 import { Team } from "../../../support/age";
-import { asShown, FakeRun, passwordRotation } from "../../../support/fakeRun";
 import { type Properties } from "../../../support/wire";
 import { isLost, type PlatformDoes, resetSecret, RotatedSecret } from "../../../support/rotatedSecret";
+import { credentialsOf, tableOf } from "../tables";
 
 /** Credentials of generation n. */
-const all = (n: number): Credentials => ({ password: `p${n}`, restToken: `r${n}` });
+const all = (n: number): Credentials => credentialsOf(`p${n} r${n}`);
 const hidden = { saveCredentials: false } as const;
 
 describe("save", () => {
@@ -41,53 +40,35 @@ describe("save", () => {
   };
   const fileOf = (secret: RotatedSecret) => secret.outputs?.["encryptedCredentials"];
 
-  interface Case {
-    readonly form: Form;
-    /** Default: generation 2. */
-    readonly responds?: Credentials;
-    readonly showsAfter?: Credentials;
-    readonly saved: Credentials;
-    readonly isEncrypted?: true;
-    readonly says?: RegExp;
-  }
-  const cases: Readonly<Record<string, Case>> = {
-    "all credentials are saved by default": { form: "plain", saved: all(2) },
-    "none is saved that a read of the run has shown": { form: "hidden", saved: {} },
-    "one that no read has shown stays, with a warning": {
-      form: "hidden",
-      showsAfter: { password: "p2" },
-      saved: { restToken: "r2" },
-      says: /is still in the state, as a secret, despite saveCredentials: false \(restToken\)/,
-    },
-    "all stay if no read has shown them": {
-      form: "hidden",
-      showsAfter: {},
-      saved: all(2),
-      says: /password, restToken/,
-    },
-    "one that was not shown before, but after, leaves": {
-      form: "hidden",
-      responds: { password: "p2", restToken: "r1" },
-      showsAfter: { password: "p2", restToken: "r1" },
-      saved: {},
-    },
-    "those of a late read are not shown": { form: "hidden", showsAfter: all(1), saved: all(2), says: /password, rest/ },
-    "none is saved that is in the age file": { form: "encrypted", showsAfter: {}, saved: {}, isEncrypted: true },
-    "an age file may be added to what is saved": { form: "both", saved: all(2), isEncrypted: true },
-  };
-  for (const [title, { form, responds = all(2), showsAfter = all(2), saved, isEncrypted, says }] of Object.entries(
-    cases,
-  )) {
+  /** What the response has, and reads show after it, of generation 1 before it. */
+  const rows = tableOf(
+    ["title", "form", "responds", "after", "saved", "says"],
+    `
+    all credentials are saved by default             | plain     | p2 r2 | p2 r2 | p2 r2
+    none is saved that a read of the run has shown   | hidden    | p2 r2 | p2 r2
+    one that no read has shown stays, with a warning | hidden    | p2 r2 | p2    | r2    | is still in the state, as a secret, despite saveCredentials: false \\(restToken\\)
+    all stay if no read has shown them               | hidden    | p2 r2 |       | p2 r2 | password, restToken
+    one that was not shown before, but after, leaves | hidden    | p2 r1 | p2 r1
+    those of a late read are not shown               | hidden    | p2 r2 | p1 r1 | p2 r2 | password, rest
+    none is saved that is in the age file            | encrypted | p2 r2
+    an age file may be added to what is saved        | both      | p2 r2 | p2 r2 | p2 r2
+    `,
+  );
+  for (const { title, form, responds, after, saved, says } of rows) {
     it(title, async () => {
       const secret = await resetSecret({ version: 1 }, all(1));
-      const came = await secret.up({ version: 2, ...forms[form] }, { shows: all(1), showsAfter, responds });
-      assert.deepEqual([came.code, secret.saved], [undefined, saved]);
-      if (says) assert.match(came.said, says);
-      else assert.equal(came.said, "");
-      const { rotatedAt } = secret.state;
-      const content = isEncrypted && { databaseId: "db", rotatedAt, ...all(2) };
-      assert.deepEqual(isEncrypted && (await team.decrypt(fileOf(secret))), content);
-      assert.equal(fileOf(secret) !== undefined, isEncrypted === true);
+      const [showsAfter, response] = [credentialsOf(after), credentialsOf(responds)];
+      const desired = { version: 2, ...forms[form as Form] };
+      const came = await secret.up(desired, { shows: all(1), showsAfter, responds: response });
+      assert.deepEqual([came.code, secret.saved], [undefined, credentialsOf(saved)]);
+      assert.match(came.said, says ? new RegExp(says) : /^$/);
+      assert.equal(fileOf(secret) !== undefined, desired.encryptFor !== undefined);
+      if (!desired.encryptFor) return;
+      assert.deepEqual(await team.decrypt(fileOf(secret)), {
+        databaseId: "db",
+        rotatedAt: secret.state.rotatedAt,
+        ...all(2),
+      });
     });
   }
 
@@ -110,15 +91,9 @@ describe("save", () => {
       const secret = await resetIn(from);
       const before = secret.outputs;
       const desired = { version: 2, ...forms[to] };
-      assert.equal(
-        planRotation(secret.state, readProgram(desired, secret.context().kind), secret.context()).kind,
-        "keep",
-      );
-      assert.match(
-        secret.preview(desired),
-        /take effect with the next rotation\. To remove what is saved now, set a new v/,
-      );
-      await secret.up(desired, { shows: all(2) });
+      const says = /take effect with the next rotation\. To remove what is saved now, set a new v/;
+      assert.match(secret.preview(desired), says);
+      assert.equal((await secret.up(desired, { shows: all(2) })).reads, 0);
       assert.deepEqual(secret.outputs, before, `${from}, ${to}`);
       await secret.up({ ...desired, version: 3 }, { shows: all(2), showsAfter: all(3), responds: all(3) });
       assert.deepEqual(secret.saved, forms[to].saveCredentials === false ? {} : all(3));
@@ -138,10 +113,8 @@ describe("save", () => {
   });
 
   it("a lost reset has no other form, but that of a new resource", async () => {
-    for (const [kind, credentials] of [
-      [databasePassword, all(1)],
-      [signingKeys, { currentKey: "k1", nextKey: "k2" }],
-    ] as const) {
+    for (const kind of [databasePassword, signingKeys]) {
+      const credentials = kind === signingKeys ? credentialsOf("k1 n2") : all(1);
       const does = { shows: credentials, responds: isLost };
       const secret = new RotatedSecret(kind);
       await secret.up(hidden, does);
@@ -159,13 +132,10 @@ describe("save", () => {
     await secret.refresh({ shows: all(2) });
     await secret.up({ version: 2, ...forms.encrypted, rotateEvery: "30d" });
     assert.equal(fileOf(secret), file);
-    for (const other of [
-      { password: "p2", restToken: "r3" },
-      { password: "p2", restToken: "r3", readOnlyRestToken: "o3" },
-    ]) {
+    for (const other of ["p2 r3", "p2 r3 o3"].map(credentialsOf)) {
       await secret.refresh({ shows: other });
-      const { password, restToken, readOnlyRestToken } = await team.decrypt(fileOf(secret));
-      assert.deepEqual({ readOnlyRestToken: undefined, ...other }, { password, restToken, readOnlyRestToken });
+      const { databaseId: _, rotatedAt: __, ...credentials } = await team.decrypt(fileOf(secret));
+      assert.deepEqual(credentials, other);
     }
   });
 
@@ -227,61 +197,45 @@ describe("save", () => {
     }
   });
 
-  it("nothing is saved of an import, nor by a refresh after it, because a read shows it", async () => {
-    const secret = new RotatedSecret();
-    await secret.import({ shows: all(1) });
-    assert.deepEqual([(await secret.refresh({ shows: all(1) })).said, secret.saved], ["", {}]);
-  });
-
   it("what a bug has left in the state stays there, although the file has the one before it", async () => {
     const secret = new RotatedSecret(queueToken, undefined, "u");
     const desired = { ...forms.encrypted, overlap: "none" };
     await secret.up({ ...desired, version: 1 }, { responds: { token: "t1" } });
     const parts = { useQueueToken: () => assert.fail("broken") };
-    assert.equal(
-      (await secret.up({ ...desired, version: 2 }, { responds: { token: "t2" }, parts })).code,
-      "REKEY_INTERNAL",
-    );
+    const { code } = await secret.up({ ...desired, version: 2 }, { responds: { token: "t2" }, parts });
+    assert.equal(code, "REKEY_INTERNAL");
     await secret.up({ ...desired, version: 3 }, { responds: isLost });
     assert.deepEqual(secret.saved, { token: "t2" });
   });
 
-  it("what cannot be encrypted after a reset is not reset again if the engine repeats the call", async () => {
-    const fake = new FakeRun();
-    const { apply } = asShown(passwordRotation);
-    const run = fake.start();
-    mock.method(Encrypter.prototype, "encrypt", (text: unknown) =>
-      text === "" ? Promise.resolve(new Uint8Array()) : Promise.reject(new Error("broken")),
-    );
-    for (let nth = 1; nth <= 2; nth++) {
-      const { failure } = await apply(undefined, { databaseId: "db", ...forms.encrypted }, run);
-      assert.equal(failure?.code, "REKEY_NOT_ENCRYPTED");
-    }
-    mock.restoreAll();
-    assert.equal(fake.resets.length, 1);
-  });
-
-  it("what cannot be encrypted after a reset is saved as secrets, until a new version", async () => {
+  it("what cannot be encrypted after a reset is saved as secrets, until a new version, also if the call is repeated", async () => {
     const secret = await resetSecret({ version: 1 }, all(1));
     mock.method(Encrypter.prototype, "encrypt", (text: unknown) =>
       text === "" ? Promise.resolve(new Uint8Array()) : Promise.reject(new Error("broken")),
     );
     const desired = { version: 2, ...forms.encrypted };
-    const { code, message = "" } = await secret.up(desired, { responds: all(2) });
-    assert.equal(code, "REKEY_NOT_ENCRYPTED");
-    assert.match(
-      message,
-      /^The password of database "db" could not be encrypted.* saved in the state, as secrets\..* set a new version/s,
-    );
+    const { code, message = "", sent } = await secret.up(desired, { responds: all(2), calls: 2 });
+    assert.deepEqual([code, sent], ["REKEY_NOT_ENCRYPTED", 1]);
+    const says =
+      /^The password of database "db" could not be encrypted.* in the state, as secrets\..* set a new version/s;
+    assert.match(message, says);
     mock.restoreAll();
     const before = secret.outputs;
     assert.deepEqual([secret.saved, fileOf(secret), before?.["outcome"]], [all(2), undefined, "reset"]);
     assert.equal((await secret.up(desired)).code, undefined);
     assert.deepEqual(secret.outputs, before);
-    assert.match(secret.preview(desired), /set a new version/);
     await secret.up({ ...desired, version: 3 }, { responds: all(3) });
     assert.deepEqual(secret.saved, {});
     assert.equal((await team.decrypt(fileOf(secret)))["password"], "p3");
+  });
+
+  it("what a refresh has read, and cannot encrypt, is said, and the state is kept", async () => {
+    const secret = await resetSecret({ version: 1, encryptFor: [team.recipient] }, all(1));
+    const before = secret.outputs;
+    mock.method(Encrypter.prototype, "encrypt", () => Promise.reject(new Error("broken")));
+    const { said } = await secret.refresh({ shows: all(2) });
+    assert.deepEqual(secret.outputs, before);
+    assert.match(said, /^was read, but could not be encrypted for encryptFor\..* The saved state is unchanged\./);
   });
 
   it("recipients that cannot be used are refused before anything is sent", async () => {

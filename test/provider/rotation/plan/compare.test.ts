@@ -1,83 +1,53 @@
 import assert from "node:assert/strict";
 import { kinds, type SecretKind } from "../../../../provider/domain/secretKind";
-import {
-  compare,
-  identityIn,
-  knownCredential,
-  replacedMarks,
-  type Verdict,
-} from "../../../../provider/rotation/plan/compare";
+import { compare, identityIn, knownCredential, replacedMarks } from "../../../../provider/rotation/plan/compare";
 import { type Marks } from "../../../../provider/rotation/memory/marks";
 import { type Attempt } from "../../../../provider/rotation/memory/memory";
+import { type CredentialName } from "../../../../provider/records/fields";
+import { tableOf } from "../tables";
 
 const sent: Attempt = { trigger: "", reason: "trigger", count: 1, firstSentAt: "", lastSentAt: "" };
 
-interface Case {
-  /** Marks of the identity: what is current, was replaced, is expected, and is shown. */
-  readonly current?: string;
-  readonly past?: readonly string[];
-  /** Whether an attempt is open. */
-  readonly isOpen?: true;
-  readonly expects?: string;
-  readonly shown?: string;
-  readonly verdict: Verdict;
-}
+/** Marks of the identity: what is current, was replaced, is expected by an open attempt (`any`), and is shown. */
+const cases = tableOf(
+  ["title", "current", "past", "expects", "shown", "verdict"],
+  `
+  what is not shown proves nothing                            | a |   |     |   | hidden
+  what is not shown proves nothing, although nothing is known |   |   |     |   | hidden
+  what is not shown proves nothing of an attempt              | a |   | b   |   | hidden
+  the current one is unchanged                                | a |   |     | a | unchanged
+  the current one shows that an attempt was not applied       | a |   | b   | a | unchanged
+  one that was replaced is late                               | b | a |     | a | late
+  one that was replaced is late, also for an attempt          | b | a | any | a | late
+  one that was replaced is late, also if it is expected       | b | a | a   | a | late
+  one that was replaced is late, although it is current again | a | a |     | a | late
+  another one is new                                          | a |   |     | b | new
+  the first one that is shown is new                          |   |   |     | a | new
+  another one may be that of an attempt                       | a |   | any | b | new
+  the expected one is that of the attempt                     | a |   | b   | b | new
+  another one than the expected one is someone else's         | a |   | b   | c | foreign
+  `,
+);
 
-/** What one read proves, of each kind: by its first identity. */
-const cases: Readonly<Record<string, Case>> = {
-  "what is not shown proves nothing": { current: "a", verdict: "hidden" },
-  "what is not shown proves nothing, although nothing is known": { verdict: "hidden" },
-  "what is not shown proves nothing of an attempt": { current: "a", isOpen: true, expects: "b", verdict: "hidden" },
-  "the current one is unchanged": { current: "a", shown: "a", verdict: "unchanged" },
-  "the current one shows that an attempt was not applied": {
-    ...{ current: "a", isOpen: true, expects: "b", shown: "a" },
-    verdict: "unchanged",
-  },
-  "one that was replaced is late": { current: "b", past: ["a"], shown: "a", verdict: "late" },
-  "one that was replaced is late, also for an attempt": {
-    ...{ current: "b", past: ["a"], isOpen: true, shown: "a" },
-    verdict: "late",
-  },
-  "one that was replaced is late, also if it is expected": {
-    ...{ current: "b", past: ["a"], isOpen: true, expects: "a", shown: "a" },
-    verdict: "late",
-  },
-  "one that was replaced is late, although it is current again": {
-    current: "a",
-    past: ["a"],
-    shown: "a",
-    verdict: "late",
-  },
-  "another one is new": { current: "a", shown: "b", verdict: "new" },
-  "the first one that is shown is new": { shown: "a", verdict: "new" },
-  "another one may be that of an attempt": { current: "a", isOpen: true, shown: "b", verdict: "new" },
-  "the expected one is that of the attempt": {
-    ...{ current: "a", isOpen: true, expects: "b", shown: "b" },
-    verdict: "new",
-  },
-  "another one than the expected one is someone else's": {
-    ...{ current: "a", isOpen: true, expects: "b", shown: "c" },
-    verdict: "foreign",
-  },
-};
-
-const marked = (name: string, mark: string | undefined): Marks => (mark === undefined ? {} : { [name]: mark });
-
+/** What one read proves of a kind, by one of its identities. */
 function verdictOf(
   kind: SecretKind,
-  { current, past = [], isOpen, expects, shown }: Case,
-  identity = kind.identities[0],
+  { current, past, expects, shown }: (typeof cases)[number],
+  identity: CredentialName,
 ) {
-  const attempt = isOpen && { ...sent, expects };
-  const known = { marks: marked(identity, current), identity: current === undefined ? undefined : identity };
-  return compare({ current: known, past, attempt }, marked(identity, shown), kind);
+  const marked = (mark: string): Marks => (mark === "" ? {} : { [identity]: mark });
+  const attempt = expects ? { ...sent, ...(expects !== "any" && { expects }) } : undefined;
+  const known = { marks: marked(current), identity: current === "" ? undefined : identity };
+  return compare({ current: known, past: past === "" ? [] : [past], attempt }, marked(shown), kind);
 }
 
-describe("rotation: the comparison", () => {
+describe("compare: what a read proves", () => {
   for (const kind of kinds) {
     it(`of a ${kind.word} of a ${kind.noun}, by each of its identities`, () => {
-      for (const [title, one] of Object.entries(cases)) {
-        for (const name of kind.identities) assert.equal(verdictOf(kind, one, name), one.verdict, `${name}: ${title}`);
+      for (const one of cases) {
+        for (const name of kind.identities) {
+          assert.equal(verdictOf(kind, one, name), one.verdict, `${name}: ${one.title}`);
+        }
       }
     });
 

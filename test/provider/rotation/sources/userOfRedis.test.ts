@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { createHash } from "node:crypto";
 import { Folder } from "../../../support/folder";
 import { type RedisServer, startRedisServer, withRedis } from "../../../support/redis";
 import { RealResource } from "./redisUser";
@@ -40,47 +39,22 @@ withRedis("the rotation of a user of a real Redis", () => {
     assert.match(said, /has no ACL file, so a restart undoes this change/);
   });
 
-  it("says in each run which passwords it does not know, until a read shows none, and in plain text what a refresh finds", async () => {
+  it("says in each run how many passwords it does not know, until a read shows none", async () => {
     const server = await start();
     const inputs = { ...inputsOf(server), overlap: "none" };
     const app = new RealResource("AclUserRotation", settings);
     await app.up(inputs);
-    const found = async () => {
+    for (const [words, count, mustRead] of [
+      [">intruder", 1, undefined],
+      ["<intruder", 0, undefined],
+      [`<${String(app.outputs["password"])}`, 0, true],
+    ] as const) {
+      await server.acl("SETUSER", "app", words);
       const { said } = await app.refresh();
-      return [app.outputs["unknownPasswords"], app.outputs["mustRead"], said];
-    };
-    assert.deepEqual(await found(), [0, undefined, ""]);
-    await server.acl("SETUSER", "app", ">intruder");
-    const [count, , said] = await found();
-    const password = String(app.outputs["password"]);
-    const [one, own] = ["intruder", password].map((text) =>
-      createHash("sha256").update(text).digest("hex").slice(0, 12),
-    );
-    assert.equal(count, 1);
-    assert.match(
-      String(said),
-      new RegExp(`has 1 password that .*what begins with ${one}\\. Keep the current one, ${own}\\.`),
-    );
-    const { changes, said: saidLater } = app.preview(inputs);
-    assert.deepEqual([changes, saidLater], [false, said], "without a read");
-    await server.acl("SETUSER", "app", "<intruder");
-    assert.deepEqual(await found(), [0, undefined, ""]);
-    assert.equal(app.preview(inputs).said, "");
-    await server.acl("SETUSER", "app", `<${password}`);
-    assert.deepEqual((await found()).slice(0, 2), [0, true]);
-    assert.match((await app.up(inputs)).failure ?? "", /does not have the current password any more/);
-  });
-
-  it("is not verified without its password", async () => {
-    const encryptFor = ["age1xmp5wfwz62pu6l8jz6ws5p3vcp8a0fd9srve2d2x76y4revu8c3qexh4vv"];
-    const app = new RealResource("AclUserRotation", settings);
-    await app.up({ ...inputsOf(await start()), saveCredentials: false, encryptFor, overlap: "24h" });
-    const verification = new RealResource("CredentialVerification", settings);
-    const { failure, said } = await verification.up({ access: app.outputs["access"] });
-    assert.deepEqual([failure, verification.outputs["verified"]], [undefined, false]);
-    assert.match(
-      said,
-      /Not verified, because the current credential is not known, or not saved and not shown: user "app" of/,
-    );
+      assert.deepEqual([app.outputs["unknownPasswords"], app.outputs["mustRead"]], [count, mustRead]);
+      assert.equal(/has 1 password that Rekey does not know/.test(said), count === 1);
+      // Without a read.
+      assert.equal(app.preview(inputs).said.includes(said), !mustRead);
+    }
   });
 });

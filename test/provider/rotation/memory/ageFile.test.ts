@@ -9,7 +9,7 @@ function keysOf({ identity, recipient }: Team): string {
   return `# created: 2026-11-24T00:00:00Z\n# public key: ${recipient}\n${identity}\n`;
 }
 
-describe("rotation: encrypted credentials", () => {
+describe("ageFile: encrypted credentials", () => {
   const text = JSON.stringify({ password: 'quotes " and ünicode', port: 1 });
 
   it("are a file that each recipient can decrypt, and others cannot", async () => {
