@@ -12,7 +12,7 @@ import { type Run } from "../run/run";
 import { type Settings } from "../settings/settings";
 import { adminProblem, readAdmin, serverNames } from "./program/admin";
 import { stateIn } from "./memory/state";
-import { claimPassword } from "./sources/userSource";
+import { claimPassword } from "./sources/user/userSource";
 import { readProgram, type RotationInputs } from "./program/program";
 import { SecretRotation } from "./rotation";
 import {

@@ -6,7 +6,7 @@ import { type Run } from "../../run/run";
 import { type Admin } from "../program/admin";
 import { type Finding, type StateChange } from "../messages/findings";
 import { type Made } from "./handOver";
-import { type Attempt, type Former, type Memory, type UserMemory } from "../memory/memory";
+import { type Attempt, type Former, type Memory } from "../memory/memory";
 import { type Context } from "../program/plan";
 import { type Program } from "../program/program";
 import { type State } from "../memory/state";
@@ -33,7 +33,8 @@ export interface Source {
   /** @throws SettingsError if a setting is missing without which nothing can be proven. Default: none is needed */
   requireSettings?(): void;
   /**
-   * Makes a secret valid, in addition to the current one or in its place. It throws only if certainly nothing was made.
+   * Makes a secret valid, in addition to the current one or in its place. It throws only if certainly nothing was made:
+   * if a request was lost, not even a read that shows nothing new makes that certain, unless the request can be repeated.
    *
    * @param attempted the state with the attempt
    * @param readResult what the read before has shown; undefined if it cannot be read, or something was retired since
@@ -81,7 +82,7 @@ interface AddedFacts {
   /** Facts about the attempt, which are remembered until it is proven. */
   readonly attempt?: Partial<Attempt> | undefined;
   /** Facts that the source remembers from now on. */
-  readonly kindFacts?: Partial<UserMemory> | undefined;
+  readonly kindFacts?: Partial<Memory["kindFacts"]> | undefined;
   /** Of a user: the hashes of the passwords that were valid before. */
   readonly hashesBefore?: readonly string[];
   readonly findings?: readonly Finding[] | undefined;

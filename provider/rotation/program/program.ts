@@ -95,8 +95,8 @@ export function readProgram(
     isAdopted: inputs.initialRotation === false,
     minInterval: known("minInterval"),
     overlap,
-    // With `none`, what no operation resets is added, and the former one is removed in the same run.
-    adds: overlap !== noOverlap || (maxValid !== undefined && paths === undefined),
+    // With `none`, a secret that no operation resets is added, and the former one is removed in the same run.
+    adds: overlap !== noOverlap || (maxValid !== undefined && paths?.reset === undefined),
     form: {
       ...(saveCredentials === false && { saveCredentials }),
       ...(encryptFor.length > 0 && { encryptFor }),

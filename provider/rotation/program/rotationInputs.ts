@@ -135,8 +135,8 @@ function overlapProblems(program: Program, kind: SecretKind, now: Date): InputPr
     problems.push({ property: "overlap", problem: "must be shorter than rotateEvery" });
   }
   if (savesNone(form) && !unknown.has("encryptFor") && adds) {
-    const until = kind.paths ? " until it is the only one" : "";
-    const advice = kind.paths ? '. Set encryptFor, or `overlap: "none"`' : "";
+    const until = kind.paths?.reset ? " until it is the only one" : "";
+    const advice = kind.paths?.reset ? '. Set encryptFor, or `overlap: "none"`' : "";
     const problem = `must not be false without encryptFor, because nothing shows the new ${kind.word}${until}: it would be lost${advice}`;
     problems.push({ property: "saveCredentials", problem });
   }

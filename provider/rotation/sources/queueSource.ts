@@ -12,7 +12,7 @@ import { keptFormer, valuesIn } from "../lifecycle/handOver";
 import { saltedMark } from "../memory/marks";
 import { type Attempt, type Former, parsed } from "../memory/memory";
 import { endpointFor, lateTokenMs, notAccepted, proveAccepted } from "./proof";
-import { ResetSource } from "./resetSource";
+import { ResetSource } from "./reset/resetSource";
 import {
   type Added,
   type Proof,

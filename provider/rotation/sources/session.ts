@@ -5,8 +5,8 @@ import { type Place, type Session, type Source, type SourceContext } from "../li
 import { contextOf } from "../program/context";
 import { type Program } from "../program/program";
 import { QueueSource } from "./queueSource";
-import { ResetSource } from "./resetSource";
-import { UserSource } from "./userSource";
+import { ResetSource } from "./reset/resetSource";
+import { UserSource } from "./user/userSource";
 
 /** The source of each shape. */
 const sources = {

@@ -6,8 +6,8 @@ import { saltedMark } from "../../../provider/rotation/memory/marks";
 import { keyOf } from "../../../provider/rotation/program/access";
 import { type Run } from "../../../provider/run/run";
 import { asShown, FakeRun } from "../../support/fakeRun";
-import { FakeAclUsers } from "../rotation/sources/fakeAclUsers";
-import { insteadOf } from "../rotation/sources/redisUser";
+import { FakeAclUsers } from "../rotation/sources/user/fakeAclUsers";
+import { insteadOf } from "../rotation/sources/user/redisUser";
 import { fieldsIn, tableOf } from "../rotation/tables";
 
 const { check, plan, apply } = asShown(retirement);

@@ -6,7 +6,7 @@ import { resources } from "../../../provider/engine/resources";
 import { unknownValue } from "../../../provider/pulumi/values";
 import { isSame, stateIn } from "../../../provider/rotation/memory/state";
 import { plainResult } from "../../../provider/rotation/outputs/rotationOutputs";
-import { RealResource, RotatedUser } from "./sources/redisUser";
+import { RealResource, RotatedUser } from "./sources/user/redisUser";
 
 const password = "canary-admin-0c2f";
 const values = { host: "redis.example.com", port: 6379, password };

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { FakeAclUsers } from "../sources/fakeAclUsers";
-import { RotatedUser } from "../sources/redisUser";
+import { FakeAclUsers } from "../sources/user/fakeAclUsers";
+import { RotatedUser } from "../sources/user/redisUser";
 
 describe("before: a user at another server than before", () => {
   let user: RotatedUser;

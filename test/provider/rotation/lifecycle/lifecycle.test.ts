@@ -4,7 +4,7 @@ import { progressOf } from "../../../../provider/rotation/memory/state";
 import { rejected } from "../../../support/fakeRun";
 import { isLost, resetSecret, RotatedSecret, timeAt } from "../../../support/rotatedSecret";
 import { OverlappingToken } from "../sources/overlappingToken";
-import { RotatedUser } from "../sources/redisUser";
+import { RotatedUser } from "../sources/user/redisUser";
 import { credentialsOf, fieldsIn, tableOf } from "../tables";
 
 const at = (hours: number) => timeAt(hours).toISOString();

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { setTimeout as wait } from "node:timers/promises";
 import { hashOf } from "../../../../provider/clients/aclReplies";
-import { RotatedUser } from "../sources/redisUser";
+import { RotatedUser } from "../sources/user/redisUser";
 
 const recipient = "age1xmp5wfwz62pu6l8jz6ws5p3vcp8a0fd9srve2d2x76y4revu8c3qexh4vv";
 const notRetired = /was not retired: `ACL GETUSER` does not list the current one, so it is unknown which/;

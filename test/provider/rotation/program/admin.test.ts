@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { resources } from "../../../../provider/engine/resources";
 import { unknownValue } from "../../../../provider/pulumi/values";
-import { RealResource } from "../sources/redisUser";
+import { RealResource } from "../sources/user/redisUser";
 import { fieldsIn, tableOf } from "../tables";
 
 const password = "canary-admin-0c2f";

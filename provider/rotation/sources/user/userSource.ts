@@ -1,17 +1,17 @@
-import { type AclUser, hashOf, type ServerFacts } from "../../clients/aclReplies";
-import { type AclUsers, type MadePassword, type RedisAdmin } from "../../clients/aclUsers";
-import { type ProbeResult } from "../../clients/probe";
-import { RefusedError, RekeyError } from "../../domain/errors";
-import { nameInCommand, ownerOf, secretOf } from "../../domain/secretKind";
-import { onlyCredentials } from "../../records/secretResponse";
-import { isServerChanged, redisAdminOf } from "../program/admin";
-import { type Finding, type StateChange } from "../messages/findings";
-import { adopted } from "../lifecycle/afterRead";
-import { validFormers } from "../program/formers";
-import { keptFormer, replacedFormers } from "../lifecycle/handOver";
-import { type Former, type Memory, type UserMemory, withRetired } from "../memory/memory";
-import { type Program } from "../program/program";
-import { lateTokenMs, notAccepted, proveAccepted, unproven } from "./proof";
+import { type AclUser, hashOf, type ServerFacts } from "../../../clients/aclReplies";
+import { type AclUsers, type MadePassword, type RedisAdmin } from "../../../clients/aclUsers";
+import { type ProbeResult } from "../../../clients/probe";
+import { RefusedError, RekeyError } from "../../../domain/errors";
+import { nameInCommand, ownerOf, secretOf } from "../../../domain/secretKind";
+import { onlyCredentials } from "../../../records/secretResponse";
+import { isServerChanged, redisAdminOf } from "../../program/admin";
+import { type Finding, type StateChange } from "../../messages/findings";
+import { adopted } from "../../lifecycle/afterRead";
+import { validFormers } from "../../program/formers";
+import { keptFormer, replacedFormers } from "../../lifecycle/handOver";
+import { type Former, type Memory, type UserMemory, withRetired } from "../../memory/memory";
+import { type Program } from "../../program/program";
+import { lateTokenMs, notAccepted, proveAccepted, unproven } from "../proof";
 import {
   type Added,
   type Proof,
@@ -20,8 +20,8 @@ import {
   type ReadResult,
   type Source,
   type SourceContext,
-} from "../lifecycle/source";
-import { type State } from "../memory/state";
+} from "../../lifecycle/source";
+import { type State } from "../../memory/state";
 import { afterUserRead, currentIn, hashInList, passwordFindings, unknownHash } from "./userRead";
 
 /** A user of a Redis: it has a list of passwords, each of which the server accepts, and shows as its hash. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { Folder } from "../../../support/folder";
-import { type RedisServer, startRedisServer, withRedis } from "../../../support/redis";
+import { Folder } from "../../../../support/folder";
+import { type RedisServer, startRedisServer, withRedis } from "../../../../support/redis";
 import { RealResource } from "./redisUser";
 
 const settings = { deadlineSeconds: "2" };

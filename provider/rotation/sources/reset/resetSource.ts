@@ -1,28 +1,28 @@
-import { InternalError, RekeyError, RequestError } from "../../domain/errors";
-import { secretOf } from "../../domain/secretKind";
-import { type CredentialName, type Credentials, valuesOf } from "../../records/fields";
-import { type SecretResponse } from "../../records/secretResponse";
-import { compare, identityIn, type Verdict } from "../plan/compare";
-import { type Finding, type StateChange } from "../messages/findings";
-import { adopted, afterRead } from "../lifecycle/afterRead";
-import { handOver, type Made, madeCredentials, replacedFormers } from "../lifecycle/handOver";
-import { marksOf, namesIn } from "../memory/marks";
-import { type Memory } from "../memory/memory";
-import { overtakenFailure, unknownFailure } from "../messages/messages";
-import { maySettle } from "../program/plan";
-import { unconfirmedLimit } from "../plan/planRotation";
-import { type Program, savesNone } from "../program/program";
+import { InternalError, RekeyError, RequestError } from "../../../domain/errors";
+import { secretOf } from "../../../domain/secretKind";
+import { type CredentialName, type Credentials, valuesOf } from "../../../records/fields";
+import { type SecretResponse } from "../../../records/secretResponse";
+import { compare, identityIn, type Verdict } from "../../plan/compare";
+import { type Finding, type StateChange } from "../../messages/findings";
+import { adopted, afterRead } from "../../lifecycle/afterRead";
+import { handOver, type Made, madeCredentials, replacedFormers } from "../../lifecycle/handOver";
+import { marksOf, namesIn } from "../../memory/marks";
+import { type Memory } from "../../memory/memory";
+import { overtakenFailure, unknownFailure } from "../../messages/messages";
+import { maySettle } from "../../program/plan";
+import { unconfirmedLimit } from "../../plan/planRotation";
+import { type Program, savesNone } from "../../program/program";
 import { type LastRead, readUntilChanged } from "./reads";
-import { isShown } from "../lifecycle/save";
-import { pastTime } from "../memory/schedule";
+import { isShown } from "../../lifecycle/save";
+import { pastTime } from "../../memory/schedule";
 import {
   type Added,
   type Proof,
   type ReadResult,
   type Source,
   type SourceContext,
-} from "../lifecycle/source";
-import { credentialsIn, picked, type State } from "../memory/state";
+} from "../../lifecycle/source";
+import { credentialsIn, picked, type State } from "../../memory/state";
 
 /** A platform where one request makes a new secret and retires the former one, or rolls a pair of keys. */
 export class ResetSource implements Source {

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
-import { aclUser } from "../../../../provider/domain/secretKind";
-import { emptyMemory, type Former, type UserMemory } from "../../../../provider/rotation/memory/memory";
-import { readProgram, type RotationInputs } from "../../../../provider/rotation/program/program";
-import { type State } from "../../../../provider/rotation/memory/state";
-import { messageOf } from "../../../../provider/rotation/messages/findings";
-import { afterUserRead, currentIn, hashInList } from "../../../../provider/rotation/sources/userRead";
-import { timeAt } from "../../../support/rotatedSecret";
-import { fieldsIn, tableOf } from "../tables";
+import { aclUser } from "../../../../../provider/domain/secretKind";
+import { emptyMemory, type Former, type UserMemory } from "../../../../../provider/rotation/memory/memory";
+import { readProgram, type RotationInputs } from "../../../../../provider/rotation/program/program";
+import { type State } from "../../../../../provider/rotation/memory/state";
+import { messageOf } from "../../../../../provider/rotation/messages/findings";
+import { afterUserRead, currentIn, hashInList } from "../../../../../provider/rotation/sources/user/userRead";
+import { timeAt } from "../../../../support/rotatedSecret";
+import { fieldsIn, tableOf } from "../../tables";
 
 const at = timeAt(0).toISOString();
 const [now, twelve] = [timeAt(5), Array.from({ length: 12 }, (_, nth) => `old-${nth}`)];

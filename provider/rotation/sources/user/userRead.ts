@@ -1,11 +1,11 @@
-import { onlyValid, validFormers } from "../program/formers";
-import { nameInCommand } from "../../domain/secretKind";
-import { type Finding, type StateChange } from "../messages/findings";
-import { type Former, maxPast, type Memory, withMustRead } from "../memory/memory";
-import { type Context } from "../program/plan";
-import { untilRetirement } from "../program/program";
-import { type ReadResult } from "../lifecycle/source";
-import { type State } from "../memory/state";
+import { onlyValid, validFormers } from "../../program/formers";
+import { nameInCommand } from "../../../domain/secretKind";
+import { type Finding, type StateChange } from "../../messages/findings";
+import { type Former, maxPast, type Memory, withMustRead } from "../../memory/memory";
+import { type Context } from "../../program/plan";
+import { untilRetirement } from "../../program/program";
+import { type ReadResult } from "../../lifecycle/source";
+import { type State } from "../../memory/state";
 
 /**
  * The current password of a user in the list of hashes. A list that has others hides nothing. If it is

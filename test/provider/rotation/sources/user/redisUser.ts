@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
-import { hashOf } from "../../../../provider/clients/aclReplies";
-import { RequestError } from "../../../../provider/domain/errors";
-import { ResourceHandler, type Saved } from "../../../../provider/engine/adapter";
-import { resources, type ResourceType } from "../../../../provider/engine/resources";
-import { type Properties } from "../../../../provider/pulumi/values";
-import { type Notice } from "../../../../provider/resource/resource";
-import { type Memory, readMemory } from "../../../../provider/rotation/memory/memory";
-import { type PlatformClient } from "../../../../provider/run/platformClient";
-import { type Platform, Run, startRun } from "../../../../provider/run/run";
-import { Settings } from "../../../../provider/settings/settings";
-import { fieldsIn } from "../tables";
+import { hashOf } from "../../../../../provider/clients/aclReplies";
+import { RequestError } from "../../../../../provider/domain/errors";
+import { ResourceHandler, type Saved } from "../../../../../provider/engine/adapter";
+import { resources, type ResourceType } from "../../../../../provider/engine/resources";
+import { type Properties } from "../../../../../provider/pulumi/values";
+import { type Notice } from "../../../../../provider/resource/resource";
+import { type Memory, readMemory } from "../../../../../provider/rotation/memory/memory";
+import { type PlatformClient } from "../../../../../provider/run/platformClient";
+import { type Platform, Run, startRun } from "../../../../../provider/run/run";
+import { Settings } from "../../../../../provider/settings/settings";
+import { fieldsIn } from "../../tables";
 import { FakeAclUsers } from "./fakeAclUsers";
 
 /** What came of one call of the engine. */

@@ -1,7 +1,7 @@
-import { type AclUser, hashOf, type ServerFacts } from "../../../../provider/clients/aclReplies";
-import { type AclUsers, type MadePassword } from "../../../../provider/clients/aclUsers";
-import { type ProbeRequest, type ProbeResult } from "../../../../provider/clients/probe";
-import { type Platform } from "../../../../provider/run/run";
+import { type AclUser, hashOf, type ServerFacts } from "../../../../../provider/clients/aclReplies";
+import { type AclUsers, type MadePassword } from "../../../../../provider/clients/aclUsers";
+import { type ProbeRequest, type ProbeResult } from "../../../../../provider/clients/probe";
+import { type Platform } from "../../../../../provider/run/run";
 
 interface Commands extends Pick<AclUsers, keyof AclUsers> {
   /** Logs in as a user. */

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { aclUser } from "../../../../provider/domain/secretKind";
-import { readMemory } from "../../../../provider/rotation/memory/memory";
-import { readProgram } from "../../../../provider/rotation/program/program";
-import { openSession } from "../../../../provider/rotation/sources/session";
+import { aclUser } from "../../../../../provider/domain/secretKind";
+import { readMemory } from "../../../../../provider/rotation/memory/memory";
+import { readProgram } from "../../../../../provider/rotation/program/program";
+import { openSession } from "../../../../../provider/rotation/sources/session";
 import { RotatedUser } from "./redisUser";
 
 describe("userSource: the passwords of a user", () => {

@@ -1,10 +1,10 @@
-import { RequestError } from "../../domain/errors";
-import { type SecretResponse } from "../../records/secretResponse";
-import { poll, untilEnd } from "../../run/poll";
-import { compare, type Verdict } from "../plan/compare";
-import { marksOf } from "../memory/marks";
-import { type Memory } from "../memory/memory";
-import { type SourceContext } from "../lifecycle/source";
+import { RequestError } from "../../../domain/errors";
+import { type SecretResponse } from "../../../records/secretResponse";
+import { poll, untilEnd } from "../../../run/poll";
+import { compare, type Verdict } from "../../plan/compare";
+import { marksOf } from "../../memory/marks";
+import { type Memory } from "../../memory/memory";
+import { type SourceContext } from "../../lifecycle/source";
 
 /** The result of several reads. */
 export interface LastRead {

@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
-import { databasePassword, queueToken, type SecretKind, signingKeys } from "../../../../provider/domain/secretKind";
-import { type Credentials } from "../../../../provider/records/fields";
-import { progressOf } from "../../../../provider/rotation/memory/state";
-import { planRotation } from "../../../../provider/rotation/plan/planRotation";
-import { readProgram, type RotationInputs } from "../../../../provider/rotation/program/program";
-import { rotationOf } from "../../../../provider/rotation/rotation";
-import { type PlatformClient } from "../../../../provider/run/platformClient";
-import { type Platform } from "../../../../provider/run/run";
-import { notSent, rejected } from "../../../support/fakeRun";
-import { isLost, type PlatformDoes, resetSecret, RotatedSecret } from "../../../support/rotatedSecret";
-import { credentialsOf, fieldsIn, type Row, sectionsOf } from "../tables";
+import { databasePassword, queueToken, type SecretKind, signingKeys } from "../../../../../provider/domain/secretKind";
+import { type Credentials } from "../../../../../provider/records/fields";
+import { progressOf } from "../../../../../provider/rotation/memory/state";
+import { planRotation } from "../../../../../provider/rotation/plan/planRotation";
+import { readProgram, type RotationInputs } from "../../../../../provider/rotation/program/program";
+import { rotationOf } from "../../../../../provider/rotation/rotation";
+import { type PlatformClient } from "../../../../../provider/run/platformClient";
+import { type Platform } from "../../../../../provider/run/run";
+import { notSent, rejected } from "../../../../support/fakeRun";
+import { isLost, type PlatformDoes, resetSecret, RotatedSecret } from "../../../../support/rotatedSecret";
+import { credentialsOf, fieldsIn, type Row, sectionsOf } from "../../tables";
 
 /**
  * One reset for version 2, of a secret that has the credentials of generation 1:
