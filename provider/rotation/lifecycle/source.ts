@@ -34,7 +34,7 @@ export interface Source {
   requireSettings?(): void;
   /**
    * Makes a secret valid, in addition to the current one or in its place. It throws only if certainly nothing was made:
-   * if a request was lost, not even a read that shows nothing new makes that certain, unless the request can be repeated.
+   * after a lost response, a read that shows nothing new makes that certain only if the request can be repeated.
    *
    * @param attempted the state with the attempt
    * @param readResult what the read before has shown; undefined if it cannot be read, or something was retired since
