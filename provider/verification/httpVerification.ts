@@ -67,7 +67,7 @@ export function planOverHttp(
   const isOther = saved !== undefined && saved.credential !== credential;
   // Of two, the Create could not tell which one it replaces.
   if (isOther) replacedProofs.set(next, replacedProofs.has(next) ? "" : saved.memory);
-  const { turn: nextTurn, notices } = turnOf(turn, inputs);
+  const { turn: nextTurn, notices } = turnToRemember(turn, inputs);
   return {
     changes:
       next !== JSON.stringify(accepted) || formers.length > 0 || String(turn) !== String(nextTurn),
@@ -82,7 +82,7 @@ export function planOverHttp(
  *
  * @returns what to remember: the last turn, until both are replaced
  */
-function turnOf(
+function turnToRemember(
   last: Turn | undefined,
   { triggerValue, credential }: HttpVerificationInputs,
 ): { readonly turn?: Turn | undefined; readonly notices: readonly Notice[] } {
@@ -126,7 +126,7 @@ export async function applyOverHttp(
     verifiedAt: isNew ? clock.now().toISOString() : saved?.verifiedAt,
     formerRefused: areRefused,
     formersValid: formers.length,
-    memory: JSON.stringify({ accepted, formers, turn: turnOf(before.turn, inputs).turn }),
+    memory: JSON.stringify({ accepted, formers, turn: turnToRemember(before.turn, inputs).turn }),
   };
   return { outputs, notices };
 }

@@ -129,7 +129,7 @@ export const notAttempted =
 /** Names in a line; the others are counted. */
 const maxNamed = 5;
 
-export function listOf(names: readonly string[]): string {
+export function namesInLine(names: readonly string[]): string {
   const more = names.length > maxNamed ? ` and ${names.length - maxNamed} more` : "";
   return `${names.slice(0, maxNamed).join(", ")}${more}`;
 }
@@ -148,7 +148,7 @@ export function fleetFailure(
   const errors = [...new Set(failed.map(([, { error = "" }]) => error))].slice(0, maxLines);
   const namesOf = (of: string) => failed.flatMap(([name, { error }]) => (error === of ? name : []));
   const lines = errors.map(
-    (error) => `  ${listOf(namesOf(error))}: ${error.replaceAll("\n", " ")}`,
+    (error) => `  ${namesInLine(namesOf(error))}: ${error.replaceAll("\n", " ")}`,
   );
   const others = open.length - errors.flatMap(namesOf).length;
   if (others > 0) {

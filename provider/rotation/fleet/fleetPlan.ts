@@ -12,7 +12,7 @@ import {
 } from "../../resource/resource";
 import { type Run } from "../../run/run";
 import { type Message } from "../messages/findings";
-import { type FleetOutputs, listOf, readFleet } from "./fleetOutputs";
+import { type FleetOutputs, namesInLine, readFleet } from "./fleetOutputs";
 import {
   announce,
   announcementsOf,
@@ -214,7 +214,7 @@ export function fleetNotices(all: readonly MemberMessage[], run: Run): Notice[] 
     const isAlike = group.every((one) => one.message.text === message.text);
     const details = isAlike ? "" : ` These details are for ${JSON.stringify(first.name)}.`;
     const secrets = message.secrets && group.flatMap((one) => one.message.secrets ?? []);
-    const names = listOf(group.map(({ name }) => JSON.stringify(name)));
+    const names = namesInLine(group.map(({ name }) => JSON.stringify(name)));
     const password =
       group.length === 1
         ? `password of database ${names}`
