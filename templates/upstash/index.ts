@@ -6,6 +6,7 @@ const config = new pulumi.Config();
 // The program does not change: the first `up` after this time resets the password.
 const rotation = new PasswordRotation("sessions", {
   databaseId: config.require("databaseId"),
+  version: config.get("version"), // `pulumi config set version 1`: the next `up` resets the password
   initialRotation: false, // without this line, the first `pulumi up` resets the password
   rotateEvery: config.get("rotateEvery") ?? "30d",
 });
