@@ -222,7 +222,7 @@ export function madeCredentials(
   };
 }
 
-/** The current one as a former one that is not valid any more, or, of keys, for as long as receivers need it. */
+/** The current one as a former one that nothing has to retire. Of keys, it is remembered also if it is not known. */
 export function replacedFormers(
   { memory }: State,
   since: string,

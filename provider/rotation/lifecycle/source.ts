@@ -13,8 +13,8 @@ import { type State } from "../memory/state";
 
 /**
  * Where a secret is: a platform or a server. If a response is lost, it reads in the same run whether the request was
- * applied. Its methods throw a RekeyError. They are called in the order read, add, prove, retire, and each is given
- * what the one before has returned: connections aside, a source keeps nothing between them.
+ * applied. Its methods throw a RekeyError. They are called in the order read, retire (what must go first), add, prove,
+ * retire, and are given what those before have returned: connections aside, a source keeps nothing between them.
  */
 export interface Source {
   /**

@@ -7,15 +7,16 @@ import { type Marks, newSalt, saltedMark } from "./marks";
  * All that Rekey remembers of one secret. It is saved as one secret output, and whether a rotation is due depends on
  * nothing else that is saved. It has salted marks, and never the value of a credential. All names here are saved.
  *
- * `emptyMemory` makes each field first. After that, those that are named write it.
+ * `adopted` makes the first memory of a secret, and `beforeFirst` that of a user at another server. After that, only
+ * the functions that are named here write a field.
  */
 export interface Memory {
   /** Written once. */
   readonly salt: string;
   /**
    * Mark of the trigger that the last rotation or the adoption has applied, empty if that was none. Undefined after an
-   * import, which does not know the program: the first `up` adopts the program's trigger. Written by `adopted`,
-   * `withProgram` and `handOver`; the first attempt makes it empty.
+   * import, which does not know the program: the first `up` adopts the program's trigger (`withProgram`).
+   * Written by `handOver`; before the first one, an attempt makes it empty.
    */
   readonly applied?: string | undefined;
   /**
@@ -31,9 +32,8 @@ export interface Memory {
    */
   readonly past: readonly string[];
   /**
-   * The former ones, the newest last: those that are still valid, and the last one that is known,
-   * which a verification tries. Replaced by `withCurrent`; `onlyValid` ends some, and `withOverlapOf` changes for how
-   * long they are valid.
+   * The former ones, the newest last: those that are still valid, and the last one that is known, which a verification
+   * tries. Replaced by `withCurrent`; `onlyValid` ends some, and `withOverlapOf` changes for how long they are valid.
    */
   readonly formers: readonly Former[];
   /**
@@ -45,12 +45,16 @@ export interface Memory {
    * Where clients connect, and the schedule, as the program has them: a refresh has no inputs. `withProgram` writes it.
    */
   readonly program: SavedProgram;
-  /** Facts that only one kind of secret needs. Written by its source, `withAdmin`, `withUnsaved` and `handOver`. */
+  /**
+   * Facts that only one kind of secret needs. Each step of the lifecycle writes what its source has returned; of keys,
+   * also a read of another account or of a roll by someone else.
+   */
   readonly kindFacts: KeyMemory & UserMemory;
 }
 
 /** Facts about the current credentials. A hand-over replaces all of them. */
 export interface Current {
+  /** A read of the same secret (`afterSame`) adds what was not known. */
   readonly marks: Marks;
   /** The credential by which records are compared. Undefined until a read has shown one (`withAttempt`). */
   readonly identity?: CredentialName | undefined;
@@ -59,7 +63,7 @@ export interface Current {
    * the rotation. Of signing keys, that of the current key. Of an adopted secret, a read may write it.
    */
   readonly generatedAt?: string | undefined;
-  /** How they are saved. Undefined after an import, until `withProgram`. */
+  /** How they are saved. Undefined after an import, until `withProgram`; empty if `save` could not encrypt them. */
   readonly form?: Form | undefined;
   /** The age file that is saved. Written by `save`. */
   readonly file?: AgeFile | undefined;
@@ -116,7 +120,7 @@ export interface Former {
   readonly isValidAgain?: true | undefined;
 }
 
-/** A credential that is known by its mark, and its user, as the program sets it: it may contain `{id}`. */
+/** A credential that is known by its mark, and its user, as the program or its kind has it: it may contain `{id}`. */
 export interface KnownCredential {
   readonly name: CredentialName;
   readonly mark: string;

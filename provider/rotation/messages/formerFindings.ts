@@ -127,8 +127,10 @@ export function leftValid({ kind, id }: Subject, memory: Memory, retires = ""): 
     (one) => !waitsForRetirement(one) || one.since > retires,
   );
   const former = oldestFormer({ formers });
-  const howTo = (what: "former" | "unproven", hash?: string) => [
-    kind.removal?.[what](id, hash) ?? "",
+  // The hash of a password that a person has chosen may reveal it: only those of Rekey's own are shown.
+  const hash = former?.credential && former.retireHash;
+  const howTo = (what: "former" | "unproven", known?: string) => [
+    kind.removal?.[what](id, known) ?? "",
   ];
   return [
     ...(former
@@ -136,7 +138,7 @@ export function leftValid({ kind, id }: Subject, memory: Memory, retires = ""): 
           {
             kind: "leftFormer",
             why: former.since,
-            names: howTo("former", former.retireHash),
+            names: howTo("former", hash),
           } as const,
         ]
       : []),

@@ -73,7 +73,7 @@ export class UserSource implements Source {
     const users = await this.#connect();
     const { hashes } = readResult ?? (await this.#readUser());
     // If the list hides them, the one that is known stays known.
-    const valid = hashes?.length ? hashes : [memory.kindFacts.hash ?? []].flat();
+    const valid = hashes ?? [memory.kindFacts.hash ?? []].flat();
     const made = await users.make(id);
     const warnings = made.isToken ? [] : this.#warningsOf(await users.readServer());
     // A password that was never handed out is removed first.

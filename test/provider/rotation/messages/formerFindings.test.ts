@@ -43,7 +43,8 @@ describe("formerFindings: what a destroy leaves valid", () => {
     { secret: "token", given: "formers: [retirement]" },
     `
     a former token                                  |                 |  |                                   | two tokens may stay valid \\(since 2026-01-01T00.*\\)\\. To remove .*: roll the next token
-    a former password                               | user            |  |                                   | : run \`ACL SETUSER app !h0\` \\(runbook\\)\\.$
+    a former password that a person has chosen      | user            |  |                                   | : run \`ACL SETUSER app !<hash>\` \\(runbook\\)\\.$
+    a former password of Rekey's                    | user            |  | formers: nine                     | : run \`ACL SETUSER app !h2\` \\(runbook\\)\\.$
     what has become former after a Retirement       |                 |  | retiredAt: hour -1                | two tokens may stay valid
     what is valid for a time                        |                 |  | retiredAt: hour 0, formers: [24h] | two tokens may stay valid
     nothing, if a Retirement has retired it         |                 |  | retiredAt: hour 0                 | ^$

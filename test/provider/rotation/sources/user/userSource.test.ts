@@ -47,6 +47,13 @@ describe("userSource: the passwords of a user", () => {
     }
   });
 
+  it("are not former ones if all were removed: an empty list that hides nothing has none", async () => {
+    await user.up();
+    user.users.hashes = [];
+    assert.equal((await user.up({ version: 2 })).failure, undefined);
+    assert.deepEqual([user.valid, user.formers, user.outputs["formerValidSince"]], ["made-2", "", undefined]);
+  });
+
   it("are known by the hash that was sent, although no list can be read after the proof", async () => {
     let reads = 0;
     user.meets("read: not sent");
