@@ -8,7 +8,8 @@ export interface AclAdminArgs {
   /** Port of the server. */
   port: pulumi.Input<number>;
   /**
-   * Whether to use TLS. It can be switched off for loopback hosts only: a password never travels in plain text.
+   * If `true`, the connection uses TLS. TLS can be switched off for loopback hosts only: a password never travels in
+   * plain text.
    *
    * @default true
    */
@@ -39,7 +40,8 @@ export interface AclConnectionArgs {
    */
   port?: pulumi.Input<number> | undefined;
   /**
-   * Whether clients use TLS. If not, they send the password in plain text, which is warned of, except on this machine.
+   * If `true`, clients use TLS. Without TLS, clients send the password in plain text, which is warned of, except on
+   * this machine.
    *
    * @default true; for loopback hosts, that of `admin`
    */

@@ -113,8 +113,8 @@ export class CredentialVerification<
   /** With `http`: the credential, once it is proven. Give this one to consumers. Secret. */
   declare readonly credential: pulumi.Output<Credential>;
   /**
-   * Whether the current password or token was verified; for a fleet, whether all of them were. False if no credential
-   * is known.
+   * True if the current password or token was verified; for a fleet, if all of them were. False if no credential is
+   * known.
    */
   declare readonly verified: pulumi.Output<boolean>;
   /** Time of the last verification (ISO 8601, UTC). */

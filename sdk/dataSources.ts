@@ -70,7 +70,7 @@ export interface GetFlowControlKeysArgs {
   search?: string | undefined;
 }
 
-/** What `getFlowControlKeys` returns. */
+/** The result of `getFlowControlKeys`. */
 export interface GetFlowControlKeysResult {
   /** The keys, with their counters and limits. */
   readonly keys: readonly FlowControlKey[];
@@ -134,7 +134,7 @@ export function getGlobalParallelismOutput(
   return readAfter("getGlobalParallelism", {}, options);
 }
 
-/** What `getDatabases` returns. */
+/** The result of `getDatabases`. */
 export interface GetDatabasesResult {
   /** All databases of the account, in the order of the platform. */
   readonly databases: readonly ListedDatabase[];

@@ -61,7 +61,7 @@ export abstract class DynamicResource extends pulumi.CustomResource {
     );
   }
 
-  /** Whether an object is a resource of this class. */
+  /** True if an object is a resource of this class. */
   static override isInstance<T extends pulumi.CustomResource>(
     this: abstract new (...args: never[]) => T,
     object: unknown,
@@ -70,7 +70,7 @@ export abstract class DynamicResource extends pulumi.CustomResource {
   }
 }
 
-/** What the resources of a run have in common. */
+/** The registry that the resources of a run share. */
 interface Registry {
   /** Which resource has a secret or a key: `PasswordRotation "sessions"`, by `database "a"`. */
   readonly owners: Map<string, string>;

@@ -29,8 +29,8 @@ export interface FlowControlLimitsArgs {
    */
   period?: pulumi.Input<string | number> | undefined;
   /**
-   * Whether delivery is paused. Messages of a paused key wait. Changing it pauses or resumes the key; removing it does
-   * neither.
+   * If `true`, delivery is paused; if `false`, it is not. Messages of a paused key wait. Changing it pauses or resumes
+   * the key; removing it does neither.
    *
    * @default none: this resource neither pauses nor resumes the key
    */
@@ -62,7 +62,7 @@ export class FlowControlLimits extends DynamicResource {
   declare readonly rate: pulumi.Output<number | undefined>;
   /** Seconds, length of the pinned rate's period; undefined if no rate is pinned. */
   declare readonly period: pulumi.Output<number | undefined>;
-  /** Whether delivery is paused. */
+  /** True if delivery is paused. */
   declare readonly paused: pulumi.Output<boolean>;
   /**
    * The limits that this resource declares, with the period in seconds. It unpins a limit that it no longer declares.
@@ -79,8 +79,8 @@ export interface FlowControlResetArgs extends TriggerArgs {
   /** The key whose counters are reset. Changing it replaces the resource, which resets the new key. */
   flowControlKey: pulumi.Input<string>;
   /**
-   * Whether creating the resource resets the counters. `false` keeps them until `version` or `triggers` change. It only
-   * matters when the resource is created.
+   * If `true`, creating the resource resets the counters. `false` keeps them until `version` or `triggers` change. It
+   * only matters when the resource is created.
    *
    * @default true
    */

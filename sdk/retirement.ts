@@ -17,7 +17,7 @@ export interface RetirementArgs<T extends Handed = Handed> {
   /** The output `access` of a `QueueTokenRotation` or an `AclUserRotation`. */
   access: pulumi.Input<string>;
   /**
-   * What consumers need of the new secret: a text, such as the token or the `connectionUrl`, or a map of texts. It is
+   * The new secret as consumers need it: a text, such as the token or the `connectionUrl`, or a map of texts. It is
    * also the output `credential`. Undefined values are refused.
    *
    * @default none: consumers get it elsewhere, and replaced ones may be deleted after the former secret is retired

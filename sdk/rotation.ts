@@ -7,7 +7,7 @@ import { type Outcome } from "../provider/rotation/memory/memory";
 import { DynamicResource, resourceTitle } from "./dynamicResource";
 import { runError } from "./program";
 
-/** What causes a reset when it changes. */
+/** The inputs that cause a reset when they change. */
 export interface TriggerArgs {
   /**
    * Changing it, for example from `1` to `2`, causes a reset; for a fleet, of all passwords. `1` and `"1"` are equal.
@@ -40,7 +40,8 @@ export interface ConnectionArgs {
    */
   port?: pulumi.Input<number> | undefined;
   /**
-   * Whether to use TLS. It can be switched off for loopback hosts only: a password never travels in plain text.
+   * If `true`, the connection uses TLS. TLS can be switched off for loopback hosts only: a password never travels in
+   * plain text.
    *
    * @default true; for loopback hosts, the value in the database's record
    */
@@ -74,7 +75,7 @@ export interface RotationArgs extends TriggerArgs {
    */
   rotatedSince?: pulumi.Input<string> | undefined;
   /**
-   * Whether creating the resource, or adding a database to a fleet, resets the secret. `false` adopts it without a
+   * If `true`, creating the resource, or adding a database to a fleet, resets the secret. `false` adopts it without a
    * reset, unless it is older than `rotatedSince`: the record and the credentials are read if the platform shows them
    * (for a database, `rekey:databasePath` must be set); otherwise, they are undefined until the first reset. Changing
    * it resets nothing.
@@ -83,10 +84,10 @@ export interface RotationArgs extends TriggerArgs {
    */
   initialRotation?: pulumi.Input<boolean> | undefined;
   /**
-   * Whether the credentials are saved in the state, as secrets. With `false`, only salted hashes of them are, and the
-   * outputs with credentials are undefined: a program that uses one stops (`REKEY_NOT_SAVED`). This needs `encryptFor`,
-   * or a platform that shows the credentials; otherwise, nothing is reset. A change takes effect with the next reset:
-   * to remove what is saved now, set a new `version`. Older states and backups still contain it.
+   * If `true`, the credentials are saved in the state, as secrets. With `false`, only salted hashes of them are, and
+   * the outputs with credentials are undefined: a program that uses one stops (`REKEY_NOT_SAVED`). This needs
+   * `encryptFor`, or a platform that shows the credentials; otherwise, nothing is reset. A change takes effect with the
+   * next reset: to remove what is saved now, set a new `version`. Older states and backups still contain it.
    *
    * @default true
    */
@@ -125,7 +126,7 @@ export interface OverlapArgs {
 }
 
 /**
- * What all rotations have in common. A program cannot use credentials that are not saved, or any credentials after a
+ * The base class of all rotations. A program cannot use credentials that are not saved, or any credentials after a
  * reset that was not confirmed.
  */
 export abstract class Rotation extends DynamicResource {
@@ -189,7 +190,7 @@ export abstract class Rotation extends DynamicResource {
   }
 }
 
-/** What the rotations of secrets with a record have in common. */
+/** The base class of the rotations of secrets with a record. */
 export abstract class RotationWithRecord extends Rotation {
   /** Exact digits of the record's integers beyond 2^53, by field. */
   declare readonly exactIntegers: pulumi.Output<Record<string, string> | undefined>;

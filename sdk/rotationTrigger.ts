@@ -23,8 +23,8 @@ export interface RotationTriggerArgs extends TriggerArgs {
    */
   rotatedSince?: pulumi.Input<string> | undefined;
   /**
-   * Whether `value` is used in another stack, so that no resource of this one has it: `doctor --due` then does not miss
-   * one.
+   * Set it to `true` if `value` is used in another stack, so that no resource of this one has it: `doctor --due` then
+   * does not miss one.
    *
    * @default false
    */

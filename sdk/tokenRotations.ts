@@ -2,7 +2,7 @@ import type * as pulumi from "@pulumi/pulumi";
 import { type IndexRecord, type QueueUserRecord } from "../provider/records/otherSecrets";
 import { type OverlapArgs, type RotationArgs, RotationWithRecord } from "./rotation";
 
-/** What the rotations of tokens have in common. */
+/** The base class of the rotations of tokens. */
 abstract class TokenRotation extends RotationWithRecord {
   /** The token, if the platform showed it with the last reset or a later read. Secret. */
   declare readonly token: pulumi.Output<string | undefined>;
@@ -10,7 +10,7 @@ abstract class TokenRotation extends RotationWithRecord {
   declare readonly readOnlyToken: pulumi.Output<string | undefined>;
 }
 
-/** What the rotations of indexes have in common. */
+/** The base class of the rotations of indexes' tokens. */
 abstract class IndexTokenRotation extends TokenRotation {
   /** Id of the index. */
   declare readonly indexId: pulumi.Output<string>;

@@ -6,9 +6,9 @@ export const defaultUser = "default";
 
 /** A user of a Redis server, as `ACL GETUSER` shows it. */
 export interface AclUser {
-  /** Whether it may log in. */
+  /** It may log in. */
   readonly isOn: boolean;
-  /** Whether it may log in with any password (`nopass`). */
+  /** It may log in with any password (`nopass`). */
   readonly hasNoPassword: boolean;
   /** The SHA-256 of each password that is accepted, in lower-case hex. */
   readonly hashes: readonly string[];
@@ -59,7 +59,7 @@ export function serverIn(info: string): ServerFacts {
   };
 }
 
-/** What to do, by the beginning of the error. */
+/** Advice, by the beginning of the error. */
 const adviceByError: readonly (readonly [RegExp, string])[] = [
   [/^NOAUTH\b/, "Check the admin's name and password."],
   [
@@ -74,7 +74,7 @@ const adviceByError: readonly (readonly [RegExp, string])[] = [
 ];
 
 /**
- * What to do about the error that a Redis replied to a command.
+ * Advice on the error that a Redis replied to a command.
  *
  * @param userName of the user that the command is about
  */

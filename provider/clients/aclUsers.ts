@@ -34,7 +34,7 @@ export interface RedisAdmin extends ClientEndpoint {
 /** A new password, which is not valid until it is added to a user. */
 export interface MadePassword {
   readonly value: string;
-  /** Whether the server made it. Only such a server has a REST interface, in which it is a token. */
+  /** The server made it. Only such a server has a REST interface, in which it is a token. */
   readonly isToken: boolean;
 }
 
@@ -50,7 +50,7 @@ interface Command {
   readonly args?: readonly string[];
   readonly purpose: string;
   readonly consequences?: RequestFacts["consequences"];
-  /** Whether it needs the permission `resets`, and an engine that can save the result. Default: it needs neither. */
+  /** It needs the permission `resets`, and an engine that can save the result. Default: it needs neither. */
   readonly isChange?: boolean;
   /** Errors that are returned, not thrown. Default: none. */
   readonly expected?: RegExp;
@@ -205,7 +205,7 @@ export class AclUsers {
       } catch (error) {
         if (!(error instanceof NoReplyError)) throw error;
         const problem = { happened: error.message, advice: checkServer };
-        // What changes no user has failed, as a read does.
+        // A command that changes no user has failed, as a read does.
         throw command.consequences?.unknown === undefined
           ? new RequestError("not sent", facts, { ...problem, code: "REKEY_NOT_READ" })
           : new RequestError("maybe applied", facts, problem);
@@ -273,7 +273,7 @@ export class AclUsers {
 const checkServer =
   "Check that the server is running, and that it is a Redis server, then run again.";
 
-/** What the server replies to `ACL GENTOKEN` if it makes no tokens. Redis 6.2 permits no unknown subcommand. */
+/** The reply to `ACL GENTOKEN` of a server that makes no tokens. Redis 6.2 permits no unknown subcommand. */
 const noTokens = /^(ERR unknown subcommand|NOPERM)\b/i;
 
 /** A token, as a string in a reply to `ACL GENTOKEN`. What replies anything else does not know the command. */

@@ -30,8 +30,8 @@ import {
 import { type ServerConnections } from "./serverConnections";
 
 /**
- * Whether a server accepts a credential. Neither `words`, which are its own, nor `why` contains secrets; `advice` says
- * what to do, if that is known.
+ * The result of trying a credential at a server. Neither `words`, which are the server's own, nor `why` contains
+ * secrets; `advice` says what to do, if that is known.
  */
 export type ProbeResult =
   | { readonly kind: "accepted" }
@@ -39,13 +39,13 @@ export type ProbeResult =
   | { readonly kind: "unknown"; readonly why: string; readonly advice?: string | undefined };
 
 export interface ProbeRequest {
-  /** What has the credential, in messages: `database "sessions"` */
+  /** The owner of the credential, in messages: `database "sessions"` */
   readonly owner: string;
   readonly endpoint: ProbeEndpoint;
   readonly credential: Credential;
   /** Milliseconds until the attempt is given up. */
   readonly timeoutMs: number;
-  /** What an error says of the changes so far if nothing may be sent. Default: `The rotation itself is saved.` */
+  /** An error's words on the changes so far if nothing may be sent. Default: `The rotation itself is saved.` */
   readonly unchanged?: string;
 }
 
@@ -57,7 +57,7 @@ export type StatusResult = Partial<Pick<RequestError, "status" | "happened" | "a
 
 export interface ProbeOptions {
   readonly connections: ServerConnections;
-  /** What results never show. */
+  /** Secrets that results never show. */
   readonly secrets: KnownSecrets;
   /** Called before each connection. @throws RequestError if nothing may be sent */
   readonly beforeSend?: RequesterOptions["beforeSend"] | undefined;

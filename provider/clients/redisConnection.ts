@@ -4,10 +4,10 @@ import { type ClientEndpoint, restAddressOf } from "../domain/endpoint";
 import { maxConnectMs } from "../platform/connections";
 import { clientCertificate, isClientCertificate } from "../platform/failures";
 
-/** What a Redis replies: a status, a string, an integer, an array, an error, or undefined for its nil. */
+/** A reply of a Redis: a status, a string, an integer, an array, an error, or undefined for its nil. */
 export type Reply = StatusReply | ErrorReply | Item;
 
-/** What is in an array: its strings may be of either form. */
+/** An element of an array: its strings may be of either form. */
 type Item = string | number | undefined | ErrorReply | readonly Item[];
 
 /** A simple string as a reply: what was done, such as `OK`. */
@@ -64,7 +64,7 @@ export async function connectToRedis(
 export class RedisConnection {
   readonly #timer: NodeJS.Timeout;
   readonly #arriving: AsyncIterator<string, undefined>;
-  /** What has arrived and is not read yet. Each character is a byte. */
+  /** Text that has arrived and is not read yet. Each character is a byte. */
   #received = "";
   /** Bytes of the current reply that may still arrive. */
   #leftBytes = 0;
@@ -84,7 +84,7 @@ export class RedisConnection {
     >;
   }
 
-  /** Whether a command can be sent. */
+  /** True if a command can be sent. */
   get isOpen(): boolean {
     return this.socket.readyState === "open";
   }
@@ -102,7 +102,7 @@ export class RedisConnection {
    */
   async send(command: string, ...args: readonly string[]): Promise<Reply> {
     this.#command = command;
-    // What has arrived unasked would be taken for the reply to this command.
+    // Text that has arrived unasked would be taken for the reply to this command.
     if (this.#received !== "") throw this.#notRedis();
     const words = [...command.split(" "), ...args];
     const parts = words.map((word) => `$${Buffer.byteLength(word)}\r\n${word}\r\n`);

@@ -29,7 +29,7 @@ interface NotLookedAt {
 
 export type InAccount = ListedSecret | Unlisted | NotLookedAt;
 
-/** What an account can list: Redis users are in no list. */
+/** The kinds that an account can list: Redis users are in no list. */
 export const listable = kinds.filter(({ service }) => service !== undefined);
 
 /**

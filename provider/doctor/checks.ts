@@ -135,7 +135,7 @@ function checkSetting(name: SettingName, { settings, stored }: Stack): Check[] {
 }
 
 /**
- * What is missing of a service: a problem if a resource needs it, or if a part of it is set.
+ * Checks for missing settings of a service: a problem if a resource needs it, or if a part of it is set.
  *
  * @param needed by the resources of the stack; undefined if there are none yet
  */
@@ -159,7 +159,7 @@ function checkMissing(
   });
 }
 
-/** Whether the services whose settings are complete can be reached, and accept the credentials. */
+/** Checks that the services whose settings are complete can be reached, and accept the credentials. */
 async function checkServices(settings: Settings, databaseId: string | undefined): Promise<Check[]> {
   const client = new PlatformClient(settings);
   const readQueue = async () => {
@@ -204,7 +204,7 @@ async function checkManagement(
   return tried.state === "ok" ? [tried, ...(await checkReadOnly(client))] : [tried];
 }
 
-/** Whether the API key can only read, as far as a read shows it. */
+/** Checks whether the API key can only read, as far as a read shows it. */
 async function checkReadOnly(client: PlatformClient): Promise<Check[]> {
   try {
     if (!(await client.isReadOnly())) return [];

@@ -40,12 +40,12 @@ interface Coverage {
   readonly since?: string | undefined;
   /** The stacks and files whose states were compared. */
   readonly states: readonly string[];
-  /** Whether everything that was looked at could be listed and, with a date, is younger. */
+  /** Everything that was looked at could be listed and, with a date, is younger. */
   readonly covered: boolean;
-  /** Whether everything could be listed of which the settings name an account, or a stack rotates one. */
+  /** Everything could be listed of which the settings name an account, or a stack rotates one. */
   readonly isComplete: boolean;
   readonly secrets: readonly CoveredSecret[];
-  /** What was compared, and what was not, one line each. */
+  /** Notes on what was compared, and what was not, one line each. */
   readonly notes: readonly string[];
 }
 
@@ -155,7 +155,7 @@ function covered(
   const resets = rotated.map(({ rotatedAt }) => rotatedAt);
   const at = newest(...resets, createdAt);
   const [former] = rotated.flatMap((one) => one.former ?? []);
-  // What was valid before the date must be retired.
+  // A former secret that was valid before the date must be retired.
   const isOlder = since && at && (former || at < since.getTime());
   return {
     kind: kindInList(kind),

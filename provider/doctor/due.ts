@@ -19,7 +19,7 @@ import { type ExportedState, resourceNamed, typeOf } from "./stackState";
 const columns = ["resource", "state", "age", "next rotation", "waits", "former one until"] as const;
 
 export interface DueReport {
-  /** What waits for an `up`, or for a repair. `what`: `was to be rotated at 2026-11-01T00:00:00.000Z` */
+  /** Everything that waits for an `up`, or for a repair. `what`: `was to be rotated at 2026-11-01T00:00:00.000Z` */
   readonly due: readonly Readonly<Record<"state" | "resource" | "what", string>>[];
   /** Why states were not read, one line each. */
   readonly unread: readonly string[];
@@ -34,7 +34,7 @@ export interface DueReport {
 const longestStepMs = 3_600_000;
 
 /**
- * What is overdue in states, or waits, as far as they show it in plain text.
+ * Everything that is overdue in states, or waits, as far as they show it in plain text.
  *
  * @param grace how long after its time something counts as overdue
  */
@@ -87,7 +87,7 @@ function lookAt(
   };
 }
 
-/** Whether a resource is one of Rekey, or a trigger replaces it: by its value, or by an argument that depends on it. */
+/** True if a resource is one of Rekey, or a trigger replaces it: by its value, or by an argument that depends on it. */
 function isOfRekey(resource: Values): boolean {
   const { dependencies, replacementTrigger } = resource;
   const ofTrigger = JSON.stringify([dependencies, replacementTrigger]);

@@ -47,12 +47,12 @@ export function isRetirement({ type }: Values): boolean {
   return String(type).endsWith(":Retirement");
 }
 
-/** Whether a resource was replaced, and is not deleted yet. */
+/** True if a resource was replaced, and is not deleted yet. */
 export function waitsForDelete(resource: Values): boolean {
   return resource["delete"] === true;
 }
 
-/** Whether a former secret has been valid for longer than `overlap` allows. */
+/** True if a former secret has been valid for longer than `overlap` allows. */
 export function isValidTooLong({ since, validFor }: ValidFormer, now: Date): boolean {
   return dueAt(since, isDuration(validFor) ? validFor : longestUnretired) <= now;
 }
@@ -63,7 +63,7 @@ export function twoValidNote(resource: string, { since, validFor }: ValidFormer)
   return `Two are valid: ${resource}, since ${since}, because the former one was not retired (${why}).`;
 }
 
-/** What is valid in addition to the current one and the former ones, by the outputs of a rotation. */
+/** Secrets that are valid in addition to the current one and the former ones, by the outputs of a rotation. */
 export function alsoValid({ outcome, unknownPasswords: unknown }: Values): string[] {
   return [
     ...(outcome === "unproven"
@@ -75,7 +75,7 @@ export function alsoValid({ outcome, unknownPasswords: unknown }: Values): strin
   ];
 }
 
-/** Whether it is a saved time: of a part of one that is damaged, an earlier one could be read. */
+/** True if it is a saved time: of a part of one that is damaged, an earlier one could be read. */
 export function isTime(time: unknown): time is string {
   return typeof time === "string" && orUndefined(() => new Date(time).toISOString()) === time;
 }

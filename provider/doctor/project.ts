@@ -14,7 +14,7 @@ export interface Project {
   readonly program: string;
   /** The language host of the program: `nodejs`, `python`. */
   readonly runtime: string;
-  /** Whether the program uses the native plugin. */
+  /** The program uses the native plugin. */
   readonly usesPlugin: boolean;
 }
 
@@ -79,7 +79,7 @@ interface Stored {
 /** A stack of a project, and its settings. */
 export interface Stack {
   readonly name: string;
-  /** What `pulumi config` prints of its `rekey:` settings, by full name. */
+  /** Its `rekey:` settings as `pulumi config` prints them, by full name. */
   readonly stored: ReadonlyMap<string, Stored>;
   /** Why that was not read, if it was not. Without a CLI, this is not an error: the environment may have everything. */
   readonly unread?: {
@@ -108,7 +108,7 @@ export function readStack(directory: string, name: string): Stack {
   return { name, stored, settings, unread: { state: "wrong", message, fix } };
 }
 
-/** What takes the place of a stack in a folder without a project. */
+/** The substitute for a stack in a folder without a project. */
 export function environmentOnly(cwd: string): Stack {
   const message = `Only the environment was read: ${noProject(cwd)}.`;
   const settings = new Settings(() => undefined, process.env);

@@ -7,7 +7,7 @@ export type Service = NonNullable<SecretKind["service"]>;
 export const services = Object.keys(accounts) as Service[];
 
 /**
- * Whether the settings name an account at a service, complete or not. A preset sets addresses of services that a
+ * True if the settings name an account at a service, complete or not. A preset sets addresses of services that a
  * project may not use, and a project without flow control may have the address of the queue, too.
  */
 export function namesAccount(settings: Settings, service: Service): boolean {

@@ -28,7 +28,7 @@ export interface RotatedSecret extends Subject {
   readonly rotatedAt: number | undefined;
   /** The former one, if it is still valid. */
   readonly former?: ValidFormer | undefined;
-  /** What is valid, too, and was not handed out: `passwords that Rekey does not know: 2 at the last read` */
+  /** Secrets that are valid, too, and were not handed out: `passwords that Rekey does not know: 2 at the last read` */
   readonly alsoValid: readonly string[];
   readonly value: SavedValue;
   /** The settings of its provider, as far as they are known. */
@@ -39,14 +39,14 @@ export interface RotatedSecret extends Subject {
 export interface StackState {
   /** The name of the stack, or the file with its exported state. */
   readonly name: string;
-  /** What its resources rotate, or why that was not read. */
+  /** The secrets that its resources rotate, or why they were not read. */
   readonly rotated: readonly RotatedSecret[] | string;
 }
 
 /** A state as `pulumi stack export` writes it. */
 export interface ExportedState extends Pick<StackState, "name"> {
   readonly resources: readonly Values[];
-  /** What a run has begun and not ended: `{ type: "creating", resource }`. */
+  /** Operations that a run has begun and not ended: `{ type: "creating", resource }`. */
   readonly operations?: readonly Values[];
   /** When a run has saved something last (ISO 8601). */
   readonly savedAt?: unknown;
@@ -137,7 +137,7 @@ export function rotatedIn(saved: readonly Values[], own?: Stack): RotatedSecret[
     .flatMap((one) => secretsOf(one, providers.get(String(one["provider"])) ?? unknown, saved));
 }
 
-/** What an exported state has; undefined if the text is none. A stack without resources has no list. */
+/** The content of an exported state; undefined if the text is none. A stack without resources has no list. */
 export function exportedIn(text: string): Omit<ExportedState, "name"> | undefined {
   const exported = orUndefined(() => JSON.parse(text) as unknown);
   if (!isObject(exported) || !("deployment" in exported)) return undefined;
@@ -214,7 +214,7 @@ function settingsIn({ urn, type, inputs }: Values, own: Stack | undefined): Sett
     type === "pulumi:providers:pulumi-nodejs" ||
     isDefaultProvider(String(urn), args["version"])
   ) {
-    // What is secret, or comes from the environment, is taken to be the same as now.
+    // Values that are secret, or come from the environment, are taken to be the same as now.
     return new Settings(
       (name) => plain(name) ?? own.stored.get(settingKey(name))?.value,
       process.env,

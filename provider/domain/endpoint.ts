@@ -1,6 +1,6 @@
 import { isIP } from "node:net";
 
-/** What is tried: a password of a database, a token of its REST interface, or a token of an index or of the queue. */
+/** The credential to try: a password of a database, a token of its REST interface, or of an index or the queue. */
 export interface Credential {
   readonly name: "password" | "restToken" | "token";
   readonly value: string;
@@ -63,7 +63,7 @@ export function indexUrl(
   return hostProblem(whole) === undefined ? `https://${hostInUrl(whole)}` : undefined;
 }
 
-/** Whether a token may be sent to a URL, or to a path below it: it has no user, no query and no fragment. */
+/** True if a token may be sent to a URL, or to a path below it: it has no user, no query and no fragment. */
 export function isSafeUrl(url: string): boolean {
   if (/[\s@?#\\]/.test(url) || !URL.canParse(url)) return false;
   const { protocol, hostname } = new URL(url);

@@ -1,7 +1,7 @@
 import { secretOf, type Subject } from "./secretKind";
 
 /**
- * Whether a request reached the platform:
+ * The delivery of a request to the platform:
  * - `not sent`: it cannot have reached the platform;
  * - `rejected`: the platform rejected it;
  * - `maybe applied`: it may have reached the platform, and the result is unknown;
@@ -67,7 +67,7 @@ export class RekeyError extends Error {
     readonly code: ErrorCode,
     /** The message without its code. */
     readonly text: string,
-    /** Whether the failed request reached the platform; `not sent` if there was no request. */
+    /** The delivery of the failed request; `not sent` if there was no request. */
     readonly delivery: Delivery,
   ) {
     super(withCode(text, code));
@@ -75,7 +75,7 @@ export class RekeyError extends Error {
   }
 }
 
-/** What follows an error that is found when a reset may have been sent already. */
+/** The end of an error that is found when a reset may have been sent already. */
 export const resetsAreSaved =
   "Fix this, then run again. A reset that was already sent is saved with its new password and is not repeated.";
 
@@ -88,7 +88,7 @@ export class InputError extends RekeyError {
   constructor(
     /** The name of the input. */
     readonly property: string,
-    /** What is wrong with it. */
+    /** The problem with it. */
     readonly reason: string,
     /** `of` is what has the input: `PasswordRotation "sessions"`. After a reset, the error does not deny it. */
     { of, afterReset = false }: { readonly of?: string; readonly afterReset?: boolean } = {},
@@ -118,7 +118,7 @@ export class StateError extends RekeyError {
 export class SettingsError extends RekeyError {
   /** The setting and what is wrong with it. */
   readonly problem: string;
-  /** What to do. */
+  /** The action to take. */
   readonly advice: string;
 
   constructor(code: ErrorCode, { problem, advice }: Pick<SettingsError, "problem" | "advice">) {
@@ -138,21 +138,21 @@ export class RefusedError extends RekeyError {
   }
 }
 
-/** What an error says about its request. It may be shown. */
+/** Facts about the request of an error. They may be shown. */
 export interface RequestFacts {
-  /** What the request was for: `reset the password of database "x"`. */
+  /** The purpose of the request: `reset the password of database "x"`. */
   readonly purpose: string;
   /** HTTP method. */
   readonly method: string;
   /** Address without credentials or query. */
   readonly url: string;
-  /** What is said of the platform's state: if nothing was changed, and if that is unknown. Default: the same. */
+  /** Statements on the platform's state: if nothing was changed, and if that is unknown. Default: the same. */
   readonly consequences: { readonly unchanged: string; readonly unknown?: string };
-  /** What to check, in addition to the address, if the platform does not know what was requested. */
+  /** Things to check, in addition to the address, if the platform does not know what was requested. */
   readonly toCheck?: readonly string[] | undefined;
 }
 
-/** What an error says about what went wrong. */
+/** The part of an error that says what went wrong. */
 export interface RequestProblem
   extends
     Pick<RequestError, "happened" | "advice">,
@@ -171,13 +171,13 @@ export class RequestError extends RekeyError {
   readonly method: string;
   /** Address without credentials or query. */
   readonly url: string;
-  /** What happened. It may be shown. */
+  /** The failure that happened. It may be shown. */
   readonly happened: string;
-  /** What to do next. */
+  /** The action to take next. */
   readonly advice: string;
   /** Status of the response, if there was one. */
   readonly status?: number | undefined;
-  /** What could not be done, and what happened, without what that means. */
+  /** The action that failed, and what happened, without what that means. */
   readonly problem: string;
   /** The platform's own words, without secrets; undefined if the response is not a JSON object, as that of a proxy. */
   readonly words?: string | undefined;
@@ -229,7 +229,7 @@ export class InternalError extends RekeyError {
   }
 }
 
-/** What was thrown, ` (TypeError at send (http.js:1:2))`, without its text, which may contain credentials. */
+/** The error that was thrown, ` (TypeError at send (http.js:1:2))`, without its text, which may contain credentials. */
 function whereThrown(thrown: unknown): string {
   if (!(thrown instanceof Error)) return "";
   const { name, message, stack = "" } = thrown;

@@ -53,13 +53,13 @@ export interface SecretKind {
   readonly outputs?: readonly ("generatedAt" | "unknownPasswords")[];
   /** The id of the only one that an account has, if it has none of its own; `idInput` is then an output only. */
   readonly onlyId?: string;
-  /** What is rotated, in messages: `password` */
+  /** The secret, in messages: `password` */
   readonly word: string;
-  /** What a rotation does, in messages: `rotate` */
+  /** The verb for its rotation, in messages: `rotate` */
   readonly verb: string;
-  /** What a rotation has done, in messages: `rotated` */
+  /** The participle of that verb, in messages: `rotated` */
   readonly done: string;
-  /** What has it, in messages: `database` */
+  /** The owner of the secret, in messages: `database` */
   readonly noun: string;
   /** More than one of them, in messages. Default: with an s. */
   readonly plural?: string;
@@ -86,7 +86,7 @@ export interface SecretKind {
    * Default: it is that of a database, or cannot be tried.
    */
   readonly probe?: { readonly service: "index" | "queue"; readonly path: string };
-  /** What sets the address at which it is tried, in messages. Default: it cannot be tried. */
+  /** The source of the address at which it is tried, in messages. Default: it cannot be tried. */
   readonly addressFrom?: string;
 }
 
@@ -113,7 +113,7 @@ export interface Subject {
   readonly server?: string | undefined;
 }
 
-/** What has the secret, in messages: `database "sessions"`, or `user "app" of database "sessions"` */
+/** The owner of the secret, in messages: `database "sessions"`, or `user "app" of database "sessions"` */
 export function ownerOf({ kind: { noun, onlyId }, id, server }: Subject): string {
   if (onlyId !== undefined) return `the ${noun}`;
   const named = `${noun} ${JSON.stringify(id)}`;
@@ -142,7 +142,7 @@ export function kindInList(kind: SecretKind): string {
   return kind.onlyId === undefined ? kind.noun : pluralOf(kind);
 }
 
-/** What to check if the platform does not know what was requested, in messages: the setting of the path. */
+/** The setting of a path, to check if the platform does not know what was requested, in messages. */
 export function settingOfPath(path: Path | undefined): string[] {
   return typeof path === "object" ? [`rekey:${path.setting}`] : [];
 }

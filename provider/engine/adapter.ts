@@ -11,7 +11,7 @@ import {
 } from "../resource/resource";
 import { type Run } from "../run/run";
 
-/** What the engine saved of a resource. */
+/** The saved state of a resource in the engine. */
 export interface Saved {
   readonly id: string;
   readonly outputs: Properties;
@@ -25,7 +25,7 @@ export class ResourceHandler {
   ) {}
 
   /**
-   * What is wrong with inputs, as messages.
+   * Problems with inputs, as messages.
    *
    * @param urn the resource's URN, to refuse a second resource for the same secret or key; the SDK refuses it itself
    */
@@ -43,7 +43,7 @@ export class ResourceHandler {
     return messages.slice(0, 5);
   }
 
-  /** What the resource would have although another one has it, as messages. */
+  /** The claims of the resource that another one already has, as messages. */
   #conflictsOf(inputs: Properties, urn: string): string[] {
     const { shared, options } = this.run;
     const { owners } = shared;
@@ -71,7 +71,7 @@ export class ResourceHandler {
     return wrap(decided as Properties, [...secretNames(inputs), ...secretOutputsOf(resource)]);
   }
 
-  /** What `apply` would do, and the inputs that would replace the resource: another id always does. */
+  /** The plan of `apply`, and the inputs that would replace the resource: another id always does. */
   plan(
     saved: Saved | undefined,
     inputs: Properties,
@@ -122,7 +122,7 @@ export class ResourceHandler {
     return (await resource.remove?.(outputs, run.during({ permission }))) ?? [];
   }
 
-  /** What an import saves. */
+  /** The result that an import saves. */
   async import(id: string): Promise<Imported<Properties, Properties>> {
     const { resource, run } = this;
     if (resource.import) {

@@ -69,7 +69,7 @@ export function createProviders(
       diff: reportingOnce((id, outputs, { __provider, ...inputs }) => {
         const { changes, replaces, notices } = handler().plan({ id, outputs }, inputs);
         show(notices);
-        // What the plugin saved names no provider, which a read and a delete need: an update saves it.
+        // Outputs that the plugin saved have no provider, which a read and a delete need: an update saves it.
         const isOfPlugin = outputs["__provider"] === undefined;
         return { changes: changes || isOfPlugin, replaces: [...replaces] };
       }),

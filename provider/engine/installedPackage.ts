@@ -11,7 +11,7 @@ export const oldestPulumi = "3.139.0";
 /** The oldest version of `@pulumi/pulumi` with the option `replacementTrigger`. */
 export const oldestForTriggers = "3.211.0";
 
-/** Whether a version is older than another one: numbers with points. */
+/** True if a version is older than another one: numbers with points. */
 export function isOlderVersion(version: string, than: string): boolean {
   return version.localeCompare(than, "en", { numeric: true }) < 0;
 }

@@ -2,10 +2,10 @@ import { createRequire } from "node:module";
 import type { Output, Resource, ResourceTransformation, runtime } from "@pulumi/pulumi";
 
 /*
- * What this package uses although neither Pulumi nor Node promises to keep it: the list to go through for each new
- * version of `@pulumi/pulumi`. Comments name the oldest supported version and the newest one in which it was seen.
- * `pulumiInternals.test.ts` fails by the name of what the installed SDK no longer has. The provider text in the input
- * `__provider` is tested by `test/sdk/registration.test.ts`.
+ * Internals that this package uses, although neither Pulumi nor Node promises to keep them: the list to go through for
+ * each new version of `@pulumi/pulumi`. Comments name the oldest supported version and the newest one in which it was
+ * seen. `pulumiInternals.test.ts` fails by the name of what the installed SDK no longer has. The provider text in the
+ * input `__provider` is tested by `test/sdk/registration.test.ts`.
  *
  * It loads nothing of the SDK: the provider's entry needs this file, and so does an unsupported Node.
  */

@@ -27,10 +27,10 @@ import {
   shownBy,
 } from "./limitOperations";
 
-/** What a FlowControlLimits saves: what the platform shows, and what is declared. */
+/** The outputs of a FlowControlLimits: the limits that the platform shows, and those that are declared. */
 export interface FlowControlLimitsOutputs extends Shown {
   readonly flowControlKey: string;
-  /** What this resource owns: it is unpinned once it is no longer declared, even if it was pinned elsewhere first. */
+  /** The limits that it owns: one is unpinned once it is no longer declared, even if it was pinned elsewhere first. */
   readonly declared: Limits;
 }
 

@@ -4,7 +4,7 @@ import { type InputProblem, type Planned, type Resource, type Result } from "../
 import { isUnknown } from "../pulumi/values";
 import { type Run } from "../run/run";
 
-/** What a FlowControlReset saves. */
+/** The outputs of a FlowControlReset. */
 export interface FlowControlResetOutputs {
   readonly flowControlKey: string;
   readonly before?: FlowControlKey | undefined;
@@ -75,7 +75,7 @@ function plan(
   };
 }
 
-/** What an `up` resets, and why. */
+/** The announcement of the counters that an `up` resets, and why. */
 function announcedReset(inputs: FlowControlResetInputs, isNew: boolean): string {
   const { flowControlKey, version, triggers, initialReset } = inputs;
   const key = isUnknown(flowControlKey)
@@ -94,7 +94,7 @@ function announcedReset(inputs: FlowControlResetInputs, isNew: boolean): string 
 }
 
 /**
- * Whether the trigger of a saved resource has changed. A damaged mark counts as changed: one more reset does no harm.
+ * True if the trigger of a saved resource has changed. A damaged mark counts as changed: one more reset does no harm.
  */
 function needsReset(
   { appliedTrigger }: Pick<FlowControlResetOutputs, "appliedTrigger">,

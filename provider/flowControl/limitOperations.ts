@@ -2,7 +2,7 @@ import { type RequestFacts } from "../domain/errors";
 import { type KeyOperation } from "../platform/flowControl";
 import { type FlowControlKey } from "../records/flowControl";
 
-/** What a program declares of a key, in seconds; `paused` is undefined if it neither pauses nor resumes the key. */
+/** A key's declared limits, in seconds; `paused` is undefined if the program neither pauses nor resumes the key. */
 export interface Limits {
   readonly parallelism?: number | undefined;
   readonly rate?: number | undefined;
@@ -10,7 +10,7 @@ export interface Limits {
   readonly paused?: boolean | undefined;
 }
 
-/** What the platform shows of a key. A limit that is not pinned is undefined, even if messages have set one. */
+/** The limits that the platform shows of a key. One that is not pinned is undefined, even if messages have set one. */
 export interface Shown extends Limits {
   readonly paused: boolean;
 }
@@ -64,7 +64,7 @@ export function operationsFor(
   return operations.flatMap(([isDue, operation]) => (isDue ? operation : []));
 }
 
-/** What a key has after an operation that the platform confirmed. */
+/** The limits of a key after an operation that the platform confirmed. */
 export function after(shown: Shown, { action, query }: KeyOperation): Shown {
   if (action === "pause" || action === "resume") return { ...shown, paused: action === "pause" };
   const isChanged = (name: string) => Object.hasOwn(query, name === "period" ? "rate" : name);
@@ -89,7 +89,7 @@ export function describe(operations: readonly KeyOperation[], shown: Shown): str
   return described.join(", ");
 }
 
-/** What the failure of an operation means for the key. */
+/** The consequences of a failed operation for the key. */
 export function consequencesOf(done: readonly KeyOperation[]): RequestFacts["consequences"] {
   const applied =
     done.length === 0 ? "" : `Already applied: ${done.map(({ action }) => action).join(", ")}. `;

@@ -4,7 +4,7 @@ import { jsonIn, jsonEntries, recordIn, unusable } from "./failures";
 import { type Requester } from "./http";
 import { pluralOf, type SecretKind, settingOfPath } from "../domain/secretKind";
 
-/** What a list shows of one thing that has a secret: its id, and the fields of the table that are not credentials. */
+/** A list's entry for one thing that has a secret: its id, and the fields of the table that are not credentials. */
 export interface ListedRecord extends Readonly<Record<string, unknown>> {}
 
 /**
@@ -40,7 +40,7 @@ export async function listAccount(
   return records;
 }
 
-/** Whether a list shows an empty token, as Upstash does for an API key that is read-only. */
+/** True if a list shows an empty token, as Upstash does for an API key that is read-only. */
 export async function showsEmptyToken(
   requester: Requester,
   kind: SecretKind,

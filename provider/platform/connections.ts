@@ -33,11 +33,11 @@ export class ConnectionError extends Error {
   }
 }
 
-/** What a request needs of its connection. */
+/** The demands of a request on its connection. */
 interface Use {
   /** The deadline of the request with all its attempts, in the time of `performance.now()`. */
   readonly endsAtMs: number;
-  /** Whether it is opened for this request. */
+  /** It is opened for this request. */
   readonly isNew: boolean;
   /** Called when the connection is ready, immediately before the first byte. Nothing is sent if it throws. */
   readonly beforeSend?: (() => Promise<void>) | undefined;
@@ -165,11 +165,11 @@ export class Connections {
   }
 }
 
-/** What is known of the server at one origin. */
+/** Facts about the server at one origin. */
 interface Origin {
   /** Connections that carry no request, the last used one at the end. */
   readonly free: Connection[];
-  /** Whether the server leaves free connections open. */
+  /** The server leaves free connections open. */
   isKept: boolean;
   /** Ends when the server has had the time to close its first free connection. */
   trial?: Promise<void>;
@@ -179,13 +179,13 @@ interface Origin {
 
 /** One use of a connection, for one request. After it, the connection is free for another use, or closed. */
 export class Connection {
-  /** Whether the request was handed over: from here on it may have arrived. */
+  /** The request was handed over: from here on it may have arrived. */
   isSent = false;
-  /** Whether the response was recognized as the one to this request. Only then the connection is used again. */
+  /** The response was recognized as the one to this request. Only then the connection is used again. */
   isRecognized = false;
   /** Called when the request ends without a response. Of a switch of protocols, for example, Node reports only that. */
   onLost: (() => void) | undefined;
-  /** Whether it has carried another request before. */
+  /** It has carried another request before. */
   readonly isReused: boolean;
   readonly #readyAt = performance.now();
   #response: http.IncomingMessage | undefined;
@@ -196,11 +196,11 @@ export class Connection {
     private former?: Connection,
   ) {
     this.isReused = former !== undefined;
-    // What the server sends without a request could be taken for the response to the next one.
+    // Data that the server sends without a request could be taken for the response to the next one.
     socket.once("data", this.close).once("close", this.#closed);
   }
 
-  /** Whether the whole response has arrived. */
+  /** True if the whole response has arrived. */
   get isComplete(): boolean {
     return this.#response?.complete === true;
   }
@@ -216,7 +216,7 @@ export class Connection {
     return socket.readyState === "open" && this.isFresh && isKept;
   }
 
-  /** Whether it was opened or used a short time ago. */
+  /** True if it was opened or used a short time ago. */
   get isFresh(): boolean {
     return performance.now() - this.#readyAt <= maxUnusedMs;
   }

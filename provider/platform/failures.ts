@@ -7,7 +7,7 @@ import { type FailedAttempt, type Failure } from "./retry";
 
 export type ServiceName = "management" | "queue" | "database" | "vendor";
 
-/** What a service's address and credentials are called: settings, or inputs of a verification. */
+/** Names of a service's address and credentials: settings, or inputs of a verification. */
 const namesOf: Readonly<Record<ServiceName, Readonly<Record<"address" | "credentials", string>>>> =
   {
     management: { address: "rekey:baseUrl", credentials: "rekey:username and rekey:password" },
@@ -55,7 +55,7 @@ function requestProblem(
   };
 }
 
-/** What responds to a request, in messages. */
+/** The server that responds to a request, in messages. */
 function responderOf(service: ServiceName): string {
   return service === "database" || service === "vendor" ? service : "platform";
 }
@@ -101,19 +101,19 @@ export function whyNotSent(
 const withoutTls =
   "If it is a server on this machine without TLS, set tls: false. Elsewhere, a password is never sent without TLS.";
 
-/** What is wrong with a server that refuses connections without a certificate of the client. */
+/** The problem with a server that refuses connections without a client certificate. */
 export const clientCertificate: RequestProblem = {
   happened: "the server demands a client certificate",
   advice:
     "Rekey does not support client certificates: let the server accept clients without one (of a Redis, `tls-auth-clients optional`).",
 };
 
-/** Whether a server has closed a connection because it demands a certificate of the client. */
+/** True if a server has closed a connection because it demands a client certificate. */
 export function isClientCertificate(code = ""): boolean {
   return /^ERR_SSL_.*ALERT_.*CERTIFICATE/.test(code);
 }
 
-/** What is said of a proxy in the environment, if there is one: Rekey does not use it, as many programs do. */
+/** A note on a proxy in the environment, if there is one: Rekey does not use it, as many programs do. */
 export function ignoredProxy(environment = process.env): string[] {
   const variables = ["HTTPS_PROXY", "https_proxy"].filter((name) => environment[name]);
   return variables
@@ -127,7 +127,7 @@ const losses: Readonly<Record<string, string>> = {
   "too large": "the response was too large",
 };
 
-/** What to do about a request that reached the service. */
+/** Advice on a request that reached the service. */
 function adviceOn(
   { status = 0, delivery, retryAfterMs = Infinity }: Failure,
   service: ServiceName,
@@ -156,13 +156,13 @@ function adviceOn(
   return `Redirects are not followed: set ${address} to the address that the platform redirects to.`;
 }
 
-/** What to do if what responds does not know what was requested. */
+/** Advice if the responding server does not know what was requested. */
 function adviceOnContent(service: ServiceName, { toCheck = [] }: RequestFacts): string {
   const { address } = namesOf[service];
   return `Check ${[toCheck.join(", "), address].filter((name) => name !== "").join(" and ")}.`;
 }
 
-/** What is known of a response with 2xx. */
+/** Facts about a response with 2xx. */
 interface Responded {
   readonly facts: RequestFacts;
   readonly status: number;

@@ -16,13 +16,13 @@ export interface KeyOperation {
   readonly query: Readonly<Record<string, string>>;
 }
 
-/** What a run knows of its queue. */
+/** Facts about the queue of a run. */
 export interface Queue {
   /** The last part of the path of a reset. */
   resetAction: string;
-  /** What takes its place from then on if the platform does not have it. */
+  /** The one that takes its place from then on if the platform does not have it. */
   readonly otherAction?: string | undefined;
-  /** Whether it has responded with 2xx, with the same token at the same address. */
+  /** It has responded with 2xx, with the same token at the same address. */
   hasResponded?: boolean;
   /** A request that is under way to find out. */
   proof?: Promise<unknown> | undefined;

@@ -15,7 +15,7 @@ import { packageVersion } from "../domain/ownPackage";
 import { type KnownSecrets } from "./redact";
 import { decideRetry, deliveryOfFailure, type Failure, readRetryAfter } from "./retry";
 
-/** What requests are sent to: one of the platform's two services, or a database. */
+/** The receiver of requests: one of the platform's two services, or a database. */
 export interface Service {
   readonly name: ServiceName;
   /** Address without a trailing slash. */
@@ -27,9 +27,9 @@ export interface Service {
 export interface ApiRequest
   extends Pick<RequestFacts, "purpose" | "toCheck">, Partial<Pick<RequestFacts, "consequences">> {
   readonly method: "GET" | "POST";
-  /** Whether a POST may be delivered twice without harm. Default: it is not repeated once it may have arrived. */
+  /** A POST may be delivered twice without harm. Default: it is not repeated once it may have arrived. */
   readonly idempotent?: boolean;
-  /** Whether it changes a secret: it needs what a reset needs, although it may be repeated. Default: `!idempotent`. */
+  /** It changes a secret: it needs what a reset needs, although it may be repeated. Default: `!idempotent`. */
   readonly changesSecret?: boolean;
   /** Sent as JSON. */
   readonly body?: object;
@@ -38,11 +38,11 @@ export interface ApiRequest
   readonly query?: Readonly<Record<string, string>> | URLSearchParams;
   /** In addition to those that every request has, or instead of them. They are never shown. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Whether it needs a new connection, because its response may not show to which request it belongs. */
+  /** It needs a new connection, because its response may not show to which request it belongs. */
   readonly newConnection?: boolean;
-  /** Whether a status is a response, whatever follows it. */
+  /** A status counts as a response, whatever follows it. */
   readonly isStatusEnough?: boolean;
-  /** Whether the response is a list, which may be larger than a record. */
+  /** The response is a list, which may be larger than a record. */
   readonly isList?: boolean;
 }
 
@@ -61,23 +61,23 @@ export interface ApiResponse {
 }
 
 /**
- * What a call of the engine may send in addition to reads: `nothing`; `limits`, which includes all that may be
- * repeated; or `resets`, which includes resets of secrets.
+ * The requests that a call of the engine may send in addition to reads: `nothing`; `limits`, which includes all that
+ * may be repeated; or `resets`, which includes resets of secrets.
  */
 export type Permission = "nothing" | "limits" | "resets";
 
 /** Sends requests to one service of the platform. */
 export interface Requester {
-  /** What its errors never show. */
+  /** Secrets that its errors never show. */
   readonly secrets: KnownSecrets;
   /** @throws RequestError for any response but 2xx, and for none. */
   send(request: ApiRequest): Promise<ApiResponse>;
 }
 
 export interface RequesterOptions {
-  /** What errors never show, whichever service repeats it. */
+  /** Secrets that errors never show, whichever service repeats them. */
   readonly secrets: KnownSecrets;
-  /** What it may send. Default: nothing. */
+  /** The requests that it may send in addition to reads. Default: nothing. */
   readonly permission?: Permission | undefined;
   /** Milliseconds until a request fails, retries included, from its first attempt. */
   readonly deadlineMs: number;
@@ -254,17 +254,17 @@ function isSuccess(status: number): boolean {
   return status >= 200 && status < 300;
 }
 
-/** Whether a request may be delivered twice without harm. */
+/** True if a request may be delivered twice without harm. */
 export function isIdempotent(request: ApiRequest): boolean {
   return request.method === "GET" || request.idempotent === true;
 }
 
-/** Whether a request may only be sent in a call that may reset secrets, while the engine can save the result. */
+/** True if a request may only be sent in a call that may reset secrets, while the engine can save the result. */
 function changesSecret(request: ApiRequest): boolean {
   return request.changesSecret ?? !isIdempotent(request);
 }
 
-/** What errors say about a request to a service at an address. */
+/** Facts for errors about a request to a service at an address. */
 export function factsOf(request: ApiRequest, baseUrl: string): RequestFacts {
   const {
     purpose,

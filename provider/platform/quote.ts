@@ -12,7 +12,7 @@ const maxShownChars = 300;
 const word = /^(?=.{1,20}$)(?:[\p{Lo}\p{Lu}]*\p{Ll}*(?:\p{Lu}\p{Ll}+){0,3}(?:['’_-](?=.)|$))+$/u;
 const numberOrTime =
   /^(?:\d{1,5}(?:\.\d{1,3})?(?:%|m?s)?|(?:\d{4}-\d\d-\d\dT?)?(?:\d\d:\d\d(?::\d\d(?:\.\d+)?)?Z?)?)$/;
-/** What the next word may be the value of. */
+/** A name or scheme, whose value may be the next word. */
 const label = new RegExp(
   `\\b(?:basic|bearer|(?:\\w*_)?(?:key|secret|${wireNamesOfCredentials})["']?\\s*[:=])$`,
   "i",

@@ -63,7 +63,7 @@ export class KnownSecrets {
     ) as T;
   }
 
-  /** Whether a text contains a secret of any length, also if it was formatted or sent by a form. */
+  /** True if a text contains a secret of any length, also if it was formatted or sent by a form. */
   areIn(text: string): boolean {
     const compacted = compact(text);
     for (let at = 0; at < compacted.length; at++) {

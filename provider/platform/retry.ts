@@ -23,7 +23,7 @@ export interface Failure {
 export interface FailedAttempt extends Failure {
   /** Its number, from 1. */
   readonly attempt: number;
-  /** Whether the request may be delivered twice without harm. Default: false. */
+  /** The request may be delivered twice without harm. Default: false. */
   readonly idempotent?: boolean | undefined;
   /** Milliseconds until the request's deadline. */
   readonly remainingMs: number;
@@ -31,7 +31,7 @@ export interface FailedAttempt extends Failure {
 
 export interface Retry {
   readonly waitMs: number;
-  /** Whether the platform said for how long to wait, so that all requests wait. */
+  /** The platform said for how long to wait, so that all requests wait. */
   readonly appliesToAll: boolean;
 }
 

@@ -103,7 +103,7 @@ export class SecretOperations {
       : `is the record of another ${noun}`;
   }
 
-  /** Whether a record can only be that of its own request: it has the id, or its connection carried no other one. */
+  /** True if a record can only be that of its own request: it has the id, or its connection carried no other one. */
   #isAttributed({ connection }: ApiResponse, read: SecretResponse): boolean {
     return !connection.isReused || this.#idIn(read) !== undefined;
   }

@@ -15,12 +15,12 @@ const reserved: readonly string[] = [
   "dd056dcd-154b-4c76-9bd3-c8f88648b5ff",
 ];
 
-/** Whether Pulumi saves a text unchanged: it has no unpaired surrogate, and is not a marker for an unknown value. */
+/** True if Pulumi saves a text unchanged: it has no unpaired surrogate, and is not a marker for an unknown value. */
 export function isFaithful(text: string): boolean {
   return text.isWellFormed() && !reserved.includes(text);
 }
 
-/** Whether a value is unknown, or contains something that is. What JSON cannot hold, such as a function, is wrong. */
+/** True if a value is unknown, or contains something that is. What JSON cannot hold, such as a function, is wrong. */
 export function isUnknown(value: unknown): boolean {
   try {
     const written: string | undefined = JSON.stringify(value);
@@ -33,7 +33,7 @@ export function isUnknown(value: unknown): boolean {
 const signature = "4dabf18193072939515e22adb298388d";
 const secretSignature = "1b47061264138c4ac30d75fd1eb44270";
 
-/** Whether an object is an asset, an archive or a resource: Pulumi passes it on as a map with a mark of its own. */
+/** True if an object is an asset, an archive or a resource: Pulumi passes it on as a map with a mark of its own. */
 export function isPulumiObject(value: object): boolean {
   return Object.hasOwn(value, signature);
 }
@@ -43,7 +43,7 @@ export function secret(value: unknown): Properties {
   return { [signature]: secretSignature, value };
 }
 
-/** Whether a value is marked like that. */
+/** True if a value is marked like that. */
 export function isSecret(value: unknown): value is { readonly value: unknown } {
   return (
     typeof value === "object" &&

@@ -20,7 +20,7 @@ export const databaseFields = {
   state: oneOf("active", "suspended", "passive"),
   /** Endpoint identifier: a short slug, or a full host name. */
   endpoint: text,
-  /** Whether TLS is enabled. */
+  /** True if TLS is enabled. */
   tls: flag,
   /** Maximum number of concurrent clients. */
   dbMaxClients: int64,
@@ -65,11 +65,11 @@ export const databaseFields = {
   primaryMembers: texts,
   /** All regions of the cluster. */
   allMembers: texts,
-  /** Whether entries are evicted. */
+  /** True if entries are evicted. */
   eviction: flag,
-  /** Whether the database is upgraded automatically. */
+  /** True if the database is upgraded automatically. */
   autoUpgrade: flag,
-  /** Whether strong consistency is on. */
+  /** True if strong consistency is on. */
   consistent: flag,
   /** The modification in progress; an empty string if there is none. */
   modifyingState: text,
@@ -87,11 +87,11 @@ export const databaseFields = {
   dbStoreMaxIdle: int64,
   /** Maximum load operations per second. */
   dbMaxLoadsPerSec: int64,
-  /** Whether access control lists are enabled: the string `"true"` or `"false"`, as the platform returns it. */
+  /** Status of access control lists: the string `"true"` or `"false"`, as the platform returns it. */
   dbAclEnabled: oneOf("true", "false"),
   /** Status of the default access-control user: the string `"true"` or `"false"`. */
   dbAclDefaultUserStatus: oneOf("true", "false"),
-  /** Whether the database itself evicts entries. */
+  /** True if the database itself evicts entries. */
   dbEviction: flag,
   /** Unix time (seconds) of the last upgrade of the plan; 0 if there was none. */
   lastPlanUpgradeTime: int64,
@@ -99,7 +99,7 @@ export const databaseFields = {
   replicas: int64,
   /** Owner: an email address, or one scoped to a marketplace. */
   customerId: text,
-  /** Whether a backup is made daily. */
+  /** True if backups are made daily. */
   dailyBackupEnabled: flag,
   /** Read regions. */
   readRegions: texts,
@@ -116,16 +116,16 @@ export const databaseFields = {
     /** Data at rest is encrypted. */
     encryptionAtRest: flag,
   }),
-  /** Whether Prometheus metrics are enabled: the string `"true"` or `"false"`. */
+  /** Status of Prometheus metrics: the string `"true"` or `"false"`. */
   prometheusEnabled: oneOf("true", "false"),
-  /** Whether the production pack is enabled. */
+  /** True if the production pack is enabled. */
   prodPackEnabled: flag,
 };
 
 /** The database record, each value as the platform returned it. */
 export type DatabaseRecord = RecordOf<typeof databaseFields>;
 
-/** What a list of an account's databases shows, beyond their ids. */
+/** The fields that a list of an account's databases shows, beyond their ids. */
 const shownInLists = [
   "databaseName",
   "state",

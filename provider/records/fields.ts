@@ -94,17 +94,17 @@ export function camelCase(wireName: string): string {
   return name;
 }
 
-/** Whether a value is a JSON object (neither null nor an array). */
+/** True if a value is a JSON object (neither null nor an array). */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Whether an optional value is set: null counts as not set. */
+/** True if an optional value is set: null counts as not set. */
 export function isSet<T>(value: T): value is NonNullable<T> {
   return value !== undefined && value !== null;
 }
 
-/** What a function returns; undefined if it throws. */
+/** The result of a function; undefined if it throws. */
 export function orUndefined<T>(call: () => T): T | undefined {
   try {
     return call();
@@ -141,12 +141,12 @@ export function canonicalId(id: string): string {
   return typeof id === "string" && uuid.test(id) ? id.toLowerCase() : id;
 }
 
-/** Whether two ids are the same, although one may be spelled in another case. */
+/** True if two ids are the same, although one may be spelled in another case. */
 export function isSameId(a: string, b: string): boolean {
   return canonicalId(a) === canonicalId(b);
 }
 
-/** What a value is, without the value: `a number`. */
+/** The type of a value in words, without the value: `a number`. */
 export function kindOf(value: unknown): string {
   if (value === null || value === undefined) return String(value);
   if (Array.isArray(value)) return "a list";

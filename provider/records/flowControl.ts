@@ -22,11 +22,11 @@ export const flowControlFields = {
   ratePeriod: int64,
   /** Unix time (seconds) at which the current rate period began. */
   ratePeriodStart: int64,
-  /** Whether delivery is paused; undefined if the platform does not return it. */
+  /** True if delivery is paused; undefined if the platform does not return it. */
   isPaused: flag,
-  /** Whether the parallelism was pinned manually; undefined if the platform does not return it. */
+  /** True if the parallelism was pinned manually; undefined if the platform does not return it. */
   isPinnedParallelism: flag,
-  /** Whether the rate was pinned manually; undefined if the platform does not return it. */
+  /** True if the rate was pinned manually; undefined if the platform does not return it. */
   isPinnedRate: flag,
 };
 
@@ -38,7 +38,7 @@ export type FlowControlKey = RecordOf<Omit<typeof flowControlFields, "flowContro
   Required<RecordOf<Pick<typeof flowControlFields, Counter>>> & {
     /** The key. */
     readonly flowControlKey: string;
-    /** Whether the platform has any state for the key. */
+    /** True if the platform has any state for the key. */
     readonly exists: boolean;
   };
 

@@ -8,11 +8,11 @@ export interface SecretResponse {
   readonly exactIntegers: Readonly<Record<string, string>>;
   /** JSON text of unknown fields. A secret, because they may contain anything. */
   readonly otherFields?: string;
-  /** What was sent and could not be read, one line each. Never contains a value. */
+  /** Problems with fields that were sent and could not be read, one line each. Never contains a value. */
   readonly problems: readonly string[];
   /**
-   * Whether it may be the response to another request: it has no id, and its connection carried a request before. Only
-   * the response to a reset may be one, because its credentials may be the only copy.
+   * It may be the response to another request: it has no id, and its connection carried a request before. Only the
+   * response to a reset may be one, because its credentials may be the only copy.
    */
   readonly isUnattributed?: true;
 }

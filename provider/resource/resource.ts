@@ -13,14 +13,14 @@ export interface Resource<Inputs, Outputs> {
   readonly idInput: string;
   /** The id of every such resource; `idInput` is then an output only. Default: the input is the id. */
   readonly onlyId?: string;
-  /** Whether two ids are the same, in another spelling. Default: only if they are equal. */
+  /** True if two ids are the same, in another spelling. Default: only if they are equal. */
   readonly isSameId?: (saved: string, given: string) => boolean;
   readonly inputs: TableOf;
   /** The inputs that are always secret. Default: none. */
   readonly secretInputs?: readonly string[];
   /** All outputs by name, and whether each is always secret. */
   readonly outputs: Readonly<Record<string, "plain" | "secret">>;
-  /** What is wrong with inputs that the schema accepts. */
+  /** Problems with inputs that the schema accepts. */
   check?(inputs: Inputs, run: Run): InputProblem[];
   /**
    * The inputs that the engine saves, and that `plan` and `apply` get. Only for inputs without problems. Default: those
@@ -30,9 +30,9 @@ export interface Resource<Inputs, Outputs> {
    * @throws RekeyError if it refuses them
    */
   decide?(savedInputs: Partial<Inputs>, inputs: Inputs, run: Run): Inputs;
-  /** What no other resource of the program may have. Only for inputs without problems. */
+  /** Claims that no other resource of the program may have. Only for inputs without problems. */
   claims?(inputs: Inputs, settings: Settings): readonly Claim[];
-  /** What `apply` would do. Without a saved state, the resource is new. It sends nothing. */
+  /** The plan of `apply`. Without a saved state, the resource is new. It sends nothing. */
   plan(saved: Outputs | undefined, inputs: Inputs, run: Run): Planned;
   /**
    * Creates if nothing is saved, else updates.
@@ -44,7 +44,7 @@ export interface Resource<Inputs, Outputs> {
   refresh?(saved: Outputs, run: Run): Promise<Result<Outputs>>;
   /** Removes what it has set at the platform. Default: it leaves everything unchanged. */
   remove?(saved: Outputs, run: Run): Promise<readonly Notice[]>;
-  /** What `remove` may change. Default: limits. */
+  /** The permission that `remove` needs. Default: limits. */
   readonly removes?: "resets";
   /** Reads what exists, and changes nothing. Default: it cannot be imported. */
   import?(id: string, run: Run): Promise<Imported<Inputs, Outputs>>;
@@ -53,13 +53,13 @@ export interface Resource<Inputs, Outputs> {
 /** A resource as the adapters handle it. */
 export type AnyResource = Resource<object, object>;
 
-/** What input tables are made of. */
+/** The schemas of which input tables are made. */
 export type Schemas = typeof import("./schema");
 
 export type TableOf = (schemas: Schemas) => InputTable;
 
 export interface Planned {
-  /** Whether it would do anything. */
+  /** `apply` would do something. */
   readonly changes: boolean;
   /** The inputs for which it is created again, and the saved one deleted at the end of the run. Default: none. */
   readonly replaces?: readonly string[] | undefined;
@@ -70,16 +70,16 @@ export interface Planned {
 }
 
 export interface Result<Outputs> {
-  /** What to save, also after a failure. */
+  /** The outputs to save, also after a failure. */
   readonly outputs: Outputs;
   /** Why not all of it was done. `delivery` is `maybe applied` if it is unknown whether the platform did it. */
   readonly failure?: RekeyError | undefined;
-  /** Whether it is that of a part only: the SDK returns the outputs, for those that use the other parts. */
+  /** The failure is that of a part only: the SDK returns the outputs, for those that use the other parts. */
   readonly isPartial?: boolean;
   readonly notices: readonly Notice[];
 }
 
-/** What was imported: the inputs that describe it, and its outputs. */
+/** The result of an import: the inputs that describe the resource, and its outputs. */
 export interface Imported<Inputs, Outputs> extends Omit<Result<Outputs>, "failure"> {
   readonly inputs: Inputs;
 }
@@ -90,13 +90,13 @@ export interface Notice {
   readonly isWarning?: boolean | undefined;
 }
 
-/** What is wrong with an input: `must be a string, not a number`. */
+/** A problem with an input: `must be a string, not a number`. */
 export interface InputProblem {
   readonly property: string;
   readonly problem: string;
 }
 
-/** What only one resource of a program may have. */
+/** Something that only one resource of a program may have. */
 export interface Claim {
   /** `database "sessions"` */
   readonly subject: string;
@@ -111,7 +111,7 @@ export function secretOutputsOf({ outputs }: AnyResource): string[] {
 
 const tables = new WeakMap<TableOf, InputTable>();
 
-/** What is wrong with inputs, by their schema alone. */
+/** Problems with inputs, by their schema alone. */
 export function schemaProblems(tableOf: TableOf, inputs: Properties): InputProblem[] {
   // Loaded with the first check: loading zod takes about 50 ms, which no other call should wait for.
   const schemas = require("./schema") as Schemas;

@@ -84,7 +84,7 @@ export const count = z
 
 const scalar = z.union([z.string(), z.number(), z.boolean(), z.null()]);
 
-/** Whether a number may have lost digits, so that another one counts as the same. */
+/** True if a number may have lost digits, so that another one counts as the same. */
 const isInexact = (value: unknown): boolean =>
   typeof value === "number" && Math.abs(value) > Number.MAX_SAFE_INTEGER;
 /** A trigger may have one: unlike a version, it usually is a value from elsewhere. */
@@ -95,7 +95,7 @@ const fraction =
 const tooLarge = "a number beyond 2^53, which loses digits";
 const writeAsText = "write it as text, which counts as a new version once";
 
-/** What makes a resource act once more. `z.record` would not look at a value named `__proto__`. */
+/** The inputs that make a resource act once more. `z.record` would not look at a value named `__proto__`. */
 export const trigger = {
   version: z
     .union([z.string(), z.number()], expected("a string or a number"))

@@ -26,7 +26,7 @@ import { SecretOperations } from "../platform/secretOperations";
 import { isSameId } from "../records/fields";
 import { type Settings } from "../settings/settings";
 
-/** What all requests of a run share. What depends on settings is made when it is first needed. */
+/** Objects that all requests of a run share. Those that depend on settings are made when they are first needed. */
 interface Shared {
   readonly secrets: KnownSecrets;
   readonly queueUser: QueueUser;
@@ -38,7 +38,7 @@ interface Shared {
   queue?: Queue;
 }
 
-/** What one call of the engine may send, and the longest time that a request of it may take. */
+/** The permission of one call of the engine, and the longest time that a request of it may take. */
 export interface Call {
   readonly permission?: Permission | undefined;
   readonly limitMs?: number | undefined;
@@ -89,7 +89,7 @@ export class PlatformClient {
     return listAccount(this.#toManagement, kind, this.#path(kind.paths?.list));
   }
 
-  /** Whether the API key seems to be read-only: the platform shows it no token of the queue's users. */
+  /** True if the API key seems to be read-only: the platform shows it no token of the queue's users. */
   isReadOnly(): Promise<boolean> {
     return showsEmptyToken(this.#toManagement, queueToken, this.#path(queueToken.paths?.list));
   }

@@ -38,13 +38,13 @@ export interface QueueAccount {
   readonly address: string;
 }
 
-/** What a run knows of the retirement of the former ones of one secret. */
+/** A run's facts about the retirement of the former ones of one secret. */
 interface RetirementInRun {
-  /** Whether one waits for it after this run, by the plan of the rotation; undefined if that is not known. */
+  /** True if one waits for it after this run, by the plan of the rotation; undefined if that is not known. */
   waits?: boolean | undefined;
   /** `access` of the Retirement that was created, or that the run keeps: one that is deleted works with it. */
   stays?: string;
-  /** Whether a Diff has announced that the end of this run retires. */
+  /** A Diff has announced that the end of this run retires. */
   isAnnounced?: boolean;
   /** `retires` of each Retirement that was deleted. */
   readonly deleted: (string | undefined)[];
@@ -52,9 +52,9 @@ interface RetirementInRun {
   retired?: Promise<readonly unknown[]>;
 }
 
-/** What the resources of a run share. It is kept for as long as the host process lives. */
+/** The state that the resources of a run share. It is kept for as long as the host process lives. */
 class SharedInRun {
-  /** What reads have shown of each secret, and what resets have replaced. */
+  /** Values of each secret that reads have shown, and those that resets have replaced. */
   readonly reads = new Map<string, Credentials[]>();
   readonly replacedValues = new Map<string, Credentials[]>();
   /** The results of resets, which an engine that repeats a call gets again. */
@@ -63,9 +63,9 @@ class SharedInRun {
   readonly refreshed = new Set<string>();
   /** Attempts to encrypt for recipients of age. */
   readonly triedRecipients = new Map<string, Promise<unknown>>();
-  /** What is known of the retirement of each secret, by its key. */
+  /** Facts about the retirement of each secret, by its key. */
   readonly retirements = new Map<string, RetirementInRun>();
-  /** What verifications over HTTP remember that a Diff has replaced, by the request that their Create proves. */
+  /** Memories of verifications over HTTP that a Diff has replaced, by the request that their Create proves. */
   readonly replacedProofs = new Map<string, string>();
   /** The resources that have what only one may have, by that. */
   readonly owners = new Map<string, string>();
@@ -195,7 +195,7 @@ export class Run {
   }
 }
 
-/** What a run has to do with the engine. */
+/** The options of a run that involve the engine. */
 interface HostOptions extends Partial<Pick<RunOptions, "end" | "log">> {
   /** Called before a reset or a credential is sent. @throws RequestError if the engine could not save the result */
   readonly requireEngine?: ((facts: RequestFacts) => Promise<void>) | undefined;

@@ -1,6 +1,6 @@
 import { presetNames, type SettingName } from "./table";
 
-/** What `rekey:platform` sets for a public platform. */
+/** The preset of a public platform, which `rekey:platform` selects. */
 export interface Preset {
   /** The values of settings that are not set otherwise. */
   readonly values: Variables;

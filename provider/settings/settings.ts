@@ -27,7 +27,7 @@ export const accounts: Readonly<
   queue: ["queueUrl", "queueToken"],
 };
 
-/** What describes the platform at the address of a service. */
+/** Settings that describe the platform at the address of a service. */
 const descriptions: Readonly<Record<AccountService, readonly SettingName[]>> = {
   management: ["resetPasswordPath", "databasePath", "databaseListPath", "databaseHost"],
   queue: ["flowControlResetAction"],
@@ -35,7 +35,7 @@ const descriptions: Readonly<Record<AccountService, readonly SettingName[]>> = {
 
 const services = Object.keys(accounts) as AccountService[];
 
-/** What names an account at both services: a preset has both addresses, and a user belongs to both. */
+/** Settings that name an account at both services: a preset has both addresses, and a user belongs to both. */
 const ofBoth: readonly SettingName[] = ["platform", "queueUserId"];
 
 /**
@@ -46,7 +46,7 @@ const ofBoth: readonly SettingName[] = ["platform", "queueUserId"];
 export class Settings {
   /** The preset of `rekey:platform`; undefined if it is not set, or if there is no such platform. */
   readonly preset: Preset | undefined;
-  /** What must never be shown: the secret settings and the proxy's password as they are written, used or not. */
+  /** Values that must never be shown: the secret settings and the proxy's password as they are written, used or not. */
   readonly secrets: readonly string[];
   /** The values that were read and can be used, and the defaults of those that are not set: each reset needs some. */
   readonly #values = new Map<SettingName, unknown>();
@@ -102,7 +102,7 @@ export class Settings {
     return this.get("deadlineSeconds") * 1000;
   }
 
-  /** Whether the platform has an operation that reads such a secret. @throws SettingsError for a wrong setting */
+  /** True if the platform has an operation that reads such a secret. @throws SettingsError for a wrong setting */
   canRead({ paths }: Pick<SecretKind, "paths">): boolean {
     const { read = "none" } = paths ?? {};
     return (typeof read === "string" ? read : this.get(read.setting)) !== "none";

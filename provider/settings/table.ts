@@ -13,7 +13,7 @@ interface Setting {
   /** Reads the text that is set. */
   readonly schema: () => zod.ZodType;
   readonly default?: string | number;
-  /** Whether its value must never be shown. */
+  /** Its value must never be shown. */
   readonly secret?: true;
 }
 
@@ -166,7 +166,7 @@ export function settingOf(name: SettingName): Setting {
   return settingTable[name];
 }
 
-/** Whether a value must not be stored in plain text. The URL of a proxy may contain a password. */
+/** True if a value must not be stored in plain text. The URL of a proxy may contain a password. */
 export function isCredential(name: SettingName, value: string): boolean {
   return settingOf(name).secret === true || (name === "proxy" && /[@?#]/.test(value));
 }
@@ -212,7 +212,7 @@ export function normalizedAddress(written: string): string {
   return `${origin}${pathname}`.replace(/\/+$/, "");
 }
 
-/** What is wrong with an address, and how it is recognized; the first one counts. */
+/** Problems with an address, and how each is recognized; the first one counts. */
 const addressProblems: Readonly<Record<string, (url: URL) => boolean>> = {
   "must begin with https://": ({ protocol }) => !["https:", "http:"].includes(protocol),
   "must begin with https://, because credentials would be sent in plain text (http is allowed for this machine only)":
@@ -287,7 +287,7 @@ export function unknownSettings(
   ];
 }
 
-/** What is said of a credential that the stack's configuration has in plain text. */
+/** The problem of a credential that the stack's configuration has in plain text, and its fix. */
 export function plainText(name: SettingName): [problem: string, fix: string] {
   const key = settingKey(name);
   return [

@@ -20,11 +20,11 @@ import { type KnownTarget, type Target } from "./targets";
 export interface Failure {
   readonly reason: string;
   readonly advice: string;
-  /** Whether it is about a former credential: the current one is accepted, and a wrong one refused. */
+  /** It is about a former credential: the current one is accepted, and a wrong one refused. */
   readonly isOfFormer?: true | undefined;
 }
 
-/** What a verification tries with. */
+/** The means by which a verification tries credentials. */
 export interface Tools extends Attempts {
   readonly queue: RequestQueue;
 }
@@ -128,7 +128,7 @@ interface Try {
   readonly expected: "accepted" | "refused";
   /** Its name in messages: `the new password` */
   readonly name: string;
-  /** What it means if the server does the opposite, and what to check then. */
+  /** The meaning if the server does the opposite, and the fact to check then. */
   readonly otherwise: string;
   readonly check: string;
   readonly isOfFormer?: true;
@@ -188,7 +188,7 @@ function failureOfTry(
   return { reason: `${otherwise}${words} ${at}`, advice, isOfFormer };
 }
 
-/** What responds, in messages. */
+/** The server that responds, in messages. */
 function serverOf({ kind: { probe, noun } }: Subject): string {
   return probe?.service === "queue" ? "queue" : noun;
 }

@@ -89,7 +89,7 @@ function isOverHttp(inputs: CredentialVerificationInputs): inputs is HttpVerific
   return "http" in inputs && isSet(inputs.http);
 }
 
-/** What only the other form has, and what this one lacks. */
+/** Problems with inputs that only the other form has, and with one that this form lacks. */
 function formProblems(inputs: Partial<AccessInputs & HttpVerificationInputs>): InputProblem[] {
   const [form, required, others] = isSet(inputs.http)
     ? (["http", "credential", ["access", "connection"]] as const)
@@ -189,7 +189,7 @@ async function applyForAccess(
   return { outputs, failure, notices };
 }
 
-/** Whether all credentials that resets have replaced were refused; undefined if one was not, or none was replaced. */
+/** True if all credentials that resets have replaced were refused; undefined if one was not, or none was replaced. */
 function areFormersRefused(results: readonly Verified[]): true | undefined {
   const replaced = results.filter(
     ({ target: { former, count } }) => former !== undefined || count > 1,

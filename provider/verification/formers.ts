@@ -6,7 +6,7 @@ import { type Run } from "../run/run";
 import { withValue } from "./attempts";
 import { type KnownTarget, type Target } from "./targets";
 
-/** What a verification before has accepted. */
+/** The credential that the verification before has accepted. */
 interface Before {
   readonly accepted?: AccessCredential | undefined;
 }
@@ -29,7 +29,7 @@ export function formersOf(target: KnownTarget, { accepted }: Before = {}, run: R
 }
 
 /**
- * Whether the old credential is proven to be refused. After two resets without a verification between them, nothing is
+ * True if the old credential is proven to be refused. After two resets without a verification between them, nothing is
  * claimed: the credential in between was never tried.
  *
  * @param before undefined before the first verification

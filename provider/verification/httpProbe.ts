@@ -67,7 +67,7 @@ function urlProblem(url: string): string | undefined {
     : `must be a URL with https, or with http on a loopback address, without a user, a password and a fragment, and with ${placeholder} in its query only`;
 }
 
-/** Whether the program says where the credential is sent. */
+/** True if the program says where the credential is sent. */
 function isPlaced(http: object): boolean {
   return JSON.stringify(http).includes(placeholder);
 }
@@ -109,14 +109,14 @@ export function wrongOf(credential: string): string {
   return wrong === credential ? `${credential}a` : wrong;
 }
 
-/** What the response to a credential means. */
+/** The meaning of the response to a credential. */
 export interface Verdict {
   readonly kind: "accepted" | "refused" | "unknown";
   /** `GET https://api.example.com/validate responded with 401` */
   readonly what: string;
-  /** What to do if there is no response. */
+  /** Advice if there is no response. */
   readonly advice: string | undefined;
-  /** Whether another attempt may have another result. */
+  /** Another attempt may have another result. */
   readonly mayChange: boolean;
 }
 

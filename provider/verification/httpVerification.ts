@@ -26,13 +26,13 @@ export interface HttpVerificationInputs extends HttpProof {
   readonly withinSeconds?: number | null | undefined;
 }
 
-/** What makes a request that proves a credential. */
+/** The parts of a request that proves a credential. */
 interface HttpProof {
   readonly credential: string;
   readonly http: HttpProbeInput;
 }
 
-/** What is remembered, as a secret. */
+/** The remembered proofs, as a secret. */
 interface Proven {
   /** The one that was accepted last. */
   readonly accepted?: HttpProof | undefined;
@@ -44,10 +44,10 @@ interface Proven {
 
 type Turn = readonly [value: string, mark: string];
 
-/** What is known of the former ones. */
+/** The former ones, and the result of trying them. */
 interface Formers {
   readonly formers: readonly HttpProof[];
-  /** Whether all were refused, or one was accepted; undefined if that is not known. */
+  /** True if all were refused, false if one was accepted; undefined if that is not known. */
   readonly areRefused?: boolean | undefined;
   readonly notices: readonly Notice[];
 }
@@ -242,7 +242,7 @@ async function tryOverHttp(
   return verdictOf(request, await platform.statusOf(request, attemptLimitMs(attempts)), http);
 }
 
-/** What was remembered; nothing if it is damaged, or that of the other form: then all is proven again. */
+/** The remembered proofs; none if the memory is damaged, or that of the other form: then all is proven again. */
 function provenIn(memory: string | undefined): Proven {
   return parsed(memory) ?? {};
 }

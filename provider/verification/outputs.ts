@@ -1,4 +1,4 @@
-/** What a CredentialVerification saves. */
+/** The outputs of a CredentialVerification. */
 export interface CredentialVerificationOutputs {
   readonly subject: string;
   /** Over HTTP: the one that is proven. */

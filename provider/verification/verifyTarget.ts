@@ -6,7 +6,7 @@ import { type Failure, type Tools, verify } from "./attempts";
 import { formersOf, isFormerRefused } from "./formers";
 import { type KnownTarget, type Target } from "./targets";
 
-/** What is saved of one secret: what was verified last, and the result. */
+/** The saved state of one secret: the last verification, and its result. */
 export interface Entry {
   /** Confirmed resets, and the mark of the current credential; undefined if that was not known. */
   readonly count: number;
@@ -20,7 +20,7 @@ export interface Entry {
   readonly accepted?: AccessCredential | undefined;
 }
 
-/** What was found for one secret. */
+/** The result for one secret. */
 export interface Verified {
   readonly target: Target;
   readonly entry: Entry;
@@ -28,7 +28,7 @@ export interface Verified {
 }
 
 /**
- * Whether a secret is to be verified: it was changed, or its verification failed; its former one was retired; or the
+ * True if a secret is to be verified: it was changed, or its verification failed; its former one was retired; or the
  * accepted one must be saved without its value.
  */
 export function isDue(target: Target, entry: Entry | undefined): boolean {
@@ -38,7 +38,7 @@ export function isDue(target: Target, entry: Entry | undefined): boolean {
   return withoutUnsaved(entry.accepted, target) !== entry.accepted;
 }
 
-/** Whether an entry is about the credential that is current now. */
+/** True if an entry is about the credential that is current now. */
 function isAbout({ count, mark }: Entry, target: Target): boolean {
   return count === target.count && mark === target.current?.mark;
 }
@@ -96,7 +96,7 @@ function keptNotice({ subject }: Target, { formers }: AccessRetirement): Notice 
   return noticeAbout(subject, { text });
 }
 
-/** Whether a failure lasts until the next reset: no later run can try an old credential that is not saved. */
+/** True if a failure lasts until the next reset: no later run can try an old credential that is not saved. */
 export function isLasting({ isOfFormer }: Failure, { current }: Target): boolean {
   return isOfFormer === true && current?.value === undefined;
 }

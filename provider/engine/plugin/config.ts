@@ -3,7 +3,7 @@ import { type Properties, secret } from "../../pulumi/values";
 import { environmentOfProvider, Settings } from "../../settings/settings";
 import { isCredential, type SettingName, settingNames, notASetting } from "../../settings/table";
 
-/** What the engine itself adds to the settings of a provider. */
+/** Inputs that the engine itself adds to the settings of a provider. */
 const engineInputs = ["version", "pluginDownloadURL", "pluginChecksums", "__internal"];
 
 /** Refuses settings that do not exist, and marks the secret ones. Their values are checked when they are needed. */
@@ -41,7 +41,7 @@ export function settingsOf(urn: string, args: Properties): Settings {
 }
 
 /**
- * Whether a provider has a name that the engine gives its own ones: `default`, `default_0_1_0`, or
+ * True if a provider has a name that the engine gives its own ones: `default`, `default_0_1_0`, or
  * `default_0_1_0_github_/api.github.com/owner/name` with the address that the plugin was installed from. The program
  * may name others `default_eu` or `default_1`.
  *

@@ -8,7 +8,7 @@ import { callFunction } from "../functions";
 import { resourceOf } from "../resources";
 import { settingsOf } from "./config";
 
-/** What the service needs of the engine that started it. */
+/** The functions of the engine that the service needs. */
 export interface EngineLink {
   /** Shows the user a line, under a resource if its URN is given. It fails no run, and never rejects. */
   show(severity: "INFO" | "WARNING" | "ERROR", text: string, urn?: string): Promise<void>;
@@ -112,7 +112,7 @@ export class PluginService {
     const { changes, changing = Object.keys(all), notices } = handler.plan(before, desired);
     // The Diff of an update has shown its notices.
     if (saved === undefined) await this.#show(notices, urn);
-    // What a change may change is unknown. Other outputs are as the inputs of the same name.
+    // Outputs that a change may change are unknown. Others are as the inputs of the same name.
     const given = Object.entries(desired).filter(([name]) => name in all);
     const unknown = changing.map((name) => [name, unknownValue]);
     const planned = changes ? [...given, ...unknown] : [];

@@ -102,7 +102,7 @@ type Done = Member & Omit<RotationResult, "state">;
 /** Milliseconds after which a fleet shows again how many of its databases are done. */
 const progressMs = 5_000;
 
-/** Whether a plan needs no request. */
+/** True if a plan needs no request. */
 const isIdle = ({ plan }: PlannedMember) => plan.kind === "keep";
 
 /**
@@ -188,10 +188,10 @@ function resultOf(done: readonly Done[], run: Run): Result<FleetOutputs> {
   };
 }
 
-/** What is saved of one database. An unexpected error of it loses neither the others nor what its reset delivered. */
+/** The saved state of one database. An unexpected error of it loses neither the others nor what its reset delivered. */
 function savedMember({ name, subject, state, failure, ...of }: Done, run: Run): SavedMember {
   const { endpoint, port, tls } = state?.record ?? {};
-  // What a state is made from again, by code that uses nothing that may have failed.
+  // The values from which a state is made again, by code that uses nothing that may have failed.
   const plain = {
     id: subject.id,
     of: subject.kind.name,

@@ -81,7 +81,7 @@ export interface SavedMember extends Member {
 /** The outputs to save, by name, in the same order whatever the order in the program is. */
 export function writeFleet(members: readonly SavedMember[]) {
   const sorted = members.toSorted((a, b) => (a.name < b.name ? -1 : 1));
-  // What is undefined is not saved.
+  // Undefined values are not saved.
   const byName = <T>(valueOf: (member: SavedMember) => T | undefined) =>
     Object.fromEntries(sorted.map((one) => [one.name, valueOf(one)])) as Record<string, T>;
   const inOrder = (times: readonly (string | undefined)[]) => times.filter(isSet).toSorted();
@@ -122,7 +122,7 @@ function databaseOf({ subject, state, error }: Member): FleetDatabase {
   };
 }
 
-/** What is saved of a database that was not attempted. */
+/** The saved error of a database that was not attempted. */
 export const notAttempted =
   "Not attempted: the fleet stopped after too many failures (maxFailures). No reset was sent in this run.";
 
@@ -144,7 +144,7 @@ export function fleetFailure(
   const open = Object.entries(states).filter(([, { error }]) => error !== undefined);
   if (open.length === 0) return undefined;
   const failed = open.filter(([, { error }]) => error !== notAttempted);
-  // What is the same for many databases is one line.
+  // An error that is the same for many databases is one line.
   const errors = [...new Set(failed.map(([, { error = "" }]) => error))].slice(0, maxLines);
   const namesOf = (of: string) => failed.flatMap(([name, { error }]) => (error === of ? name : []));
   const lines = errors.map(

@@ -63,7 +63,7 @@ export function nameProblem(name: string): string | undefined {
   return `must not have the name ${JSON.stringify(name)}, which every JavaScript object has: choose another one`;
 }
 
-/** What is wrong with the databases, as far as they are known. */
+/** Problems with the databases, as far as they are known. */
 export function databasesProblems(inputs: FleetInputs): InputProblem[] {
   const names = new Map<string, string>();
   return membersIn(inputs).flatMap(([name, member]) => {
@@ -123,7 +123,7 @@ export function plannedMembers(
   });
 }
 
-/** Whether a database is reset whatever the read before shows. */
+/** True if a database is reset whatever the read before shows. */
 export function isCertain({ plan, isTentative }: PlannedMember): boolean {
   return plan.kind === "rotate" && !isTentative;
 }
@@ -147,7 +147,7 @@ function combined(fleet: Trigger, own: Trigger): Trigger {
   };
 }
 
-/** What an `up` would do, which changes outputs of these names. */
+/** The plan of an `up`, which changes outputs of these names. */
 export function planFleet(
   saved: FleetOutputs | undefined,
   inputs: FleetInputs,

@@ -1,7 +1,7 @@
 import { type Credentials } from "../../records/fields";
 import { type Outcome } from "../memory/memory";
 
-/** What a fleet shows of one database. */
+/** The state of one database of a fleet. */
 export interface FleetDatabase {
   /** Id of the database. */
   readonly databaseId: string;
@@ -15,7 +15,7 @@ export interface FleetDatabase {
   readonly adoptedAt?: string | undefined;
   /** The parts of the platform's response that could not be read. */
   readonly problems?: readonly string[] | undefined;
-  /** Whether the next `up` reads it, because a response did not show what is valid. */
+  /** True if the next `up` reads it, because a response did not show what is valid. */
   readonly mustRead?: true | undefined;
   /** Why the last `up` failed for this database. */
   readonly error?: string | undefined;

@@ -47,7 +47,7 @@ export function withAttempt(
   const { adds } = program;
   const identity = current.identity ?? identityIn(kind, shown);
   const mark = identity && shown[identity];
-  // What a reset replaces is also a former one that is still valid, and shown.
+  // The secret that a reset replaces is also a former one that is still valid, and shown.
   const isFormerValid = validFormers(memory).length > 0;
   const canSettle = !adds && mark !== undefined && (!past.includes(mark) || isFormerValid);
   const expects = adds ? undefined : nextKeyOf(memory, shown);
@@ -144,7 +144,7 @@ export function handOver(before: State, made: Made, context: Context): State {
   const { values, marks } = madeCredentials(before, made);
   const generatedAt = kind.next ? currentKeyGeneratedAt(memory, marks) : made.generatedAt;
   const next = withCurrent(memory, { ...made, marks, generatedAt }, context);
-  // What only adds has no record of its own.
+  // A secret that is only added has no record of its own.
   const otherFields = adds ? before.otherFields : undefined;
   const empty: State = { ...withoutValues(before), otherFields, problems: [] };
   return {

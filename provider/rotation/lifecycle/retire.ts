@@ -26,7 +26,7 @@ export async function retire(
     const retired = await source.retire(formers, of, readResult);
     const { result, left, failure, unsaved, retiredHashes } = retired;
     if (result === "kept") {
-      // What is retired first does not stop the rotation: the new one may be listed.
+      // A secret that was to be retired first does not stop the rotation: the new one may be listed.
       return { state, findings, failure: kind === "retired" ? failure : undefined };
     }
     const valid = validFormers(memory).filter(

@@ -85,7 +85,7 @@ function withoutSaved(state: State, reads: readonly Credentials[]): State {
     const mark = marks[name];
     return saved[name] === mark && (isInFile(memory, mark) || isShown(memory, name, reads));
   });
-  // What an unconfirmed reset has delivered is nowhere else.
+  // Fields that an unconfirmed reset has delivered are nowhere else.
   const otherFields = memory.attempt ? state.otherFields : undefined;
   return { ...withoutValues(state, leaving), otherFields };
 }

@@ -237,7 +237,7 @@ export function emptyMemory(now: Date): Memory {
   };
 }
 
-/** What is remembered, with a mark of all of it, which reveals any damage. */
+/** The remembered facts, with a mark of all of them, which reveals any damage. */
 export function sealed(remembered: object): object {
   return { ...remembered, seal: sealOf(remembered) };
 }

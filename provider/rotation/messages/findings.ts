@@ -29,7 +29,7 @@ export interface RotationResult extends Omit<StateChange, "isForeign"> {
  * secret, and `{names}` and `{why}` of the finding: `{why|when it was sent}` has a default.
  */
 const notes = {
-  // What an `up` will do. It shows these before it acts and again afterwards, so they must be true at both times.
+  // Announcements of an `up`. It shows these before it acts and again afterwards, so they must be true at both times.
   maybe: "may be {done} (not known yet: {names}).",
   maybeOld: "may be {done}: `up` first reads its age and compares it with rotatedSince.",
   refused: "is not {done}: {why}.",
@@ -66,7 +66,7 @@ const notes = {
   rotatedSince: "it is older than rotatedSince: it was generated at {why}.",
   ofUnknownAge: "rotatedSince is set, and its age is not known.",
 
-  // What the announcement of a rotation adds.
+  // Additions to the announcement of a rotation.
   secondRoll:
     "It is not known when they were last rolled: a second roll within {receiverDelay} causes an outage, because receivers do not have the keys of the first one yet.",
   toKeep: "To keep it, set `initialRotation: false`.",
@@ -89,7 +89,7 @@ const notes = {
   firstRetirement:
     "The first retirement removes all passwords that the user had before its first rotation.",
 
-  // What is so, while nothing is rotated.
+  // Facts, while nothing is rotated.
   imported: "was imported. Its version and triggers are adopted, and nothing is reset.",
   formKept:
     "is still saved as before: changes to saveCredentials and encryptFor take effect with the next rotation. To remove what is saved now, set a new version.",
@@ -98,7 +98,7 @@ const notes = {
   noPassword: "the user has no password.",
   onePassword: "the user has 1 password that Rekey did not make. The first retirement removes it.",
 
-  // What has happened.
+  // Past events.
   leavesFormer:
     "the former {word} has been valid, too, since {why}, and is not retired yet. A destroy leaves it valid.",
   /** A read settles a reset that was not confirmed. */
@@ -116,7 +116,7 @@ const notes = {
 
 /** The texts of findings that are warnings. */
 const warnings = {
-  // What an `up` will do, or will not do yet.
+  // Announcements of what an `up` will do, or will not do yet.
   isDue: "is due to be {done}, because",
   postponed: "It is postponed: {why}.",
   handsOutCurrent: "Until its first rotation, the current {word} is handed out.",
@@ -139,7 +139,7 @@ const warnings = {
   leftUnproven:
     "a new {word} that was added at {why}, and was never handed out, may stay valid. To remove it: {names}.",
 
-  // What has happened.
+  // Past events.
   sameCredential:
     "the Retirement hands over what it handed over before, although the {word} has changed. If that is the former {word}, consumers are refused at the end of this `up`: cancel it, give `credential` an output of the rotation, and do not ignore its changes.",
   mayStay:

@@ -84,7 +84,7 @@ export function adminInput(of: Schemas) {
     password: filled,
   } satisfies Record<keyof AdminValues, unknown>;
   const ofValues = refuseWrong({ required: ["host", "port", "password"], schemas });
-  // What is not an object is checked when it is read.
+  // A value that is not an object is checked when it is read.
   return z.unknown().superRefine((given, context) => {
     if (isObject(given)) ofValues(given, context);
   });
