@@ -114,6 +114,15 @@ describe("a random walk, with both adapters", function () {
       "PasswordRotation",
       ...[leak, reset("lost before"), wait(1), leak, reset("lost after"), up()],
     ],
+    "a token that someone else rolls while its response is lost is not said to have changed nothing": [
+      "QueueTokenRotation",
+      ...[others("retires"), up({}, { replies: replies({ add: ["lost after", "none"] }), meanwhile: "retires" })],
+    ],
+    "a password that was removed unproven at another address is retired again after a restart": [
+      "AclUserRotation",
+      ...[edit({ rotateEvery: "12h" }), up(), set({ isHiding: true }), up(), set({ place: "the other address" }), up()],
+      ...[bump, up({ killedAfter: "deployment" }), up({}, { replies: {}, meanwhile: "restarts" })],
+    ],
     "after three unconfirmed resets nothing is sent until the version changes": [
       "PasswordRotation",
       ...[set({ canRead: false }), reset("lost after"), reset("lost before"), reset("lost after"), up()],

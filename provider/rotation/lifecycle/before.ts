@@ -2,7 +2,7 @@ import { RekeyError, RequestError } from "../../domain/errors";
 import { ownerOf, type Subject } from "../../domain/secretKind";
 import { isServerChanged } from "../program/admin";
 import { withAttemptFacts } from "./handOver";
-import { emptyMemory, withMustRead } from "../memory/memory";
+import { emptyMemory, withMustRead, withRetired } from "../memory/memory";
 import { type Finding, type StateChange } from "../messages/findings";
 import { type Plan } from "../program/plan";
 import { type Program } from "../program/program";
@@ -88,9 +88,14 @@ export function notHandedOver(
   learned: StateChange,
   { state: saved, readResult }: Before,
 ): StateChange {
-  const { attempt } = learned.state.memory;
+  const { attempt, kindFacts } = learned.state.memory;
   if (attempt === undefined || saved === undefined || !readResult?.isOtherServer) return learned;
-  return { ...learned, state: withAttemptFacts({ ...saved, waits: undefined }, attempt) };
+  const { memory } = saved;
+  // A password that was removed there may come back.
+  const retired = kindFacts.retired && withRetired(memory.kindFacts, kindFacts.retired);
+  const known = { ...memory.kindFacts, ...(retired && { retired }) };
+  const before = { ...saved, waits: undefined, memory: { ...memory, kindFacts: known } };
+  return { ...learned, state: withAttemptFacts(before, attempt) };
 }
 
 /** An import whose first read fails is read by the next `up`. */

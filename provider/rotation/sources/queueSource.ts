@@ -81,7 +81,7 @@ export class QueueSource extends ResetSource {
     const { count } = attempt;
     // A next pair that no attempt of Rekey has made may be of any age.
     const isPrepared = readResult?.hasNext === true && count === 1;
-    const next = await this.#prepare(isPrepared);
+    const next = await this.#prepare(isPrepared, readResult);
     if (next.token === readResult?.credentials.token) throw this.#sameToken(isPrepared);
     const expects = saltedMark(memory.salt, next.token ?? "");
     if (expects === memory.current.marks.token) {
@@ -187,7 +187,7 @@ export class QueueSource extends ResetSource {
   }
 
   /** @param isPrepared whether there is a pair of unknown age already */
-  async #prepare(isPrepared: boolean): Promise<Credentials> {
+  async #prepare(isPrepared: boolean, readResult?: ReadResult): Promise<Credentials> {
     const { run, subject } = this.session;
     try {
       return await run.platform.nextTokens.prepare(subject.id);
@@ -199,16 +199,22 @@ export class QueueSource extends ResetSource {
         throw this.#refuse(why, "REKEY_REJECTED");
       }
       if (error.delivery !== "maybe applied") throw error;
-      return this.#prepareAgain(error, isPrepared);
+      return this.#prepareAgain(error, isPrepared, readResult);
     }
   }
 
   /** The response was lost. If a read shows that the pair was made, the same one is asked for once more. */
-  async #prepareAgain(lost: RequestError, isPrepared: boolean): Promise<Credentials> {
+  async #prepareAgain(
+    lost: RequestError,
+    isPrepared: boolean,
+    before?: ReadResult,
+  ): Promise<Credentials> {
     const { run, subject } = this.session;
     const user = await this.#readUser().catch(() => undefined);
     const refuse = (why: string) => this.#refuse(`${lost.happened}, and ${why}. Run \`up\` again`);
-    if (user && !user.hasNext) throw refuse("a read shows no next token");
+    // If someone has rolled the pair meanwhile, it may be the current one.
+    const isRolled = user && user.credentials.token !== before?.credentials.token;
+    if (user && !user.hasNext) throw isRolled ? lost : refuse("a read shows no next token");
     try {
       if (user) return await run.platform.nextTokens.prepare(subject.id);
     } catch {
