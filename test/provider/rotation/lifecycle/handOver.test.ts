@@ -119,6 +119,15 @@ describe("handOver: an attempt", () => {
     assert.equal(expected({ currentKey: "k1" }), undefined);
     assert.equal(expected({ nextKey: "k2" }), undefined, "the current one may be any");
   });
+
+  it("of keys replaces the next one, too, if a read shows that someone has rolled the pair", () => {
+    const past = (known: Credentials, shown: Credentials) =>
+      reset(stateOf(known, {}, "currentKey"), shown, signingKeys).past;
+    const pair = { currentKey: "k1", nextKey: "k2" };
+    assert.deepEqual(past(pair, { nextKey: "k3" }), [marks(pair).nextKey]);
+    assert.deepEqual(past(pair, pair), []);
+    assert.deepEqual(past({ currentKey: "k1" }, { nextKey: "k3" }), []);
+  });
 });
 
 describe("handOver: what was made", () => {
@@ -206,6 +215,8 @@ describe("handOver: what was made", () => {
       return { shown: { currentKey, nextKey }, memory };
     };
 
+    const attemptOf = ({ memory }: State): Memory => ({ ...memory, attempt: { ...sent, expects: k2 } });
+
     it("the expected one is the current one, as old as the roll that made it the next one", () => {
       const { shown, memory } = after(pair(2));
       assert.deepEqual(shown, pair(2));
@@ -221,6 +232,11 @@ describe("handOver: what was made", () => {
 
     it("that are not shown are those that were expected, with the value if that is saved", () => {
       assert.deepEqual(after({ nextKey: "k3" }).shown, pair(2));
+      const other = { ...stateOf(pair(1)), nextKey: "other" };
+      assert.equal(
+        "currentKey" in handOver({ ...other, memory: attemptOf(other) }, made({}), contextOf(signingKeys)),
+        false,
+      );
       const unsaved = { ...stateOf(pair(1)), nextKey: undefined } as unknown as State;
       const { shown, memory } = after({}, k2, unsaved);
       assert.deepEqual(shown, { currentKey: undefined, nextKey: undefined });

@@ -7,9 +7,10 @@ import {
   type Memory,
   readMemory,
   withPast,
+  withRetired,
   writeMemory,
 } from "../../../../provider/rotation/memory/memory";
-import { resetSecret } from "../../../support/rotatedSecret";
+import { resetSecret, timeAt } from "../../../support/rotatedSecret";
 
 /** A value with all its optional fields, so that the compiler asks for what is new. */
 type Whole<T> = T extends readonly (infer E)[]
@@ -104,6 +105,17 @@ describe("memory: its saved form", () => {
     assert.throws(() => readMemory(added), StateError);
     assert.throws(() => readMemory(text.replace(/"scheduledFrom":"\d{4}/, '"scheduledFrom":"2000')), StateError);
   });
+});
+
+it("memory: of a new secret, nothing is known, and of what was retired, the last twelve", () => {
+  const { salt, ...others } = emptyMemory(timeAt(0));
+  assert.match(salt, /^[0-9a-f]{16}$/);
+  const scheduledFrom = timeAt(0).toISOString();
+  const nothing = { current: { marks: {} }, past: [], formers: [], scheduledFrom, program: {}, kindFacts: {} };
+  assert.deepEqual(others, nothing);
+  const hashes = Array.from({ length: 13 }, (_, nth) => `h${nth}`);
+  assert.deepEqual(withRetired({}, hashes), hashes.slice(1));
+  assert.deepEqual(withRetired({ retired: hashes.slice(1) }, ["h13"]), [...hashes.slice(2), "h13"]);
 });
 
 describe("memory: the marks of former credentials", () => {
