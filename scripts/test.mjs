@@ -33,7 +33,8 @@ const reporter = join(root, "scripts", files.length === 0 ? (report ?? "reporter
 const spec = isSuite ? (files.length > 0 ? files : args) : [name, ...files];
 ensureInstalled();
 // Most tests wait for other processes: three files at a time keep two cores busy. Slow ones measure times: two.
-const options = ["--parallel", "--jobs", jobs, "--reporter", reporter];
+// The tools of a rehearsal have tests, too.
+const options = ["--parallel", "--jobs", jobs, "--reporter", reporter, "--ignore", "**/node_modules/**"];
 process.exit(
   run(process.execPath, [bin("mocha/bin/mocha.js"), ...options, ...spec], { env: { ...env, ...process.env } }),
 );
