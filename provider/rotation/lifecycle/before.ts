@@ -85,17 +85,17 @@ export function beforeFirst(
 
 /** The state after an attempt that is not handed over. At another server, it is the one before, with the attempt. */
 export function notHandedOver(
-  learned: StateChange,
+  change: StateChange,
   { state: saved, readResult }: Before,
 ): StateChange {
-  const { attempt, kindFacts } = learned.state.memory;
-  if (attempt === undefined || saved === undefined || !readResult?.isOtherServer) return learned;
+  const { attempt, kindFacts } = change.state.memory;
+  if (attempt === undefined || saved === undefined || !readResult?.isOtherServer) return change;
   const { memory } = saved;
   // A password that was removed there may come back.
   const retired = kindFacts.retired && withRetired(memory.kindFacts, kindFacts.retired);
   const known = { ...memory.kindFacts, ...(retired && { retired }) };
   const before = { ...saved, waits: undefined, memory: { ...memory, kindFacts: known } };
-  return { ...learned, state: withAttemptFacts(before, attempt) };
+  return { ...change, state: withAttemptFacts(before, attempt) };
 }
 
 /** An import whose first read fails is read by the next `up`. */
