@@ -161,7 +161,7 @@ onEngineByAdapter("The key of a vendor", (adapter) => {
     await fails(stack.up());
     await endAll(left ?? assert.fail("nothing was killed"));
     onDeploy = () => undefined;
-    await stack.run("cancel", "--yes");
+    await stack.unlock();
     assert.equal(keys().length, 2);
     await recovers();
     version = 3;

@@ -61,7 +61,7 @@ onEngine("A state in files that cannot be loaded", () => {
       { platform: { databases: ["sessions"], credentials: "always" } },
     );
     for (version of [1, 2]) await succeeds(stack.up());
-    const file = stack.path("backend/.pulumi/stacks/program", `${stack.name}.json`);
+    const file = join(stack.stateFolder, `${stack.name}.json`);
     truncateSync(`${file}.attrs`);
     await fails(stack.preview(), /failed to load checkpoint: EOF/);
     rmSync(`${file}.attrs`);

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdirSync, symlinkSync } from "node:fs";
+import { mkdirSync, readdirSync, rmSync, statSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import * as automation from "@pulumi/pulumi/automation";
 import * as runtime from "@pulumi/pulumi/runtime/settings";
@@ -189,11 +189,29 @@ export class EngineStack extends Folder {
     return victim === "engine" ? children : [];
   }
 
+  /**
+   * Does what docs/runbook.md tells users to do after a kill. A killed engine leaves its lock. If it was writing the
+   * attributes of a file of the state, it also leaves them empty, and the state cannot be loaded without them ("failed
+   * to load checkpoint: EOF").
+   */
+  async unlock(): Promise<void> {
+    for (const name of readdirSync(this.stateFolder)) {
+      const file = join(this.stateFolder, name);
+      if (name.endsWith(".attrs") && statSync(file).size === 0) rmSync(file);
+    }
+    const { code, output } = await this.run("cancel", "--yes");
+    assert.equal(code, 0, output);
+  }
+
   /** Closes the platform and removes the folder. `onEngine` ends those that are left when its specs are done. */
   async end(): Promise<void> {
     open.delete(this);
     await this.platform.close();
     this.remove();
+  }
+
+  get stateFolder(): string {
+    return this.path("backend/.pulumi/stacks/program");
   }
 
   /** The environment of the commands. */

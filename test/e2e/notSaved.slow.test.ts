@@ -109,7 +109,7 @@ onEngineByAdapter("Credentials that are not saved", (adapter) => {
     seen.push((await killed).printed);
     await until(() => platform.resetCount === 2 * count);
     await note();
-    await stack.run("cancel", "--yes");
+    await stack.unlock();
     seen.push((await succeeds(stack.refresh())).printed);
     platform.failNext(keepToken);
     await assertDecrypted(await succeeds(stack.up()));

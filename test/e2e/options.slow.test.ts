@@ -135,7 +135,7 @@ onEngine("Pulumi's options and commands", () => {
     const { printed } = await fails(stack.up({ refresh: true }));
     assert.doesNotMatch(printed, /was imported/);
     assert.equal(platform.resetCount, 1, "it is not repeated");
-    await stack.run("cancel", "--yes");
+    await stack.unlock();
     await stack.run("state", "delete", await urnIn(stack), "--yes");
     isHooked = false;
     const { outputs } = await succeeds(stack.up());

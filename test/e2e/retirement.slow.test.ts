@@ -109,7 +109,7 @@ for (const list of hasRedis ? stacks : []) {
       await apps.fails();
       await endAll(left ?? assert.fail("nothing was killed"));
       apps.gates[0].meet = () => undefined;
-      await apps.stack.run("cancel", "--yes");
+      await apps.stack.unlock();
       await apps.succeeds();
     });
 

@@ -63,7 +63,7 @@ onEngine("faults: a file that is missing", () => {
     atRequest = () => undefined;
     rmSync(folder);
     renameSync(`${folder}-away`, folder);
-    await stack.run("cancel", "--yes");
+    await stack.unlock();
     const { outputs } = await succeeds(stack.up());
     assert.equal(stack.platform.resetCount, 2);
     assert.equal(outputs["password"]?.value, stack.platform.database("one").password);

@@ -1,5 +1,4 @@
-import assert from "node:assert/strict";
-import { mkdirSync, readdirSync, rmSync, statSync, watch } from "node:fs";
+import { mkdirSync, watch } from "node:fs";
 import { setTimeout as wait } from "node:timers/promises";
 import { freshnessMs } from "../../provider/engine/liveness";
 import { EngineStack, endAll, type Program, type StackOptions, type Victim } from "../e2e/engineStack";
@@ -92,15 +91,15 @@ export class InterruptedStack {
     const actOnce = () => (striking ??= act());
     for (const gate of gates) gate.begin(at === undefined ? undefined : { matching, at, point, act: actOnce });
     let changes = 0;
-    mkdirSync(this.#stateFolder, { recursive: true });
+    mkdirSync(stack.stateFolder, { recursive: true });
     const onChange = () => void (++changes === change && actOnce());
-    const watcher = change === undefined ? undefined : watch(this.#stateFolder, onChange);
+    const watcher = change === undefined ? undefined : watch(stack.stateFolder, onChange);
     const { succeeded, printed } = await stack.up();
     watcher?.close();
     await striking;
     for (const gate of gates) await gate.settled();
     await endAll(left);
-    if (strike) await this.repair();
+    if (strike) await stack.unlock();
     return { succeeded, printed, struck };
   }
 
@@ -117,22 +116,5 @@ export class InterruptedStack {
     const operations: Record<string, string[]> = {};
     for (const { type, resource } of pending) (operations[nameOf(resource.urn)] ??= []).push(type);
     return { resources: Object.fromEntries(seen), pending: operations };
-  }
-
-  /**
-   * A killed engine leaves its lock. If it was writing the attributes of a file of the state, it also leaves them
-   * empty, and refuses the state ("failed to load checkpoint: EOF") until a user removes them.
-   */
-  async repair(): Promise<void> {
-    for (const name of readdirSync(this.#stateFolder)) {
-      const file = `${this.#stateFolder}/${name}`;
-      if (name.endsWith(".attrs") && statSync(file).size === 0) rmSync(file);
-    }
-    const { code, output } = await this.stack.run("cancel", "--yes");
-    assert.equal(code, 0, output);
-  }
-
-  get #stateFolder(): string {
-    return this.stack.path("backend/.pulumi/stacks/program");
   }
 }
