@@ -121,8 +121,9 @@ export function isTimed(value: string, taken: Taken): boolean {
 /** Whether all passwords of a user are those that the rotation replaces. */
 export function isFirst({ subject, before, settings, validBefore }: Taken): boolean {
   if (subject.shape !== "redis" || !before?.memory.current.marks.password) return true;
-  // Of another address, only the current password proves that it is that of the same server.
-  return savedPlace(before) !== settings.place && !validBefore.has(before.value ?? "");
+  // At another address, only a list with the hash of the current password proves that it is the same server.
+  const isListed = before.memory.kindFacts.hash !== undefined && validBefore.has(before.value ?? "");
+  return savedPlace(before) !== settings.place && !isListed;
 }
 
 export function isSamePlace(one: Place, other: Place): boolean {
