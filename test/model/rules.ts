@@ -109,6 +109,9 @@ export class Rules {
     if (due === "schedule") assert.equal(settings.scheduledResets, "on", "a rotation by schedule");
     const isAnnounced = /(Rotates|Resets|Rolls) the|may (then )?be (rotated|reset|rolled)/.test(announced);
     assert.ok(isAnnounced, "a rotation that is not announced");
+    // Of a user of the same server, the list of before says it.
+    const isFirstElsewhere = before?.memory.current.marks.password !== undefined && isFirst(taken);
+    if (this.subject.shape === "redis" && isFirstElsewhere) assert.match(announced, /this is its first rotation/);
     if (request === "reset" && overlaps(this.subject)) assert.equal(program.overlap, "none");
     if (this.subject.shape === "rolls" && before) this.#checkRoll(taken);
     this.reached.add(`${request}: ${due}`);
@@ -258,7 +261,7 @@ export class Rules {
     for (const failure of failures) {
       const isPermitted =
         permitted.test(failure) ||
-        (settings.isHiding && /does not list|lists its passwords there/.test(failure)) ||
+        (settings.isHiding && /does not list|does not show|lists its passwords there/.test(failure)) ||
         (wasRemoved && isGone.test(failure)) ||
         (isRemoved && isRefused.test(failure)) ||
         ([...account.back, ...this.history.orphans].some((one) => valid.has(one)) && isAccepted.test(failure));
@@ -322,7 +325,7 @@ export class Rules {
 /** Why an `up` may fail although all requests were responded to: what was not saved cannot be tried later. */
 const permitted =
   /the new (token|password) is not saved, and|REKEY_QUEUE_TOKEN_IN_USE|REKEY_INPUT_INVALID|REKEY_NOT_ENCRYPTED|REKEY_REPEATEDLY_UNCONFIRMED|REKEY_RESET_LIMIT|scheduledResets is off|an old token could not be tried:[^]*The next `up` fails again/;
-const isGone = /does not (have|list) the current password|the queue refuses the token that was handed out/;
+const isGone = /does not (have|show) the current password|the queue refuses the token that was handed out/;
 const isRefused = /^Not verified:[^]*is refused/;
 const isAccepted = /^Not verified:[^]*an old password is still accepted|was retired, but is still accepted/;
 const announcesRetirement =

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { canonical, secretOf, type Subject } from "../../domain/secretKind";
 import { isUnknown } from "../../pulumi/values";
 import { type Run } from "../../run/run";
+import { isServerChanged } from "../program/admin";
 import { contextOf } from "../program/context";
 import { plainTextProblem } from "../program/databaseEndpoint";
 import { type Finding, type Message, messageOf } from "./findings";
@@ -150,6 +151,7 @@ function concerns(memory: Memory, plan: Plan, program: Program, context: Context
   const { now } = context;
   const isImported = applied === undefined && (plan.kind === "read" || plan.kind === "keep");
   const isOther = isOtherAccount(memory, context) && plan.kind !== "refuse";
+  const isMoved = plan.kind === "rotate" && isServerChanged(program.admin, memory);
   const isFormKept =
     plan.kind !== "rotate" &&
     !unknown.has("saveCredentials") &&
@@ -163,6 +165,7 @@ function concerns(memory: Memory, plan: Plan, program: Program, context: Context
   return [
     isImported ? [{ kind: "imported" }] : [],
     isOther ? [{ kind: "elsewhere", why: whyElsewhere(memory, context) }] : [],
+    isMoved ? [{ kind: "otherServer" }] : [],
     isFormKept ? [{ kind: "formKept" }] : [],
     concernsOfFormers(memory, program, context),
     isDueLater

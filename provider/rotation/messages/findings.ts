@@ -123,6 +123,8 @@ const warnings = {
   handsOutNone: "Until its first rotation, no {word} is handed out.",
   renamed: "is already in the state. If you renamed the resource, use the option `aliases`.",
   elsewhere: "may belong to another account, and is not compared: {why}.",
+  otherServer:
+    "may be at another server: admin has another name or address than before. If the user there does not have the current password, this is its first rotation: the first retirement removes all passwords that it has there.",
   retirementIsDue:
     "the former {word}, if it is still valid, is due to be retired (overlap: {why}).",
   passwords:

@@ -48,7 +48,7 @@ export class UserSource implements Source {
       if (login && login !== "refused") return onlyCredentials({});
     }
     const goneReason = isOtherServer
-      ? "the server has another name or address than before, and does not list the current password of its user. Give the user of another server a resource name of its own. To rotate the user of this server in its place, set a new version: all passwords that it has there then count as former ones, and are retired"
+      ? "the server has another name or address than before, and its list does not show the current password of its user. Give the user of another server a resource name of its own. To rotate the user of this server in its place, set a new version: all passwords that it has there then count as former ones, and are retired"
       : "the user does not have the current password any more: someone else has removed it, or the server was restarted without an ACL file. It is not added again. Set a new version, which adds a new one";
     return { ...readResult, goneReason, isOtherServer };
   }

@@ -54,6 +54,10 @@ describe("before: a user at another server than before", () => {
     user.users.hashes = user.list("other").hashes;
     user.meets("prove: refused");
     const next = { ...hidden, ...RotatedUser.elsewhere, version: 2 };
+    const announced =
+      /If the user there does not have the current password, this is its first rotation: the first retire/;
+    assert.match(user.preview(next).said, announced);
+    assert.doesNotMatch(user.preview(RotatedUser.elsewhere).said, announced);
     const { said, failure = "" } = await user.up(next);
     assert.match(failure, /not handed out\. It has retired none that clients may use\. .* is not proven/);
     assert.match(said, /another name or address than before.*has 1 password that Rekey did not make/s);
