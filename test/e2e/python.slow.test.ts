@@ -19,6 +19,8 @@ def program():
     options = pulumi.ResourceOptions(replacement_trigger=turn.value if os.environ["TRIGGER"] == "on" else None)
     pulumi.Stash("key", input="of some provider", opts=options)
     pulumi.export("value", turn.value)
+    person = {"byHand": True, "rotateEvery": "PT1S", "version": os.environ["VERSION"], "waits": None}
+    pulumi.export("waits", pulumi.CustomResource("rekey:index:RotationTrigger", "person", person).waits)
 
 print(automation.create_or_select_stack("dev", "any-key", program).up().stdout)
 `;
@@ -79,7 +81,7 @@ print(automation.create_or_select_stack("dev", "retirement", program).up().stdou
 
 const why = whyNoEngine ?? (findOnPath("python3") ? undefined : "there is no python3 on PATH");
 const titles = {
-  anyKey: "adopts a key by its trigger, and replaces it for a version",
+  anyKey: "adopts a key by its trigger, replaces it for a version, and waits for a person",
   retirement: "rotates without an outage, with components that make their children later",
 };
 
@@ -116,9 +118,12 @@ describe("A program in Python with the plugin", function () {
   it(titles.anyKey, async function () {
     const up = (VERSION: string, TRIGGER = "on") => run(this, anyKey, { VERSION, TRIGGER });
     assert.match(await up("1", "off"), /value: "\d{8}-0-/);
-    assert.match(await up("1"), /3 unchanged/);
-    assert.match(await up("2"), /-0-\w+" => "\d{8}-1-\w+"\s+Resources:\s+~ 1 updated\s+\+-1 replaced/);
-    assert.match(await up("2"), /3 unchanged/);
+    const waits = /is due to be turned.*\+ waits: "a person is to replace the secret/s;
+    assert.match(await up("1"), waits);
+    const turned = /-0-\w+" => "\d{8}-1-\w+"\s+- waits: .*\s+Resources:\s+~ 2 updated\s+\+-1 replaced/;
+    assert.match(await up("2"), turned);
+    assert.match(await up("2"), waits);
+    assert.match(await up("2"), /is due to be turned.* 4 unchanged/s);
   });
 
   if (!hasRedis) it.skip(`${titles.retirement} (skipped: there is no redis-server on PATH)`);
