@@ -59,9 +59,13 @@ class ResetAccount extends Account {
     return this.#sides[this.#side];
   }
 
-  /** Whether Rekey can recognize the record from before, by its best credential. */
+  /**
+   * Whether Rekey can recognize the record from before, by its best credential. A pair of keys of which it knows only
+   * the current one, as the next one of another pair, looks like the result of its own roll.
+   */
   get #isFormerKnown(): boolean {
-    return this.recognizes(this.#credentials(this.#here.former, this.#side)[this.best]);
+    const former = this.#credentials(this.#here.former, this.#side);
+    return this.recognizes(former[this.best]) && (!former.nextKey || this.recognizes(former.nextKey));
   }
 
   /** The next key of a pair is the current one of the next generation. */
