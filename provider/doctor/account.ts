@@ -1,8 +1,8 @@
 import { RequestError, SettingsError } from "../domain/errors";
-import { kinds, type SecretKind, type Subject } from "../domain/secretKind";
+import { type AccountService, kinds, type SecretKind, type Subject } from "../domain/secretKind";
 import { type PlatformClient } from "../run/platformClient";
-import { type Settings } from "../settings/settings";
-import { namesAccount, type Service } from "./services";
+import { accounts, type Settings } from "../settings/settings";
+import { type SettingName } from "../settings/table";
 import { type StackState } from "./stackState";
 
 /** A secret that the account has. */
@@ -41,14 +41,24 @@ export async function listSecrets(
   settings: Settings,
   states: readonly StackState[],
 ): Promise<InAccount[]> {
-  const rotated = states.flatMap(({ rotated: all }) => (typeof all === "string" ? [] : all));
+  const rotated = states.flatMap((state) => state.rotated);
   const listed = listable.map(async (kind): Promise<InAccount[]> => {
-    const service = kind.service as Service;
+    const service = kind.service as AccountService;
     const isNamed = namesAccount(settings, service) || rotated.some((one) => one.kind === kind);
     const error = isNamed ? undefined : settings.errorFor(service);
     return error ? [{ kind, unset: error.problem }] : listKind(client, kind);
   });
   return (await Promise.all(listed)).flat();
+}
+
+/**
+ * True if the settings name an account at a service, complete or not. A preset sets addresses of services that a
+ * project may not use, and a project without flow control may have the address of the queue, too.
+ */
+export function namesAccount(settings: Settings, service: AccountService): boolean {
+  const names = { management: accounts.management, queue: ["queueToken", "queueUserId"] as const };
+  const isSet = (name: SettingName) => !["preset", undefined].includes(settings.find(name)?.source);
+  return names[service].some(isSet);
 }
 
 async function listKind(client: PlatformClient, kind: SecretKind): Promise<InAccount[]> {

@@ -12,8 +12,8 @@ import {
   oldestForTriggers,
 } from "../engine/installedPackage";
 import { PlatformClient } from "../run/platformClient";
-import { databasePassword } from "../domain/secretKind";
-import { type Settings } from "../settings/settings";
+import { type AccountService, databasePassword } from "../domain/secretKind";
+import { services, type Settings } from "../settings/settings";
 import {
   isCredential,
   settingKey,
@@ -24,7 +24,7 @@ import {
   unknownSettings,
 } from "../settings/table";
 import { type Project, type Stack } from "./project";
-import { namesAccount, type Service, services } from "./services";
+import { namesAccount } from "./account";
 
 export interface Check {
   /** `unchecked` if no problem was seen, but there may be one. */
@@ -50,7 +50,7 @@ const wrong = (message: string, fix?: string): Check => ({
 export async function checkAll(
   project: Project,
   stack: Stack,
-  needed: ReadonlySet<Service> | undefined,
+  needed: ReadonlySet<AccountService> | undefined,
   databaseId?: string,
 ): Promise<Check[]> {
   const unset = settingNames.filter(
@@ -141,7 +141,7 @@ function checkSetting(name: SettingName, { settings, stored }: Stack): Check[] {
  */
 function checkMissing(
   { settings, unread }: Stack,
-  needed: ReadonlySet<Service> | undefined,
+  needed: ReadonlySet<AccountService> | undefined,
 ): Check[] {
   const users = {
     management: "rotations of an account's secrets",

@@ -69,9 +69,7 @@ export function coverageOf(
   states: readonly StackState[],
   since?: string,
 ): Coverage {
-  const read = states.flatMap(({ name, rotated }) =>
-    typeof rotated === "string" ? [] : [{ name, rotated }],
-  );
+  const read = states.filter(({ unread }) => unread === undefined);
   const all = read.flatMap(({ name, rotated }) =>
     rotated.map((one) => ({ ...one, state: name, account: accountOf(one, settings) })),
   );
@@ -79,26 +77,21 @@ export function coverageOf(
   const [here, elsewhere, unknown] = [ownedBy("listed"), ownedBy("other"), ownedBy("unknown")];
   const unlisted = account.filter((one) => "why" in one);
   const notLooked = account.filter((one) => "unset" in one);
-  const unseen = here.filter(({ kind }) => unlisted.some((one) => one.kind === kind));
-  const subjects: ListedSecret[] = [
-    ...unseen
-      .filter((one, nth) => unseen.findIndex((other) => isSameSecret(one, other)) === nth)
-      .map(({ kind, id }) => ({ kind, id })),
-    ...account.filter((one) => "id" in one),
-  ];
+  const subjects = account.filter((one) => "id" in one);
+  // Of those in no list, each one counts: a state does not show to which server a user belongs.
+  const inLists = here.filter(
+    ({ kind }) => listable.includes(kind) && !unlisted.some((one) => one.kind === kind),
+  );
+  const alone = here.filter((one) => !inLists.includes(one));
   const from = since === undefined ? undefined : readDate(since);
-  // A state does not show to which server a user belongs, so each one counts as a different user.
-  const users = here.filter(({ kind }) => !listable.includes(kind));
   const secrets = [
     ...subjects.map((secret) => {
-      const rotated = here.filter((one) => isSameSecret(one, secret));
+      const rotated = inLists.filter((one) => isSameSecret(one, secret));
       return covered(secret, rotated, from);
     }),
-    ...users.map((one) => covered({ kind: one.kind, id: one.id }, [one], from)),
+    ...alone.map((one) => covered({ kind: one.kind, id: one.id }, [one], from)),
   ];
-  const missing = here.filter(
-    (one) => !users.includes(one) && !subjects.some((secret) => isSameSecret(one, secret)),
-  );
+  const missing = inLists.filter((one) => !subjects.some((secret) => isSameSecret(one, secret)));
   // With no settings at all, they may be missing by mistake.
   const isBlind = notLooked.length === listable.length && secrets.length === 0;
   // Only a state lists Redis users.
@@ -117,9 +110,7 @@ export function coverageOf(
     isComplete,
     secrets,
     notes: [
-      ...states.map(({ name, rotated }) =>
-        typeof rotated === "string" ? rotated : `Compared with the state of ${name}.`,
-      ),
+      ...states.map(({ name, unread }) => unread ?? `Compared with the state of ${name}.`),
       ...here.flatMap((one) => [
         ...(one.former ? [twoValidNote(label(one), one.former)] : []),
         ...one.alsoValid.map((what) => `Also valid: ${label(one)} has ${what}.`),

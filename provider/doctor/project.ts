@@ -93,17 +93,14 @@ export interface Stack {
 
 /** Reads the settings of a stack. Secrets stay in this process. @param directory where Pulumi looks for its project */
 export function readStack(directory: string, name: string): Stack {
-  const printed = runPulumi(directory, "config", "--json", "--show-secrets", "--stack", name);
-  const read =
-    "text" in printed
-      ? orUndefined(() => JSON.parse(printed.text) as Record<string, Stored>)
-      : undefined;
+  const args = ["config", "--json", "--show-secrets", "--stack", name];
+  const { text = "", error = "the pulumi CLI printed no JSON" } = runPulumi(directory, ...args);
+  const read = orUndefined(() => JSON.parse(text) as Record<string, Stored>);
   const stored = new Map(Object.entries(read ?? {}).filter(([key]) => key.startsWith("rekey:")));
   const settings = new Settings((setting) => stored.get(settingKey(setting))?.value, process.env);
   if (read !== undefined) return { name, stored, settings };
-  const why = "error" in printed ? printed.error : "the pulumi CLI printed no JSON";
-  const message = `The stack's configuration was not read: ${why}. Only the environment was read.`;
-  if (why === noCli) return { name, stored, settings, unread: { state: "unchecked", message } };
+  const message = `The stack's configuration was not read: ${error}. Only the environment was read.`;
+  if (error === noCli) return { name, stored, settings, unread: { state: "unchecked", message } };
   const fix = `Log in, name the right stack, fix its file, or set PULUMI_CONFIG_PASSPHRASE, until \`pulumi config --show-secrets --stack ${name}\` succeeds in ${directory}.`;
   return { name, stored, settings, unread: { state: "wrong", message, fix } };
 }
@@ -117,8 +114,7 @@ export function environmentOnly(cwd: string): Stack {
 
 /** The stack that `pulumi stack select` has chosen for the project, otherwise `dev`. */
 export function selectedStack({ directory }: Project): string {
-  const printed = runPulumi(directory, "stack", "--show-name");
-  return "text" in printed ? printed.text.trim() : "dev";
+  return runPulumi(directory, "stack", "--show-name").text?.trim() ?? "dev";
 }
 
 const noCli = "there is no pulumi CLI on PATH";
@@ -130,7 +126,7 @@ const timeoutMs = 60_000;
 export function runPulumi(
   directory: string,
   ...args: readonly string[]
-): { readonly text: string } | { readonly error: string } {
+): { readonly text?: string; readonly error?: string } {
   const { status, stdout, stderr, error } = spawnSync("pulumi", args, {
     cwd: directory,
     encoding: "utf8",

@@ -1,9 +1,14 @@
 import { readFileSync } from "node:fs";
 import { isDefaultProvider } from "../engine/plugin/config";
-import { type SecretKind, type Subject, databasePassword, kindNamed } from "../domain/secretKind";
+import {
+  type AccountService,
+  type SecretKind,
+  type Subject,
+  databasePassword,
+  kindNamed,
+} from "../domain/secretKind";
 import { isObject, isSet, orUndefined } from "../records/fields";
 import { environmentOfProvider, type Lookup, Settings } from "../settings/settings";
-import { settingKey } from "../settings/table";
 import {
   alsoValid,
   isTime,
@@ -15,7 +20,6 @@ import {
   waitsForDelete,
 } from "./overlaps";
 import { runPulumi, type Stack } from "./project";
-import { type Service } from "./services";
 
 /** Where the value of a secret is saved. A fleet encrypts its values as one text: it is what its arguments declare. */
 export type SavedValue = `${"in the state" | "age file only" | "mark only"}${"" | " (declared)"}`;
@@ -35,70 +39,88 @@ export interface RotatedSecret extends Subject {
   readonly settings: Settings;
 }
 
-/** The state of a stack, without its secrets. */
-export interface StackState {
+/** A state as `pulumi stack export` writes it. */
+export interface ExportedState {
   /** The name of the stack, or the file with its exported state. */
   readonly name: string;
-  /** The secrets that its resources rotate, or why they were not read. */
-  readonly rotated: readonly RotatedSecret[] | string;
-}
-
-/** A state as `pulumi stack export` writes it. */
-export interface ExportedState extends Pick<StackState, "name"> {
   readonly resources: readonly Values[];
   /** Operations that a run has begun and not ended: `{ type: "creating", resource }`. */
   readonly operations?: readonly Values[];
   /** When a run has saved something last (ISO 8601). */
   readonly savedAt?: unknown;
   /** Why it was not read, and has no resources here. */
-  readonly unread?: string;
+  readonly unread?: string | undefined;
+}
+
+/** The secrets that the resources of a stack rotate. */
+export interface StackState extends Pick<ExportedState, "name" | "unread"> {
+  readonly rotated: readonly RotatedSecret[];
 }
 
 /** Reads the state of a stack with `pulumi stack export`. */
 export function exportStack(directory: string, name: string): ExportedState {
-  const printed = runPulumi(directory, "stack", "export", "--stack", name);
-  const state = "text" in printed ? exportedIn(printed.text) : undefined;
-  if (state) return { name, ...state };
-  const why = "error" in printed ? printed.error : "the pulumi CLI printed no state";
-  return { name, resources: [], unread: `The state of ${name} was not read: ${why}.` };
+  const args = ["stack", "export", "--stack", name];
+  const { text = "", error = "the pulumi CLI printed no state" } = runPulumi(directory, ...args);
+  const unread = `The state of ${name} was not read: ${error}.`;
+  return exportedIn(name, text) ?? { name, resources: [], unread };
 }
 
 /** Reads a file that `pulumi stack export` has written. What is wrong with it is said without a part of it. */
 export function readStateFile(name: string): ExportedState {
   let why = `is not an exported state: \`pulumi stack export --file ${name}\` writes one`;
   try {
-    const state = exportedIn(readFileSync(name, "utf8"));
-    if (state) return { name, ...state };
+    const state = exportedIn(name, readFileSync(name, "utf8"));
+    if (state) return state;
   } catch (error) {
     why = `cannot be read (${(error as NodeJS.ErrnoException).code})`;
   }
   return { name, resources: [], unread: `--state ${name} ${why}` };
 }
 
-/** @param own the stack itself if its settings were read, too: its default providers have them */
+/**
+ * The secrets that the resources of an exported state rotate.
+ *
+ * @param own the stack itself if its settings were read, too: its default providers have them
+ */
 export function stackStateOf({ name, resources, unread }: ExportedState, own?: Stack): StackState {
-  return { name, rotated: unread ?? rotatedIn(resources, own) };
+  const providers = providersIn(resources);
+  const settings = new Map(providers.map((one) => [referenceOf(one), settingsIn(one, own)]));
+  const unknown = new Settings(() => undefined);
+  const rotated = resources
+    // One that is only to be deleted was replaced.
+    .filter((one) => !waitsForDelete(one))
+    .flatMap((one) => secretsOf(one, settings.get(String(one["provider"])) ?? unknown, resources));
+  return { name, unread, rotated };
 }
 
 /**
  * The services that the resources of a stack need, as its state shows it. Those of explicit providers have settings of
  * their own. Undefined if the state was not read, or has no resource of Rekey.
  */
-export function neededServices(directory: string, name: string): ReadonlySet<Service> | undefined {
-  const { resources: saved } = exportStack(directory, name);
-  const own = saved.filter((one) => typeOf(one) !== undefined);
+export function neededServices(
+  directory: string,
+  name: string,
+): ReadonlySet<AccountService> | undefined {
+  const { resources } = exportStack(directory, name);
+  const own = resources.filter((one) => typeOf(one) !== undefined);
   if (own.length === 0) return undefined;
-  const explicit = saved.filter(
-    ({ type, urn, inputs }) =>
-      type === "pulumi:providers:rekey" &&
-      !isDefaultProvider(String(urn), objectOf(inputs)["version"]),
-  );
+  const explicit = providersIn(resources).filter((one) => !hasStackSettings(one));
   const references = explicit.map(referenceOf);
   const needing = own.filter(({ provider }) => !references.includes(String(provider)));
   const services = needing.map((one) =>
     typeOf(one)?.startsWith("FlowControl") ? "queue" : rotatedKind(one)?.service,
   );
   return new Set(services.filter(isSet));
+}
+
+function providersIn(resources: readonly Values[]): readonly Values[] {
+  return resources.filter(({ type }) => String(type).startsWith("pulumi:providers:"));
+}
+
+/** True for the provider of the SDK, and for those that the engine makes for the plugin. */
+function hasStackSettings({ type, urn, inputs }: Values): boolean {
+  const isOfSdk = type === "pulumi:providers:pulumi-nodejs";
+  return isOfSdk || isDefaultProvider(String(urn), objectOf(inputs)["version"]);
 }
 
 /** By which a resource refers to its provider. */
@@ -119,26 +141,8 @@ function rotatedKind(saved: Values): SecretKind | undefined {
   return type === fleet ? databasePassword : kindNamed(type);
 }
 
-/**
- * The secrets that the resources of an exported state rotate.
- *
- * @param own the stack, if its settings were read, too
- */
-export function rotatedIn(saved: readonly Values[], own?: Stack): RotatedSecret[] {
-  const providers = new Map(
-    saved
-      .filter(({ type }) => String(type).startsWith("pulumi:providers:"))
-      .map((one) => [referenceOf(one), settingsIn(one, own)]),
-  );
-  const unknown = new Settings(() => undefined);
-  // One that is only to be deleted was replaced.
-  return saved
-    .filter((one) => !waitsForDelete(one))
-    .flatMap((one) => secretsOf(one, providers.get(String(one["provider"])) ?? unknown, saved));
-}
-
 /** The content of an exported state; undefined if the text is none. A stack without resources has no list. */
-export function exportedIn(text: string): Omit<ExportedState, "name"> | undefined {
+export function exportedIn(name: string, text: string): ExportedState | undefined {
   const exported = orUndefined(() => JSON.parse(text) as unknown);
   if (!isObject(exported) || !("deployment" in exported)) return undefined;
   const deployment = exported["deployment"] ?? {};
@@ -146,6 +150,7 @@ export function exportedIn(text: string): Omit<ExportedState, "name"> | undefine
   const { resources = [], pending_operations: operations, manifest } = deployment;
   if (!Array.isArray(resources)) return undefined;
   return {
+    name,
     resources: resources.map(objectOf),
     operations: listOf(operations).map(objectOf),
     savedAt: objectOf(manifest)["time"],
@@ -202,23 +207,17 @@ function savedValue(isSaved: boolean, file: unknown) {
 }
 
 /** The settings of a provider, as far as they are known. Those of a stack have their full names there. */
-function settingsIn({ urn, type, inputs }: Values, own: Stack | undefined): Settings {
-  const args = objectOf(inputs);
+function settingsIn(provider: Values, own: Stack | undefined): Settings {
+  const args = objectOf(provider["inputs"]);
   const saved = (name: string) => args[`rekey:${name}`] ?? args[name];
   const plain: Lookup = (name) => {
     const value = saved(name);
     return typeof value === "string" ? value : undefined;
   };
   if (own === undefined) return new Settings(plain);
-  if (
-    type === "pulumi:providers:pulumi-nodejs" ||
-    isDefaultProvider(String(urn), args["version"])
-  ) {
+  if (hasStackSettings(provider)) {
     // Values that are secret, or come from the environment, are taken to be the same as now.
-    return new Settings(
-      (name) => plain(name) ?? own.stored.get(settingKey(name))?.value,
-      process.env,
-    );
+    return new Settings((name) => plain(name) ?? own.settings.find(name)?.value);
   }
   // A secret one is set, too.
   const written: Lookup = (name) => plain(name) ?? (saved(name) === undefined ? undefined : "");

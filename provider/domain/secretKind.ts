@@ -12,6 +12,9 @@ export type RotationType =
   | "SigningKeyRotation"
   | "AclUserRotation";
 
+/** A service of an account. */
+export type AccountService = "management" | "queue";
+
 type KindInput = "connection" | "minInterval" | "overlap" | "queueUrl";
 
 /** One kind of secret, as data. */
@@ -37,7 +40,7 @@ export interface SecretKind {
   /** The setting that may have it, too, so that Rekey itself sends requests with it. */
   readonly ownSetting?: "queueToken";
   /** The service that has its operations; undefined if the server itself has them. */
-  readonly service?: "management" | "queue";
+  readonly service?: AccountService;
   /** The paths of its operations; undefined if no service has them. */
   readonly paths?: SecretPaths;
   readonly table: RecordTable;

@@ -1,5 +1,5 @@
 import { SettingsError } from "../domain/errors";
-import { type SecretKind } from "../domain/secretKind";
+import { type AccountService, type SecretKind } from "../domain/secretKind";
 import { isLoopback } from "../domain/endpoint";
 import { type Preset, presetNamed, presets } from "./presets";
 import {
@@ -17,8 +17,6 @@ import {
 /** Returns a setting of the configuration by its short name (`baseUrl`), or undefined if it is not set. */
 export type Lookup = (name: SettingName) => string | undefined;
 
-type AccountService = NonNullable<SecretKind["service"]>;
-
 /** The settings of each service, its address first: a credential is sent only to the address that it belongs to. */
 export const accounts: Readonly<
   Record<AccountService, readonly [address: SettingName, ...SettingName[]]>
@@ -33,7 +31,7 @@ const descriptions: Readonly<Record<AccountService, readonly SettingName[]>> = {
   queue: ["flowControlResetAction"],
 };
 
-const services = Object.keys(accounts) as AccountService[];
+export const services = Object.keys(accounts) as AccountService[];
 
 /** Settings that name an account at both services: a preset has both addresses, and a user belongs to both. */
 const ofBoth: readonly SettingName[] = ["platform", "queueUserId"];

@@ -85,9 +85,9 @@ onEngineByAdapter("A key of any provider", (adapter) => {
   /** What an alarm lists two days later. */
   const due = async () => {
     const { output } = await stack.run("stack", "export");
-    const state = exportedIn(output) ?? assert.fail();
+    const state = exportedIn("dev", output) ?? assert.fail();
     const later = new Date(Date.now() + 48 * 3_600_000);
-    return findDue([{ name: "dev", ...state }], "24h", later).due.map(({ resource, what }) => `${resource} ${what}`);
+    return findDue([state], "24h", later).due.map(({ resource, what }) => `${resource} ${what}`);
   };
 
   it("that exists is adopted: its first trigger replaces nothing, and remembers as a secret", async () => {

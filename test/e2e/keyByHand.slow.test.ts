@@ -32,8 +32,8 @@ onEngineByAdapter("The example key-by-hand", (adapter) => {
     ];
     const [ahead, former] = [/credential is another one, but its trigger/, /The former credential is not refused/];
     const listed = async () => {
-      const state = exportedIn((await stack.run("stack", "export")).output) ?? assert.fail();
-      return findDue([{ name: "dev", ...state }], "999d", new Date()).due.map(({ what }) => what.split(":")[0]);
+      const state = exportedIn("dev", (await stack.run("stack", "export")).output) ?? assert.fail();
+      return findDue([state], "999d", new Date()).due.map(({ what }) => what.split(":")[0]);
     };
     try {
       await up();

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { type ListedSecret, type Unlisted } from "../../../provider/doctor/account";
 import { coverageOf, coverageText } from "../../../provider/doctor/coverage";
 import { type Values } from "../../../provider/doctor/overlaps";
-import { exportedIn, rotatedIn, type StackState } from "../../../provider/doctor/stackState";
+import { exportedIn, stackStateOf, type StackState } from "../../../provider/doctor/stackState";
 import { databasePassword, queueToken, signingKeys, vectorToken } from "../../../provider/domain/secretKind";
 import { Settings } from "../../../provider/settings/settings";
 
@@ -40,11 +40,11 @@ const inMinutes = (minutes: number) => new Date(Date.now() + minutes * 60_000).t
 
 /** The state of the stack whose settings are used. */
 const own = (resources: readonly object[]): StackState => {
-  return { name: "dev", rotated: rotatedIn(resources as Values[], stack) };
+  return stackStateOf({ name: "dev", resources: resources as Values[] }, stack);
 };
 /** Another state, of which only that is known. */
 const other = (resources: readonly object[], name = "shared.json"): StackState => {
-  return { name, rotated: rotatedIn(resources as Values[]) };
+  return stackStateOf({ name, resources: resources as Values[] });
 };
 
 function cover(account: readonly (ListedSecret | Unlisted)[], resources: readonly object[] = [], date?: string) {
@@ -243,15 +243,15 @@ describe("pulumi-rekey doctor --coverage", () => {
 
   it("reads a state that is empty or odd, and refuses a text that is none", () => {
     for (const odd of [{ deployment: {} }, { version: 3, deployment: null }]) {
-      assert.deepEqual(exportedIn(JSON.stringify(odd))?.resources, []);
+      assert.deepEqual(exportedIn("dev", JSON.stringify(odd))?.resources, []);
     }
     const resources = [{}, rotation("odd", "x", null as never), fleet(encrypted), fleet({ a: null, b: 1 })];
     assert.equal(cover([], resources).secrets.length, 0);
     const list = { deployment: { resources: {} } };
     for (const none of [{}, [], null, "text", { version: 3, checkpoint: {} }, { deployment: [] }, list]) {
-      assert.equal(exportedIn(JSON.stringify(none)), undefined, JSON.stringify(none));
+      assert.equal(exportedIn("dev", JSON.stringify(none)), undefined, JSON.stringify(none));
     }
-    assert.equal(exportedIn("{"), undefined);
+    assert.equal(exportedIn("dev", "{"), undefined);
   });
 
   const [young, old] = [{ ...database("db", after), name: "sessions" }, database("db-2", before)];
@@ -278,10 +278,10 @@ describe("pulumi-rekey doctor --coverage", () => {
       coverageText(cover([young, old, database("db-3"), failed], resources, since)),
       [
         "SECRET        ID    NAME      LAST ROTATED                  SINCE 2024-04-19  ROTATED BY                                           VALUE",
-        'vector index  idx   -         2024-04-19T00:00:00Z          yes               VectorTokenRotation "index"                          mark only',
         'database      db    sessions  2024-04-19T00:00:00Z          yes               PasswordRotation "one", PasswordRotationFleet "all"  mark only, in the state (declared)',
         "database      db-2  -         created 2024-04-18T23:59:59Z  OLDER             -                                                    -",
         'database      db-3  -         2024-04-18T23:59:59Z          OLDER             PasswordRotationFleet "all"                          in the state (declared)',
+        'vector index  idx   -         2024-04-19T00:00:00Z          yes               VectorTokenRotation "index"                          mark only',
         "",
         "Compared with the state of dev.",
         'Not in the account: PasswordRotation "gone" (database "old").',
