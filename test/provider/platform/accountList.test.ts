@@ -94,10 +94,6 @@ describe("platform: the list of an account", () => {
     "an entry that is nested too deeply": [`[${nested}]`, /\(entry 1: it is not an object\)/],
     "an entry without an id": [[one, { password: canary }], /\(entry 2: it has no databaseId\)/],
     "an id that is a number": [[{ ...one, database_id: 7 }], /databaseId: expected a string/],
-    "an id twice": [
-      [one, { database_id: "db-2" }, { ...one, state: canary }],
-      /\(entry 3: it has the same databaseId as another one\)/,
-    ],
     "a field of another type": [[{ ...one, state: { is: canary } }], /state: expected a string/],
     "a time that loses digits": [
       '[{"database_id":"a","creation_time":9223372036854775808}]',
