@@ -51,7 +51,6 @@ export async function checkAll(
   project: Project,
   stack: Stack,
   needed: ReadonlySet<AccountService> | undefined,
-  databaseId?: string,
 ): Promise<Check[]> {
   const unset = settingNames.filter(
     (name) => !stack.settings.find(name) && settingOf(name).default === undefined,
@@ -66,7 +65,7 @@ export async function checkAll(
     ok(`Not set: ${unset.map(settingKey).join(", ")}.`),
     ...checkMissing(stack, needed),
     ...unknownSettings([...stack.stored.keys()], process.env).map((message) => wrong(message)),
-    ...(await checkServices(stack.settings, databaseId)),
+    ...(await checkServices(stack.settings)),
   ];
 }
 
@@ -160,26 +159,21 @@ function checkMissing(
 }
 
 /** Checks that the services whose settings are complete can be reached, and accept the credentials. */
-async function checkServices(settings: Settings, databaseId: string | undefined): Promise<Check[]> {
+async function checkServices(settings: Settings): Promise<Check[]> {
   const client = new PlatformClient(settings);
   const readQueue = async () => {
     await client.flowControl.globalParallelism();
     return "The queue accepted the token.";
   };
   return [
-    ...(settings.errorFor("management") ? [] : await checkManagement(settings, client, databaseId)),
+    ...(settings.errorFor("management") ? [] : await checkManagement(settings, client)),
     ...(settings.errorFor("queue") ? [] : [await checkRequest("A read of the queue", readQueue)]),
   ];
 }
 
-/** Reads a database or their list, which tries the credentials; without the path of either, only connects. */
-async function checkManagement(
-  settings: Settings,
-  client: PlatformClient,
-  databaseId: string | undefined,
-): Promise<Check[]> {
-  const path = settings.find(databaseId === undefined ? "databaseListPath" : "databasePath");
-  if (["none", undefined].includes(path?.value)) {
+/** Reads the list of the databases, which tries the credentials; without its path, only connects. */
+async function checkManagement(settings: Settings, client: PlatformClient): Promise<Check[]> {
+  if (settings.find("databaseListPath") === undefined) {
     const connect = async () => {
       const address = settings.require("baseUrl");
       const proxy = settings.proxyFor(address);
@@ -188,18 +182,12 @@ async function checkManagement(
       return `A connection to ${address} was opened.`;
     };
     const untried =
-      "rekey:username and rekey:password were not tried: that needs rekey:databaseListPath, or rekey:databasePath and --database <id>.";
+      "rekey:username and rekey:password were not tried: that needs rekey:databaseListPath.";
     return [await checkRequest("A connection to rekey:baseUrl", connect), unchecked(untried)];
   }
-  const database = databaseId && `database ${JSON.stringify(databaseId)}`;
-  const tried = await checkRequest(`A read of ${database ?? "the list of databases"}`, async () => {
-    const accepted = "The platform accepted rekey:username and rekey:password, and";
-    if (databaseId !== undefined) {
-      await client.operations(databasePassword).read(databaseId, { hideCredentials: true });
-      return `${accepted} has ${database}.`;
-    }
+  const tried = await checkRequest("A read of the list of databases", async () => {
     const { length } = await client.list(databasePassword);
-    return `${accepted} lists ${length} ${length === 1 ? "database" : "databases"}.`;
+    return `The platform accepted rekey:username and rekey:password, and lists ${length} ${length === 1 ? "database" : "databases"}.`;
   });
   return tried.state === "ok" ? [tried, ...(await checkReadOnly(client))] : [tried];
 }

@@ -1,5 +1,4 @@
 import { parseArgs } from "node:util";
-import { idProblem } from "../records/fields";
 import { futureProblem, readInterval } from "../rotation/memory/schedule";
 import { type Check, checkAll } from "./checks";
 import { cover, coverageText } from "./coverage";
@@ -23,7 +22,6 @@ With --due, lists what is overdue in the states of stacks, or waits. It needs no
   -s, --stack <name>  the stack (default: PULUMI_STACK, else the one that is selected, else dev). With --coverage or
                       --due, it may be repeated, also with stacks of other projects (organization/project/stack); of
                       --coverage, the first one has the settings
-  -d, --database <id> also read this database, without its credentials
       --coverage      list the secrets of the account, which resource rotates each, when it did last, and whether the
                       value is in the state, in an age file only, or known by its mark only
       --state <file>  with --coverage or --due: also read a state that \`pulumi stack export\` wrote; may be repeated
@@ -35,7 +33,7 @@ With --due, lists what is overdue in the states of stacks, or waits. It needs no
   -h, --help          print this help
 
 Example:
-  npx --no pulumi-rekey doctor --stack production --database db-sessions
+  npx --no pulumi-rekey doctor --stack production
   npx --no pulumi-rekey doctor --coverage --since 2026-04-19 --stack production --state shared.json
 
 Exit codes:
@@ -48,7 +46,6 @@ Exit codes:
 
 const options = {
   stack: { type: "string", short: "s", multiple: true },
-  database: { type: "string", short: "d" },
   coverage: { type: "boolean" },
   state: { type: "string", multiple: true },
   since: { type: "string" },
@@ -93,34 +90,27 @@ async function runDoctor(values: Values) {
   const [name = ""] = stacksIn(values, project);
   const stack = readStack(project.directory, name);
   const needed = neededServices(project.directory, name);
-  const checks = await checkAll(project, stack, needed, values.database);
+  const checks = await checkAll(project, stack, needed);
   const healthy = checks.every(({ state }) => state !== "wrong");
   return { report: { healthy, checks }, text: asText(checks), code: healthy ? 0 : 1 };
 }
 
 /** Options that do not belong together. */
 function combinationProblem(values: Values): string | undefined {
-  const { stack = [], state, database, coverage, due } = values;
-  const list = due ? "--due" : coverage && "--coverage";
+  const { stack = [], state, coverage, due } = values;
   if (due && coverage) return "--coverage cannot be used with --due";
-  if (list && database !== undefined) return `--database cannot be used with ${list}`;
   const needs = { since: "coverage", grace: "due", markdown: "due" } as const;
   for (const [option, needed] of Object.entries(needs)) {
     const isGiven = values[option as keyof typeof needs] !== undefined;
     if (isGiven && !values[needed]) return `--${option} needs --${needed}`;
   }
-  if (!list && state) return "--state needs --coverage or --due";
-  if (list || stack.length < 2) return undefined;
-  return "--stack can be repeated only with --coverage or --due";
+  if (due || coverage) return undefined;
+  if (state) return "--state needs --coverage or --due";
+  return stack.length < 2 ? undefined : "--stack can be repeated only with --coverage or --due";
 }
 
-function valueProblem({
-  database = "id",
-  grace = "0h",
-  since = "2000-01-01",
-}: Values): string | undefined {
+function valueProblem({ grace = "0h", since = "2000-01-01" }: Values): string | undefined {
   const problems = {
-    database: () => idProblem(database),
     grace: () => void readInterval(grace, { orZero: true }),
     since: () => futureProblem(since, new Date()),
   };

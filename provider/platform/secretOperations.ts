@@ -61,18 +61,16 @@ export class SecretOperations {
   /**
    * Reads what has the secret, and its credentials if the platform shows them. It may be repeated.
    *
-   * @param options.hideCredentials whether the platform leaves out the credentials
    * @param options.newConnection whether it is sent on a new connection, as after one that may hold a late response
    * @see docs/interface.md#read-a-database
    */
   async read(
     id: string,
-    { hideCredentials = false, newConnection = this.kind.table.id === undefined } = {},
+    { newConnection = this.kind.table.id === undefined } = {},
   ): Promise<SecretResponse> {
     const response = await this.requester.send({
       method: "GET",
       path: fillPath(this.paths.read, { id }),
-      ...(hideCredentials && { query: { credentials: "hide" } }),
       newConnection,
       purpose: `read ${ownerOf({ kind: this.kind, id })}`,
       toCheck: toCheckOf(this.kind, this.kind.paths?.read),

@@ -3,7 +3,6 @@ import { listable } from "../../../provider/doctor/account";
 import { kindInList, pluralOf } from "../../../provider/domain/secretKind";
 import { Folder } from "../../support/folder";
 import { environmentOf, settingsOf } from "../../support/project";
-import { databasePath } from "../../support/resources";
 import { Fixture, stateOf } from "./fixture";
 
 const key = "canary-management-password";
@@ -64,7 +63,7 @@ describe("pulumi-rekey doctor", function () {
         /^ok {5}rekey:deadlineSeconds is 60 \(default\)\.$/,
         /^ok {5}Not set: rekey:platform, rekey:queueUserId, .*rekey:proxy, rekey:caFile\.$/,
         /^ok {5}A connection to http:\S+ was opened\.$/,
-        /^- {6}rekey:username and rekey:password were not tried: that needs rekey:databaseListPath/,
+        /^- {6}rekey:username and rekey:password were not tried: that needs rekey:databaseListPath\.$/,
         /^ok {5}The queue accepted the token\.$/,
         /^No problem was found\.$/,
       ],
@@ -75,13 +74,6 @@ describe("pulumi-rekey doctor", function () {
       config: { "rekey:databaseListPath": listPath },
       prints: [/^ok {5}The platform accepted rekey:username and rekey:password, and lists 3 databases\.$/],
       sent: [queueRead, usersRead, `GET ${listPath}`],
-    },
-    {
-      title: "reads a database without its credentials",
-      config: { "rekey:databasePath": databasePath },
-      args: ["--database", "db-sessions"],
-      prints: [/^ok {5}The platform accepted .*, and has database "db-sessions"\.$/],
-      sent: [queueRead, usersRead, "GET /v2/redis/database/db-sessions?credentials=hide"],
     },
     {
       title: "finds a wrong key, and a wrong token",
@@ -97,12 +89,6 @@ describe("pulumi-rekey doctor", function () {
         /^ {7}Check rekey:queueToken/,
         /^2 of \d+ checks found a problem\.$/,
       ],
-    },
-    {
-      title: "does not print an address with a password that is given as an id",
-      args: ["--database", `redis://default:${key}@host:6379`],
-      prints: [/^error: --database must be an id, for Upstash a UUID, not an address: [^:]*$/],
-      sent: [],
     },
     {
       title: "finds settings in plain text, those that do not exist or cannot be used, and a proxy that is not reached",
@@ -310,7 +296,6 @@ describe("pulumi-rekey doctor", function () {
           "--since",
           "9999-01-01",
         ],
-        [/^error: --database cannot be used with --coverage/, "--coverage", "--database", "db-a"],
         [/^error: --stack can be repeated only with --coverage/, "--stack", "a", "--stack", "b"],
         [/^error: --state needs --coverage/, "--state", "a.json"],
       ] as const
