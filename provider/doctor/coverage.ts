@@ -5,7 +5,7 @@ import { clockToleranceMs, readDate } from "../rotation/memory/schedule";
 import { type Settings } from "../settings/settings";
 import { type SettingName } from "../settings/table";
 import { type InAccount, listable, type ListedSecret, listSecrets } from "./account";
-import { isValidTooLong, twoValidNote } from "./overlaps";
+import { twoValidNote } from "./overlaps";
 import { type RotatedSecret, type SavedValue, type StackState } from "./stackState";
 
 /** A resource that rotates a secret. */
@@ -104,9 +104,7 @@ export function coverageOf(
     covered:
       isComplete &&
       secrets.every(({ age = "newer" }) => age === "newer") &&
-      here.every(({ former, alsoValid }) => {
-        return alsoValid.length === 0 && (!former || since || !isValidTooLong(former, new Date()));
-      }),
+      here.every(({ alsoValid }) => alsoValid.length === 0),
     isComplete,
     secrets,
     notes: [
