@@ -7,7 +7,7 @@ import {
   type ServerFacts,
   userIn,
 } from "./aclReplies";
-import { ConnectionError } from "../platform/connections";
+import { ConnectionError, type Connections } from "../platform/connections";
 import { addressOf, type ClientEndpoint } from "../domain/endpoint";
 import { RequestError, type RequestFacts } from "../domain/errors";
 import { whyNotSent } from "../platform/failures";
@@ -22,7 +22,6 @@ import {
   type RedisConnection,
   type Reply,
 } from "./redisConnection";
-import { type ServerConnections } from "./serverConnections";
 
 /** An administrator of a Redis server: how it logs in, and where. */
 export interface RedisAdmin extends ClientEndpoint {
@@ -39,7 +38,7 @@ export interface MadePassword {
 }
 
 export interface AclUsersOptions extends Omit<RequesterOptions, "resetHeaders"> {
-  readonly connections: ServerConnections;
+  readonly connections: Connections;
   readonly queue: RequestQueue;
 }
 

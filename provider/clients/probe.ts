@@ -1,5 +1,5 @@
 import { tryReadObject } from "../records/response";
-import { ConnectionError } from "../platform/connections";
+import { ConnectionError, type Connections } from "../platform/connections";
 import {
   type ClientEndpoint,
   type Credential,
@@ -27,7 +27,6 @@ import {
   NoReplyError,
   type RedisConnection,
 } from "./redisConnection";
-import { type ServerConnections } from "./serverConnections";
 
 /**
  * The result of trying a credential at a server. Neither `words`, which are the server's own, nor `why` contains
@@ -56,7 +55,7 @@ export type ProgramRequest = Omit<Service, "name"> &
 export type StatusResult = Partial<Pick<RequestError, "status" | "happened" | "advice">>;
 
 export interface ProbeOptions {
-  readonly connections: ServerConnections;
+  readonly connections: Connections;
   /** Secrets that results never show. */
   readonly secrets: KnownSecrets;
   /** Called before each connection. @throws RequestError if nothing may be sent */
@@ -159,8 +158,7 @@ export class CredentialProbe {
 
   #requesterFor(service: Service, deadlineMs: number): HttpRequester {
     const { connections, secrets } = this.options;
-    const to = connections.to(new URL(service.baseUrl));
-    return new HttpRequester(service, to, new RequestQueue(1), {
+    return new HttpRequester(service, connections, new RequestQueue(1), {
       deadlineMs,
       secrets,
       permission: "limits",

@@ -1,7 +1,6 @@
 import { type Socket } from "node:net";
-import { type ServerConnections } from "./serverConnections";
 import { type ClientEndpoint, restAddressOf } from "../domain/endpoint";
-import { maxConnectMs } from "../platform/connections";
+import { type Connections, maxConnectMs } from "../platform/connections";
 import { clientCertificate, isClientCertificate } from "../platform/failures";
 
 /** A reply of a Redis: a status, a string, an integer, an array, an error, or undefined for its nil. */
@@ -46,14 +45,14 @@ const maxReplyBytes = 1024 * 1024;
  * @throws ConnectionError: nothing was sent
  */
 export async function connectToRedis(
-  connections: ServerConnections,
+  connections: Connections,
   endpoint: ClientEndpoint,
   timeoutMs: number,
 ): Promise<RedisConnection> {
   const endsAtMs = performance.now() + timeoutMs;
   const url = new URL(restAddressOf(endpoint));
   const connectMs = Math.min(maxConnectMs, timeoutMs);
-  const socket = await connections.to(url).open(url, { timeoutMs: connectMs });
+  const socket = await connections.open(url, { timeoutMs: connectMs });
   return new RedisConnection(socket, endsAtMs - performance.now());
 }
 

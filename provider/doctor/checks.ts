@@ -176,8 +176,10 @@ async function checkManagement(settings: Settings, client: PlatformClient): Prom
   if (settings.find("databaseListPath") === undefined) {
     const connect = async () => {
       const address = settings.require("baseUrl");
-      const proxy = settings.proxyFor(address);
-      const connections = new Connections({ proxy, extraCertificates: settings.get("caFile") });
+      const connections = new Connections({
+        proxy: settings.get("proxy"),
+        extraCertificates: settings.get("caFile"),
+      });
       (await connections.open(new URL(address), { timeoutMs: 10_000 })).destroy();
       return `A connection to ${address} was opened.`;
     };

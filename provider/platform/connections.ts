@@ -44,13 +44,13 @@ interface Use {
 }
 
 export interface ConnectionSettings {
-  /** Address of an HTTP proxy that opens a tunnel to the platform (CONNECT). */
+  /** Address of an HTTP proxy that opens tunnels (CONNECT), for https: http is only to this machine. */
   readonly proxy?: string | undefined;
   /** Certificates (PEM) that are trusted in addition to those that Node trusts. */
   readonly extraCertificates?: string | undefined;
 }
 
-/** The connections of requests to the platform, through the proxy if there is one. */
+/** The connections to the platform, databases and indexes, through the proxy if there is one. */
 export class Connections {
   readonly #origins = new Map<string, Origin>();
   #secureContext: SecureContext | undefined;
@@ -157,7 +157,7 @@ export class Connections {
   ): Promise<Socket> {
     const { proxy } = this.settings;
     const target = Number(port || (protocol === "https:" ? 443 : 80));
-    if (proxy !== undefined) {
+    if (proxy !== undefined && protocol === "https:") {
       return guarded(await openTunnel(proxy, `${hostname}:${target}`, shared, signal));
     }
     const socket = connect({ ...shared, host: hostWithoutBrackets(hostname), port: target });

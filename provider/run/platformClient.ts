@@ -1,6 +1,5 @@
 import { AclUsers, type RedisAdmin } from "../clients/aclUsers";
 import { listAccount, type ListedRecord, showsEmptyToken } from "../platform/accountList";
-import { ServerConnections } from "../clients/serverConnections";
 import { Connections } from "../platform/connections";
 import { FlowControl, type Queue } from "../platform/flowControl";
 import {
@@ -32,7 +31,6 @@ interface Shared {
   readonly queueUser: QueueUser;
   requestQueue?: RequestQueue;
   connections?: Connections;
-  serverConnections?: ServerConnections;
   /** The kinds whose responses to resets have shown the id. */
   readonly withId: Set<SecretKind>;
   queue?: Queue;
@@ -156,23 +154,20 @@ export class PlatformClient {
   aclUsers(admin: RedisAdmin): AclUsers {
     return new AclUsers(admin, {
       ...this.#requestOptions,
-      connections: this.#serverConnections,
+      connections: this.#connections,
       queue: this.#requestQueue,
     });
   }
 
   get #probe(): CredentialProbe {
     const { beforeSend, secrets } = this;
-    return new CredentialProbe({ connections: this.#serverConnections, secrets, beforeSend });
+    return new CredentialProbe({ connections: this.#connections, secrets, beforeSend });
   }
 
   #requester(service: Service): HttpRequester {
-    const { settings, shared } = this;
-    const proxy = settings.proxyFor(service.baseUrl);
-    shared.connections ??= new Connections({ proxy, extraCertificates: settings.get("caFile") });
-    return new HttpRequester(service, shared.connections, this.#requestQueue, {
+    return new HttpRequester(service, this.#connections, this.#requestQueue, {
       ...this.#requestOptions,
-      resetHeaders: settings.preset?.resetHeaders,
+      resetHeaders: this.settings.preset?.resetHeaders,
     });
   }
 
@@ -190,9 +185,9 @@ export class PlatformClient {
     ));
   }
 
-  get #serverConnections(): ServerConnections {
+  get #connections(): Connections {
     const { settings, shared } = this;
-    return (shared.serverConnections ??= new ServerConnections({
+    return (shared.connections ??= new Connections({
       proxy: settings.get("proxy"),
       extraCertificates: settings.get("caFile"),
     }));

@@ -1,6 +1,5 @@
 import { SettingsError } from "../domain/errors";
 import { type AccountService, type SecretKind } from "../domain/secretKind";
-import { isLoopback } from "../domain/endpoint";
 import { type Preset, presetNamed, presets } from "./presets";
 import {
   environmentName,
@@ -115,27 +114,6 @@ export class Settings {
       if (error instanceof SettingsError) return error;
       throw error;
     }
-  }
-
-  /**
-   * The proxy for requests to an address, if there is one.
-   *
-   * @throws SettingsError if it cannot be used, or would receive the credentials in plain text over the network.
-   */
-  proxyFor(address: string): string | undefined {
-    const proxy = this.get("proxy");
-    if (
-      proxy === undefined ||
-      address.startsWith("https:") ||
-      isLoopback(new URL(proxy).hostname)
-    ) {
-      return proxy;
-    }
-    throw new SettingsError("REKEY_SETTING_INVALID", {
-      problem: `rekey:proxy is not on this machine, and would receive the credentials for ${address} in plain text`,
-      advice:
-        "Use an https address, or unset rekey:proxy (REKEY_PROXY) for a platform on this machine.",
-    });
   }
 
   #read(name: SettingName): unknown {

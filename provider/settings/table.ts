@@ -144,8 +144,7 @@ const settingTable = {
     default: "on",
   },
   proxy: {
-    description:
-      "URL of an HTTP proxy, on a loopback address if the platform uses http; use `--secret` if it contains a password.",
+    description: "URL of an HTTP proxy for https; use `--secret` if it contains a password.",
     schema: () => textWithout(proxyProblem),
   },
   caFile: {

@@ -14,7 +14,7 @@ import { type Fixture, type FixtureOptions } from "./fixture";
 const count = 50;
 const secure: FixtureOptions = { server: { tls: certificate("good") }, settings: () => ({ caFile }) };
 const platforms: Record<string, FixtureOptions & { concurrency: number }> = {
-  http: { concurrency: count },
+  TLS: { ...secure, concurrency: count },
   "TLS, only half of it at a time": { ...secure, concurrency: count / 2 },
 };
 const rows = [

@@ -92,7 +92,7 @@ describe("secrets: errors", () => {
         .operations(databasePassword)
         .reset("db");
     await assertOnlyWords("RequestError", () => reset(url));
-    await assertOnlyWords("RequestError", () => reset(url, proxy("http")));
+    await assertOnlyWords("RequestError", () => reset("https://127.0.0.1:1", proxy("http")));
     await assertOnlyWords("InputError", () => client(url).operations(databasePassword).reset(".."));
     await assertOnlyWords("SettingsError", () => reset(url, { REKEY_PASSWORD: `${management}\n` }));
     await assertOnlyWords("SettingsError", () => client(url, { REKEY_QUEUE_TOKEN: `${queue} ` }).flowControl);

@@ -3,8 +3,7 @@ import { readFileSync } from "node:fs";
 import { type Socket } from "node:net";
 import { startRedisServer, session, withRedis } from "../../support/redis";
 import { type Credential } from "../../../provider/domain/endpoint";
-import { ServerConnections } from "../../../provider/clients/serverConnections";
-import { type ConnectionSettings } from "../../../provider/platform/connections";
+import { Connections, type ConnectionSettings } from "../../../provider/platform/connections";
 import { CredentialProbe, type ProbeRequest } from "../../../provider/clients/probe";
 import { KnownSecrets } from "../../../provider/platform/redact";
 import { caFile, certificate } from "../../faults/certificates";
@@ -23,7 +22,7 @@ async function probe(
   credential: Partial<Credential> = {},
   { timeoutMs = 30_000, ...settings }: ConnectionSettings & Partial<Pick<ProbeRequest, "timeoutMs">> = {},
 ): Promise<string> {
-  const tool = new CredentialProbe({ connections: new ServerConnections(settings), secrets: new KnownSecrets([]) });
+  const tool = new CredentialProbe({ connections: new Connections(settings), secrets: new KnownSecrets([]) });
   const tried: Credential = { name: "password", value, ...credential };
   const result = await tool.probe({ owner: `database "db"`, endpoint, credential: tried, timeoutMs });
   assert.deepEqual(leaksOf(JSON.stringify(result), { value }), []);

@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { ServerConnections } from "../../../provider/clients/serverConnections";
 import {
   connectToRedis,
   ErrorReply,
@@ -7,6 +6,7 @@ import {
   NoReplyError,
   type Reply,
 } from "../../../provider/clients/redisConnection";
+import { Connections } from "../../../provider/platform/connections";
 import { withRealSockets } from "../platform/realSockets";
 
 describe("clients: the connection to a Redis", () => {
@@ -31,7 +31,7 @@ describe("clients: the connection to a Redis", () => {
         }),
     });
     const endpoint = { host: "127.0.0.1", port: server.port, tls: false };
-    const connection = await connectToRedis(new ServerConnections(), endpoint, timeoutMs);
+    const connection = await connectToRedis(new Connections(), endpoint, timeoutMs);
     try {
       const received: Reply[] = [];
       while (received.length < count) received.push(await connection.send("PING"));

@@ -93,6 +93,7 @@ describe("pulumi-rekey doctor", function () {
     {
       title: "finds settings in plain text, those that do not exist or cannot be used, and a proxy that is not reached",
       config: {
+        "rekey:baseUrl": "https://127.0.0.1:1",
         "rekey:proxy": `http://${key}@127.0.0.1:1`,
         "rekey:queueToken": "canary",
         "rekey:queueurl": "a mistake",
