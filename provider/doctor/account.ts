@@ -1,5 +1,10 @@
 import { RequestError, SettingsError } from "../domain/errors";
-import { type AccountService, kinds, type SecretKind, type Subject } from "../domain/secretKind";
+import {
+  type AccountService,
+  kindsOfAccount,
+  type SecretKind,
+  type Subject,
+} from "../domain/secretKind";
 import { type PlatformClient } from "../run/platformClient";
 import { accounts, type Settings } from "../settings/settings";
 import { type SettingName } from "../settings/table";
@@ -29,9 +34,6 @@ interface NotLookedAt {
 
 export type InAccount = ListedSecret | Unlisted | NotLookedAt;
 
-/** The kinds that an account can list: Redis users are in no list. */
-export const listable = kinds.filter(({ service }) => service !== undefined);
-
 /**
  * Lists what an account has. Only reads are sent. Without its settings, a service is not looked at, unless a stack
  * rotates one of its secrets.
@@ -42,7 +44,7 @@ export async function listSecrets(
   states: readonly StackState[],
 ): Promise<InAccount[]> {
   const rotated = states.flatMap((state) => state.rotated);
-  const listed = listable.map(async (kind): Promise<InAccount[]> => {
+  const listed = kindsOfAccount.map(async (kind): Promise<InAccount[]> => {
     const service = kind.service as AccountService;
     const isNamed = namesAccount(settings, service) || rotated.some((one) => one.kind === kind);
     const error = isNamed ? undefined : settings.errorFor(service);

@@ -23,16 +23,8 @@ import {
   plainText,
   unknownSettings,
 } from "../settings/table";
-import { type Project, type Stack } from "./project";
+import { type Check, type Project, type Stack } from "./project";
 import { namesAccount } from "./account";
-
-export interface Check {
-  /** `unchecked` if no problem was seen, but there may be one. */
-  readonly state: "ok" | "unchecked" | "wrong";
-  readonly message: string;
-  /** How to fix the problem, unless the message says it. */
-  readonly fix?: string;
-}
 
 const ok = (message: string): Check => ({ state: "ok", message });
 const unchecked = (message: string): Check => ({ state: "unchecked", message });

@@ -1,9 +1,10 @@
 import { parseArgs } from "node:util";
 import { futureProblem, readInterval } from "../rotation/memory/schedule";
-import { type Check, checkAll } from "./checks";
+import { checkAll } from "./checks";
 import { cover, coverageText } from "./coverage";
 import { dueMarkdown, dueText, findDue } from "./due";
 import {
+  type Check,
   environmentOnly,
   findProject,
   noProject,

@@ -1,10 +1,10 @@
-import { kindInList, ownerOf, pluralOf, type Subject } from "../domain/secretKind";
+import { kindInList, kindsOfAccount, ownerOf, pluralOf, type Subject } from "../domain/secretKind";
 import { PlatformClient } from "../run/platformClient";
 import { isSameId, orUndefined } from "../records/fields";
 import { clockToleranceMs, readDate } from "../rotation/memory/schedule";
 import { type Settings } from "../settings/settings";
 import { type SettingName } from "../settings/table";
-import { type InAccount, listable, type ListedSecret, listSecrets } from "./account";
+import { type InAccount, type ListedSecret, listSecrets } from "./account";
 import { twoValidNote } from "./overlaps";
 import { type RotatedSecret, type SavedValue, type StackState } from "./stackState";
 
@@ -80,7 +80,7 @@ export function coverageOf(
   const subjects = account.filter((one) => "id" in one);
   // Of those in no list, each one counts: a state does not show to which server a user belongs.
   const inLists = here.filter(
-    ({ kind }) => listable.includes(kind) && !unlisted.some((one) => one.kind === kind),
+    ({ kind }) => kindsOfAccount.includes(kind) && !unlisted.some((one) => one.kind === kind),
   );
   const alone = here.filter((one) => !inLists.includes(one));
   const from = since === undefined ? undefined : readDate(since);
@@ -93,7 +93,7 @@ export function coverageOf(
   ];
   const missing = inLists.filter((one) => !subjects.some((secret) => isSameSecret(one, secret)));
   // With no settings at all, they may be missing by mistake.
-  const isBlind = notLooked.length === listable.length && secrets.length === 0;
+  const isBlind = notLooked.length === kindsOfAccount.length && secrets.length === 0;
   // Only a state lists Redis users.
   const isComplete = unlisted.length === 0 && !isBlind && read.length === states.length;
   const label = (one: RotationResult) => labelOf(one, read.length);

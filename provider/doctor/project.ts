@@ -70,6 +70,15 @@ function readYaml(path: string): Readonly<Record<string, unknown>> {
   }
 }
 
+/** The result of one check. */
+export interface Check {
+  /** `unchecked` if no problem was seen, but there may be one. */
+  readonly state: "ok" | "unchecked" | "wrong";
+  readonly message: string;
+  /** How to fix the problem, unless the message says it. */
+  readonly fix?: string;
+}
+
 /** A setting that is stored in the configuration of a stack. */
 interface Stored {
   readonly value: string;
@@ -82,11 +91,7 @@ export interface Stack {
   /** Its `rekey:` settings as `pulumi config` prints them, by full name. */
   readonly stored: ReadonlyMap<string, Stored>;
   /** Why that was not read, if it was not. Without a CLI, this is not an error: the environment may have everything. */
-  readonly unread?: {
-    readonly state: "unchecked" | "wrong";
-    readonly message: string;
-    readonly fix?: string;
-  };
+  readonly unread?: Check;
   /** The settings as the provider would read them. */
   readonly settings: Settings;
 }

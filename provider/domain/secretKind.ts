@@ -304,6 +304,9 @@ export const kinds: readonly SecretKind[] = [
   aclUser,
 ];
 
+/** The kinds that an account has: Redis users are in no list. */
+export const kindsOfAccount = kinds.filter(({ service }) => service !== undefined);
+
 /** The kind with a name; undefined if there is none. */
 export function kindNamed(name: unknown): SecretKind | undefined {
   return kinds.find((one) => one.name === name);

@@ -172,20 +172,18 @@ interface Responded {
 /**
  * The error for a response with 2xx that cannot be used.
  *
- * @param what is wrong with it: `is not JSON`
+ * @param what what is wrong with it: `is not JSON`
  * @param delivery `maybe applied` for that to a reset
  */
 export function unusable(
-  { facts, status, service }: Responded,
+  response: Responded,
   what: string,
   delivery: "responded" | "maybe applied" = "responded",
 ): RequestError {
+  const { facts, status } = response;
   const happened = `the platform responded with ${status}, but the response ${what}`;
-  return new RequestError(delivery, facts, {
-    happened,
-    advice: adviceOnContent(service, facts),
-    status,
-  });
+  const advice = adviceOnContent(response.service, facts);
+  return new RequestError(delivery, facts, { happened, advice, status });
 }
 
 /** The JSON of a response to a read. @throws RequestError */

@@ -1,4 +1,4 @@
-import { presetNames, type SettingName } from "./table";
+import { type presetNames, type SettingName } from "./table";
 
 /** The preset of a public platform, which `rekey:platform` selects. */
 export interface Preset {
@@ -39,9 +39,3 @@ export const presets: Readonly<Record<(typeof presetNames)[number], Preset>> = {
     resetHeaders: ["burst-ratelimit-reset", "ratelimit-reset"],
   },
 };
-
-/** The preset of a platform, whatever the case of its name; undefined if there is none. */
-export function presetNamed(platform = ""): Preset | undefined {
-  const name = presetNames.find((one) => one === platform.toLowerCase());
-  return name && presets[name];
-}

@@ -1,6 +1,6 @@
 import { SettingsError } from "../domain/errors";
 import { type AccountService, type SecretKind } from "../domain/secretKind";
-import { type Preset, presetNamed, presets } from "./presets";
+import { type Preset, presets } from "./presets";
 import {
   environmentName,
   type FoundSetting,
@@ -54,7 +54,9 @@ export class Settings {
     private readonly environment: NodeJS.ProcessEnv = {},
     readonly provider?: string,
   ) {
-    this.preset = presetNamed(this.#findOwn("platform")?.value);
+    const platform = this.#findOwn("platform")?.value;
+    const name = presetNames.find((one) => one === platform);
+    this.preset = name && presets[name];
     this.secrets = this.#findSecrets();
   }
 

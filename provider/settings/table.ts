@@ -41,10 +41,10 @@ const settingTable = {
     schema: () =>
       textWithout((name) => {
         const known: readonly string[] = presetNames;
-        if (known.includes(name.toLowerCase())) return undefined;
+        if (known.includes(name)) return undefined;
         const hint = didYouMean(name, known) || `known: ${known.join(", ")}`;
         return `is not a known platform (${hint})`;
-      }).transform((name) => name.toLowerCase()),
+      }),
   },
   baseUrl: {
     description: "Address of the management interface: https, or http on a loopback address.",

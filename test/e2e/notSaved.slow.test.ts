@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { type VectorTokenRotation } from "pulumi-rekey";
 import { Team } from "../support/age";
-import { listable } from "../../provider/doctor/account";
-import { databasePassword, type SecretKind } from "../../provider/domain/secretKind";
+import { databasePassword, kindsOfAccount, type SecretKind } from "../../provider/domain/secretKind";
 import { type Credentials } from "../../provider/records/fields";
 import { leaksOf } from "../support/canaries";
 import { EngineStack, onEngineByAdapter, type Rekey, type Result, succeeds, valuesOf } from "./engineStack";
@@ -74,7 +73,7 @@ onEngineByAdapter("Credentials that are not saved", (adapter) => {
       },
     );
     const { platform } = stack;
-    for (const kind of listable) ids.set(kind, await idAt(platform, kind));
+    for (const kind of kindsOfAccount) ids.set(kind, await idAt(platform, kind));
     const count = Object.keys(await credentials()).length;
     await note();
     const seen: string[] = [];

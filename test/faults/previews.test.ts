@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type Platform, startPlatform } from "../../local/platform/index";
-import { listable } from "../../provider/doctor/account";
+import { kindsOfAccount } from "../../provider/domain/secretKind";
 import { ResourceHandler } from "../../provider/engine/adapter";
 import { resources } from "../../provider/engine/resources";
 import { type Properties } from "../../provider/pulumi/values";
@@ -34,7 +34,7 @@ const orders = { id: () => "orders", inputs: (flowControlKey: string) => ({ flow
 
 /** Every type that sends POSTs. A verification sends credentials only, and the delete of a Retirement is below. */
 const cases: readonly Case[] = [
-  ...listable.map((kind): Case => {
+  ...kindsOfAccount.map((kind): Case => {
     const own = { id: (platform: Platform) => idAt(platform, kind), inputs: (id: string) => inputsOf(kind, id) };
     return { type: kind.name, ...own, imported: "adopted", change: rotating };
   }),

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { listable } from "../../provider/doctor/account";
+import { kindsOfAccount } from "../../provider/domain/secretKind";
 import { type Host, providerNameOf, providerTexts } from "../support/host";
 import { inputsOf } from "../support/kinds";
 import { databasePath } from "../support/resources";
@@ -12,7 +12,7 @@ const [one, other] = ["00000000-0000-4000-8000-000000000001", "00000000-0000-400
 
 /** Resources of each type, of which nothing has to be sent. Of the second one, only the preview is seen. */
 const cases = [
-  ...listable.map((kind) => ({
+  ...kindsOfAccount.map((kind) => ({
     type: kind.name,
     missing: kind.service === "queue" ? "queueToken" : "password",
     isReadable: kind.paths ? [true] : [true, false],

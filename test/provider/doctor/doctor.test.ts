@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import { listable } from "../../../provider/doctor/account";
-import { kindInList, pluralOf } from "../../../provider/domain/secretKind";
+import { kindInList, kindsOfAccount, pluralOf } from "../../../provider/domain/secretKind";
 import { Folder } from "../../support/folder";
 import { environmentOf, settingsOf } from "../../support/project";
 import { Fixture, stateOf } from "./fixture";
@@ -185,12 +184,14 @@ describe("pulumi-rekey doctor", function () {
       args: ["--coverage"],
       prints: [
         /^database +db-sessions +cache db-sessions +20\S+Z +PasswordRotation "sessions" +mark only$/,
-        ...listable.map((kind) => new RegExp(`^${kindInList(kind)} .* +(created 2025-07-14T00:00:00Z|unknown) +- +-$`)),
+        ...kindsOfAccount.map(
+          (kind) => new RegExp(`^${kindInList(kind)} .* +(created 2025-07-14T00:00:00Z|unknown) +- +-$`),
+        ),
         /^database +db-carts +cache db-carts /,
         /^queue user +00000000-0000-4000-8000-000000000001 +eu-central-1 /,
         /^Compared with the state of dev\.$/,
       ],
-      sent: listable
+      sent: kindsOfAccount
         .map(({ paths }) => paths?.list ?? paths?.read)
         .map((path) => `GET ${typeof path === "string" ? path : listPath}`)
         .sort(),
@@ -224,7 +225,7 @@ describe("pulumi-rekey doctor", function () {
       args: ["--coverage"],
       prints: [
         /^user +app .* AclUserRotation "app"/,
-        ...listable.map((kind) => {
+        ...kindsOfAccount.map((kind) => {
           const missing = { management: "rekey:baseUrl, .*", queue: "rekey:queueUrl and rekey:queueToken" };
           const why = missing[kind.service ?? assert.fail()];
           return new RegExp(`^Not looked at: (.*, )?(and )?${pluralOf(kind)},.* because ${why} are not set\\.$`);

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { type Check, checkInstallation } from "../../../provider/doctor/checks";
-import { findProject } from "../../../provider/doctor/project";
+import { checkInstallation } from "../../../provider/doctor/checks";
+import { type Check, findProject } from "../../../provider/doctor/project";
 import { Folder } from "../../support/folder";
 import { installPackages } from "../../support/project";
 

@@ -5,7 +5,7 @@ import { Settings } from "../../../provider/settings/settings";
 import { settingsFor } from "../../support/resources";
 import { type ResourceType } from "../../../provider/engine/resources";
 import { dynamicCalls, pluginCalls } from "../../model/adapterCalls";
-import { listable } from "../../../provider/doctor/account";
+import { kindsOfAccount } from "../../../provider/domain/secretKind";
 import { inputsOf } from "../../support/kinds";
 import { FakeRun } from "../../support/fakeRun";
 import { adapters } from "../../support/host";
@@ -27,7 +27,7 @@ for (const adapter of adapters) {
       return new Stack(adapter === "dynamic" ? dynamicCalls(type, run) : pluginCalls(type, run, fake.said));
     };
 
-    for (const kind of listable.filter(({ onlyId }) => onlyId === undefined)) {
+    for (const kind of kindsOfAccount.filter(({ onlyId }) => onlyId === undefined)) {
       const { name, idInput } = kind;
       it(`is the same ${name}, which keeps the saved one`, async () => {
         const stack = stackOf(name);

@@ -27,7 +27,7 @@ const same = (...values: string[]) => Object.fromEntries(values.map((value) => [
 
 /** What may be written for each setting, and the value that is read. */
 const valid: Readonly<Record<SettingName, Readonly<Record<string, unknown>>>> = {
-  platform: { ...same("upstash"), Upstash: "upstash", UPSTASH: "upstash" },
+  platform: same("upstash"),
   baseUrl: {
     "https://platform.test/": "https://platform.test",
     "https://platform.test:8443/a/b//": "https://platform.test:8443/a/b",

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type Platform, startPlatform } from "../../../../local/platform/index";
-import { listable } from "../../../../provider/doctor/account";
+import { kindsOfAccount } from "../../../../provider/domain/secretKind";
 import { resources } from "../../../../provider/engine/resources";
 import { leaksOf } from "../../../support/canaries";
 import { credentialsAt, idAt, inputsOf } from "../../../support/kinds";
@@ -154,7 +154,7 @@ describe("plugin service", () => {
   });
 
   const imported = async () => {
-    const all = listable.map(async (kind) => {
+    const all = kindsOfAccount.map(async (kind) => {
       const own = await idAt(platform, kind);
       return [kind, own, inputsOf(kind, own)] as const;
     });
