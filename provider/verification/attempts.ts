@@ -6,11 +6,10 @@ import {
   type ProbeEndpoint,
   shownEndpoint,
 } from "../domain/endpoint";
-import { InputError, RequestError, SettingsError } from "../domain/errors";
+import { InputError, SettingsError } from "../domain/errors";
 import { type Subject } from "../domain/secretKind";
 import { type RequestQueue } from "../platform/http";
-import { type AccessCredential } from "../rotation/program/access";
-import { saltedMark } from "../rotation/memory/marks";
+import { type AccessCredential, readCurrent } from "../rotation/program/access";
 import { attemptLimitMs, type Attempts, endpointFor, tryUntil } from "../rotation/sources/proof";
 import { poll } from "../run/poll";
 import { type Run } from "../run/run";
@@ -78,18 +77,21 @@ export function endpointOfTarget(target: Target, { options }: Run): ProbeEndpoin
 async function currentOf(target: KnownTarget, tools: Tools): Promise<Credential | Failure> {
   const { run, queue, endsAtMs } = tools;
   const { subject, current } = target;
-  const saved = withValue(current, current.value);
-  if (saved) return saved;
-  if (!run.options.settings.canRead(subject.kind)) {
-    const advice = "Set rekey:databasePath, or remove this verification or saveCredentials.";
-    return notKnown(current, "this platform cannot be read", advice);
+  const { kind } = subject;
+  const read = () => readCurrent(kind, target, run.during({ limitMs: attemptLimitMs(tools) }));
+  const isFinal = !run.options.settings.canRead(kind);
+  const value =
+    current.value ??
+    (await poll(run, {
+      act: () => queue.run(read),
+      isDone: (shown) => isFinal || typeof shown === "string",
+      endsAtMs,
+    }));
+  if (typeof value === "string") {
+    return { name: current.name, username: current.username, value };
   }
-  const attempt = () => readCurrent(target, run.during({ limitMs: attemptLimitMs(tools) }));
-  return poll(run, {
-    act: () => queue.run(attempt),
-    isDone: (read) => !("reason" in read),
-    endsAtMs,
-  });
+  const reason = `the new ${credentialNoun(current)} is not saved, and ${value.why}`;
+  return { reason, advice: value.advice };
 }
 
 /** A credential as it is tried; undefined if its value is not known. */
@@ -98,28 +100,6 @@ export function withValue(
   value: string | undefined,
 ): Credential | undefined {
   return value === undefined ? undefined : { name, value, username };
-}
-
-async function readCurrent(
-  { subject: { kind, id }, current, salt }: KnownTarget,
-  { platform }: Run,
-): Promise<Credential | Failure> {
-  const { name, mark } = current;
-  try {
-    const { credentials } = await platform.operations(kind).read(id);
-    const shown = withValue(current, credentials[name]);
-    if (shown && saltedMark(salt, shown.value) === mark) return shown;
-  } catch (error) {
-    if (!(error instanceof RequestError)) throw error;
-    return notKnown(current, `could not be read: ${error.happened}`, error.advice);
-  }
-  const advice =
-    "Run `pulumi refresh`, then `up`. If that does not help, remove this verification, or remove saveCredentials and set a new version.";
-  return notKnown(current, "the platform does not show it", advice);
-}
-
-function notKnown(current: AccessCredential, why: string, advice: string): Failure {
-  return { reason: `the new ${credentialNoun(current)} is not saved, and ${why}`, advice };
 }
 
 /** A credential that is tried, and what is expected. */

@@ -1,7 +1,10 @@
 import { type Credential } from "../../domain/endpoint";
+import { RequestError } from "../../domain/errors";
 import { type SecretKind } from "../../domain/secretKind";
 import { canonicalId, isObject, isSet } from "../../records/fields";
+import { type Run } from "../../run/run";
 import { type LocatedDatabase } from "./databaseEndpoint";
+import { saltedMark } from "../memory/marks";
 import { type AdminInput, type Connection, type Former } from "../memory/memory";
 
 /**
@@ -62,4 +65,27 @@ export function accessIn(given: unknown): Access | undefined {
   const known = Object.entries(given).filter(([, value]) => isSet(value));
   const isWrong = known.some(([name, value]) => parts.includes(name) && !isObject(value));
   return isWrong ? undefined : (Object.fromEntries(known) as unknown as Access);
+}
+
+/** Reads the value of a current credential that is not saved. @returns why it is not known, and what to do */
+export async function readCurrent(
+  kind: SecretKind,
+  { id, salt, current }: Access,
+  { options, platform }: Run,
+): Promise<string | { readonly why: string; readonly advice: string }> {
+  if (!options.settings.canRead(kind)) {
+    const advice = "Set rekey:databasePath, or remove saveCredentials.";
+    return { why: "this platform cannot be read", advice };
+  }
+  try {
+    const { credentials } = await platform.operations(kind).read(id);
+    const shown = current && credentials[current.name];
+    if (shown && saltedMark(salt, shown) === current.mark) return shown;
+  } catch (error) {
+    if (!(error instanceof RequestError)) throw error;
+    return { why: `could not be read: ${error.happened}`, advice: error.advice };
+  }
+  const advice =
+    "Run `pulumi refresh`, then `up`. If that does not help, remove saveCredentials and set a new version of its rotation.";
+  return { why: "the platform does not show it", advice };
 }

@@ -2,16 +2,15 @@ import { isDeepStrictEqual } from "node:util";
 import { defaultUser } from "../../clients/aclReplies";
 import { type RedisAdmin } from "../../clients/aclUsers";
 import { type ClientEndpoint, comparedHost } from "../../domain/endpoint";
-import { InputError, RefusedError, RequestError } from "../../domain/errors";
+import { InputError, RefusedError } from "../../domain/errors";
 import { databasePassword, ownerOf, secretOf, type Subject } from "../../domain/secretKind";
 import { canonicalId, isObject, isSet } from "../../records/fields";
 import { isUnknown } from "../../pulumi/values";
 import { type InputProblem } from "../../resource/resource";
 import { type Run } from "../../run/run";
 import { type FoundSetting } from "../../settings/table";
-import { type Access, accessIn } from "./access";
+import { type Access, accessIn, readCurrent } from "./access";
 import { endpointOf, type LocatedDatabase } from "./databaseEndpoint";
-import { saltedMark } from "../memory/marks";
 import {
   type AdminInput,
   type AdminValues,
@@ -173,47 +172,19 @@ export async function redisAdminOf(
 ): Promise<RedisAdmin> {
   const { server, problem = notAnAdmin, login, database } = admin ?? {};
   if (!server?.endpoint) throw new InputError(problem.property, problem.problem);
-  const refuse: Refuse = (code, isNot) => {
+  const refusal = (code: "REKEY_UNCONFIRMED" | "REKEY_NOT_READ", isNot: string) => {
     const why = `the password of its admin, ${serverNames(server)[0]}, is not ${isNot}`;
-    throw new RefusedError(code, { secret: secretOf(subject), why });
+    return new RefusedError(code, { secret: secretOf(subject), why });
   };
   if (!login) {
-    return refuse(
+    throw refusal(
       "REKEY_UNCONFIRMED",
       "known, because the last reset by its PasswordRotation is not confirmed, or no read has shown the password. Run `up` again without `--target` and `--continue-on-error`, so that the PasswordRotation settles it first. If no read shows the password, set a new version of the PasswordRotation, which resets it",
     );
   }
-  const { username, password } = login;
-  return {
-    ...server.endpoint,
-    username,
-    password: password ?? (await readPassword(database as Access, run, refuse)),
-  };
-}
-
-/** @param isNot what the password is not, and what to do */
-type Refuse = (code: "REKEY_UNCONFIRMED" | "REKEY_NOT_READ", isNot: string) => never;
-
-async function readPassword(
-  { id, salt, current }: Access,
-  { options, platform }: Run,
-  refuse: Refuse,
-): Promise<string> {
-  const notRead = (why: string) => refuse("REKEY_NOT_READ", `saved, and ${why}`);
-  if (!options.settings.canRead(databasePassword)) {
-    return notRead(
-      "this platform cannot be read. Set rekey:databasePath, or remove saveCredentials",
-    );
-  }
-  try {
-    const { credentials } = await platform.operations(databasePassword).read(id);
-    const { password } = credentials;
-    if (password && saltedMark(salt, password) === current?.mark) return password;
-  } catch (error) {
-    if (!(error instanceof RequestError)) throw error;
-    return notRead(`could not be read: ${error.happened}. ${error.advice.replace(/\.$/, "")}`);
-  }
-  return notRead(
-    "the platform does not show it. Run `pulumi refresh`, then `up`. If that does not help, remove saveCredentials and set a new version of the PasswordRotation, which resets it",
-  );
+  const { username } = login;
+  const password = login.password ?? (await readCurrent(databasePassword, database as Access, run));
+  if (typeof password === "string") return { ...server.endpoint, username, password };
+  const { why, advice } = password;
+  throw refusal("REKEY_NOT_READ", `saved, and ${why}. ${advice.replace(/\.$/, "")}`);
 }
