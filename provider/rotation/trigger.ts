@@ -1,5 +1,5 @@
 import { InputError, RefusedError } from "../domain/errors";
-import { secretOf, type SecretKind, type Subject } from "../domain/secretKind";
+import { type SecretKind } from "../domain/secretKind";
 import { isUnknown, jsonText, unknownValue } from "../pulumi/values";
 import { isObject, isSet } from "../records/fields";
 import { type Notice, type Planned, type Resource } from "../resource/resource";
@@ -10,7 +10,7 @@ import { contextOf } from "./program/context";
 import { withAttempt, handOver } from "./lifecycle/handOver";
 import { type Trigger } from "./memory/marks";
 import { parsed, sealed, unsealed } from "./memory/memory";
-import { noticeAbout } from "./messages/messages";
+import { notice } from "./messages/messages";
 import { type Plan } from "./program/plan";
 import { planRotation } from "./plan/planRotation";
 import { type Program, readProgram, type RotationInputs } from "./program/program";
@@ -33,6 +33,20 @@ export interface TriggerInputs
 
 const onlyId = "trigger";
 
+const kind: SecretKind = {
+  name: "RotationTrigger",
+  shape: "replaces",
+  table: { fields: {}, credentials: {} },
+  // Nothing is read or compared.
+  identities: ["token"],
+  idInput: "subject",
+  onlyId,
+  word: onlyId,
+  noun: onlyId,
+  verb: "turn",
+  done: "turned",
+};
+
 /** Says when the engine replaces what another provider creates: it has the plan of every rotation, and no source. */
 export const rotationTrigger: Resource<TriggerInputs, RotationOutputs> = {
   idInput: "subject",
@@ -53,7 +67,7 @@ export const rotationTrigger: Resource<TriggerInputs, RotationOutputs> = {
     const own = { usedElsewhere: flag, byHand: flag, name: text, value: text, memory: text };
     return { required: [], schemas: { ...triggerInputs(schemas), ...own } };
   },
-  check: (inputs, run) => rotationProblems(programOf(inputs), subjectOf(inputs).kind, run),
+  check: (inputs, run) => rotationProblems(programOf(inputs), kind, run),
   decide,
   plan,
   apply: async (_, inputs, run) => ({ outputs: triggerOutputs(inputs, run), notices: [] }),
@@ -72,10 +86,9 @@ function decide(saved: Partial<TriggerInputs>, inputs: TriggerInputs, run: Run):
   if (given) throw new InputError(given, "is an output, and cannot be set");
   const program = programOf(inputs);
   if (program.unknown.size > 0) return { ...inputs, value: unknownValue, memory: unknownValue };
-  const subject = subjectOf(inputs);
   const state = isSet(saved.memory)
     ? nextState(stateOf(saved.memory), inputs, run)
-    : adopted(program, undefined, contextOf(subject.kind, run)).state;
+    : adopted(program, undefined, contextOf(kind, run)).state;
   return { ...inputs, value: valueOf(state), memory: written(state) };
 }
 
@@ -83,16 +96,15 @@ function decide(saved: Partial<TriggerInputs>, inputs: TriggerInputs, run: Run):
 function nextState(before: State, inputs: TriggerInputs, run: Run): State {
   const due = planOf(before, inputs, run);
   if (due.kind !== "rotate") return before;
-  const subject = subjectOf(inputs);
   const turn = turnOf(before);
   const isCounted =
     run.shared.reserved.has(turn) || (run.leftFor([turn]) > 0 && !run.reserveResets([turn]));
   if (!isCounted && due.reason === "schedule") return before;
   if (!isCounted) {
     const why = `${limitIsReached}. Check that so many are intended, then raise the limit or run again`;
-    throw new RefusedError("REKEY_RESET_LIMIT", { secret: secretOf(subject), why });
+    throw new RefusedError("REKEY_RESET_LIMIT", { secret: titleOf(inputs), why });
   }
-  const context = contextOf(subject.kind, run);
+  const context = contextOf(kind, run);
   const sent = withAttempt(before, due, programOf(inputs), {}, context);
   const generatedAt = sent.memory.attempt?.lastSentAt;
   return handOver(sent, { responses: [], generatedAt, formers: [] }, context);
@@ -100,7 +112,7 @@ function nextState(before: State, inputs: TriggerInputs, run: Run): State {
 
 /** By hand, only a new version or other triggers turn it: a person says that the secret was replaced. */
 function planOf(state: State, inputs: TriggerInputs, run: Run): Plan {
-  const plan = planRotation(state, programOf(inputs), contextOf(subjectOf(inputs).kind, run));
+  const plan = planRotation(state, programOf(inputs), contextOf(kind, run));
   return inputs.byHand && plan.kind === "rotate" && plan.reason !== "trigger"
     ? { kind: "keep", waits: { ...plan, why: waitsForPerson } }
     : plan;
@@ -124,21 +136,22 @@ function plan(saved: RotationOutputs | undefined, inputs: TriggerInputs, run: Ru
 }
 
 function noticesOf(saved: RotationOutputs | undefined, inputs: TriggerInputs, run: Run): Notice[] {
-  const subject = subjectOf(inputs);
+  const say = (message: Parameters<typeof notice>[1]) => notice(titleOf(inputs), message);
   if (saved === undefined) {
     const next = inputs.byHand ? waitsForPerson : "the next `up` turns it for rotatedSince";
     const date = isSet(inputs.rotatedSince)
       ? ` The age of the secret is not known, so ${next}.`
       : "";
     const text = `is new. Its first value replaces nothing that had no replacementTrigger before. If it was renamed without the option \`aliases\`, or replaced, it turns: what had the former value is replaced.${date}`;
-    return [noticeAbout(subject, { text })];
+    return [say({ text })];
   }
   const program = programOf(inputs);
   const state = stateOf(saved["memory"]);
-  const context = contextOf(subject.kind, run);
+  const context = contextOf(kind, run);
   const due = planOf(state, inputs, run);
   const isOverLimit = due.kind === "rotate" && inputs.value === saved["value"];
   const plan: Plan = isOverLimit ? { kind: "keep", waits: { ...due, why: limitIsReached } } : due;
+  const subject = { kind, id: onlyId };
   const announced = { subject, plan, state, program, context, isTentative: false };
   return announcementsOf(announced, run).flatMap((one) => {
     if (inputs.byHand && one.about === "nextRotation") return [];
@@ -146,7 +159,7 @@ function noticesOf(saved: RotationOutputs | undefined, inputs: TriggerInputs, ru
       text: `${one.text} Whatever has \`value\` as its replacementTrigger should now be replaced.`,
       secrets: [turnOf(state)],
     };
-    return announce({ ...one, ...turns }, run).map((shown) => noticeAbout(subject, shown));
+    return announce({ ...one, ...turns }, run).map(say);
   });
 }
 
@@ -193,23 +206,10 @@ function stateOf(memory: unknown): State {
 
 /** It never turns at first: it is not known whether there is something to replace. */
 function programOf(inputs: TriggerInputs): Program {
-  return readProgram({ ...inputs, initialRotation: false }, subjectOf(inputs).kind);
+  return readProgram({ ...inputs, initialRotation: false }, kind);
 }
 
-function subjectOf({ name }: TriggerInputs): Subject {
-  const title = isSet(name) ? `trigger ${JSON.stringify(name)}` : "trigger";
-  const kind: SecretKind = {
-    name: "RotationTrigger",
-    shape: "replaces",
-    table: { fields: {}, credentials: {} },
-    // Nothing is read or compared.
-    identities: ["token"],
-    idInput: "subject",
-    onlyId,
-    word: title,
-    noun: title,
-    verb: "turn",
-    done: "turned",
-  };
-  return { kind, id: onlyId };
+/** Its name in messages. */
+function titleOf({ name }: TriggerInputs): string {
+  return isSet(name) ? `trigger ${JSON.stringify(name)}` : "trigger";
 }
