@@ -41,10 +41,9 @@ function targetOf(given: unknown, ofVerification: Connection): Target {
   // A user is tried on its server, by its name.
   const own = kind === databasePassword ? ofVerification : {};
   const ofRotation = current?.name === "restToken" ? restConnection(connection) : connection;
-  const username = own.username === undefined ? undefined : usernameFor({ databaseId: id }, own);
   const asUser = (credential: AccessCredential | undefined) =>
-    credential?.name === "password" && username !== undefined
-      ? { ...credential, username }
+    credential?.name === "password" && own.username !== undefined
+      ? { ...credential, username: usernameFor(id, own.username) }
       : credential;
   return {
     ...access,

@@ -65,7 +65,6 @@ function accessCredential(
     // The identities of all kinds that can be tried are such names.
     name: name as Credential["name"],
     mark,
-    ...(name === "password" &&
-      username && { username: usernameFor({ databaseId: id }, { username }) }),
+    ...(name === "password" && username && { username: usernameFor(id, username) }),
   };
 }

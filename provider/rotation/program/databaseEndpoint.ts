@@ -93,6 +93,6 @@ export function restConnection({ host }: Connection): Connection {
 }
 
 /** The name of the user at a database. Default: the user that the platform creates. */
-export function usernameFor({ databaseId }: LocatedDatabase, { username }: Connection): string {
+export function usernameFor(databaseId: string, username: string | undefined): string {
   return username?.replaceAll("{id}", () => databaseId) ?? "default";
 }

@@ -26,7 +26,7 @@ export function urlsOf({ kind, id }: Subject, state: State, { options }: Run): U
   }
   if (!kind.connects) return { restUrl: kind.restUrl?.(record, settings.preset?.indexHost) };
   const database = { databaseId: id, record };
-  const username = usernameFor(database, memory.program.connection ?? {});
+  const username = usernameFor(id, memory.program.connection?.username);
   return urlsAt((given) => endpointOf(database, given, settings.databaseHost), username, state);
 }
 

@@ -30,7 +30,7 @@ describe("clientOutputs: the URLs", () => {
 
   it("give a client the same credentials", () => {
     const endpoint = { host: "db.example.com", port: 6380, tls: true };
-    assert.equal(usernameFor({ databaseId: "db" }, {}), "default");
+    assert.equal(usernameFor("db", undefined), "default");
     assert.equal(connectionUrl({ ...endpoint, tls: false }, "u", "p"), "redis://u:p@db.example.com:6380");
     assert.equal(connectionUrl({ ...endpoint, host: "::1" }, "u", "p"), "rediss://u:p@[::1]:6380");
     const words = fc.string({ unit: "binary", minLength: 1 });

@@ -101,7 +101,7 @@ describe("databaseEndpoint", () => {
 
   it("has the id in the username, and both in the host, as they are written", () => {
     for (const databaseId of ["$&", "$`", "$$", "{id}", "{endpoint}"]) {
-      assert.equal(usernameFor({ databaseId }, { username: "u-{id}-{id}" }), `u-${databaseId}-${databaseId}`);
+      assert.equal(usernameFor(databaseId, "u-{id}-{id}"), `u-${databaseId}-${databaseId}`);
     }
     const hostOf = (databaseId: string, endpoint: string) =>
       endpointOf({ databaseId, record: { endpoint, port: 1 } }, { host: "x-{id}.{endpoint}" }, undefined).host;
