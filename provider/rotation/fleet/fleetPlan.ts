@@ -110,8 +110,9 @@ export function plannedMembers(
       "is empty, but the fleet has some in its state. If the map comes from the platform, check it. To stop rotating them, remove the fleet";
     throw new InputError("databases", reason);
   }
+  const { databases: _perMember, ...ofAll } = inputs;
   const programWith = (own: Trigger) =>
-    readProgram({ ...inputs, ...combined(inputs, own) }, databasePassword);
+    readProgram({ ...ofAll, ...combined(inputs, own) }, databasePassword);
   const common = programWith({});
   return all.map(([name, { databaseId: id, ...own }]) => {
     const { state, subject = { kind: databasePassword, id } } = before?.get(canonicalId(id)) ?? {};
@@ -130,21 +131,16 @@ export function isCertain({ plan, isTentative }: PlannedMember): boolean {
 
 /** The trigger of one database: the fleet's and its own. The prefixes keep the two apart. */
 function combined(fleet: Trigger, own: Trigger): Trigger {
-  const version = isUnknown(own.version) ? own.version : fleet.version;
-  if (isUnknown([fleet.triggers, own.triggers])) {
-    return { version, triggers: unknownValue as never };
-  }
   const of = (prefix: string, { triggers }: Trigger) =>
-    Object.entries(triggers ?? {}).map(([name, value]) => [`${prefix}.${name}`, value] as const);
-  const ownVersion = isUnknown(own.version) ? undefined : own.version;
-  return {
-    version,
-    triggers: Object.fromEntries([
-      ...of("fleet", fleet),
-      ...of("own", own),
-      ["version", ownVersion],
-    ]),
-  };
+    isUnknown(triggers)
+      ? [[prefix, unknownValue] as const]
+      : Object.entries(triggers ?? {}).map(
+          ([name, value]) => [`${prefix}.${name}`, value] as const,
+        );
+  const triggers = Object.fromEntries([...of("fleet", fleet), ...of("own", own)]);
+  return isUnknown(own.version)
+    ? { version: own.version, triggers }
+    : { version: fleet.version, triggers: { ...triggers, version: own.version } };
 }
 
 /** The plan of an `up`, which changes outputs of these names. */

@@ -50,21 +50,6 @@ export interface Program {
   readonly admin?: Admin | undefined;
 }
 
-const names = [
-  "version",
-  "triggers",
-  "rotateEvery",
-  "rotatedSince",
-  "initialRotation",
-  "minInterval",
-  "saveCredentials",
-  "encryptFor",
-  "overlap",
-  "connection",
-  "queueUrl",
-  "admin",
-] as const satisfies readonly (keyof RotationInputs)[];
-
 /** The former one stays valid until a `Retirement` ends it. */
 export const untilRetirement = "retirement";
 /** The former one is replaced at once. */
@@ -80,7 +65,9 @@ export function readProgram(
   { maxValid, paths }: SecretKind,
   databaseHost?: FoundSetting,
 ): Program {
-  const unknown = new Set<string>(names.filter((name) => isUnknown(inputs[name])));
+  const unknown = new Set(
+    Object.entries(inputs).flatMap(([name, value]) => (isUnknown(value) ? name : [])),
+  );
   const known = <K extends keyof RotationInputs>(name: K) =>
     unknown.has(name) ? undefined : (inputs[name] ?? undefined);
   const isTriggerUnknown = unknown.has("version") || unknown.has("triggers");

@@ -16,7 +16,7 @@ describe("program: what is read of the inputs, and of the settings", () => {
     assert.equal(readProgram({ connection: { host: null } }, databasePassword).connection, undefined);
     const [version, overlap, rotatedSince] = [unknownValue, unknownValue, unknownValue];
     const { unknown, trigger, ...others } = readProgram({ version, overlap, rotatedSince }, queueToken);
-    assert.deepEqual([[...unknown], trigger], [["version", "rotatedSince", "overlap"], ""]);
+    assert.deepEqual([[...unknown], trigger], [["version", "overlap", "rotatedSince"], ""]);
     assert.deepEqual([others.overlap, others.rotatedSince], ["retirement", undefined]);
   });
 
