@@ -328,6 +328,5 @@ const permitted =
 const isGone = /does not (have|show) the current password|the queue refuses the token that was handed out/;
 const isRefused = /^Not verified:[^]*is refused/;
 const isAccepted = /^Not verified:[^]*an old password is still accepted|was retired, but is still accepted/;
-const announcesRetirement =
-  /is retired, if it is still valid|retired first|the rotation waits until only one is|is retired again/;
+const announcesRetirement = /is retired, if it is still valid|retired first|the rotation waits\.|is retired again/;
 const warnsOfDate = /clients that still use it are refused/;

@@ -46,39 +46,26 @@ function until(validFor: string, them: "it" | "them"): string {
     : `until a Retirement retires ${them}, or until the next \`up\``;
 }
 
-/** Notes on those that are former already. A Retirement may have retired them, which only a read shows. */
+/** Notes on those that are former already. A Retirement may have retired them, which only the read before it shows. */
 function notesOnOlder(
   memory: Memory,
   program: Program,
   due: Rotation,
   context: Context,
 ): Finding[] {
-  const valid = validFormers(memory);
-  const isOnlyFormer = context.kind.maxValid === 2;
-  if (valid.length === 0) return [];
-  const retired = dueFormers(memory, program, context);
+  if (validFormers(memory).length === 0) return [];
+  const ending = dueFormers(memory, program, context);
   // A token of unknown age is replaced for a date, whatever the age of the former one.
-  const isForDate = retired?.why === "date" || (isOnlyFormer && due.reason === "rotatedSince");
-  if (isForDate || retired?.formers.length === valid.length) {
-    const kind = isForDate ? "retiresOlderForDate" : "retiresOlder";
-    return [{ kind }, ...notesOnOwnToken(memory, context)];
-  }
-  const over: Finding[] = retired ? [{ kind: "retiresOver" }] : [];
-  const notes = [...over, ...notesOnWaiting(memory, program, due, context)];
-  return notes.length > 0 ? notes : [{ kind: "keepsOlder" }];
-}
-
-/** A note if the rotation waits unless the read before it changes something. */
-function notesOnWaiting(
-  memory: Memory,
-  program: Program,
-  due: Rotation,
-  context: Context,
-): Finding[] {
+  const isForDate =
+    ending?.why === "date" || (context.kind.maxValid === 2 && due.reason === "rotatedSince");
+  const kind = isForDate ? "retiresOlderForDate" : "retiresOlder";
   const read = { shown: {}, shownInRun: [] };
-  if (!formerIsValid(due, { memory, program, context: { ...context, read } })) return [];
-  const areSeveral = validFormers(memory).length > 1 && due.reason !== "schedule";
-  return [{ kind: areSeveral ? "waitsForSome" : "waitsForOlder" }];
+  const waits = formerIsValid(due, { memory, program, context: { ...context, read } });
+  const notes: Finding[] = [
+    ...(isForDate || ending ? [{ kind } as const, ...notesOnOwnToken(memory, context)] : []),
+    ...(waits ? [{ kind: "waitsForOlder" } as const] : []),
+  ];
+  return notes.length > 0 ? notes : [{ kind: "keepsOlder" }];
 }
 
 /** Empty unless the former one is the token that Rekey uses. */

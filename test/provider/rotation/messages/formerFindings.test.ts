@@ -24,8 +24,8 @@ describe("formerFindings: what the announcement of a rotation adds", () => {
     of an older token, for a date                      |                     | version: 1, rotatedSince: hour 1           | formers: [retirement]                             | retiresOlderForDate; keepsFormer: ${once}, or until the next \`up\`
     of an older token, for a date it is not older than |                     | version: 1, rotatedSince: hour 1           | formers: [{ generatedAt: hour 2 }]                | retiresOlderForDate; keepsFormer: ${once}, or until the next \`up\`
     of an older password, which stays valid            | user                |                                            | formers: [retirement]                             | keepsOlder; keepsFormer: ${once}
-    of ten passwords                                   | user                |                                            | formers: nine                                     | waitsForSome; keepsFormer: ${once}
-    of two passwords, of which one is over             | user                | version: 1, overlap: 12h, rotateEvery: 24h | formers: [12h, { since: hour 47, validFor: 12h }] | retiresOver; waitsForOlder; keepsFormer: for 12h
+    of ten passwords                                   | user                |                                            | formers: nine                                     | waitsForOlder; keepsFormer: ${once}
+    of two passwords, of which one is over             | user                | version: 1, overlap: 12h, rotateEvery: 24h | formers: [12h, { since: hour 47, validFor: 12h }] | retiresOlder; waitsForOlder; keepsFormer: for 12h
     `,
   );
   for (const row of rows) {
