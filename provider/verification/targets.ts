@@ -33,9 +33,7 @@ export function targetsIn(text: string, own: Connection = {}): Target[] {
 function targetOf(given: unknown, ofVerification: Connection): Target {
   const access = accessIn(given);
   const kind = kindNamed(access?.of);
-  if (!access || !kind || typeof access.count !== "number") {
-    throw new Error("it is not about a secret");
-  }
+  if (!access || !kind) throw new Error("it is not about a secret");
   const { id, server, connection = {}, current, former } = access;
   const subject = { kind, id, server };
   // A user is tried on its server, by its name.

@@ -1,7 +1,7 @@
 import { type Credential } from "../../domain/endpoint";
 import { RequestError } from "../../domain/errors";
 import { type SecretKind } from "../../domain/secretKind";
-import { canonicalId, isObject, isSet } from "../../records/fields";
+import { canonicalId, isObject } from "../../records/fields";
 import { type Run } from "../../run/run";
 import { type LocatedDatabase } from "./databaseEndpoint";
 import { saltedMark } from "../memory/marks";
@@ -55,16 +55,11 @@ export function keyOf({ of, id, salt }: Pick<Access, "of" | "id" | "salt">): str
   return JSON.stringify([of, canonicalId(id), salt]);
 }
 
-const parts: readonly string[] = ["current", "former", "retire", "record", "connection"];
-
-/** A value as an `access`, in which null counts as not set; undefined if it is something else. */
+/** A value as an `access`; undefined if it is something else. */
 export function accessIn(given: unknown): Access | undefined {
-  if (!isObject(given) || typeof given["id"] !== "string" || typeof given["of"] !== "string") {
-    return undefined;
-  }
-  const known = Object.entries(given).filter(([, value]) => isSet(value));
-  const isWrong = known.some(([name, value]) => parts.includes(name) && !isObject(value));
-  return isWrong ? undefined : (Object.fromEntries(known) as unknown as Access);
+  const isAccess =
+    isObject(given) && typeof given["id"] === "string" && typeof given["count"] === "number";
+  return isAccess ? (given as unknown as Access) : undefined;
 }
 
 /** Reads the value of a current credential that is not saved. @returns why it is not known, and what to do */

@@ -42,7 +42,6 @@ describe("admin: the administrator of a user", () => {
     access
     access, current: null
     access, current: { name: password, mark: mark }
-    access, current: null, connection: null
     unknown
     values, username: ops     | userName: default
     access, current: null     | userName: default
@@ -71,7 +70,6 @@ describe("admin: the administrator of a user", () => {
     an admin that is a number                     | values                                                         | admin: 1                              | ${isWhat}
     an admin that is a password                   | ${password}                                                    |                                       | ${isWhat}
     the access of a fleet                         | {"a":{}}                                                       |                                       | ${isWhat}
-    an access with a text as its password         | access, current: ${password}                                   |                                       | ${isWhat}
     the access of an index                        | access, of: VectorTokenRotation                                |                                       | ${isWhat}
     an access with a REST token only              | access, current: { name: restToken, mark: mark }               |                                       | ^admin must have a password, which AUTH needs
     an admin without a password                   | values, password: null                                         |                                       | ^admin\\.password is required
