@@ -1,15 +1,17 @@
+import { type Credential } from "../domain/endpoint";
+import { secretOf } from "../domain/secretKind";
 import { type Notice } from "../resource/resource";
 import { type AccessCredential, type AccessRetirement } from "../rotation/program/access";
 import { oldestFormer, validUntil } from "../rotation/program/formers";
+import { saltedMark } from "../rotation/memory/marks";
 import { noticeAbout } from "../rotation/messages/messages";
-import { type Failure, type Tools, verify } from "./attempts";
-import { formersOf, isFormerRefused } from "./formers";
+import { type Failure, type Tools, verify, withValue } from "./attempts";
+import { type Run } from "../run/run";
 import { type KnownTarget, type Target } from "./targets";
 
 /** The saved state of one secret: the last verification, and its result. */
 export interface Entry {
-  /** Confirmed resets, and the mark of the current credential; undefined if that was not known. */
-  readonly count: number;
+  /** The mark of the current credential; undefined if that was not known. */
   readonly mark?: string | undefined;
   readonly failure?: Failure | undefined;
   readonly formerRefused?: true | undefined;
@@ -32,15 +34,10 @@ export interface Verified {
  * accepted one must be saved without its value.
  */
 export function isDue(target: Target, entry: Entry | undefined): boolean {
-  if (!entry || entry.failure || !isAbout(entry, target)) return true;
   const { current, retire } = target;
+  if (!entry || entry.failure || entry.mark !== current?.mark) return true;
   if (current && !retire && entry.accepted?.mark !== current.mark) return true;
   return withoutUnsaved(entry.accepted, target) !== entry.accepted;
-}
-
-/** True if an entry is about the credential that is current now. */
-function isAbout({ count, mark }: Entry, target: Target): boolean {
-  return count === target.count && mark === target.current?.mark;
 }
 
 /** A credential without its value if the rotation no longer saves values: its mark is enough to compare it. */
@@ -56,10 +53,10 @@ export async function verifyTarget(
   tools: Tools,
 ): Promise<Verified> {
   if (entry && !isDue(target, entry)) return { target, entry };
-  const { count, current } = target;
-  const failure = entry && isAbout(entry, target) ? entry.failure : undefined;
+  const { current } = target;
+  const failure = entry?.mark === current?.mark ? entry?.failure : undefined;
   const accepted = withoutUnsaved(entry?.accepted, target);
-  const next: Entry = { count, mark: current?.mark, accepted };
+  const next: Entry = { mark: current?.mark, accepted };
   if (!current) return { target, entry: next };
   if (failure && isLasting(failure, target)) return { target, entry: { ...next, failure } };
   const verified = await verifyKnown({ ...target, current }, next, entry, tools);
@@ -99,4 +96,37 @@ function keptNotice({ subject }: Target, { formers }: AccessRetirement): Notice 
 /** True if a failure lasts until the next reset: no later run can try an old credential that is not saved. */
 export function isLasting({ isOfFormer }: Failure, { current }: Target): boolean {
   return isOfFormer === true && current?.value === undefined;
+}
+
+/**
+ * The credentials that must be refused by now, as far as their values are known: what was accepted before, and what was
+ * replaced. What is not saved can be tried only in the run that has replaced it.
+ */
+function formersOf(target: KnownTarget, { accepted }: Entry = {}, run: Run): Credential[] {
+  const { subject, salt, current, former } = target;
+  const isReplaced = accepted !== undefined && accepted.mark !== current.mark;
+  const isOfRun = former !== undefined && current.value === undefined;
+  const ofRun = run.shared.replacedValues.get(secretOf(subject)) ?? [];
+  const isFormer = (value = "") => saltedMark(salt, value) === former?.mark;
+  const known = [
+    isReplaced && withValue(accepted, accepted.value),
+    isOfRun && withValue(former, ofRun.map(({ [former.name]: value }) => value).find(isFormer)),
+  ].flatMap((one) => (one && one.name === current.name ? one : []));
+  return known.filter(({ value }, nth) => known.findIndex((one) => one.value === value) === nth);
+}
+
+/**
+ * True if the old credential is proven to be refused. After two resets without a verification between them, nothing is
+ * claimed: the credential in between was never tried.
+ *
+ * @param before undefined before the first verification
+ */
+function isFormerRefused(
+  { former, salt }: Target,
+  before: Entry | undefined,
+  tried: readonly Credential[],
+): true | undefined {
+  const isTried = tried.some(({ value }) => saltedMark(salt, value) === former?.mark);
+  const isAccepted = before?.accepted && before.accepted.mark === former?.mark;
+  return (isTried && (!before || isAccepted)) || undefined;
 }
