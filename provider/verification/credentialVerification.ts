@@ -1,7 +1,7 @@
 import { credentialNoun } from "../domain/endpoint";
 import { outputsAreFormer, RekeyError } from "../domain/errors";
 import { databasePassword } from "../domain/secretKind";
-import { isObject, isSet, orUndefined } from "../records/fields";
+import { isSet, orUndefined } from "../records/fields";
 import { isUnknown } from "../pulumi/values";
 import {
   type InputProblem,
@@ -19,8 +19,12 @@ import { noticeAbout } from "../rotation/messages/messages";
 import { type Run } from "../run/run";
 import { defaultWithinSeconds, endpointOfTarget, type Tools } from "./attempts";
 import { httpInputs } from "./httpProbe";
-import { applyOverHttp, type HttpVerificationInputs, planOverHttp } from "./httpVerification";
-import { type CredentialVerificationOutputs } from "./outputs";
+import {
+  applyOverHttp,
+  type CredentialVerificationOutputs,
+  type HttpVerificationInputs,
+  planOverHttp,
+} from "./httpVerification";
 import { type Target, targetsIn } from "./targets";
 import { type Entry, isDue, isLasting, type Verified, verifyTarget } from "./verifyTarget";
 
@@ -197,13 +201,9 @@ function areFormersRefused(results: readonly Verified[]): true | undefined {
   return (replaced.length > 0 && replaced.every(({ entry }) => entry.formerRefused)) || undefined;
 }
 
-/** Entries that are damaged are left out: those secrets are verified again, and nothing is claimed about them. */
+/** The remembered secrets; none if the memory is damaged: then all are verified again, and nothing is claimed. */
 function entriesIn(saved: CredentialVerificationOutputs | undefined): Entries {
-  const entries = parsed(saved?.memory);
-  const isEntry = ([, one]: [string, unknown]) => isObject(one) && typeof one["count"] === "number";
-  return new Map(
-    isObject(entries) ? (Object.entries(entries).filter(isEntry) as [string, Entry][]) : [],
-  );
+  return new Map(Object.entries(parsed(saved?.memory) ?? {}));
 }
 
 function failureOf(results: readonly Verified[]): RekeyError | undefined {

@@ -16,7 +16,21 @@ import {
   verdictOf,
   wrongOf,
 } from "./httpProbe";
-import { type CredentialVerificationOutputs, countText, maxFormers } from "./outputs";
+
+/** The outputs of a CredentialVerification. */
+export interface CredentialVerificationOutputs {
+  readonly subject: string;
+  /** Over HTTP: the one that is proven. */
+  readonly credential?: string | undefined;
+  readonly verified: boolean;
+  readonly verifiedAt?: string | undefined;
+  /** False over HTTP only, if a later `up` has tried one, and it was accepted. */
+  readonly formerRefused?: boolean | undefined;
+  /** Over HTTP: those that were replaced and are not refused yet. */
+  readonly formersValid?: number | undefined;
+  /** JSON text of a map of secrets to what is remembered of them. */
+  readonly memory: string;
+}
 
 /** The inputs of a verification of a key that a program creates, and that Rekey does not know. */
 export interface HttpVerificationInputs extends HttpProof {
@@ -166,7 +180,7 @@ async function tryFormers(
   );
   const left = tried.filter(({ kind }) => kind !== "refused");
   const replaced = isTried && accepted && accepted.credential !== credential ? [accepted] : [];
-  const known = [...left.map(({ former }) => former), ...replaced].slice(-maxFormers);
+  const known = [...left.map(({ former }) => former), ...replaced];
   if (known.length === 0) {
     return { formers: [], areRefused: tried.length > 0 || wereRefused, notices: [] };
   }
@@ -174,9 +188,7 @@ async function tryFormers(
     ? "Delete at the vendor what the engine does not delete at the end of this `up`. The next `up` tries again."
     : "It is not tried again, because saveCredentials is false or refusedStatuses is empty: check at the vendor that it is deleted.";
   const who =
-    known.length > 1
-      ? `${countText(known.length)} former credentials are`
-      : "The former credential is";
+    known.length > 1 ? `${known.length} former credentials are` : "The former credential is";
   const results = [...new Set(left.map(({ what }) => what))].join("; ");
   const text = `${who} not refused: ${results}. ${next}`;
   const notices = left.length > 0 ? [{ text, isWarning: true }] : [];

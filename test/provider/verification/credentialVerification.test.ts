@@ -9,7 +9,7 @@ import {
   type AccessInputs,
   type CredentialVerificationInputs,
 } from "../../../provider/verification/credentialVerification";
-import { type CredentialVerificationOutputs } from "../../../provider/verification/outputs";
+import { type CredentialVerificationOutputs } from "../../../provider/verification/httpVerification";
 import { leaksOf } from "../../support/canaries";
 import { asShown, FakeRun, isMadeUp, rejected } from "../../support/fakeRun";
 import { assertFields } from "../../support/results";
