@@ -137,7 +137,7 @@ async function carryOut(plan: Plan, before: Before, session: UpSession): Promise
   if (plan.kind === "refuse") throw refusalError(subject, plan);
   if (plan.kind === "rotate") return performRotation(before, plan, session);
   if (state === undefined) throw new Error("without a state, a rotation is due");
-  const waits = "waits" in plan ? plan.waits : undefined;
+  const { waits } = plan;
   const waiting: Finding[] = waits && readResult ? [{ kind: "waits", why: waits.why }] : [];
   const kept = { state: { ...state, waits: waits?.why }, findings: [...findings, ...waiting] };
   if (plan.kind === "retire") {

@@ -56,7 +56,7 @@ export function planSecret(wanted: Wanted, run: Run): PlannedSecret {
 export function announcementsOf(announced: PlannedSecret, run: Run): Message[] {
   const { subject, plan, state, program, context } = announced;
   const { kind } = subject;
-  const waits = "waits" in plan ? plan.waits : undefined;
+  const { waits } = plan;
   const findings: (readonly Finding[])[] = [
     planned(announced),
     waits

@@ -141,10 +141,9 @@ export function changingOutputs(
   program: Program,
 ): string[] | undefined {
   const { kind } = plan;
-  const waiting = "waits" in plan ? plan.waits?.why : undefined;
   const isResetOpen = memory.attempt !== undefined && !memory.attempt.adds;
   if (!upkeep.includes(kind) || isResetOpen) return undefined;
-  const changing = ["memory", ...(waiting === waits ? [] : ["waits"])];
+  const changing = ["memory", ...(plan.waits?.why === waits ? [] : ["waits"])];
   const isOfFormer = plan.kind === "read" && plan.why === "former";
   if (kind === "retire" || isOfFormer) {
     changing.push("access", "mustRead", "unknownPasswords", ...outputsOfOverlap);

@@ -36,23 +36,21 @@ interface PlanningRead {
   readonly isForeign?: boolean | undefined;
 }
 
-/** The next step for one secret. */
-export type Plan =
+/** The next step for one secret, and a rotation that is due and waits. */
+export type Plan = Step & { readonly waits?: WaitingRotation | undefined };
+
+type Step =
   /** Needs no request. `saves`: inputs, such as the connection and the schedule. */
-  | { readonly kind: "keep"; readonly saves?: true; readonly waits?: WaitingRotation | undefined }
+  | { readonly kind: "keep"; readonly saves?: true }
   /** Reads, because something is not known. `why` a former one may be valid, which changes nothing for consumers. */
-  | {
-      readonly kind: "read";
-      readonly why?: "former";
-      readonly waits?: WaitingRotation | undefined;
-    }
+  | { readonly kind: "read"; readonly why?: "former" }
   /** `mayRotate`: whether it is rotated if a read shows that it is older than `rotatedSince`. */
   | { readonly kind: "adopt"; readonly mayRotate: boolean }
   | Rotation
   /** Retires former ones, because their time is over, or a date has asked for it. */
   | DueRetirement
   /** Of a user: saves what the server has not saved, without another change. */
-  | { readonly kind: "save"; readonly waits?: WaitingRotation | undefined }
+  | { readonly kind: "save" }
   /** Depends on inputs that are not known yet. */
   | { readonly kind: "maybe"; readonly names: readonly string[] }
   | Refusal;
@@ -79,7 +77,6 @@ export interface DueFormers {
 
 export interface DueRetirement extends DueFormers {
   readonly kind: "retire";
-  readonly waits?: WaitingRotation | undefined;
 }
 
 /** A rotation that is due, and why it is not made yet. */
