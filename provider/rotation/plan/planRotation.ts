@@ -93,10 +93,10 @@ function upkeepOf(memory: Memory, program: Program, context: Context): Plan {
   const due = dueFormers(memory, program, context);
   if (due) return { kind: "retire", ...due };
   if (memory.kindFacts.isUnsaved) return { kind: "save" };
-  if (canRead && mustRead(memory, program, context)) return { kind: "read" };
-  if (canRead && !read && isFormerOpen(memory, program, context)) {
-    return { kind: "read", why: "former" };
-  }
+  if (canRead && mustRead(memory, program)) return { kind: "read" };
+  // Only a read shows which former ones are still valid. A former key is for its interval only.
+  const isOpen = validFormers(memory).length > 0 || handOverEnd(memory, program, context);
+  if (canRead && !read && isOpen) return { kind: "read", why: "former" };
   const saves = isProgramChanged(memory, program);
   return { kind: "keep", ...(saves && { saves }) };
 }
@@ -110,20 +110,12 @@ function isProgramChanged(memory: Memory, program: Program): boolean {
   );
 }
 
-function mustRead(memory: Memory, program: Program, { kind }: Context): boolean {
+function mustRead(memory: Memory, program: Program): boolean {
   return (
     memory.applied === undefined ||
     memory.current.mustRead === true ||
-    // Where clients of a database connect is in its record.
-    (kind.connects === true && isInputChanged("connection", program, memory)) ||
     isServerChanged(program.admin, memory)
   );
-}
-
-/** True if only a read shows which former ones are still valid. A former key is for its interval only. */
-function isFormerOpen(memory: Memory, program: Program, context: Context): boolean {
-  const end = handOverEnd(memory, program, context);
-  return validFormers(memory).length > 0 || (end !== undefined && end > context.now);
 }
 
 /** True if an input differs from what is saved, or is not known yet. */

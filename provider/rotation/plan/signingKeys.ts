@@ -39,7 +39,7 @@ export function lastRollAt({ attempt, formers }: Memory): string | undefined {
   return attempt?.lastSentAt ?? formers.at(-1)?.since;
 }
 
-/** When receivers have the new keys, so that they may be rolled again; undefined if they were not rolled. */
+/** When receivers have the new keys, so that they may be rolled again; undefined if they may be now. */
 export function handOverEnd(
   memory: Memory,
   { minInterval }: Program,
@@ -50,7 +50,7 @@ export function handOverEnd(
   // A time in the future is that of a clock that was ahead: it locks nothing.
   if (interval === undefined || rolledAt === undefined || isFuture(rolledAt, now)) return undefined;
   const end = dueAt(rolledAt, interval);
-  return end.getTime() > Date.parse(rolledAt) ? end : undefined;
+  return end > now && end.getTime() > Date.parse(rolledAt) ? end : undefined;
 }
 
 /** A second roll before receivers know the keys of the first one is an outage. */
@@ -60,8 +60,7 @@ export function rolledRecently(
 ): Plan | undefined {
   if (!memory) return undefined;
   const end = handOverEnd(memory, program, context);
-  const isForeign = context.read?.isForeign === true;
-  if ((end === undefined || end <= context.now) && !isForeign) return undefined;
+  if (!end && !context.read?.isForeign) return undefined;
   const next = end ? `The first \`up\` after ${end.toISOString()}` : "The next `up`";
   const why = `it was, or may have been, rolled at ${lastRollAt(memory)}, and after a second roll, receivers that do not have the new keys yet would reject every message. ${next} may roll it (minInterval)`;
   const isByTime = due.reason === "schedule" || due.reason === "rotatedSince";

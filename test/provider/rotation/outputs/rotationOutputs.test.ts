@@ -10,17 +10,17 @@ describe("rotationOutputs: which outputs a plan may change, and no others", () =
   const rows = plansIn(
     { secret: "password" },
     `
-    another version                        |                | version: 2              |                            | ${all}
-    another connection                     |                | connection: { port: 1 } | saved: {}                  | ${ofRead}
-    another connection that cannot be read |                | connection: { port: 1 } | saved: {}, canRead: false  | access,connectionUrl,memory,restUrl
-    another schedule                       |                | rotateEvery: 30d        | saved: {}                  | memory,nextRotationAt
-    nothing                                |                |                         |                            | memory
-    a lost reset                           | password; lost | version: unknown        |                            | ${all}
-    a former one that may be valid         | token          |                         |                            | ${ofFormer}
-    a former one that is due               | token          | overlap: 12h            | hours: 48, formers: [12h]  | ${ofFormer}
-    another overlap                        | token          | overlap: 12h            | read: {}                   | access,formerValidUntil,memory
-    what waits no more                     | token          |                         | read: {}, waits: it is due | memory,waits
-    what waits                             | token          | version: 2              | read: {}                   | memory,waits
+    another version                |                      | version: 2              |                            | ${all}
+    another connection             |                      | connection: { port: 1 } | saved: {}                  | access,connectionUrl,memory,restUrl
+    what is to be read             | password; to be read |                         |                            | ${ofRead}
+    another schedule               |                      | rotateEvery: 30d        | saved: {}                  | memory,nextRotationAt
+    nothing                        |                      |                         |                            | memory
+    a lost reset                   | password; lost       | version: unknown        |                            | ${all}
+    a former one that may be valid | token                |                         |                            | ${ofFormer}
+    a former one that is due       | token                | overlap: 12h            | hours: 48, formers: [12h]  | ${ofFormer}
+    another overlap                | token                | overlap: 12h            | read: {}                   | access,formerValidUntil,memory
+    what waits no more             | token                |                         | read: {}, waits: it is due | memory,waits
+    what waits                     | token                | version: 2              | read: {}                   | memory,waits
     `,
   );
   for (const row of rows) {

@@ -99,9 +99,8 @@ describe("plan: upkeep", () => {
   testPlans(
     `
     # of one of which only one is valid                 | password             | connection: { port: 7000 }                                   | saved: {}
-      reads for another connection                      |                      |                                                              |                | read
-      saves another connection of what cannot be read   |                      |                                                              | canRead: false | keep and save
-      reads for a connection that is not known yet      |                      | connection: { host: unknown }                                |                | read
+      saves another connection                          |                      |                                                              |                | keep and save
+      saves a connection that is not known yet          |                      | connection: { host: unknown }                                |                | keep and save
       reads what could not be read after the last reset | password; to be read | connection: null                                             |                | read
       does nothing for another form                     |                      | connection: null, saveCredentials: false, encryptFor: [age1] |                | keep
     # of a former one that may be valid             | token            |                  | hours: 48, read: {}
