@@ -117,11 +117,9 @@ function checkAccess({ access, connection }: AccessInputs, run: Run): InputProbl
         subject.kind === databasePassword ? used : undefined,
       );
   const problem = connections
-    .map((one = {}) => plainTextProblem(one, run.options.settings.databaseHost))
+    .map((one) => plainTextProblem(one, run.options.settings.databaseHost))
     .find(isSet);
-  return problem === undefined
-    ? []
-    : [{ property: "connection", problem: `is invalid: its tls ${problem}` }];
+  return problem === undefined ? [] : [{ property: "connection.tls", problem }];
 }
 
 function planForAccess(

@@ -74,7 +74,7 @@ function tlsProblem(host: string, tls: unknown): string | undefined {
 
 /** Why a connection would be without TLS, as far as that is known without the database. */
 export function plainTextProblem(
-  { host, tls }: Connection,
+  { host, tls }: Connection = {},
   setting: FoundSetting | undefined,
 ): string | undefined {
   // A preset completes a short slug only: the host of the record may be this machine.

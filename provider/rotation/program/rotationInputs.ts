@@ -4,7 +4,7 @@ import { isObject } from "../../records/fields";
 import { type Claim, type InputProblem, type Schemas } from "../../resource/resource";
 import { type InputTable } from "../../resource/schema";
 import { type Run } from "../../run/run";
-import { addressProblem, type FoundSetting } from "../../settings/table";
+import { addressProblem } from "../../settings/table";
 import { recipientsProblem } from "../memory/ageFile";
 import { contextOf } from "./context";
 import { plainTextProblem } from "./databaseEndpoint";
@@ -58,17 +58,9 @@ function addressSchemas(
   return { host, port, tls: flag };
 }
 
-function connectionOf(
-  { z, refuseIf, expected, checkTable }: Schemas,
-  schemas: InputTable["schemas"],
-) {
-  const problemOf = (given: object) => {
-    const [wrong] = checkTable({ required: [], schemas }, { ...given });
-    return wrong && `is invalid: its ${wrong.property} ${wrong.problem}`;
-  };
-  return {
-    connection: z.custom<object>(isObject, expected("an object")).superRefine(refuseIf(problemOf)),
-  };
+function connectionOf({ z, expected, refuseWrong }: Schemas, schemas: InputTable["schemas"]) {
+  const parts = refuseWrong({ required: [], schemas });
+  return { connection: z.custom<object>(isObject, expected("an object")).superRefine(parts) };
 }
 
 /** The input `admin`. It is a secret, so messages about it show none of its values. */
@@ -109,11 +101,9 @@ export function rotationProblems(program: Program, kind: SecretKind, run: Run): 
   const { rotatedSince, form, connection, unknown } = program;
   const { now, canRead } = contextOf(kind, run);
   const problems = overlapProblems(program, kind, now);
-  if (kind.connects) {
-    // A wrong setting is reported before anything is sent.
-    const { databaseHost } = run.options.settings;
-    problems.push(...connectionProblems(connection, databaseHost));
-  }
+  // A wrong setting is reported before anything is sent.
+  const plain = kind.connects && plainTextProblem(connection, run.options.settings.databaseHost);
+  if (plain) problems.push({ property: "connection.tls", problem: plain });
   const inFuture = rotatedSince === undefined ? undefined : futureProblem(rotatedSince, now);
   if (inFuture) problems.push({ property: "rotatedSince", problem: inFuture });
   if (savesNone(form) && !unknown.has("encryptFor") && !canRead) {
@@ -141,16 +131,6 @@ function overlapProblems(program: Program, kind: SecretKind, now: Date): InputPr
     problems.push({ property: "saveCredentials", problem });
   }
   return problems;
-}
-
-/** A problem if clients would connect without TLS over the network, as far as that is known. */
-function connectionProblems(
-  connection: Connection = {},
-  databaseHost?: FoundSetting,
-): InputProblem[] {
-  const problem = plainTextProblem(connection, databaseHost);
-  if (problem === undefined) return [];
-  return [{ property: "connection", problem: `is invalid: its tls ${problem}` }];
 }
 
 /** The claim of a resource for a secret. */

@@ -395,7 +395,7 @@ describe("verification: CredentialVerification", () => {
   const far = { host: "db.example.com", tls: false };
   const near = { connection: { tls: false } };
   const isNone = /^access must be the output `access` of a rotation or a fleet\. /;
-  const isPlain = /^connection is invalid: its tls must not be false unless host is this machine/;
+  const isPlain = /^connection\.tls must not be false unless host is this machine/;
   /** Inputs, and what is wrong with them. */
   const given: Readonly<Record<string, readonly [given: object, says?: RegExp]>> = {
     "no access": [{}, /^access is required/],
@@ -416,7 +416,7 @@ describe("verification: CredentialVerification", () => {
     "plain text on this machine": [inputs(accessOf(1, { connection: { host: "localhost" } }), near)],
     "plain text, if no connection names a host": [inputs(accessOf(1), near)],
     "plain text, which an index does not use": [inputs(accessOf(1, index), near)],
-    "a port of 0": [inputs(accessOf(1), { connection: { port: 0 } }), /^connection is invalid: its port /],
+    "a port of 0": [inputs(accessOf(1), { connection: { port: 0 } }), /^connection\.port /],
     "no time": [inputs(accessOf(1), { withinSeconds: 0 }), /^withinSeconds must be a number of seconds above 0/],
   };
   for (const [what, [all, says]] of Object.entries(given)) {

@@ -97,7 +97,7 @@ describe("fleetPlan: inputs that are refused", () => {
     // As the SDK passes on a list.
     [{ databases: { [`${canary}@host`]: `${canary}@host` } }, /^databases must be an id, for Upstash a UUID/],
     // As a single rotation.
-    [{ databases: of("a"), connection: { hots: 1 } }, /^connection is invalid: its hots is .*\(did you mean host\?\)/],
+    [{ databases: of("a"), connection: { hots: 1 } }, /^connection\.hots is .*\(did you mean host\?\)/],
     [{ databases: of("a"), saveCredentials: false }, /^saveCredentials must not be false without/],
     [{ databases: of("a"), maxFailures: 0 }, /^maxFailures must be a whole number, at least 1/],
   ];

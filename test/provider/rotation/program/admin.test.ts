@@ -87,7 +87,7 @@ describe("admin: the administrator of a user", () => {
     an overlap of another form                    | values                                                         | overlap: soon                         | ^overlap must be "retirement", "none" or a duration: a number with h, d or w \\(12h, 30d, 4w\\), or ISO 8601
     an overlap as long as the schedule            | values                                                         | overlap: 24h, rotateEvery: 1d         | ^overlap must be shorter than rotateEvery
     a password that is saved nowhere              | values                                                         | saveCredentials: false, overlap: none | ^saveCredentials must not be false without encryptFor, because nothing shows the new password[^\\n]*$
-    a connection with a user name                 | values                                                         | connection: { username: x }           | ^connection is invalid: its username is not an argument \\(known: host, port, tls\\)
+    a connection with a user name                 | values                                                         | connection: { username: x }           | ^connection\\.username is not an argument \\(known: host, port, tls\\)
     `,
   );
   for (const { title, says, ...one } of wrong) {
