@@ -46,44 +46,28 @@ function withoutUnsaved(accepted: Entry["accepted"], { current }: Target): Entry
   return { ...accepted, value: undefined };
 }
 
-/** Verifies one secret, if it is due, and returns what to save of it. */
+/** Verifies one secret, if it is due, and returns what to save of it. A former one that is valid is not tried. */
 export async function verifyTarget(
   target: Target,
   entry: Entry | undefined,
   tools: Tools,
 ): Promise<Verified> {
   if (entry && !isDue(target, entry)) return { target, entry };
-  const { current } = target;
-  const failure = entry?.mark === current?.mark ? entry?.failure : undefined;
-  const accepted = withoutUnsaved(entry?.accepted, target);
-  const next: Entry = { mark: current?.mark, accepted };
-  if (!current) return { target, entry: next };
-  if (failure && isLasting(failure, target)) return { target, entry: { ...next, failure } };
-  const verified = await verifyKnown({ ...target, current }, next, entry, tools);
-  const { failure: found } = verified.entry;
-  const redacted = found && { ...found, reason: tools.run.redacted(found.reason) };
-  return { ...verified, target, entry: { ...verified.entry, failure: redacted } };
-}
-
-/**
- * Verifies a secret whose current one is known. A former one that is valid is not tried.
- *
- * @param next what to save if nothing more is learned
- * @param before what was accepted before; undefined before the first verification
- */
-async function verifyKnown(
-  target: KnownTarget,
-  next: Entry,
-  before: Entry | undefined,
-  tools: Tools,
-): Promise<Omit<Verified, "target">> {
   const { current, retire } = target;
-  const formers = retire ? [] : formersOf(target, before, tools.run);
-  const failure = await verify(target, formers, tools);
-  if (failure) return { entry: { ...next, failure } };
-  if (retire) return { entry: next, notices: [keptNotice(target, retire)] };
-  const formerRefused = isFormerRefused(target, before, formers);
-  return { entry: { ...next, accepted: current, formerRefused } };
+  const next: Entry = { mark: current?.mark, accepted: withoutUnsaved(entry?.accepted, target) };
+  if (!current) return { target, entry: next };
+  const last = entry?.mark === next.mark ? entry?.failure : undefined;
+  if (last && isLasting(last, target)) return { target, entry: { ...next, failure: last } };
+  const known = { ...target, current };
+  const formers = retire ? [] : formersOf(known, entry, tools.run);
+  const failure = await verify(known, formers, tools);
+  if (failure) {
+    const reason = tools.run.redacted(failure.reason);
+    return { target, entry: { ...next, failure: { ...failure, reason } } };
+  }
+  if (retire) return { target, entry: next, notices: [keptNotice(target, retire)] };
+  const formerRefused = isFormerRefused(target, entry, formers);
+  return { target, entry: { ...next, accepted: current, formerRefused } };
 }
 
 function keptNotice({ subject }: Target, { formers }: AccessRetirement): Notice {
