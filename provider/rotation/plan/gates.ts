@@ -3,14 +3,7 @@ import { type Credentials } from "../../records/fields";
 import { dueFormers, oldestFormer, validFormers, validUntil } from "../program/formers";
 import { saltedMark } from "../memory/marks";
 import { type Former, type Memory } from "../memory/memory";
-import {
-  type Context,
-  type Gate,
-  type Plan,
-  type Question,
-  type Refusal,
-  type Rotation,
-} from "../program/plan";
+import { type Gate, type Plan, type Question, type Refusal, type Rotation } from "../program/plan";
 import { savesNone } from "../program/program";
 import { otherAccount, rolledRecently } from "./signingKeys";
 
@@ -105,33 +98,22 @@ function wouldBeLost(_: Rotation, { memory, program, context }: Question): Refus
 
 /** Other processes of the run use the token, too, and would fail once it is reset. */
 function isInUse(_: Rotation, { memory, program, context }: Question): Refusal | undefined {
-  const { ownToken } = context;
+  const { ownToken, canRead, read } = context;
   // A rotation that only adds leaves it valid.
   if (ownToken === undefined || program.adds) return undefined;
-  const isOwn = isShownInRun(ownToken, context) || isRemembered(ownToken, memory);
-  if (!isOwn && !isTokenHidden(memory, context)) return undefined;
+  const { marks = {} } = memory?.current ?? {};
+  const ownMark = memory && saltedMark(memory.salt, ownToken);
+  // One read may be outdated or hide the token, so it is enough if any read of the run has shown it.
+  const isOwn =
+    hasToken(marks, ownMark) || read?.shownInRun.some((one) => hasToken(one, ownToken)) === true;
+  // A platform that cannot be read shows nothing. Before the read, it is not known what it shows.
+  const isHidden = canRead ? read && read.shown.token === undefined : true;
+  if (!isOwn && (!isHidden || marks.token !== undefined)) return undefined;
   const why = `it ${isOwn ? "is" : "is not shown, and may be"} rekey:queueToken, which other processes of this run also use. Set rekey:queueUserId instead, so that each process reads the token when it needs it, or reset the token in a stack without rekey:queueToken`;
   return { kind: "refuse", code: "REKEY_QUEUE_TOKEN_IN_USE", why };
 }
 
-/** One read may be outdated or hide the token, so it is enough if any read of the run has shown it. */
-function isShownInRun(ownToken: string, { read }: Context): boolean {
-  return read !== undefined && read.shownInRun.some((one) => hasToken(one, ownToken));
-}
-
-function isRemembered(ownToken: string, memory: Memory | undefined): boolean {
-  return memory !== undefined && hasToken(memory.current.marks, saltedMark(memory.salt, ownToken));
-}
-
 /** The read-only token also sends requests. */
-function hasToken({ token, readOnlyToken }: Credentials, wanted: string): boolean {
-  return token === wanted || readOnlyToken === wanted;
-}
-
-/** True if nothing shows which token the user has. A platform that cannot be read shows nothing. */
-function isTokenHidden(memory: Memory | undefined, { canRead, read }: Context): boolean {
-  const shown = canRead ? read?.shown : {};
-  return (
-    shown !== undefined && shown.token === undefined && memory?.current.marks.token === undefined
-  );
+function hasToken({ token, readOnlyToken }: Credentials, wanted: string | undefined): boolean {
+  return wanted !== undefined && [token, readOnlyToken].includes(wanted);
 }
