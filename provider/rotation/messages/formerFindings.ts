@@ -116,27 +116,15 @@ export function leftValid({ kind, id }: Subject, memory: Memory, retires = ""): 
   const former = oldestFormer({ formers });
   // The hash of a password that a person has chosen may reveal it: only those of Rekey's own are shown.
   const hash = former?.credential && former.retireHash;
-  const howTo = (what: "former" | "unproven", known?: string) => [
-    kind.removal?.[what](id, known) ?? "",
-  ];
-  return [
-    ...(former
-      ? [
-          {
-            kind: "leftFormer",
-            why: former.since,
-            names: howTo("former", hash),
-          } as const,
-        ]
-      : []),
-    ...(attempt?.adds
-      ? [
-          {
-            kind: "leftUnproven",
-            why: attempt.firstSentAt,
-            names: howTo("unproven", attempt.expects),
-          } as const,
-        ]
-      : []),
-  ];
+  const { removal } = kind;
+  const found: Finding[] = [];
+  if (former) {
+    const names = [removal?.former(id, hash) ?? ""];
+    found.push({ kind: "leftFormer", why: former.since, names });
+  }
+  if (attempt?.adds) {
+    const names = [removal?.unproven(id, attempt.expects) ?? ""];
+    found.push({ kind: "leftUnproven", why: attempt.firstSentAt, names });
+  }
+  return found;
 }

@@ -45,9 +45,7 @@ export function unknownFailure(
   isLast = false,
 ): RekeyError {
   const advice = failed instanceof RequestError ? failed.advice : "";
-  const what = failed.text.endsWith(advice)
-    ? failed.text.slice(0, failed.text.length - advice.length)
-    : failed.text;
+  const what = failed.text.slice(0, failed.text.length - advice.length);
   const when = receiverDelay ? "once minInterval has passed" : "right away";
   const read = canSettle ? `it reads the ${word} first, and ` : "it ";
   const again = canSettle

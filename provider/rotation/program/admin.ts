@@ -79,7 +79,7 @@ function adminOfValues(given: AdminValues): Admin {
   const { endpoint, problem } = locate({ databaseId: "" }, { host, port, tls: tls ?? true });
   return {
     given,
-    server: { ...(endpoint && { endpoint }) },
+    server: { endpoint },
     problem,
     login: { username: username ?? undefined, password },
   };
@@ -97,7 +97,7 @@ function adminOfDatabase(given: string, databaseHost: FoundSetting | undefined):
   };
   return {
     given,
-    server: { id: canonicalId(id), ...(endpoint && { endpoint }) },
+    server: { id: canonicalId(id), endpoint },
     problem: current && current.name !== "password" ? onlyToken : problem,
     login: current && { username: current.username, password: current.value },
     database,
