@@ -98,36 +98,30 @@ export function queueUrlInput({ z, refuseIf, expected }: Schemas) {
 
 /** The problems of inputs that the schema accepts, as far as they are known. */
 export function rotationProblems(program: Program, kind: SecretKind, run: Run): InputProblem[] {
-  const { rotatedSince, form, connection, unknown } = program;
+  const { rotatedSince, rotateEvery, overlap, form, connection, unknown, adds } = program;
   const { now, canRead } = contextOf(kind, run);
-  const problems = overlapProblems(program, kind, now);
-  // A wrong setting is reported before anything is sent.
-  const plain = kind.connects && plainTextProblem(connection, run.options.settings.databaseHost);
-  if (plain) problems.push({ property: "connection.tls", problem: plain });
-  const inFuture = rotatedSince === undefined ? undefined : futureProblem(rotatedSince, now);
-  if (inFuture) problems.push({ property: "rotatedSince", problem: inFuture });
-  if (savesNone(form) && !unknown.has("encryptFor") && !canRead) {
-    const problem =
-      "must not be false without encryptFor, because this platform cannot be read (rekey:databasePath) and new credentials would be lost";
-    problems.push({ property: "saveCredentials", problem });
-  }
-  return problems;
-}
-
-/** The problems of inputs of a secret of which two can be valid. */
-function overlapProblems(program: Program, kind: SecretKind, now: Date): InputProblem[] {
-  const { overlap, rotateEvery, form, unknown, adds } = program;
-  if (unknown.has("overlap")) return [];
   const problems: InputProblem[] = [];
   // The next rotation must not come before the former one is retired.
   const endOf = (interval: string) => dueAt(now.toISOString(), interval);
   if (rotateEvery && isDuration(overlap) && endOf(overlap) >= endOf(rotateEvery)) {
     problems.push({ property: "overlap", problem: "must be shorter than rotateEvery" });
   }
-  if (savesNone(form) && !unknown.has("encryptFor") && adds) {
-    const until = kind.paths?.reset ? " until it is the only one" : "";
-    const advice = kind.paths?.reset ? '. Set encryptFor, or `overlap: "none"`' : "";
-    const problem = `must not be false without encryptFor, because nothing shows the new ${kind.word}${until}: it would be lost${advice}`;
+  // A wrong setting is reported before anything is sent.
+  const plain = kind.connects && plainTextProblem(connection, run.options.settings.databaseHost);
+  if (plain) problems.push({ property: "connection.tls", problem: plain });
+  const inFuture = rotatedSince === undefined ? undefined : futureProblem(rotatedSince, now);
+  if (inFuture) problems.push({ property: "rotatedSince", problem: inFuture });
+  if (!savesNone(form) || unknown.has("encryptFor")) return problems;
+  const [until, advice] = kind.paths?.reset
+    ? [" until it is the only one", '. Set encryptFor, or `overlap: "none"`']
+    : ["", ""];
+  const lost = !canRead
+    ? "because this platform cannot be read (rekey:databasePath) and new credentials would be lost"
+    : adds && !unknown.has("overlap")
+      ? `because nothing shows the new ${kind.word}${until}: it would be lost${advice}`
+      : undefined;
+  if (lost) {
+    const problem = `must not be false without encryptFor, ${lost}`;
     problems.push({ property: "saveCredentials", problem });
   }
   return problems;
