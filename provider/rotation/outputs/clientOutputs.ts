@@ -47,7 +47,7 @@ function placeOf(
   const { memory, record } = state;
   const server = memory.kindFacts.server?.endpoint;
   if (server) return { connection: server };
-  if (!subject.kind.connects) return { restUrl: urlsOf(subject, state, run).restUrl };
+  if (subject.kind.probe) return { restUrl: urlsOf(subject, state, run).restUrl };
   const { endpoint, port, tls } = record ?? {};
   const { connection } = memory.program;
   const { username: _ofCredential, ...place } = connection ?? {};

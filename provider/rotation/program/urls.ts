@@ -24,7 +24,7 @@ export function urlsOf({ kind, id }: Subject, state: State, { options }: Run): U
     };
     return urlsAt(endpointFor, id, state);
   }
-  if (!kind.connects) return { restUrl: kind.restUrl?.(record, settings.preset?.indexHost) };
+  if (kind.restUrl) return { restUrl: kind.restUrl(record, settings.preset?.indexHost) };
   const database = { databaseId: id, record };
   const username = usernameFor(id, memory.program.connection?.username);
   return urlsAt((given) => endpointOf(database, given, settings.databaseHost), username, state);
