@@ -125,7 +125,10 @@ export class CredentialVerification<
    * example after a rotation that was not verified.
    */
   declare readonly formerRefused: pulumi.Output<boolean | undefined>;
-  /** With `http`: number of credentials that were replaced and are not refused yet. Later `up`s try them. */
+  /**
+   * With `http`: number of credentials that were replaced and are not refused yet. Later `up`s try up to 12 of them: 12
+   * means 12 or more.
+   */
   declare readonly formersValid: pulumi.Output<number | undefined>;
   /**
    * JSON text of the last results and of the credentials that were accepted, which must be refused after the next

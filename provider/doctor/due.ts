@@ -1,6 +1,7 @@
 import { KnownSecrets } from "../platform/redact";
 import { isSet } from "../records/fields";
 import { dueAt, isFuture } from "../rotation/memory/schedule";
+import { countText } from "../verification/httpVerification";
 import {
   alsoValid,
   isRetirement,
@@ -151,7 +152,7 @@ function whyListed(
     "has a rotation that is unconfirmed": shows("outcome", "unknown"),
     "is gone or not known, as a read has found: the next `up` reads it": shows("mustRead", true),
     "has not verified it": shows("verified", false),
-    [`has former credentials that are still valid (${String(outputs["formersValid"])}): delete them at the vendor`]:
+    [`has former credentials that are still valid (${countText(outputs["formersValid"])}): delete them at the vendor`]:
       shows("formerRefused", false),
     [`is saved with ${unfit.join(" and ")}, so that it retires nothing`]: isEnd && unfit.length > 0,
   };

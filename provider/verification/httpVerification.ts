@@ -32,6 +32,14 @@ export interface CredentialVerificationOutputs {
   readonly memory: string;
 }
 
+/** The former credentials that are remembered. */
+const maxFormers = 12;
+
+/** @param count of former ones: `3`, `12 or more` */
+export function countText(count: unknown): string {
+  return `${String(count)}${count === maxFormers ? " or more" : ""}`;
+}
+
 /** The inputs of a verification of a key that a program creates, and that Rekey does not know. */
 export interface HttpVerificationInputs extends HttpProof {
   /** `value` of the trigger of a key that a person makes. */
@@ -180,7 +188,7 @@ async function tryFormers(
   );
   const left = tried.filter(({ kind }) => kind !== "refused");
   const replaced = isTried && accepted && accepted.credential !== credential ? [accepted] : [];
-  const known = [...left.map(({ former }) => former), ...replaced];
+  const known = [...left.map(({ former }) => former), ...replaced].slice(-maxFormers);
   if (known.length === 0) {
     return { formers: [], areRefused: tried.length > 0 || wereRefused, notices: [] };
   }
@@ -188,7 +196,9 @@ async function tryFormers(
     ? "Delete at the vendor what the engine does not delete at the end of this `up`. The next `up` tries again."
     : "It is not tried again, because saveCredentials is false or refusedStatuses is empty: check at the vendor that it is deleted.";
   const who =
-    known.length > 1 ? `${known.length} former credentials are` : "The former credential is";
+    known.length > 1
+      ? `${countText(known.length)} former credentials are`
+      : "The former credential is";
   const results = [...new Set(left.map(({ what }) => what))].join("; ");
   const text = `${who} not refused: ${results}. ${next}`;
   const notices = left.length > 0 ? [{ text, isWarning: true }] : [];

@@ -196,10 +196,11 @@ const rows: Readonly<Record<string, Row>> = {
   "former credentials that a later `up` has tried, and that were accepted": {
     resources: [
       saved("CredentialVerification", { formerRefused: false, formersValid: 1 }),
+      saved("CredentialVerification", { formerRefused: false, formersValid: 12 }),
       saved("CredentialVerification", { formersValid: 1 }),
       saved("CredentialVerification", { formerRefused: true, formersValid: 0 }),
     ],
-    due: [/has former credentials that are still valid \(1\): delete them at the vendor$/],
+    due: [/has former credentials that are still valid \(1\): delete them at the vendor$/, /valid \(12 or more\)/],
   },
   "what is not verified": {
     resources: [
