@@ -1,6 +1,6 @@
 import { InternalError, RekeyError, RequestError } from "../../../domain/errors";
 import { secretOf } from "../../../domain/secretKind";
-import { type CredentialName, type Credentials, valuesOf } from "../../../records/fields";
+import { type CredentialName, valuesOf } from "../../../records/fields";
 import { type SecretResponse } from "../../../records/secretResponse";
 import { compare, identityIn, type Verdict } from "../../plan/compare";
 import { type Finding, type StateChange } from "../../messages/findings";
@@ -69,7 +69,6 @@ export class ResetSource implements Source {
   /** A response is evidence of its own, which may be better than a read. */
   async prove(attempted: State, { response, lost }: Added): Promise<Proof> {
     if (!response) return this.#afterLostResponse(attempted, lost);
-    if (response.isUnattributed) return this.#afterUnattributed(attempted, response);
     const { context } = this.session;
     const { memory } = attempted;
     const verdict = this.#verdictOn(response, memory);
@@ -86,8 +85,11 @@ export class ResetSource implements Source {
     if (verdict === "hidden" && !last.isOld) {
       return this.#made(attempted, [others], last);
     }
-    const why = verdict === "hidden" ? "reads still show" : "its response contains";
-    return this.#unconfirmed(`${why} the old one`, memory, others.credentials);
+    const { subject } = this.session;
+    const shows = verdict === "hidden" ? "reads still show" : "its response contains";
+    const text = `The platform confirmed the reset of the ${secretOf(subject)}, but ${shows} the old one. The ${subject.kind.word} may have been changed.`;
+    const error = new RekeyError("REKEY_UNCONFIRMED", text, "maybe applied");
+    return { failure: this.#unconfirmed(error, memory), delivered: others.credentials };
   }
 
   /**
@@ -166,8 +168,7 @@ export class ResetSource implements Source {
       };
     }
     if (!last.read || last.verdict !== "new") {
-      const isLast = memory.attempt?.count === unconfirmedLimit;
-      return { failure: unknownFailure(subject, lost, canSettle, isLast), delivered: {} };
+      return { failure: this.#unconfirmed(lost, memory), delivered: {} };
     }
     const { firstSentAt = "" } = memory.attempt ?? {};
     // Of several in a row, the first one may be the one that was applied.
@@ -176,41 +177,10 @@ export class ResetSource implements Source {
     return { ...proof, findings: [{ kind: "settled", why }, ...proof.findings] };
   }
 
-  /**
-   * A response without an id on a connection that has carried other requests may be another one's. What a read shows is
-   * current, and so is the response if both show the same; otherwise it is kept apart, and only a new version resets
-   * again.
-   */
-  async #afterUnattributed(attempted: State, response: SecretResponse): Promise<Proof> {
-    const { context } = this.session;
-    const { memory } = attempted;
-    const last: LastRead = context.canRead ? await readUntilChanged(this.session, memory) : {};
-    if (last.read && isSameRecord(response, last.read, memory)) {
-      return this.#made(attempted, [response, last.read]);
-    }
-    if (last.read && isReplaced(last.verdict)) return this.#made(attempted, [last.read]);
-    const attempt = { count: unconfirmedLimit };
-    const proof = this.#unconfirmed(
-      "its response has no id, so it may belong to another request, and no read shows the same credential. The secret output otherFields has what the response contained",
-      { ...memory, attempt: memory.attempt && { ...memory.attempt, ...attempt } },
-      response.credentials,
-    );
-    return { ...proof, attempt };
-  }
-
-  #unconfirmed(
-    why: string,
-    memory: Memory,
-    delivered: Credentials,
-  ): Exclude<Proof, { made: Made }> {
+  #unconfirmed(error: RekeyError, memory: Memory): RekeyError {
     const { subject, context } = this.session;
-    const text = `The platform confirmed the reset of the ${secretOf(subject)}, but ${why}. The ${subject.kind.word} may have been changed.`;
-    const error = new RekeyError("REKEY_UNCONFIRMED", text, "maybe applied");
     const isLast = memory.attempt?.count === unconfirmedLimit;
-    return {
-      failure: unknownFailure(subject, error, maySettle(memory, context), isLast),
-      delivered,
-    };
+    return unknownFailure(subject, error, maySettle(memory, context), isLast);
   }
 }
 
@@ -219,20 +189,6 @@ type Proven = Extract<Proof, { made: Made }>;
 /** True if a read shows what the reset has made, or someone else after it. */
 function isReplaced(verdict: Verdict | undefined): boolean {
   return verdict === "new" || verdict === "foreign";
-}
-
-/** True if all credentials that both show are the same, and one of them was not known before. */
-function isSameRecord(
-  response: SecretResponse,
-  { credentials: shown }: SecretResponse,
-  memory: Memory,
-): boolean {
-  const { credentials: unknown } = withoutKnown(response, memory);
-  const both = namesIn(response.credentials).filter((name) => shown[name] !== undefined);
-  return (
-    both.some((name) => unknown[name] !== undefined) &&
-    both.every((name) => response.credentials[name] === shown[name])
-  );
 }
 
 /**
