@@ -106,7 +106,7 @@ function nextState(before: State, inputs: TriggerInputs, run: Run): State {
   }
   const context = contextOf(kind, run);
   const sent = withAttempt(before, due, programOf(inputs), {}, context);
-  const generatedAt = sent.memory.attempt?.lastSentAt;
+  const generatedAt = sent.memory.attempt.lastSentAt;
   return handOver(sent, { responses: [], generatedAt, formers: [] }, context);
 }
 

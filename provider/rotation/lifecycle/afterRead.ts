@@ -3,15 +3,22 @@ import { type SecretResponse } from "../../records/secretResponse";
 import { compare, identityIn, replacedMarks, knownCredential } from "../plan/compare";
 import { formerWith, onlyValid } from "../program/formers";
 import { type Finding, type StateChange } from "../messages/findings";
-import { currentKeyGeneratedAt, handOver, replacedFormers, withCurrent } from "./handOver";
+import { currentKeyGeneratedAt, formerOf, handOver, withCurrent } from "./handOver";
 import { type Marks, marksOf, namesIn, triggerMark } from "../memory/marks";
-import { type Attempt, emptyMemory, withMustRead } from "../memory/memory";
+import { emptyMemory, withMustRead } from "../memory/memory";
 import { type Context, maySettle } from "../program/plan";
 import { type Program, savedProgram } from "../program/program";
 import { isFuture, pastTime } from "../memory/schedule";
 import { isOtherAccount } from "../plan/signingKeys";
 import { type ReadResult } from "./source";
-import { isSame, progressOf, type State, withoutValues, withRecord } from "../memory/state";
+import {
+  type AttemptedState,
+  isSame,
+  progressOf,
+  type State,
+  withoutValues,
+  withRecord,
+} from "../memory/state";
 
 /** The state after a read, also while an attempt is open. What is masked or missing is not shown, not gone. */
 export function afterRead(saved: State, readResult: ReadResult, context: Context): StateChange {
@@ -26,7 +33,7 @@ export function afterRead(saved: State, readResult: ReadResult, context: Context
   const verdict = compare(memory, shown, context.kind);
   if (attempt && !attempt.adds && verdict !== "foreign") {
     const isSettled = verdict === "new" && maySettle(memory, context);
-    if (isSettled) return settled(here, attempt, readResult, context);
+    if (isSettled) return settled({ ...here, memory: { ...memory, attempt } }, readResult, context);
     const isLate = verdict === "late" && !formerWith(memory, shown.token);
     return { state: here, findings: isLate ? [showsOld] : [] };
   }
@@ -56,14 +63,10 @@ function inAccount(saved: State, shown: Marks, context: Context): State | undefi
 }
 
 /** A read shows the result of the open attempt. */
-function settled(
-  saved: State,
-  attempt: Attempt,
-  readResult: ReadResult,
-  context: Context,
-): StateChange {
+function settled(saved: AttemptedState, readResult: ReadResult, context: Context): StateChange {
+  const { attempt } = saved.memory;
   const generatedAt = pastTime(attempt.firstSentAt, context.now);
-  const formers = replacedFormers(saved, attempt.lastSentAt, context);
+  const formers = [formerOf(saved, attempt.lastSentAt, context)];
   const state = handOver(saved, { responses: [readResult], generatedAt, formers }, context);
   const unknown = noLongerKnown(saved.memory.current.marks, state.memory.current.marks);
   return { state, findings: [{ kind: "settled" }, ...unknown] };
@@ -156,7 +159,7 @@ function afterChange(
   const isRolled = kind.next !== undefined && wasKnown;
   const formers =
     known || isRolled
-      ? replacedFormers(saved, now.toISOString(), context)
+      ? [formerOf(saved, now.toISOString(), context)]
       : onlyValid(memory, []).formers;
   const generatedAt = isRolled ? currentKeyGeneratedAt(memory, shown) : current.generatedAt;
   const next = withCurrent(memory, { marks: shown, generatedAt, formers }, context);

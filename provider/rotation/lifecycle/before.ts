@@ -1,7 +1,6 @@
 import { RekeyError, RequestError } from "../../domain/errors";
 import { ownerOf, type Subject } from "../../domain/secretKind";
 import { isServerChanged } from "../program/admin";
-import { withAttemptFacts } from "./handOver";
 import { emptyMemory, withMustRead, withRetired } from "../memory/memory";
 import { type Finding, type StateChange } from "../messages/findings";
 import { type Plan } from "../program/plan";
@@ -84,18 +83,18 @@ export function beforeFirst(
 }
 
 /** The state after an attempt that is not handed over. At another server, it is the one before, with the attempt. */
-export function notHandedOver(
-  change: StateChange,
+export function notHandedOver<T extends StateChange>(
+  change: T,
   { state: saved, readResult }: Before,
-): StateChange {
+): T {
   const { attempt, kindFacts } = change.state.memory;
   if (attempt === undefined || saved === undefined || !readResult?.isOtherServer) return change;
   const { memory } = saved;
   // A password that was removed there may come back.
   const retired = kindFacts.retired && withRetired(memory.kindFacts, kindFacts.retired);
   const known = { ...memory.kindFacts, ...(retired && { retired }) };
-  const before = { ...saved, waits: undefined, memory: { ...memory, kindFacts: known } };
-  return { ...change, state: withAttemptFacts(before, attempt) };
+  const before = { ...memory, attempt, kindFacts: known };
+  return { ...change, state: { ...saved, waits: undefined, memory: before } };
 }
 
 /** An import whose first read fails is read by the next `up`. */

@@ -7,7 +7,7 @@ import { type Attempt, type Current, type Former, type Memory, withPast } from "
 import { type Context, type Rotation } from "../program/plan";
 import { noOverlap, type Program } from "../program/program";
 import { readDate } from "../memory/schedule";
-import { type State, withoutValues, withRecord } from "../memory/state";
+import { type AttemptedState, type State, withoutValues, withRecord } from "../memory/state";
 
 /** A secret that is known to be the current one. */
 export interface Made {
@@ -40,7 +40,7 @@ export function withAttempt(
   program: Program,
   shown: Marks,
   context: Context,
-): State {
+): AttemptedState {
   const { memory } = state;
   const { current, past } = memory;
   const { kind } = context;
@@ -74,10 +74,12 @@ export function withAttempt(
 }
 
 /** The state with what else is known of its open attempt. */
-export function withAttemptFacts(state: State, facts: Partial<Attempt> | undefined): State {
+export function withAttemptFacts(
+  state: AttemptedState,
+  facts: Partial<Attempt> | undefined,
+): AttemptedState {
   const { memory } = state;
-  if (facts === undefined) return state;
-  return { ...state, memory: { ...memory, attempt: { ...memory.attempt, ...facts } as Attempt } };
+  return { ...state, memory: { ...memory, attempt: { ...memory.attempt, ...facts } } };
 }
 
 /** One more attempt in a row, if the last one was not confirmed or proven. */
@@ -137,10 +139,10 @@ function sentFor({ rotatedSince }: Program, now: Date): string {
  * - all of `current`, in the form of the program, or of before in a refresh. The age file stays until it is saved;
  * - `formers` and `past`. `program` and `salt` stay, and of the source what is not about the current one.
  */
-export function handOver(before: State, made: Made, context: Context): State {
+export function handOver(before: AttemptedState, made: Made, context: Context): State {
   const { kind, now } = context;
   const { memory } = before;
-  const { trigger = "", lastSentAt = now.toISOString(), adds, reason } = memory.attempt ?? {};
+  const { trigger, lastSentAt, adds, reason } = memory.attempt;
   const { values, marks } = madeCredentials(before, made);
   const generatedAt = kind.next ? currentKeyGeneratedAt(memory, marks) : made.generatedAt;
   const next = withCurrent(memory, { ...made, marks, generatedAt }, context);
@@ -193,7 +195,10 @@ export function withCurrent(
       mustRead,
     },
     past: withPast(memory, replacedMarks(kind, current.marks), marks),
-    formers,
+    // Of keys, also the time of one that is not known is of use.
+    formers: formers.filter(
+      ({ credential, retireHash }) => credential || retireHash || kind.receiverDelay,
+    ),
   };
 }
 
@@ -207,13 +212,13 @@ export function currentKeyGeneratedAt(
 
 /** The credentials that were made. A roll makes the next key the current one, even if no response shows that. */
 export function madeCredentials(
-  before: State,
+  before: AttemptedState,
   { responses }: Pick<Made, "responses">,
 ): { readonly values: Credentials; readonly marks: Marks } {
   const { memory, nextKey } = before;
   const shown = valuesIn(responses);
   const marks = marksOf(memory, shown);
-  const { adds, expects } = memory.attempt ?? {};
+  const { adds, expects } = memory.attempt;
   if (adds || expects === undefined) return { values: shown, marks };
   const isSaved = nextKey !== undefined && saltedMark(memory.salt, nextKey) === expects;
   return {
@@ -222,31 +227,19 @@ export function madeCredentials(
   };
 }
 
-/** The current one as a former one that nothing has to retire. Of keys, it is remembered also if it is not known. */
-export function replacedFormers(
+/** The current one as a former one. It stays valid if a hash retires it. */
+export function formerOf(
   { memory }: State,
   since: string,
-  { kind }: Pick<Context, "kind">,
-): Former[] {
-  const { current, program } = memory;
-  const credential = knownCredential(kind, current.marks, program);
-  const former = { credential, since, validFor: noOverlap, generatedAt: current.generatedAt };
-  return credential || kind.receiverDelay ? [former] : [];
-}
-
-/** The current one as a former one that stays valid until a hash retires it. */
-export function keptFormer(
-  { memory }: State,
-  retireHash: string,
-  program: Program,
-  { kind, now }: Context,
+  { kind, now, program }: Context,
+  retireHash?: string,
 ): Former {
   const { current, attempt } = memory;
   return {
     credential: knownCredential(kind, current.marks, memory.program),
     retireHash,
-    since: now.toISOString(),
-    validFor: validForAfter(attempt?.reason, current, program, now),
+    since,
+    validFor: program ? validForAfter(attempt?.reason, current, program, now) : noOverlap,
     generatedAt: current.generatedAt,
   };
 }

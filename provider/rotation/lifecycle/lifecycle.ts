@@ -27,7 +27,7 @@ import { save } from "./save";
 import { isOlder } from "../memory/schedule";
 import { secondRollAt } from "../plan/signingKeys";
 import { type Added, type Proof, type ReadResult, type Session } from "./source";
-import { credentialsIn, isSame, type State, withAdmin } from "../memory/state";
+import { type AttemptedState, credentialsIn, isSame, type State, withAdmin } from "../memory/state";
 
 /**
  * Makes one secret what the program asks for: plans, reads, plans again, rotates, and saves.
@@ -196,22 +196,23 @@ async function performRotation(
   try {
     // A retirement makes the read before it stale.
     added = await source.add(sent, hasRetired ? undefined : readResult);
-    kept = withAdded(kept, added);
+    const open = withAdded(sent, added);
+    kept = { state: open, findings: [...kept.findings, ...(added.findings ?? [])] };
     replacedValues.push(
       ...session.reads,
       credentialsIn(before.state),
       readResult?.credentials ?? {},
     );
-    const proof = await source.prove(kept.state, added);
+    const proof = await source.prove(open, added);
     if (!proof.made) {
-      const unproven = withoutProof(notHandedOver(kept, before), proof, session);
-      return await finish(unproven, session, added);
+      const unproven = withoutProof(open, kept.findings, proof, session);
+      return await finish(notHandedOver(unproven, before), session, added);
     }
     // A change by someone else before the hand-over does not matter any more.
     const outdated = ["drift", "notCompared", "unknown"];
     const lasting = kept.findings.filter(({ kind }) => !outdated.includes(kind));
     kept = {
-      state: withUnsaved(handOver(kept.state, proof.made, context), added.unsaved),
+      state: withUnsaved(handOver(open, proof.made, context), added.unsaved),
       findings: [...lasting, ...proof.findings],
     };
     // With `none`, what stays valid at a hand-over is retired in the same run.
@@ -286,22 +287,16 @@ function retiredFirst(
 }
 
 /** The state with an added secret, until it is proven. */
-function withAdded(learned: StateChange, added: Added): StateChange {
-  const { findings, state } = learned;
-  const { memory } = state;
-  const next = {
-    ...state,
-    memory: { ...memory, kindFacts: { ...memory.kindFacts, ...added.kindFacts } },
-  };
-  return {
-    state: withUnsaved(withAttemptFacts(next, added.attempt), added.unsaved),
-    findings: [...findings, ...(added.findings ?? [])],
-  };
+function withAdded(sent: AttemptedState, { attempt, kindFacts, unsaved }: Added): AttemptedState {
+  const { memory } = sent;
+  const next = { ...memory, kindFacts: { ...memory.kindFacts, ...kindFacts } };
+  return withUnsaved(withAttemptFacts({ ...sent, memory: next }, attempt), unsaved);
 }
 
 /** The state after an attempt that is not proven, and why. What may be current is in `otherFields` only. */
 function withoutProof(
-  { state, findings }: StateChange,
+  state: AttemptedState,
+  findings: readonly Finding[],
   { failure, delivered = {}, attempt, foreignRead }: Exclude<Proof, { made: Made }>,
   { source }: UpSession,
 ): RotationResult {

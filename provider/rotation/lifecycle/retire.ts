@@ -53,9 +53,8 @@ export async function retire(
 }
 
 /** A user whose last change the server has failed to save, or has saved. */
-export function withUnsaved(state: State, failure: RekeyError | undefined): State {
+export function withUnsaved<S extends State>(state: S, failure: RekeyError | undefined): S {
   const { memory } = state;
-  const isUnsaved = failure ? (true as const) : undefined;
-  if (memory.kindFacts.isUnsaved === isUnsaved) return state;
+  const isUnsaved = failure && true;
   return { ...state, memory: { ...memory, kindFacts: { ...memory.kindFacts, isUnsaved } } };
 }

@@ -9,7 +9,7 @@ import { type Made } from "./handOver";
 import { type Attempt, type Former, type Memory } from "../memory/memory";
 import { type Context } from "../program/plan";
 import { type Program } from "../program/program";
-import { type State } from "../memory/state";
+import { type AttemptedState, type State } from "../memory/state";
 
 /**
  * Where a secret is: a platform or a server. If a response is lost, it reads in the same run whether the request was
@@ -39,12 +39,12 @@ export interface Source {
    * @param attempted the state with the attempt
    * @param readResult what the read before has shown; undefined if it cannot be read, or something was retired since
    */
-  add(attempted: State, readResult: ReadResult | undefined): Promise<Added>;
+  add(attempted: AttemptedState, readResult: ReadResult | undefined): Promise<Added>;
   /**
    * Proves that what was added is valid: by its use, by a read, or by the response itself. That it is not proven is a
    * result, which has what was delivered.
    */
-  prove(attempted: State, added: Added): Promise<Proof>;
+  prove(attempted: AttemptedState, added: Added): Promise<Proof>;
   /**
    * Retires former ones, never the current one. Default: what makes a new one retires the former one.
    *

@@ -32,8 +32,8 @@ export interface Memory {
    */
   readonly past: readonly string[];
   /**
-   * The former ones, the newest last: those that are still valid, and the last one that is known, which a verification
-   * tries. Replaced by `withCurrent`; `onlyValid` ends some, and `withOverlapOf` changes for how long they are valid.
+   * The former ones, the newest last: those that are still valid, and the last one, which a verification tries.
+   * Replaced by `withCurrent`; `onlyValid` ends some, and `withOverlapOf` changes for how long they are valid.
    */
   readonly formers: readonly Former[];
   /**

@@ -10,6 +10,7 @@ import { type SecretResponse } from "../../records/secretResponse";
 import { saltedMark } from "./marks";
 import {
   type AdminInput,
+  type Attempt,
   type Memory,
   type Outcome,
   readMemory,
@@ -41,6 +42,11 @@ export interface State extends Credentials {
   /** Of a user: its administrator. It is saved as a part of `access`. */
   readonly admin?: SavedAdmin | undefined;
   readonly memory: Memory;
+}
+
+/** A state with an open attempt. */
+export interface AttemptedState extends State {
+  readonly memory: Memory & { readonly attempt: Attempt };
 }
 
 /** An administrator as the program gives it, and its server, as far as it is known. */

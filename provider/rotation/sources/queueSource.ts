@@ -8,9 +8,9 @@ import { onlyCredentials, type SecretResponse } from "../../records/secretRespon
 import { formerWith, validFormers } from "../program/formers";
 import { type Finding, type StateChange } from "../messages/findings";
 import { type Program } from "../program/program";
-import { keptFormer, valuesIn } from "../lifecycle/handOver";
+import { formerOf, valuesIn } from "../lifecycle/handOver";
 import { saltedMark } from "../memory/marks";
-import { type Attempt, type Former, parsed } from "../memory/memory";
+import { type Former, parsed } from "../memory/memory";
 import { endpointFor, lateTokenMs, notAccepted, proveAccepted } from "./proof";
 import { ResetSource } from "./reset/resetSource";
 import {
@@ -20,7 +20,7 @@ import {
   type Retired,
   type ReadResult,
 } from "../lifecycle/source";
-import { type State } from "../memory/state";
+import { type AttemptedState, type State } from "../memory/state";
 
 /**
  * A user of the queue. The platform accepts the current and the next token; a roll makes the next one the current one.
@@ -62,22 +62,21 @@ export class QueueSource extends ResetSource {
     return endpointFor(subject, place, run.options.settings);
   }
 
-  override async add(attempted: State, readResult: ReadResult | undefined): Promise<Added> {
-    const { attempt } = attempted.memory;
-    if (!attempt?.adds) return super.add(attempted, readResult);
+  override async add(
+    attempted: AttemptedState,
+    readResult: ReadResult | undefined,
+  ): Promise<Added> {
+    if (!attempted.memory.attempt.adds) return super.add(attempted, readResult);
     try {
-      return await this.#addNext(attempted, attempt, readResult);
+      return await this.#addNext(attempted, readResult);
     } catch (error) {
       if (!(error instanceof RekeyError) || error.delivery !== "maybe applied") throw error;
       return { lost: error };
     }
   }
 
-  async #addNext(
-    { memory }: State,
-    attempt: Attempt,
-    readResult: ReadResult | undefined,
-  ): Promise<Added> {
+  async #addNext({ memory }: AttemptedState, readResult: ReadResult | undefined): Promise<Added> {
+    const { attempt } = memory;
     const { count } = attempt;
     // A next pair that no attempt of Rekey has made may be of any age.
     const isPrepared = readResult?.hasNext === true && count === 1;
@@ -99,10 +98,10 @@ export class QueueSource extends ResetSource {
     };
   }
 
-  override async prove(attempted: State, added: Added): Promise<Proof> {
+  override async prove(attempted: AttemptedState, added: Added): Promise<Proof> {
     const { program, subject, run, context } = this.session;
     const { attempt } = attempted.memory;
-    if (!program || !attempt?.adds) {
+    if (!program || !attempt.adds) {
       const proof = await super.prove(attempted, added);
       if (proof.made) {
         run.platform.useQueueToken(subject.id, valuesIn(proof.made.responses).token);
@@ -116,7 +115,7 @@ export class QueueSource extends ResetSource {
     // Until it is rolled, the platform returns the same one.
     if (proof.kind !== "accepted") return { failure: notAccepted(subject, proof), delivered: {} };
     const { isOfUnknownAge, firstSentAt } = attempt;
-    const replaced = keptFormer(attempted, hashOf(token), program, context);
+    const replaced = formerOf(attempted, context.now.toISOString(), context, hashOf(token));
     // If the current one is gone, the platform still has the one before it.
     const [{ credential, since, generatedAt } = replaced] = validFormers(attempted.memory);
     return {

@@ -5,7 +5,7 @@ import { type SecretResponse } from "../../../records/secretResponse";
 import { compare, identityIn, type Verdict } from "../../plan/compare";
 import { type Finding, type StateChange } from "../../messages/findings";
 import { adopted, afterRead } from "../../lifecycle/afterRead";
-import { handOver, type Made, madeCredentials, replacedFormers } from "../../lifecycle/handOver";
+import { formerOf, handOver, type Made, madeCredentials } from "../../lifecycle/handOver";
 import { marksOf, namesIn } from "../../memory/marks";
 import { type Memory } from "../../memory/memory";
 import { overtakenFailure, unknownFailure } from "../../messages/messages";
@@ -22,7 +22,7 @@ import {
   type Source,
   type SourceContext,
 } from "../../lifecycle/source";
-import { credentialsIn, picked, type State } from "../../memory/state";
+import { type AttemptedState, credentialsIn, picked, type State } from "../../memory/state";
 
 /** A platform where one request makes a new secret and retires the former one, or rolls a pair of keys. */
 export class ResetSource implements Source {
@@ -49,7 +49,7 @@ export class ResetSource implements Source {
     return [];
   }
 
-  async add(_: State, readResult: ReadResult | undefined): Promise<Added> {
+  async add(_: AttemptedState, readResult: ReadResult | undefined): Promise<Added> {
     const { run, subject } = this.session;
     const { kind, id } = subject;
     const operations = run.platform.operations(kind);
@@ -67,7 +67,7 @@ export class ResetSource implements Source {
   }
 
   /** A response is evidence of its own, which may be better than a read. */
-  async prove(attempted: State, { response, lost }: Added): Promise<Proof> {
+  async prove(attempted: AttemptedState, { response, lost }: Added): Promise<Proof> {
     if (!response) return this.#afterLostResponse(attempted, lost);
     const { context } = this.session;
     const { memory } = attempted;
@@ -89,7 +89,7 @@ export class ResetSource implements Source {
     const shows = verdict === "hidden" ? "reads still show" : "its response contains";
     const text = `The platform confirmed the reset of the ${secretOf(subject)}, but ${shows} the old one. The ${subject.kind.word} may have been changed.`;
     const error = new RekeyError("REKEY_UNCONFIRMED", text, "maybe applied");
-    return { failure: this.#unconfirmed(error, memory), delivered: others.credentials };
+    return { failure: this.#unconfirmed(error, attempted), delivered: others.credentials };
   }
 
   /**
@@ -109,7 +109,7 @@ export class ResetSource implements Source {
    * Reads once more in two cases: the response lacks a credential that was known, such as the REST token; or no value
    * is to be saved, and no read has shown yet that the new ones can be read again.
    */
-  async #complete(attempted: State, response: SecretResponse): Promise<Proven> {
+  async #complete(attempted: AttemptedState, response: SecretResponse): Promise<Proven> {
     const { context, reads } = this.session;
     const confirmed = this.#made(attempted, [response]);
     if (!context.canRead) return confirmed;
@@ -126,18 +126,17 @@ export class ResetSource implements Source {
 
   /** A reset that was applied. What no read could show is read by the next `up`. */
   #made(
-    attempted: State,
+    attempted: AttemptedState,
     responses: readonly SecretResponse[],
     last: LastRead = {},
-    generatedAt = attempted.memory.attempt?.lastSentAt,
+    generatedAt = attempted.memory.attempt.lastSentAt,
   ): Proven {
     const { context, reads, subject } = this.session;
     const { memory } = attempted;
-    const since = memory.attempt?.lastSentAt ?? context.now.toISOString();
     const made: Made = {
       responses,
       generatedAt,
-      formers: replacedFormers(attempted, since, context),
+      formers: [formerOf(attempted, memory.attempt.lastSentAt, context)],
     };
     const { values } = madeCredentials(attempted, made);
     // Credentials that were known, or shown by a read before.
@@ -153,7 +152,7 @@ export class ResetSource implements Source {
   }
 
   /** The reset stays unconfirmed, unless a read shows its result. */
-  async #afterLostResponse(attempted: State, lost: RekeyError): Promise<Proof> {
+  async #afterLostResponse(attempted: AttemptedState, lost: RekeyError): Promise<Proof> {
     const { subject, run, context } = this.session;
     const { memory } = attempted;
     const canSettle = maySettle(memory, context);
@@ -168,18 +167,17 @@ export class ResetSource implements Source {
       };
     }
     if (!last.read || last.verdict !== "new") {
-      return { failure: this.#unconfirmed(lost, memory), delivered: {} };
+      return { failure: this.#unconfirmed(lost, attempted), delivered: {} };
     }
-    const { firstSentAt = "" } = memory.attempt ?? {};
     // Of several in a row, the first one may be the one that was applied.
-    const generatedAt = pastTime(firstSentAt, context.now);
+    const generatedAt = pastTime(memory.attempt.firstSentAt, context.now);
     const proof = this.#made(attempted, [last.read], last, generatedAt);
     return { ...proof, findings: [{ kind: "settled", why }, ...proof.findings] };
   }
 
-  #unconfirmed(error: RekeyError, memory: Memory): RekeyError {
+  #unconfirmed(error: RekeyError, { memory }: AttemptedState): RekeyError {
     const { subject, context } = this.session;
-    const isLast = memory.attempt?.count === unconfirmedLimit;
+    const isLast = memory.attempt.count === unconfirmedLimit;
     return unknownFailure(subject, error, maySettle(memory, context), isLast);
   }
 }

@@ -8,7 +8,7 @@ import { isServerChanged, redisAdminOf } from "../../program/admin";
 import { type Finding, type StateChange } from "../../messages/findings";
 import { adopted } from "../../lifecycle/afterRead";
 import { validFormers } from "../../program/formers";
-import { keptFormer, replacedFormers } from "../../lifecycle/handOver";
+import { formerOf } from "../../lifecycle/handOver";
 import { type Former, type Memory, type UserMemory, withRetired } from "../../memory/memory";
 import { type Program } from "../../program/program";
 import { lateTokenMs, notAccepted, proveAccepted, unproven } from "../proof";
@@ -21,7 +21,7 @@ import {
   type Source,
   type SourceContext,
 } from "../../lifecycle/source";
-import { type State } from "../../memory/state";
+import { type AttemptedState, type State } from "../../memory/state";
 import { afterUserRead, currentIn, hashInList, passwordFindings, unknownHash } from "./userRead";
 
 /** A user of a Redis: it has a list of passwords, each of which the server accepts, and shows as its hash. */
@@ -68,7 +68,7 @@ export class UserSource implements Source {
     return passwordFindings(memory, this.session.subject.id);
   }
 
-  async add({ memory }: State, readResult?: ReadResult): Promise<Added> {
+  async add({ memory }: AttemptedState, readResult?: ReadResult): Promise<Added> {
     const { id } = this.session.subject;
     const users = await this.#connect();
     const { hashes } = readResult ?? (await this.#readUser());
@@ -77,7 +77,7 @@ export class UserSource implements Source {
     const made = await users.make(id);
     const warnings = made.isToken ? [] : this.#warningsOf(await users.readServer());
     // A password that was never handed out is removed first.
-    const unproven = memory.attempt?.expects;
+    const unproven = memory.attempt.expects;
     if (unproven !== undefined) await users.remove(id, [unproven]);
     const hashesBefore = valid.filter((one) => one !== unproven);
     const own = hashOf(made.value);
@@ -103,10 +103,10 @@ export class UserSource implements Source {
   }
 
   async prove(
-    attempted: State,
+    attempted: AttemptedState,
     { response = onlyCredentials({}), lost, hashesBefore = [] }: Added,
   ): Promise<Proof> {
-    const { subject, context, program } = this.session;
+    const { subject } = this.session;
     const { password = "", restToken } = response.credentials;
     const made = { value: password, isToken: restToken !== undefined };
     const proof = await this.#tryLogin(made);
@@ -124,12 +124,11 @@ export class UserSource implements Source {
         "the server accepts it, but does not list it, so it is unknown which of the user's passwords are valid";
       return { failure: unproven(subject, why), delivered: {} };
     }
-    const formers = this.#formersAfter(attempted, hashesBefore, program as Program);
-    const { lastSentAt } = attempted.memory.attempt ?? {};
+    const formers = this.#formersAfter(attempted, hashesBefore);
     return {
       made: {
         responses: [response],
-        generatedAt: lastSentAt ?? context.now.toISOString(),
+        generatedAt: attempted.memory.attempt.lastSentAt,
         formers,
         kindFacts: factsAfter(attempted.memory, formers, hash),
       },
@@ -138,16 +137,14 @@ export class UserSource implements Source {
   }
 
   /** Those that stay valid. The first rotation takes all that the user already has for former ones. */
-  #formersAfter(attempted: State, hashesBefore: readonly string[], program: Program): Former[] {
+  #formersAfter(attempted: AttemptedState, hashesBefore: readonly string[]): Former[] {
     const { context } = this.session;
     const { memory } = attempted;
-    const former = (retireHash: string) => keptFormer(attempted, retireHash, program, context);
+    const former = (retireHash?: string) =>
+      formerOf(attempted, context.now.toISOString(), context, retireHash);
     if (memory.current.marks.password === undefined) return hashesBefore.map(former);
-    const { lastSentAt = "" } = memory.attempt ?? {};
-    const { hash } = memory.kindFacts;
-    const isValid = hash !== undefined && hashesBefore.includes(hash);
-    const last = isValid ? [former(hash)] : replacedFormers(attempted, lastSentAt, context);
-    return [...validFormers(memory), ...last];
+    const { hash = "" } = memory.kindFacts;
+    return [...validFormers(memory), former(hashesBefore.includes(hash) ? hash : undefined)];
   }
 
   async save(): Promise<RekeyError | undefined> {

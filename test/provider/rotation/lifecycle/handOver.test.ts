@@ -7,13 +7,7 @@ import {
   signingKeys,
 } from "../../../../provider/domain/secretKind";
 import { type Credentials } from "../../../../provider/records/fields";
-import {
-  withAttempt,
-  handOver,
-  keptFormer,
-  type Made,
-  replacedFormers,
-} from "../../../../provider/rotation/lifecycle/handOver";
+import { withAttempt, formerOf, handOver, type Made } from "../../../../provider/rotation/lifecycle/handOver";
 import { marksOf, triggerMark } from "../../../../provider/rotation/memory/marks";
 import { type Attempt, emptyMemory, type Former, type Memory } from "../../../../provider/rotation/memory/memory";
 import { type Context, type Rotation } from "../../../../provider/rotation/program/plan";
@@ -43,6 +37,7 @@ const sent: Attempt = {
   ...{ trigger: trigger(2), reason: "trigger", count: 1 },
   ...{ firstSentAt: at(3), lastSentAt: at(4) },
 };
+const attempted = (state: State, attempt = sent) => ({ ...state, memory: { ...state.memory, attempt } });
 const due: Rotation = { kind: "rotate", reason: "trigger" };
 
 describe("handOver: an attempt", () => {
@@ -140,8 +135,8 @@ describe("handOver: what was made", () => {
     ...more,
   });
   const former: Former = { retireHash: "hash", since: at(1), validFor: "retirement" };
-  const known = (more: Partial<Memory> = {}) => ({
-    ...stateOf({ password: "p1", restToken: "r1" }, { attempt: sent, formers: [former], ...more }),
+  const known = ({ attempt = sent, ...more }: Partial<Memory> = {}) => ({
+    ...attempted(stateOf({ password: "p1", restToken: "r1" }, { formers: [former], ...more }), attempt),
     ...{ formerRetiredAt: at(2), otherFields: "old", problems: ["old"], encryptedCredentials: "file" },
     ...{ record: { port: 1, state: "active" }, exactIntegers: { port: "1" } },
   });
@@ -215,8 +210,6 @@ describe("handOver: what was made", () => {
       return { shown: { currentKey, nextKey }, memory };
     };
 
-    const attemptOf = ({ memory }: State): Memory => ({ ...memory, attempt: { ...sent, expects: k2 } });
-
     it("the expected one is the current one, as old as the roll that made it the next one", () => {
       const { shown, memory } = after(pair(2));
       assert.deepEqual(shown, pair(2));
@@ -234,7 +227,7 @@ describe("handOver: what was made", () => {
       assert.deepEqual(after({ nextKey: "k3" }).shown, pair(2));
       const other = { ...stateOf(pair(1)), nextKey: "other" };
       assert.equal(
-        "currentKey" in handOver({ ...other, memory: attemptOf(other) }, made({}), contextOf(signingKeys)),
+        "currentKey" in handOver(attempted(other, { ...sent, expects: k2 }), made({}), contextOf(signingKeys)),
         false,
       );
       const unsaved = { ...stateOf(pair(1)), nextKey: undefined } as unknown as State;
@@ -248,18 +241,16 @@ describe("handOver: what was made", () => {
 describe("handOver: what becomes former", () => {
   const credential = { name: "token", mark: mark("t1"), username: undefined } as const;
 
-  it("is not valid, unless something retires it; of keys it is remembered, whether or not it is known", () => {
+  it("is not valid, unless something retires it", () => {
     const state = stateOf({ token: "t1" });
-    assert.deepEqual(replacedFormers(state, now, contextOf(databasePassword)), []);
-    const replaced = [{ credential, since: now, validFor: "none", generatedAt: at(0) }];
-    assert.deepEqual(replacedFormers(state, now, contextOf(queueToken)), replaced);
-    const ofKeys = [{ credential: undefined, since: now, validFor: "none", generatedAt: at(0) }];
-    assert.deepEqual(replacedFormers(state, now, contextOf(signingKeys)), ofKeys);
+    const replaced = { retireHash: undefined, since: now, validFor: "none", generatedAt: at(0) };
+    assert.deepEqual(formerOf(state, now, contextOf(databasePassword)), { credential: undefined, ...replaced });
+    assert.deepEqual(formerOf(state, now, contextOf(queueToken)), { credential, ...replaced });
   });
 
   it("is valid until something retires it by its hash", () => {
     const state = stateOf({ token: "t1" }, { attempt: sent });
-    const kept = keptFormer(state, "hash", readProgram({}, queueToken), contextOf(queueToken));
+    const kept = formerOf(state, now, contextOf(queueToken, {}), "hash");
     assert.deepEqual(kept, { credential, retireHash: "hash", since: now, validFor: "retirement", generatedAt: at(0) });
   });
 });
