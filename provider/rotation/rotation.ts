@@ -90,8 +90,7 @@ export class SecretRotation implements Resource<RotationInputs, RotationOutputs>
     const program = readProgram(inputs, this.kind, run.options.settings.find("databaseHost"));
     const subject = this.subjectOf(inputs, state, program.admin);
     const { source } = openSession(subject, run, program, program);
-    const concerns = state && source.concerns(state.memory);
-    const planned = planSecret({ subject, state, program, concerns }, run);
+    const planned = planSecret({ subject, state, program }, run);
     const { plan } = planned;
     if (state) {
       const { now } = planned.context;

@@ -184,7 +184,7 @@ function afterChange(
   };
 }
 
-/** The state of a secret that is adopted: nothing is changed. */
+/** The state of a secret that is adopted as a read has shown it; without one if it cannot be read. */
 export function adopted(
   program: Program,
   readResult: ReadResult | undefined,
@@ -203,7 +203,7 @@ export function adopted(
       applied: triggerMark(memory, program.trigger),
       current: { marks, identity, form: program.form },
       program: savedProgram(program, memory),
-      kindFacts: { ...context.account },
+      kindFacts: { ...context.account, passwordCount: readResult?.hashes?.length },
     },
   };
   const why = context.kind.readsShowHashes
@@ -213,7 +213,10 @@ export function adopted(
       : "this platform cannot be read without rekey:databasePath. Rekey made no request";
   return {
     state: readResult ? withCreationTime(withRecord(state, readResult), context) : state,
-    findings: identity ? tokenOnly(identity) : [{ kind: "adopted", why }],
+    findings: [
+      ...(identity ? tokenOnly(identity) : [{ kind: "adopted", why } as const]),
+      ...(readResult?.hasNext ? [{ kind: "prepared" } as const] : []),
+    ],
   };
 }
 

@@ -1,8 +1,10 @@
 import { RekeyError, RequestError } from "../../domain/errors";
 import { ownerOf, type Subject } from "../../domain/secretKind";
 import { isServerChanged } from "../program/admin";
+import { adopted } from "./afterRead";
 import { emptyMemory, withMustRead, withRetired } from "../memory/memory";
 import { type Finding, type StateChange } from "../messages/findings";
+import { passwordFindings } from "../messages/passwordFindings";
 import { type Plan } from "../program/plan";
 import { type Program } from "../program/program";
 import { type Session, type ReadResult } from "./source";
@@ -48,13 +50,14 @@ export async function readBefore(
 function stateAfter(
   saved: State | undefined,
   readResult: ReadResult | undefined,
-  { program, source }: UpSession,
+  { subject, context, program, source }: UpSession,
 ): Before {
   if (!saved) {
-    const first = source.adopted(program, readResult);
-    if (program.isAdopted) return { ...first, readResult };
-    const findings = source.concerns(first.state.memory);
-    return { state: undefined, readResult, findings };
+    const { state, findings } = adopted(program, readResult, context);
+    const ofUser = passwordFindings(state.memory, subject.id);
+    return program.isAdopted
+      ? { state, readResult, findings: [...findings, ...ofUser] }
+      : { state: undefined, readResult, findings: ofUser };
   }
   // The saved state stays until the user of another server is rotated in its place.
   if (!readResult || readResult.isOtherServer) return { state: saved, readResult, findings: [] };
@@ -67,7 +70,7 @@ export function beforeFirst(
   { context, program, source }: UpSession,
 ): StateChange {
   if (saved === undefined) {
-    const { state: read } = source.adopted(program, readResult);
+    const { state: read } = adopted(program, readResult, context);
     // A secret that is replaced at once is not handed out first. No trigger is applied yet.
     const first = program.adds ? read : withoutValues(read);
     const memory = { ...first.memory, applied: "" };

@@ -24,12 +24,8 @@ export interface Source {
    * @param saved undefined for a new resource
    */
   read(saved: State | undefined): Promise<ReadResult>;
-  /** The state of a secret that is adopted as a read has shown it; without one if it cannot be read. */
-  adopted(program: Program, readResult: ReadResult | undefined): StateChange;
   /** The state after a read. */
   afterRead(saved: State, readResult: ReadResult): StateChange;
-  /** Findings about what it remembers, whatever is planned. */
-  concerns(memory: Memory): readonly Finding[];
   /** @throws SettingsError if a setting is missing without which nothing can be proven. Default: none is needed */
   requireSettings?(): void;
   /**

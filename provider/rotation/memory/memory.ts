@@ -206,7 +206,7 @@ export interface Server {
 }
 
 /** Old credentials of one secret that are remembered. */
-export const maxPast = 12;
+const maxPast = 12;
 
 /** The marks of old credentials with some more: the newest ones, each once, without those that are current. */
 export function withPast({ past }: Memory, marks: readonly string[], current: Marks): string[] {

@@ -7,6 +7,7 @@ import { contextOf } from "../program/context";
 import { plainTextProblem } from "../program/databaseEndpoint";
 import { type Finding, type Message, messageOf } from "./findings";
 import { concernsOfFormers, notesOnFormers, plannedRetirement } from "./formerFindings";
+import { passwordFindings } from "./passwordFindings";
 import { isDuration, oldestFormer } from "../program/formers";
 import { type Memory } from "../memory/memory";
 import { type Context, isChange, isReadFirst, type Plan, type Rotation } from "../program/plan";
@@ -26,8 +27,6 @@ export interface Wanted {
   readonly subject: Subject;
   readonly state?: State | undefined;
   readonly program: Program;
-  /** Findings of its source about what it remembers. */
-  readonly concerns?: readonly Finding[] | undefined;
   /** It is one of a fleet that was saved before. */
   readonly isInFleet?: boolean;
 }
@@ -63,7 +62,7 @@ export function announcementsOf(announced: PlannedSecret, run: Run): Message[] {
       ? [{ kind: "isDue" }, ...reasonsOf(waits, announced), { kind: "postponed", why: waits.why }]
       : [],
     ...(state ? concerns(state.memory, plan, program, context) : concernsOfNew(announced, run)),
-    announced.concerns ?? [],
+    state ? passwordFindings(state.memory, subject.id) : [],
     isPlain(program) && isChange(plan) ? [{ kind: "plainText" }] : [],
   ];
   const messages = findings.filter(({ length }) => length > 0).map((one) => messageOf(one, kind));

@@ -6,8 +6,6 @@ import { queueToken, secretOf } from "../../domain/secretKind";
 import { type Credentials, isObject, orUndefined } from "../../records/fields";
 import { onlyCredentials, type SecretResponse } from "../../records/secretResponse";
 import { formerWith, validFormers } from "../program/formers";
-import { type Finding, type StateChange } from "../messages/findings";
-import { type Program } from "../program/program";
 import { formerOf, valuesIn } from "../lifecycle/handOver";
 import { saltedMark } from "../memory/marks";
 import { type Former, parsed } from "../memory/memory";
@@ -32,11 +30,6 @@ export class QueueSource extends ResetSource {
     this.session.run.options.settings.get("queueUserId");
     const user = await this.#readUser();
     return saved && (await this.#isRefused(saved, user)) ? { ...user, goneReason } : user;
-  }
-
-  override adopted(program: Program, readResult: ReadResult | undefined): StateChange {
-    const { state, findings } = super.adopted(program, readResult);
-    return { state, findings: [...findings, ...(readResult?.hasNext ? [prepared] : [])] };
   }
 
   /** While two are valid, no read shows the one that was handed out: only its use does, if its value is saved. */
@@ -249,8 +242,6 @@ export class QueueSource extends ResetSource {
         );
   }
 }
-
-const prepared: Finding = { kind: "prepared" };
 
 const { addressFrom } = queueToken;
 const goneReason = `the queue refuses the token that was handed out. Check ${addressFrom}. If someone else has rolled or reset the token, set a new version, which adds a new one`;

@@ -4,14 +4,14 @@ import { type CredentialName, valuesOf } from "../../../records/fields";
 import { type SecretResponse } from "../../../records/secretResponse";
 import { compare, identityIn, type Verdict } from "../../plan/compare";
 import { type Finding, type StateChange } from "../../messages/findings";
-import { adopted, afterRead } from "../../lifecycle/afterRead";
+import { afterRead } from "../../lifecycle/afterRead";
 import { formerOf, handOver, type Made, madeCredentials } from "../../lifecycle/handOver";
 import { marksOf, namesIn } from "../../memory/marks";
 import { type Memory } from "../../memory/memory";
 import { overtakenFailure, unknownFailure } from "../../messages/messages";
 import { maySettle } from "../../program/plan";
 import { unconfirmedLimit } from "../../plan/planRotation";
-import { type Program, savesNone } from "../../program/program";
+import { savesNone } from "../../program/program";
 import { type LastRead, readUntilChanged } from "./reads";
 import { isShown } from "../../lifecycle/save";
 import { pastTime } from "../../memory/schedule";
@@ -37,16 +37,8 @@ export class ResetSource implements Source {
     return response;
   }
 
-  adopted(program: Program, readResult: ReadResult | undefined): StateChange {
-    return adopted(program, readResult, this.session.context);
-  }
-
   afterRead(saved: State, readResult: ReadResult): StateChange {
     return afterRead(saved, readResult, this.session.context);
-  }
-
-  concerns(): readonly Finding[] {
-    return [];
   }
 
   async add(_: AttemptedState, readResult: ReadResult | undefined): Promise<Added> {

@@ -1,7 +1,7 @@
 import { onlyValid, validFormers } from "../../program/formers";
-import { nameInCommand } from "../../../domain/secretKind";
-import { type Finding, type StateChange } from "../../messages/findings";
-import { type Former, maxPast, type Memory, withMustRead } from "../../memory/memory";
+import { type StateChange } from "../../messages/findings";
+import { beginning, passwordFindings, unknownHash } from "../../messages/passwordFindings";
+import { type Former, type Memory, withMustRead, withRetired } from "../../memory/memory";
 import { type Context } from "../../program/plan";
 import { untilRetirement } from "../../program/program";
 import { type ReadResult } from "../../lifecycle/source";
@@ -60,7 +60,10 @@ export function afterUserRead(
     ...read,
     kindFacts: {
       ...memory.kindFacts,
-      retired: [...stillRetired, ...ended.map(({ retireHash = "" }) => retireHash)].slice(-maxPast),
+      retired: withRetired(
+        { retired: stillRetired },
+        ended.map(({ retireHash = "" }) => retireHash),
+      ),
       passwordCount: isFirst ? others.length : undefined,
       unknown:
         hash === undefined ? hash : others.filter((one) => !known.includes(one)).map(beginning),
@@ -81,31 +84,6 @@ export function afterUserRead(
 
 function split<T>(all: readonly T[], isIn: (one: T) => boolean): [T[], T[]] {
   return [all.filter(isIn), all.filter((one) => !isIn(one))];
-}
-
-/** An application may use the passwords that a user has before its first rotation; later ones, Rekey never retires. */
-export function passwordFindings({ kindFacts }: Memory, userName = ""): Finding[] {
-  const { passwordCount: count, unknown = [], hash = "" } = kindFacts;
-  if (count === 0) return [{ kind: "noPassword" }];
-  if (count === 1) return [{ kind: "onePassword" }];
-  if (count !== undefined) return [{ kind: "passwords", why: `${count}` }];
-  if (unknown.length === 0) return [];
-  const name = nameInCommand(userName);
-  const [passwords, them] =
-    unknown.length === 1 ? ["1 password", "it"] : [`${unknown.length} passwords`, "them"];
-  const why = `as of the last read, the user has ${passwords} that Rekey does not know and never retires: someone else has added ${them}, or a run was killed before it could save ${them}. \`ACL GETUSER ${name}\` lists their hashes, and \`ACL SETUSER ${name} !<hash>\` removes one: what begins with ${unknown.join(", ")}. Keep the current one, ${beginning(hash)}. A refresh reads them again.`;
-  return [{ kind: "warning", why }];
-}
-
-/** Enough of a hash to find it in a list. */
-function beginning(hash: string): string {
-  return hash.slice(0, 12);
-}
-
-/** A password whose hash is not known cannot be retired. */
-export function unknownHash(userName: string): Finding {
-  const why = `Rekey is not certain which of the user's hashes is that of the current password, so the next rotation does not retire it: it stays valid. After that rotation, find its hash with \`ACL GETUSER ${nameInCommand(userName)}\`, and remove it with \`ACL SETUSER ${nameInCommand(userName)} !<hash>\`.`;
-  return { kind: "warning", why };
 }
 
 /**

@@ -6,11 +6,10 @@ import { nameInCommand, ownerOf, secretOf } from "../../../domain/secretKind";
 import { onlyCredentials } from "../../../records/secretResponse";
 import { isServerChanged, redisAdminOf } from "../../program/admin";
 import { type Finding, type StateChange } from "../../messages/findings";
-import { adopted } from "../../lifecycle/afterRead";
+import { unknownHash } from "../../messages/passwordFindings";
 import { validFormers } from "../../program/formers";
 import { formerOf } from "../../lifecycle/handOver";
 import { type Former, type Memory, type UserMemory, withRetired } from "../../memory/memory";
-import { type Program } from "../../program/program";
 import { lateTokenMs, notAccepted, proveAccepted, unproven } from "../proof";
 import {
   type Added,
@@ -22,7 +21,7 @@ import {
   type SourceContext,
 } from "../../lifecycle/source";
 import { type AttemptedState, type State } from "../../memory/state";
-import { afterUserRead, currentIn, hashInList, passwordFindings, unknownHash } from "./userRead";
+import { afterUserRead, currentIn, hashInList } from "./userRead";
 
 /** A user of a Redis: it has a list of passwords, each of which the server accepts, and shows as its hash. */
 export class UserSource implements Source {
@@ -53,19 +52,9 @@ export class UserSource implements Source {
     return { ...readResult, goneReason, isOtherServer };
   }
 
-  adopted(program: Program, readResult: ReadResult): StateChange {
-    const { state, findings } = adopted(program, readResult, this.session.context);
-    const next = this.afterRead(state, readResult);
-    return { ...next, findings: [...findings, ...next.findings] };
-  }
-
   afterRead(saved: State, readResult: ReadResult): StateChange {
     const { context, subject } = this.session;
     return afterUserRead(saved, readResult, context, subject.id);
-  }
-
-  concerns(memory: Memory): Finding[] {
-    return passwordFindings(memory, this.session.subject.id);
   }
 
   async add({ memory }: AttemptedState, readResult?: ReadResult): Promise<Added> {
