@@ -36,7 +36,7 @@ import {
   rotationProblems,
 } from "./program/rotationInputs";
 import { openSession } from "./sources/session";
-import { type Source } from "./lifecycle/source";
+import { type Place, type Source } from "./lifecycle/source";
 import {
   changingOutputs,
   outputsOf,
@@ -86,7 +86,7 @@ export class SecretRotation implements Resource<RotationInputs, RotationOutputs>
   };
 
   plan(saved: RotationOutputs | undefined, inputs: RotationInputs, run: Run): Planned {
-    const state = saved && stateIn(saved);
+    const state = saved && savedState(saved, run);
     const program = readProgram(inputs, this.kind, run.options.settings.find("databaseHost"));
     const subject = this.subjectOf(inputs, state, program.admin);
     const { source } = openSession(subject, run, program, program);
@@ -118,12 +118,8 @@ export class SecretRotation implements Resource<RotationInputs, RotationOutputs>
     inputs: RotationInputs,
     run: Run,
   ): Promise<Result<RotationOutputs>> {
-    const databaseHost = run.options.settings.find("databaseHost");
-    const state = saved && {
-      ...stateIn(saved),
-      admin: savedAdmin(saved["access"], databaseHost),
-    };
-    const program = readProgram(inputs, this.kind, databaseHost);
+    const state = saved && savedState(saved, run);
+    const program = readProgram(inputs, this.kind, run.options.settings.find("databaseHost"));
     const subject = this.subjectOf(inputs, state, program.admin);
     const rotated = await rotate(state, openSession(subject, run, program, program));
     try {
@@ -134,13 +130,12 @@ export class SecretRotation implements Resource<RotationInputs, RotationOutputs>
   }
 
   async refresh(saved: RotationOutputs, run: Run): Promise<Result<RotationOutputs>> {
-    const known = orUndefined(() => stateIn(saved));
-    const subject = this.subjectOf(saved, known);
-    noteRefresh(subject, run);
     try {
-      const admin = savedAdmin(saved["access"], run.options.settings.find("databaseHost"));
-      const state = { ...stateIn(saved), admin };
-      const session = openSession(subject, run, { admin });
+      const state = savedState(saved, run);
+      const subject = this.subjectOf(saved, state);
+      noteRefresh(subject, run);
+      const { queueUrl } = state.memory.program;
+      const session = openSession(subject, run, { admin: state.admin, queueUrl });
       return this.#resultOf(subject, await refresh(state, session), run);
     } catch (error) {
       if (!(error instanceof RekeyError)) throw error;
@@ -207,6 +202,12 @@ const kindInputs = {
   overlap: overlapInput,
   queueUrl: queueUrlInput,
 } satisfies Record<NonNullable<SecretKind["inputs"]>[number], (schemas: Schemas) => unknown>;
+
+/** The state of saved outputs, and the administrator, who is a part of `access`. */
+function savedState(saved: RotationOutputs, run: Run): State & Pick<Place, "admin"> {
+  const admin = savedAdmin(saved["access"], run.options.settings.find("databaseHost"));
+  return { ...stateIn(saved), admin };
+}
 
 function keyOfSecret({ kind, id }: Subject, { memory }: State): string {
   return keyOf({ of: kind.name, id, salt: memory.salt });

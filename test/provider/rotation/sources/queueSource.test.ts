@@ -217,6 +217,15 @@ describe("queueSource: a token of which two are valid", () => {
     }
   });
 
+  it("is tried by a refresh at the address of its rotation", async () => {
+    const { secret } = token;
+    await token.up(0, { version: 1, queueUrl: "https://other.example.com" });
+    secret.fake.probes.length = 0;
+    await secret.refresh({ shows: { token: "t0" } });
+    const [{ endpoint } = assert.fail()] = secret.fake.probes;
+    assert.equal("baseUrl" in endpoint && endpoint.baseUrl, "https://other.example.com");
+  });
+
   it("that is rekey:queueToken cannot be retired, as a preview says", async () => {
     await token.up(0, { version: 1 });
     token.secret.fake.settings = { queueToken: "t0", queueUserId: undefined };
