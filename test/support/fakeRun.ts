@@ -18,7 +18,7 @@ import { Settings } from "../../provider/settings/settings";
 import { type SettingName } from "../../provider/settings/table";
 import { type RotationInputs } from "../../provider/rotation/program/program";
 import { rotationOf } from "../../provider/rotation/rotation";
-import { type Progress, type State } from "../../provider/rotation/memory/state";
+import { type State } from "../../provider/rotation/memory/state";
 
 const facts = {
   purpose: "do it",
@@ -189,7 +189,7 @@ export function asShown<I extends object, O extends object>(resource: Resource<I
 }
 
 /** The outputs of a rotation, with the memory as it is saved. */
-export type SavedRotation = Omit<State, "memory"> & Progress & { readonly databaseId: string; readonly memory: string };
+export type SavedRotation = Omit<State, "memory"> & Record<"databaseId" | "outcome" | "memory", string>;
 
 /** The resource for passwords of databases, with the types of its own inputs and outputs. */
 export const passwordRotation = rotationOf(databasePassword) as unknown as Resource<

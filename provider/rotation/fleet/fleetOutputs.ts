@@ -3,7 +3,7 @@ import { type Subject, databasePassword } from "../../domain/secretKind";
 import { isDeepStrictEqual } from "node:util";
 import { canonicalId, isObject, isSet } from "../../records/fields";
 import { jsonText } from "../../pulumi/values";
-import { credentialsIn, progressOf, type State, stateIn } from "../memory/state";
+import { credentialsIn, outcomeOf, type State, stateIn } from "../memory/state";
 import { type Memory, parsed, sealed, unsealed } from "../memory/memory";
 import { type Access } from "../program/access";
 import { type FleetCredentials, type FleetDatabase } from "./fleetTypes";
@@ -114,7 +114,8 @@ function databaseOf({ subject, state, error }: Member): FleetDatabase {
   const problems = state.problems?.length === 0 ? undefined : state.problems;
   return {
     databaseId: subject.id,
-    ...progressOf(state),
+    outcome: outcomeOf(state),
+    adoptedAt: state.adoptedAt,
     rotatedAt: state.rotatedAt,
     problems,
     mustRead: state.memory.current.mustRead,

@@ -14,7 +14,7 @@ import { type ReadResult } from "./source";
 import {
   type AttemptedState,
   isSame,
-  progressOf,
+  outcomeOf,
   type State,
   withoutValues,
   withRecord,
@@ -226,7 +226,7 @@ export function adopted(
  */
 function withCreationTime(state: State, { now }: Context): State {
   const seconds = state.record?.["creationTime"];
-  const isAdopted = progressOf(state).outcome === "adopted";
+  const isAdopted = outcomeOf(state) === "adopted";
   if (!isAdopted || typeof seconds !== "number") return state;
   const at = new Date(seconds * 1000);
   if (Number.isNaN(at.getTime()) || isFuture(at.toISOString(), now)) return state;

@@ -198,11 +198,7 @@ async function performRotation(
     added = await source.add(sent, hasRetired ? undefined : readResult);
     const open = withAdded(sent, added);
     kept = { state: open, findings: [...kept.findings, ...(added.findings ?? [])] };
-    replacedValues.push(
-      ...session.reads,
-      credentialsIn(before.state),
-      readResult?.credentials ?? {},
-    );
+    replacedValues.push(...session.reads, credentialsIn(before.state));
     const proof = await source.prove(open, added);
     if (!proof.made) {
       const unproven = withoutProof(open, kept.findings, proof, session);

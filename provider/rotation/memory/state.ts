@@ -55,18 +55,10 @@ interface SavedAdmin {
   readonly server: Server;
 }
 
-/** The outputs about the last reset. */
-export interface Progress {
-  readonly outcome: Outcome;
-  /** Time of the adoption, until the first reset (ISO 8601, UTC). */
-  readonly adoptedAt?: string | undefined;
-}
-
-export function progressOf({ memory, rotatedAt, adoptedAt }: State): Progress {
+export function outcomeOf({ memory, rotatedAt }: State): Outcome {
   const { attempt } = memory;
-  const confirmed = rotatedAt === undefined ? "adopted" : "reset";
-  const open = attempt?.adds ? "unproven" : "unknown";
-  return { outcome: attempt ? open : confirmed, adoptedAt };
+  if (attempt) return attempt.adds ? "unproven" : "unknown";
+  return rotatedAt === undefined ? "adopted" : "reset";
 }
 
 /** The credentials with some names, as far as they are known. Those that are not text are damaged. */

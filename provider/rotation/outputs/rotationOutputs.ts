@@ -8,7 +8,7 @@ import { accessOf } from "./clientOutputs";
 import { urlsOf } from "../program/urls";
 import { isOverlapChanged, oldestFormer, validUntil } from "../program/formers";
 import { type SavedProgram, writeMemory } from "../memory/memory";
-import { progressOf, type State } from "../memory/state";
+import { outcomeOf, type State } from "../memory/state";
 import { type Plan } from "../program/plan";
 import { isInputChanged, savedInputs } from "../plan/planRotation";
 import { type Program } from "../program/program";
@@ -68,7 +68,7 @@ export function shownOf(subject: Subject, state: State, run: Run) {
   const { generatedAt, mustRead } = memory.current;
   const former = oldestFormer(memory);
   return {
-    ...progressOf(state),
+    outcome: outcomeOf(state),
     ...urlsOf(subject, state, run),
     nextRotationAt: rotateEvery && dueAt(memory.scheduledFrom, rotateEvery).toISOString(),
     mustRead: mustRead,
@@ -109,7 +109,7 @@ export function plainResult(
   const { memory, admin, ...values } = state;
   const outputs = {
     ...values,
-    ...progressOf(state),
+    outcome: outcomeOf(state),
     [subject.kind.idInput]: subject.id,
     // The administrator is saved as a part of `access`, which is a secret output.
     ...(admin && { access: jsonText({ admin: admin.given }) }),

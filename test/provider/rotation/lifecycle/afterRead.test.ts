@@ -3,7 +3,7 @@ import { aclUser, databasePassword, type SecretKind, signingKeys } from "../../.
 import { type Credentials } from "../../../../provider/records/fields";
 import { adopted, afterRead } from "../../../../provider/rotation/lifecycle/afterRead";
 import { type ReadResult } from "../../../../provider/rotation/lifecycle/source";
-import { credentialsIn, progressOf } from "../../../../provider/rotation/memory/state";
+import { credentialsIn, outcomeOf } from "../../../../provider/rotation/memory/state";
 import { messageOf, type StateChange } from "../../../../provider/rotation/messages/findings";
 import { planRotation } from "../../../../provider/rotation/plan/planRotation";
 import { lastRollAt } from "../../../../provider/rotation/plan/signingKeys";
@@ -281,9 +281,9 @@ describe("afterRead: an adoption", () => {
 
   it("has a time until the first reset", async () => {
     const secret = await secrets["with a password"]();
-    assert.deepEqual(progressOf(secret.state), { outcome: "adopted", adoptedAt: at(0) });
+    assert.deepEqual([outcomeOf(secret.state), secret.state.adoptedAt], ["adopted", at(0)]);
     await secret.up({ version: 2 }, { responds: all(2) });
-    assert.deepEqual(progressOf(secret.state), { outcome: "reset", adoptedAt: undefined });
+    assert.deepEqual([outcomeOf(secret.state), secret.state.adoptedAt], ["reset", undefined]);
     const ofKeys = await keys.adopted();
     ofKeys.hours = 6;
     await ofKeys.refresh({ shows: pair(2) });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { queueToken, signingKeys } from "../../../../provider/domain/secretKind";
-import { progressOf } from "../../../../provider/rotation/memory/state";
+import { outcomeOf } from "../../../../provider/rotation/memory/state";
 import { rejected } from "../../../support/fakeRun";
 import { isLost, resetSecret, RotatedSecret, timeAt } from "../../../support/rotatedSecret";
 import { OverlappingToken } from "../sources/overlappingToken";
@@ -32,7 +32,7 @@ describe("lifecycle: a reset", () => {
   it("for a date that is rejected does not undo the adoption before it", async () => {
     const secret = new RotatedSecret();
     const { code } = await secret.up({ initialRotation: false, rotatedSince: "2025-01-01" }, { responds: rejected });
-    assert.deepEqual([code, progressOf(secret.state).outcome], ["REKEY_REJECTED", "adopted"]);
+    assert.deepEqual([code, outcomeOf(secret.state)], ["REKEY_REJECTED", "adopted"]);
   });
 
   it("for a date, because the age is not known, does not say that the secret was adopted", async () => {
@@ -88,7 +88,7 @@ describe("lifecycle: a reset", () => {
     const broken = { responds: { token: "t2" }, parts: { useQueueToken: () => assert.fail("broken") } };
     const { code, message = "" } = await secret.up({ version: 2, overlap: "none" }, broken);
     assert.match(message, /^Could not rotate the token of queue user "u".*The token may have been changed/);
-    const found = [code, secret.saved, progressOf(secret.state).outcome];
+    const found = [code, secret.saved, outcomeOf(secret.state)];
     assert.deepEqual(found, ["REKEY_INTERNAL", { token: "t2" }, "unknown"]);
   });
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { databasePassword, queueToken, type SecretKind, signingKeys } from "../../../../../provider/domain/secretKind";
 import { type Credentials } from "../../../../../provider/records/fields";
-import { progressOf } from "../../../../../provider/rotation/memory/state";
+import { outcomeOf } from "../../../../../provider/rotation/memory/state";
 import { planRotation } from "../../../../../provider/rotation/plan/planRotation";
 import { readProgram, type RotationInputs } from "../../../../../provider/rotation/program/program";
 import { rotationOf } from "../../../../../provider/rotation/rotation";
@@ -70,7 +70,7 @@ function testReset(row: ResetRow, more: More, first: string, kind: SecretKind | 
     const came = await secret.up({ version: 2 }, doesOf(row));
     assert.equal(came.code, code, came.message);
     const isUnchanged = /^is (rejected|not sent)$/.test(row.responds);
-    const { outcome } = secret.outputs ? progressOf(secret.state) : {};
+    const outcome = secret.outputs && outcomeOf(secret.state);
     assert.equal(outcome, isUnchanged ? (isNew ? undefined : "reset") : code ? "unknown" : "reset");
     assert.deepEqual(secret.saved, row.saved ? credentialsOf(row.saved.replace("-", "")) : before);
     if (outcome) {
