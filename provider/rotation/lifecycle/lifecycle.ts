@@ -141,8 +141,7 @@ async function carryOut(plan: Plan, before: Before, session: UpSession): Promise
   const waiting: Finding[] = waits && readResult ? [{ kind: "waits", why: waits.why }] : [];
   const kept = { state: { ...state, waits: waits?.why }, findings: [...findings, ...waiting] };
   if (plan.kind === "retire") {
-    const retired = await retire(kept, plan.formers, session, "retired", readResult);
-    return finish(retired, session);
+    return finish(await retire(kept, plan.formers, session), session);
   }
   if (plan.kind === "save") {
     const failure = await source.save?.();
@@ -182,7 +181,6 @@ async function performRotation(
     retiredFirst(first, readResult, session),
     session,
     "retiredFirst",
-    readResult,
   );
   if (retired.failure) {
     undo();

@@ -2,28 +2,26 @@ import { RekeyError } from "../../domain/errors";
 import { type RotationResult, type StateChange } from "../messages/findings";
 import { oldestFormer, onlyValid, validFormers } from "../program/formers";
 import { type Former, withRetired } from "../memory/memory";
-import { type ReadResult, type Session } from "./source";
+import { type Session } from "./source";
 import { type State } from "../memory/state";
 
 /**
  * Retires former ones, if the current one is valid. After a failure, those that are left stay valid.
  *
  * @param kind what to say of it
- * @param readResult what a read has shown just before, if there was one
  */
 export async function retire(
   { state, findings }: StateChange,
   formers: readonly Former[],
   { source, context }: Session,
   kind: "retired" | "retiredFirst" = "retired",
-  readResult?: ReadResult,
 ): Promise<RotationResult> {
   if (formers.length === 0 || !source.retire) return { state, findings };
   const { memory } = state;
   const { salt, kindFacts } = memory;
   const of = { salt, currentHash: kindFacts.hash, current: state.password ?? state.token };
   try {
-    const retired = await source.retire(formers, of, readResult);
+    const retired = await source.retire(formers, of);
     const { result, left, failure, unsaved, retiredHashes } = retired;
     if (result === "kept") {
       // A secret that was to be retired first does not stop the rotation: the new one may be listed.

@@ -41,16 +41,8 @@ export interface Source {
    * result, which has what was delivered.
    */
   prove(attempted: AttemptedState, added: Added): Promise<Proof>;
-  /**
-   * Retires former ones, never the current one. Default: what makes a new one retires the former one.
-   *
-   * @param readResult what a read has shown just before; undefined if there was none
-   */
-  retire?(
-    formers: readonly Former[],
-    memory: RetirableMemory,
-    readResult?: ReadResult,
-  ): Promise<Retired>;
+  /** Reads, and retires former ones, never the current one. Default: what makes a new one retires the former one. */
+  retire?(formers: readonly Former[], memory: RetirableMemory): Promise<Retired>;
   /** Saves the last change, if a restart of the server undoes it otherwise. Default: there is nothing to save. */
   save?(): Promise<RekeyError | undefined>;
 }

@@ -126,15 +126,11 @@ export class QueueSource extends ResetSource {
     return proveAccepted(this.session, this.#endpoint(), credential, lateMs);
   }
 
-  async retire(
-    formers: readonly Former[],
-    memory: RetirableMemory,
-    readResult?: ReadResult,
-  ): Promise<Retired> {
+  async retire(formers: readonly Former[], memory: RetirableMemory): Promise<Retired> {
     const { run, subject } = this.session;
     const [former] = formers;
     const hash = former?.retireHash ?? "";
-    const user = readResult ?? (await this.#readUser());
+    const user = await this.#readUser();
     const isRolled = isToken(user, hash);
     if (!isRolled) this.#refuseOwn(user, former, memory.salt);
     if (!isRolled) await this.#roll(hash, former, memory);
