@@ -175,13 +175,8 @@ async function remove(saved: RetirementOutputs, run: Run): Promise<Notice[]> {
   const ofRun = run.retirementOf(keyOf(own));
   ofRun.deleted.push(saved.retires);
   const stays = ofRun.stays === undefined ? undefined : targetIn(ofRun.stays);
-  if (!current || !stays?.current) {
-    // Of one that its run has announced, only a second one shows that its delete is not done yet.
-    const { length } = ofRun.deleted;
-    const isLeft = length > 1 || (!saved.retires && waitingOf(stays ?? own).length > 0);
-    return isLeft ? say(own, { kind: "mayStay" }) : [];
-  }
-  // Several are deleted at the same time.
+  if (!current || !stays?.current) return leftWaiting(saved, stays ?? own, ofRun.deleted);
+  // Of several that are deleted at the same time, the first one retires, and each tries what it has handed out.
   const isFirst = ofRun.retired === undefined;
   ofRun.retired ??= retireFormers(stays, run);
   const retired = (await ofRun.retired) as readonly Former[];
@@ -193,6 +188,18 @@ async function remove(saved: RetirementOutputs, run: Run): Promise<Notice[]> {
   if (!isFirst || retired.length === 0) return [];
   const isOnly = isRefused && retired.length === 1;
   return say(own, { kind: isOnly ? "retiredAndRefused" : "retiredAtEnd" });
+}
+
+/** The warning of a delete that retires nothing: it is a destroy, or consumers had no secret of it before. */
+function leftWaiting(
+  { retires }: RetirementOutputs,
+  of: Target,
+  deleted: readonly unknown[],
+): Notice[] {
+  // What the last run has announced is retired, unless the one that it has replaced is also deleted only now.
+  const isOnly = deleted.length === 1;
+  const isDone = isOnly && (retires !== undefined || waitingOf(of).length === 0);
+  return isDone ? [] : say(of, { kind: "mayStay" });
 }
 
 /** The only one: that of a fleet is refused. */
