@@ -38,7 +38,11 @@ export async function readBefore(
     const isElsewhere = saved !== undefined && isServerChanged(program.admin, saved.memory);
     const isOnlyRead = plan.kind === "read" && saved !== undefined && !isElsewhere;
     if (isOnlyRead && (error instanceof RequestError || !(error instanceof RekeyError))) {
-      return { state: withUnread(saved), readResult, findings: [failedRead(error)] };
+      const { applied, current } = saved.memory;
+      // An import whose first read fails is read by the next `up`.
+      const mustRead = applied === undefined || current.mustRead === true;
+      const state = { ...saved, memory: withMustRead(saved.memory, mustRead) };
+      return { state, readResult, findings: [failedRead(error)] };
     }
     const intent = plan.kind === "adopt" ? "adopted" : isElsewhere ? "moved" : "rotated";
     throw notRead(error, subject, program, intent);
@@ -98,13 +102,6 @@ export function notHandedOver<T extends StateChange>(
   const known = { ...memory.kindFacts, ...(retired && { retired }) };
   const before = { ...memory, attempt, kindFacts: known };
   return { ...change, state: { ...saved, waits: undefined, memory: before } };
-}
-
-/** An import whose first read fails is read by the next `up`. */
-function withUnread(state: State): State {
-  const { memory } = state;
-  if (memory.applied !== undefined) return state;
-  return { ...state, memory: withMustRead(memory, true) };
 }
 
 /** @param advice follows the text of the error */

@@ -65,7 +65,6 @@ export function withAttempt(
     waits: undefined,
     memory: {
       ...memory,
-      applied: memory.applied ?? "",
       attempt,
       current: { ...current, identity },
       past: adds ? past : withPast(memory, replaced, isRolled ? others : current.marks),

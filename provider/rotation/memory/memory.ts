@@ -16,7 +16,7 @@ export interface Memory {
   /**
    * Mark of the trigger that the last rotation or the adoption has applied, empty if that was none. Undefined after an
    * import, which does not know the program: the first `up` adopts the program's trigger (`withProgram`).
-   * Written by `handOver`; before the first one, an attempt makes it empty.
+   * Written by `handOver`; before the first one, `beforeFirst` makes it empty.
    */
   readonly applied?: string | undefined;
   /**

@@ -96,9 +96,9 @@ describe("handOver: an attempt", () => {
   });
 
   it("remembers what a read shows just before it, and by what it is compared", () => {
-    const unknown = stateOf({}, { applied: undefined });
-    const { past, current, applied } = reset(unknown, { token: "t7" });
-    assert.deepEqual([past, current.identity, applied], [[mark("t7")], "token", ""]);
+    const unknown = stateOf({});
+    const { past, current } = reset(unknown, { token: "t7" });
+    assert.deepEqual([past, current.identity], [[mark("t7")], "token"]);
     assert.deepEqual(reset(stateOf({ token: "t1" }), { token: "t1" }).past, [], "the current one is not replaced yet");
     assert.deepEqual(reset(unknown, { token: "t7" }, queueToken, true).past, [], "it stays valid");
   });
