@@ -33,13 +33,13 @@ async function startProvider(ids) {
     during = () => this;
     operations = () => ({ reset: async (id) => responses.get(id) });
   }
-  const { passwordRotationFleet } = createProviders((settings) => {
+  const { PasswordRotationFleet } = createProviders((settings) => {
     const { options } = startRun(settings);
     return new Run({ ...options, log: () => undefined, platform: () => new Platform(settings) });
   });
   const config = { "rekey:databasePath": "none" };
-  await passwordRotationFleet.configure({ config: { get: (name) => config[name] } });
-  return passwordRotationFleet;
+  await PasswordRotationFleet.configure({ config: { get: (name) => config[name] } });
+  return PasswordRotationFleet;
 }
 
 /** Two runs: the first one creates a fleet, and the second one resets all of it, for a new version. */

@@ -19,8 +19,8 @@ import { perRun, runError, settingsOfProgram, warnOfSettings } from "./program";
  */
 export abstract class DynamicResource extends pulumi.CustomResource {
   /**
-   * @param type names the resource, and in camelCase its provider in `pulumi-rekey/provider`. It never changes: that
-   * would change every such resource of every stack
+   * @param type names the resource, and its provider in `pulumi-rekey/provider`. It never changes: that would change
+   * every such resource of every stack
    */
   protected constructor(
     type: string,
@@ -134,7 +134,7 @@ async function providerText(
     return `exports.handler=()=>({check:async(olds,inputs)=>({inputs,failures:[${failure}]})})`;
   }
   // This text must never change: a changed text would be an update, and so possibly a reset.
-  return `exports.handler=()=>require("pulumi-rekey/provider").${type.slice(0, 1).toLowerCase()}${type.slice(1)}`;
+  return `exports.handler=()=>require("pulumi-rekey/provider").${type}`;
 }
 
 /** A resource of a program, in messages: `PasswordRotation "sessions"` */

@@ -13,13 +13,11 @@ import { engineAddress } from "./pulumiInternals";
 import { type ResourceType, resources } from "./resources";
 
 type Provider = Required<dynamic.ResourceProvider<Properties, Properties>>;
-/** `passwordRotation` for the type PasswordRotation. */
-type ProviderName = Uncapitalize<ResourceType>;
 
 /** The providers of all dynamic resources, by type. They share one run, which the first call of `configure` starts. */
 export function createProviders(
   start: (settings: Settings) => Run,
-): Record<ProviderName, Provider> {
+): Record<ResourceType, Provider> {
   let run: Run | undefined;
 
   function started(): Run {
@@ -84,11 +82,9 @@ export function createProviders(
     };
   }
 
-  // The provider's text in each state names them: `passwordRotation`.
-  const named = Object.entries(resources).map(([type, resource]) => {
-    return [`${type.slice(0, 1).toLowerCase()}${type.slice(1)}`, providerOf(resource)] as const;
-  });
-  return Object.fromEntries(named) as Record<ProviderName, Provider>;
+  return Object.fromEntries(
+    Object.entries(resources).map(([type, resource]) => [type, providerOf(resource)]),
+  ) as Record<ResourceType, Provider>;
 }
 
 /**

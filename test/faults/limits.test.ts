@@ -49,7 +49,7 @@ describe("faults: limits of a flow-control key", () => {
     const result = `fails, saves what may have been sent; next up: ${more.length} more sent`;
     testRow([row, fault, "limits", result], async (fixture) => {
       const { platform, host, posts } = await start(fixture, { deadlineSeconds });
-      const stack = new Stack(hostCalls(host, "flowControlLimits"));
+      const stack = new Stack(hostCalls(host, "FlowControlLimits"));
       platform.failNext(failure);
       await assert.rejects(stack.up(inputs), new RegExp(`\\[${code}\\]`));
       assert.deepEqual(stack.plain["declared"], declared);
@@ -72,7 +72,7 @@ describe("faults: limits of a flow-control key", () => {
   const otherRegion = "404 to every request: a queue of another region";
   testRow([23, otherRegion, "refresh, delete", "fails, state kept; 0 sent"], async (fixture) => {
     const { platform, host, posts } = await start(fixture, {});
-    const saved = { ...inputs, declared, __provider: providerTexts.flowControlLimits };
+    const saved = { ...inputs, declared, __provider: providerTexts.FlowControlLimits };
     const body = { error: "user not found in this region" };
     platform.failNext({ path: /^\/v2\//, status: 404, body, times: 100 });
     assert.deepEqual(revealed((await host.read("orders", saved)).outputs)["declared"], declared);

@@ -59,7 +59,7 @@ const bodyOf = (method: string, path: string): string => {
 const wasReset = new Set<string>();
 
 const userId = "00000000-0000-4000-8000-000000000001";
-const userInputs = { queueUserId: userId, overlap: "none", __provider: providerTexts.queueTokenRotation };
+const userInputs = { queueUserId: userId, overlap: "none", __provider: providerTexts.QueueTokenRotation };
 
 const rejected = "HTTP/1.1 400 No\r\ncontent-length: 2\r\n\r\n{}";
 

@@ -34,7 +34,7 @@ export async function formerOutputs(
 
 /** The provider's text, which only the dynamic adapter saves. */
 export function savedText(adapter: Adapter): Properties {
-  return adapter === "dynamic" ? { __provider: providerTexts.passwordRotation } : {};
+  return adapter === "dynamic" ? { __provider: providerTexts.PasswordRotation } : {};
 }
 
 /** Lets the platform behave so towards one key, and does with it what the phase does. */

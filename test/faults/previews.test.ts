@@ -7,7 +7,6 @@ import { type Properties } from "../../provider/pulumi/values";
 import { type AnyResource } from "../../provider/resource/resource";
 import { startRun } from "../../provider/run/run";
 import { Settings } from "../../provider/settings/settings";
-import { providerNameOf } from "../support/host";
 import { idAt, inputsOf } from "../support/kinds";
 import { settingsFor, databasePath } from "../support/resources";
 import { secretOutputs } from "../support/secretOutputs";
@@ -76,7 +75,7 @@ async function assertPreviewsOnlyRead(
   const platform = fixture.closes(await start());
   const nextRun = () => fixture.startHost({ settings: settingsOf(platform) });
   const host = await nextRun();
-  const stack = new Stack(hostCalls(host, providerNameOf(type)));
+  const stack = new Stack(hostCalls(host, type));
   const id = await idOf(platform);
   const own = inputs(id);
   const programOf = (version: number): Properties => ({ ...own, ...change(version) });
@@ -102,7 +101,7 @@ async function assertPreviewsOnlyRead(
     }
     // It was imported in this process.
     await preview(2);
-    stack.calls = hostCalls(await nextRun(), providerNameOf(type));
+    stack.calls = hostCalls(await nextRun(), type);
   } else await stack.up(programOf(1));
   await preview(2);
   const before = posts(platform).length;

@@ -10,7 +10,7 @@ import { act, formerOutputs } from "./phases";
 import { type Behaviour, failing, resetting, responding, silent } from "../support/httpServer";
 
 /** A fixture finds the type of a saved resource by this text. */
-const text = { __provider: providerTexts.passwordRotation };
+const text = { __provider: providerTexts.PasswordRotation };
 
 /** A platform that delivers credentials by reads alone. */
 class ReadablePlatform {

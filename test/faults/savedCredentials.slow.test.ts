@@ -36,7 +36,7 @@ class Database {
   async start(options: FixtureOptions = {}): Promise<this> {
     const bodyOf = (method: string): string => this.body(method);
     const { host } = await this.fixture.start({ server: { bodyOf }, ...options });
-    this.#stack = new Stack(hostCalls(host, "passwordRotation"));
+    this.#stack = new Stack(hostCalls(host, "PasswordRotation"));
     return this;
   }
 
@@ -59,7 +59,7 @@ class Database {
 
   /** Runs `up`, which must end so. @returns what was done, or the message of the failure */
   async up(version: number, kind: "done" | "init error" | "failed" = "done", host?: Host): Promise<string> {
-    this.#stack.calls = hostCalls(host ?? this.fixture.host, "passwordRotation");
+    this.#stack.calls = hostCalls(host ?? this.fixture.host, "PasswordRotation");
     let ended = "done";
     const said = await this.#stack.up({ databaseId: id, version, ...this.inputs }).then(
       ({ did }) => did,

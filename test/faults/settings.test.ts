@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { kindsOfAccount } from "../../provider/domain/secretKind";
-import { type Host, providerNameOf, providerTexts } from "../support/host";
+import { type Host, providerTexts } from "../support/host";
 import { inputsOf } from "../support/kinds";
 import { databasePath } from "../support/resources";
 import { expectKind, until } from "../support/results";
@@ -28,11 +28,10 @@ const cases = [
 
 describe("faults: missing or saved settings", () => {
   for (const { type, missing, isReadable: readable, programs } of cases) {
-    const provider = providerNameOf(type);
-    const own = { initialRotation: false, __provider: providerTexts[provider] };
+    const own = { initialRotation: false, __provider: providerTexts[type] };
     // Others have an operation that reads them at every platform.
     for (const isReadable of readable) {
-      const fault = `rekey:${missing} is not set (${provider}${isReadable ? "" : ", cannot be read"})`;
+      const fault = `rekey:${missing} is not set (${type}${isReadable ? "" : ", cannot be read"})`;
       const settings = () => ({ [missing]: undefined, ...(isReadable && { databasePath }) });
 
       testRow([54, fault, "adoption", "fails, nothing is saved; 0 sent"], async (fixture) => {
@@ -90,7 +89,7 @@ describe("faults: missing or saved settings", () => {
   testRow([...wrongToken, "destroy", saysOnce], async (fixture) => {
     const { host, server } = await fixture.start({ settings: () => ({ queueToken: "" }) });
     const limits = { flowControlKey: "orders", paused: true, declared: { paused: true } };
-    const remove = () => host.delete("orders", { ...limits, __provider: providerTexts.flowControlLimits });
+    const remove = () => host.delete("orders", { ...limits, __provider: providerTexts.FlowControlLimits });
     await assertSaidOnce(host, remove, "rekey:queueToken must not be empty");
     assert.equal(server.requests.length, 0);
   });
@@ -110,5 +109,5 @@ async function assertSaidOnce(host: Host, call: () => Promise<unknown>, text: st
 }
 
 function inputsOfDatabase(): Properties {
-  return { databaseId: "db", initialRotation: false, __provider: providerTexts.passwordRotation };
+  return { databaseId: "db", initialRotation: false, __provider: providerTexts.PasswordRotation };
 }

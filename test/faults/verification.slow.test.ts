@@ -29,7 +29,7 @@ function verification({ host = "127.0.0.1", port, tls = false }: Place, password
   const former = { name: "password", mark: saltedMark(salt, canaries["former password"]) };
   const secret = { id: "db", of: "PasswordRotation", count, salt, current, ...(count > 1 && { former }) };
   const access = JSON.stringify({ ...secret, connection: { host, port, tls } });
-  return { access, withinSeconds: 20, __provider: providerTexts.credentialVerification };
+  return { access, withinSeconds: 20, __provider: providerTexts.CredentialVerification };
 }
 
 const replying =

@@ -14,7 +14,7 @@ import {
 import { InProcessAdapter } from "./inProcessAdapter";
 import { fuzz, timeoutFor } from "./fuzz";
 
-const __provider = providerTexts.passwordRotation;
+const __provider = providerTexts.PasswordRotation;
 const former = { password: "former-password", restToken: "former-token" };
 
 describe("fuzz: responses to a reset", () => {
@@ -34,9 +34,9 @@ describe("fuzz: responses to a reset", () => {
     platform.said.length = 0;
     platform.sent.length = 0;
     const inputs = { databaseId, version: String(run++), __provider };
-    const { passwordRotation } = platform.adapter;
+    const { PasswordRotation } = platform.adapter;
     try {
-      const call = saved ? passwordRotation.update(databaseId, saved, inputs) : passwordRotation.create(inputs);
+      const call = saved ? PasswordRotation.update(databaseId, saved, inputs) : PasswordRotation.create(inputs);
       const { outs } = (await call) as { outs: Properties };
       return { outs, confirmed: outs["outcome"] === "reset" };
     } catch (error) {

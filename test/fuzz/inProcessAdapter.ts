@@ -40,7 +40,7 @@ export class InProcessAdapter {
     };
     const fake = Object.assign(new FakeRun(), { said: this.said });
     const adapter = createProviders(() => fake.start(parts));
-    void adapter.passwordRotation.configure({ config: { get: () => undefined } as never });
+    void adapter.PasswordRotation.configure({ config: { get: () => undefined } as never });
     return adapter;
   }
 }

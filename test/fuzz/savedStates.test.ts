@@ -13,7 +13,7 @@ import { hostileNames, smallValue } from "./hostile";
 import { fuzz, timeoutFor } from "./fuzz";
 
 const version = "7";
-const __provider = providerTexts.passwordRotation;
+const __provider = providerTexts.PasswordRotation;
 
 interface Saved {
   /** For which there is nothing to do, or nothing that may be done. */
@@ -67,10 +67,10 @@ describe("fuzz: damaged saved states", () => {
     await fc.assert(
       fc.asyncProperty(damaged(await savedStates()), async ({ olds, memory, desired }) => {
         const news = { databaseId, version: desired, __provider };
-        const { passwordRotation } = platform.adapter;
+        const { PasswordRotation } = platform.adapter;
         const calls = [
-          passwordRotation.diff(databaseId, olds, news),
-          passwordRotation.update(databaseId, olds, news),
+          PasswordRotation.diff(databaseId, olds, news),
+          PasswordRotation.update(databaseId, olds, news),
         ] as const;
         const [planned, updated] = await Promise.allSettled(calls);
         const isSound = olds["databaseId"] === databaseId && olds["memory"] === memory;
@@ -100,7 +100,7 @@ describe("fuzz: damaged saved states", () => {
 
 describe("fuzz: damaged saved states of a fleet", () => {
   const process = new InProcessAdapter();
-  const __provider = providerTexts.passwordRotationFleet;
+  const __provider = providerTexts.PasswordRotationFleet;
   const ids = ["a", "b"];
   const inputs = { databases: Object.fromEntries(ids.map((id) => [id, id])), version: 1, __provider };
   let whole: Properties;
@@ -108,7 +108,7 @@ describe("fuzz: damaged saved states of a fleet", () => {
   before(async () => {
     process.answer = ({ path }) => databaseText({ database_id: path.slice(-1), password: `of ${path.slice(-1)}` });
     encrypted = { ...inputs, encryptFor: [(await Team.create()).recipient] };
-    const { outs = {} } = await process.adapter.passwordRotationFleet.create(encrypted);
+    const { outs = {} } = await process.adapter.PasswordRotationFleet.create(encrypted);
     whole = revealed(outs);
     process.sent.length = 0;
   });
@@ -139,7 +139,7 @@ describe("fuzz: damaged saved states of a fleet", () => {
         const olds = asTheHostReads(JSON.parse(JSON.stringify(damaged)) as Properties);
         const news = isOther ? { ...encrypted, saveCredentials: false } : encrypted;
         process.renew();
-        const { passwordRotationFleet: fleet } = process.adapter;
+        const { PasswordRotationFleet: fleet } = process.adapter;
         const found = await Promise.allSettled([fleet.diff("fleet", olds, news), fleet.update("fleet", olds, news)]);
         for (const one of found) {
           if (one.status === "fulfilled") {

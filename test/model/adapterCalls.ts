@@ -9,8 +9,7 @@ const __provider = "exports.handler = …";
 
 /** A process of the dynamic provider. */
 export function dynamicCalls(type: ResourceType, run: Run): EngineCalls {
-  const name = `${type.slice(0, 1).toLowerCase()}${type.slice(1)}` as keyof ReturnType<typeof createProviders>;
-  const provider = createProviders(() => run)[name];
+  const provider = createProviders(() => run)[type];
   void provider.configure({ config: { get: () => undefined } as never });
   const given = (outputs: Properties): Properties => ({ ...revealed(outputs), __provider });
   return {

@@ -42,7 +42,7 @@ const needProviderForRemoval = ["AclUserRotation", "FlowControlLimits", "QueueTo
 
 for (const { type, resource, Class } of classes) {
   // Frozen: another text would be a change of every resource on an upgrade.
-  const text = `exports.handler=()=>require("pulumi-rekey/provider").${type.slice(0, 1).toLowerCase()}${type.slice(1)}`;
+  const text = `exports.handler=()=>require("pulumi-rekey/provider").${type}`;
   const make = (name: string, options?: Options) => new Class(name, argsOf(name), options);
 
   describe(`sdk: ${type}, as the engine sees it`, () => {

@@ -31,7 +31,7 @@ describe("secrets: users of a Redis", () => {
       const host = await Host.start({ adapter, preload });
       try {
         const former = await server.makeUser("app");
-        const user = new Stack(hostCalls(host, "aclUserRotation"));
+        const user = new Stack(hostCalls(host, "AclUserRotation"));
         const inputs = {
           userName: "app",
           admin: { host: "127.0.0.1", port: server.port, tls: false, ...server.admin },

@@ -18,16 +18,11 @@ export const projectRoot = resolve(__dirname, "../..");
 const textOf = (name: string) => `exports.handler=()=>require("pulumi-rekey/provider").${name}`;
 const types = Object.keys(resources) as ResourceType[];
 
-/** The provider of a resource in Pulumi's host: `passwordRotation` for a PasswordRotation. */
-export function providerNameOf(type: ResourceType): Uncapitalize<ResourceType> {
-  return `${type.slice(0, 1).toLowerCase()}${type.slice(1)}` as Uncapitalize<ResourceType>;
-}
-
 /** What resources of this package name as their provider, and the types of the plugin that belong to these texts. */
-export const providerTexts = Object.fromEntries(
-  types.map((type) => [providerNameOf(type), textOf(providerNameOf(type))]),
-) as Readonly<Record<Uncapitalize<ResourceType>, string>>;
-const nativeTypes = Object.fromEntries(types.map((type) => [textOf(providerNameOf(type)), type]));
+export const providerTexts = Object.fromEntries(types.map((type) => [type, textOf(type)])) as Readonly<
+  Record<ResourceType, string>
+>;
+const nativeTypes = Object.fromEntries(types.map((type) => [textOf(type), type]));
 
 /** How an engine reaches the provider: by Pulumi's dynamic provider host, or by the native plugin. */
 export type Adapter = "dynamic" | "plugin";

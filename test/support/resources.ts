@@ -7,12 +7,12 @@ export const databasePath = "/v2/redis/database/{id}";
 
 /** Inputs of a PasswordRotation, as they reach the host. */
 export function rotation(databaseId: unknown, more: Properties = {}): Properties {
-  return { databaseId, ...more, __provider: providerTexts.passwordRotation };
+  return { databaseId, ...more, __provider: providerTexts.PasswordRotation };
 }
 
 /** Inputs of a FlowControlReset, as they reach the host. */
 export function counterReset(flowControlKey: unknown, more: Properties = {}): Properties {
-  return { flowControlKey, ...more, __provider: providerTexts.flowControlReset };
+  return { flowControlKey, ...more, __provider: providerTexts.FlowControlReset };
 }
 
 /** Where a platform is, and the credentials of its account. */

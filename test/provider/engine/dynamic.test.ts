@@ -13,15 +13,15 @@ describe("the dynamic provider", () => {
   });
 
   it("announces a new resource when it is checked, which previews do, unless it is refused or saved", async () => {
-    const { passwordRotation, signingKeyRotation } = process.adapter;
-    await passwordRotation.check({}, { ...inputs, verison: 1 });
-    await passwordRotation.check(inputs, inputs);
-    await signingKeyRotation.check({ __provider }, { __provider, rotateEvery: "30d" });
+    const { PasswordRotation, SigningKeyRotation } = process.adapter;
+    await PasswordRotation.check({}, { ...inputs, verison: 1 });
+    await PasswordRotation.check(inputs, inputs);
+    await SigningKeyRotation.check({ __provider }, { __provider, rotateEvery: "30d" });
     assert.deepEqual(process.said, []);
-    await passwordRotation.check({}, inputs);
+    await PasswordRotation.check({}, inputs);
     assert.equal(process.said.length, 1);
     assert.match(process.said.join(), /^Resets the password of database "db", because the resource is new/);
-    await passwordRotation.check({}, { ...inputs, initialRotation: false });
+    await PasswordRotation.check({}, { ...inputs, initialRotation: false });
     assert.match(
       process.said[1] ?? "",
       /^The password of database "db" is adopted, not reset\. To reset it, set a new version/,
@@ -29,39 +29,39 @@ describe("the dynamic provider", () => {
   });
 
   it("announces a replacement once", async () => {
-    const { passwordRotation } = process.adapter;
-    const { outs: saved = {} } = await passwordRotation.create({ ...inputs, initialRotation: false });
+    const { PasswordRotation } = process.adapter;
+    const { outs: saved = {} } = await PasswordRotation.create({ ...inputs, initialRotation: false });
     const plain = { ...inputs, outcome: saved["outcome"], memory: (saved["memory"] as { value: string }).value };
     process.said.length = 0;
     const other = { ...inputs, databaseId: "other" };
-    await passwordRotation.check(inputs, other);
-    assert.deepEqual((await passwordRotation.diff("db", plain, other)).replaces, ["databaseId"]);
-    await passwordRotation.check({}, other);
+    await PasswordRotation.check(inputs, other);
+    assert.deepEqual((await PasswordRotation.diff("db", plain, other)).replaces, ["databaseId"]);
+    await PasswordRotation.check({}, other);
     assert.equal(process.said.length, 1);
     assert.match(process.said.join(), /^Resets the password of database "other", because the resource is new/);
   });
 
   it("updates what the plugin has saved, which names no provider, without a request", async () => {
-    const { passwordRotation } = process.adapter;
-    const { outs: saved = {} } = await passwordRotation.create({ ...inputs, initialRotation: false });
+    const { PasswordRotation } = process.adapter;
+    const { outs: saved = {} } = await PasswordRotation.create({ ...inputs, initialRotation: false });
     const ofPlugin = { ...saved, memory: (saved["memory"] as { value: string }).value, __provider: undefined };
     const { length } = process.sent;
     const changes = [ofPlugin, { ...ofPlugin, __provider }].map((outputs) =>
-      passwordRotation.diff("db", outputs, inputs),
+      PasswordRotation.diff("db", outputs, inputs),
     );
     assert.deepEqual(
       (await Promise.all(changes)).map((one) => one.changes),
       [true, false],
     );
-    assert.equal((await passwordRotation.update("db", ofPlugin, inputs)).outs?.["__provider"], __provider);
+    assert.equal((await PasswordRotation.update("db", ofPlugin, inputs)).outs?.["__provider"], __provider);
     assert.equal(process.sent.length, length);
   });
 
   it("changes nothing if the host is too old to pass on the configuration: the environment may name another platform", async () => {
-    const { passwordRotation, flowControlReset } = createProviders(() => assert.fail("it has no settings"));
+    const { PasswordRotation, FlowControlReset } = createProviders(() => assert.fail("it has no settings"));
     const refused =
       /did not pass on the .* No request was made\. Install @pulumi\/pulumi 3\.139\.0 or later .*REKEY_PULUMI_TOO_OLD/;
-    for (const provider of [passwordRotation, flowControlReset]) {
+    for (const provider of [PasswordRotation, FlowControlReset]) {
       await assert.rejects(provider.check({}, inputs), { message: refused });
       await assert.rejects(provider.create(inputs), { message: refused });
       await assert.rejects(provider.update("db", inputs, inputs), { message: refused });
