@@ -25,22 +25,33 @@ export class ResourceHandler {
   ) {}
 
   /**
-   * Problems with inputs, as messages.
+   * Problems with inputs, as messages, and the inputs that the calls after it get: with the marks of secrets that they
+   * had, and those of inputs that are always secret.
    *
+   * @param savedInputs what the engine saved of the last ones; empty for a new resource
    * @param urn the resource's URN, to refuse a second resource for the same secret or key; the SDK refuses it itself
    */
-  check(inputs: Properties, urn?: string): string[] {
-    const wrong = schemaProblems(this.resource.inputs, inputs);
+  check(
+    savedInputs: Properties,
+    news: Properties,
+    urn?: string,
+  ): { readonly inputs: Properties; readonly problems: string[] } {
+    const { resource, run } = this;
+    const given = reveal(news) as Properties;
+    const wrong = schemaProblems(resource.inputs, given);
     // Further checks need inputs of the right types.
-    const problems = wrong.length > 0 ? wrong : (this.resource.check?.(inputs, this.run) ?? []);
-    const messages = problems.map(({ property, problem }) => {
+    const found = wrong.length > 0 ? wrong : (resource.check?.(given, run) ?? []);
+    const problems = found.map(({ property, problem }) => {
       const text = `${property} ${problem}. No request was made for it. Fix the program, then run again.`;
       return withCode(text, "REKEY_INPUT_INVALID");
     });
-    const isOwner = urn !== undefined && problems.length === 0;
-    if (isOwner) messages.push(...this.#conflictsOf(inputs, urn));
+    if (urn !== undefined && problems.length === 0) problems.push(...this.#conflictsOf(given, urn));
     // A fleet may have a thousand.
-    return messages.slice(0, 5);
+    if (problems.length > 0) return { inputs: news, problems: problems.slice(0, 5) };
+    const decided = resource.decide?.(reveal(savedInputs) as Properties, given, run);
+    const inputs = decided ? wrap(decided as Properties, secretNames(news)) : news;
+    const secrets = [...(resource.secretInputs ?? []), ...secretOutputsOf(resource)];
+    return { inputs: wrap(inputs, secrets), problems };
   }
 
   /** The claims of the resource that another one already has, as messages. */
@@ -59,29 +70,13 @@ export class ResourceHandler {
     });
   }
 
-  /**
-   * The inputs of a Check without problems that the calls after it get, with the marks of secrets that they had, and
-   * those of secret outputs that it decides.
-   */
-  decide(savedInputs: Properties, inputs: Properties): Properties {
-    const { resource, run } = this;
-    if (resource.decide === undefined) return inputs;
-    const before = reveal(savedInputs) as Properties;
-    const decided = resource.decide(before, reveal(inputs) as Properties, run);
-    return wrap(decided as Properties, [...secretNames(inputs), ...secretOutputsOf(resource)]);
-  }
-
   /** The plan of `apply`, and the inputs that would replace the resource: another id always does. */
-  plan(
-    saved: Saved | undefined,
-    inputs: Properties,
-  ): Planned & { readonly replaces: readonly string[] } {
+  plan(saved: Saved | undefined, inputs: Properties): Planned {
     const { resource, run } = this;
     const before = this.#outputsOf(saved);
     const desired = this.#inSavedSpelling(saved, inputs);
     if (saved === undefined || this.#idOf(desired) === saved.id) {
-      const planned = resource.plan(before, desired, run);
-      return { ...planned, replaces: planned.replaces ?? [] };
+      return resource.plan(before, desired, run);
     }
     const { notices } = resource.plan(undefined, inputs, run);
     return { changes: true, replaces: [resource.idInput], notices };
@@ -183,7 +178,10 @@ export function fitsInError(outputs: Properties): boolean {
   return Buffer.byteLength(JSON.stringify(outputs)) <= maxInitErrorBytes;
 }
 
-/** A call of which any failure reaches the engine as an error that it can show. */
+/**
+ * A call of which any failure reaches the engine as an error that it can show. Pulumi's dynamic provider host prints
+ * it, too, as `${error}: ${error.stack}`: of an error for the user, only a pointer is left there.
+ */
 export function reporting<A extends unknown[], T>(
   call: (...args: A) => T | Promise<T>,
 ): (...args: A) => Promise<T> {
@@ -194,7 +192,11 @@ export function reporting<A extends unknown[], T>(
       if (!(error instanceof Error)) throw new Error(internalError(String(error)));
       const isExpected = error instanceof RekeyError || error instanceof InitError;
       error.message = engineMessage(isExpected ? error.message : internalError(error.message));
-      throw error;
+      if (!(error instanceof RekeyError)) throw error;
+      throw Object.defineProperties(error, {
+        toString: { value: () => "pulumi-rekey" },
+        stack: { value: "see the error of the resource" },
+      });
     }
   };
 }

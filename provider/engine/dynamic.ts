@@ -49,63 +49,39 @@ export function createProviders(
 
     return {
       // Takes effect synchronously: another call may arrive before this one is awaited.
-      configure: reportingOnce(({ config }) => {
+      configure: reporting(({ config }) => {
         run ??= start(new Settings((name) => config.get(settingKey(name)), process.env));
       }),
-      check: reportingOnce((olds, news) => {
-        const { __provider, ...given } = news;
-        const reasons = handler().check(given);
+      check: reporting((olds, { __provider, ...given }) => {
+        const { inputs, problems } = handler().check(olds, given);
         // The engine prints the value of a property that is named here, even of a secret one.
-        const failures = reasons.map((reason) => ({ property: "", reason }));
-        if (failures.length > 0) return { inputs: news, failures };
-        const inputs = handler().decide(olds, given);
+        const failures = problems.map((reason) => ({ property: "", reason }));
         // Previews do not call `create`. Saved inputs always have the provider's text.
-        const isNew = Object.keys(olds).length === 0;
+        const isNew = failures.length === 0 && Object.keys(olds).length === 0;
         if (isNew) show(handler().plan(undefined, reveal(inputs) as Properties).notices);
-        return { inputs: wrap({ ...inputs, __provider }, []), failures };
+        return { inputs: { ...inputs, __provider }, failures };
       }),
-      diff: reportingOnce((id, outputs, { __provider, ...inputs }) => {
-        const { changes, replaces, notices } = handler().plan({ id, outputs }, inputs);
+      diff: reporting((id, outputs, { __provider, ...inputs }) => {
+        const { changes, replaces = [], notices } = handler().plan({ id, outputs }, inputs);
         show(notices);
         // Outputs that the plugin saved have no provider, which a read and a delete need: an update saves it.
         const isOfPlugin = outputs["__provider"] === undefined;
         return { changes: changes || isOfPlugin, replaces: [...replaces] };
       }),
-      create: reportingOnce((inputs) => change(undefined, inputs)),
-      update: reportingOnce((id, outputs, news) => change({ id, outputs }, news)),
-      read: reportingOnce(async (id, { __provider, ...outputs } = {}) => {
+      create: reporting((inputs) => change(undefined, inputs)),
+      update: reporting((id, outputs, news) => change({ id, outputs }, news)),
+      read: reporting(async (id, { __provider, ...outputs } = {}) => {
         const found = await handler().refresh({ id, outputs });
         show(found.notices);
         return { id, props: wrap({ ...found.outputs, __provider }, secrets) };
       }),
-      delete: reportingOnce(async (_id, outputs) => show(await handler().remove(outputs))),
+      delete: reporting(async (_id, outputs) => show(await handler().remove(outputs))),
     };
   }
 
   return Object.fromEntries(
     Object.entries(resources).map(([type, resource]) => [type, providerOf(resource)]),
   ) as Record<ResourceType, Provider>;
-}
-
-/**
- * A call as `reporting`. The engine shows its error; Pulumi's host prints it, too, as `${error}: ${error.stack}`. Of an
- * error for the user, only a pointer is left there.
- */
-function reportingOnce<A extends unknown[], T>(
-  call: (...args: A) => T | Promise<T>,
-): (...args: A) => Promise<T> {
-  const reported = reporting(call);
-  return async (...args) => {
-    try {
-      return await reported(...args);
-    } catch (error) {
-      if (!(error instanceof RekeyError)) throw error;
-      throw Object.defineProperties(error, {
-        toString: { value: () => "pulumi-rekey" },
-        stack: { value: "see the error of the resource" },
-      });
-    }
-  };
 }
 
 function startHostRun(settings: Settings): Run {

@@ -171,7 +171,8 @@ export class SecretRotation implements Resource<RotationInputs, RotationOutputs>
       { ...rotated, state: { ...state, memory } },
       run,
     );
-    const inputs = { [this.idInput]: id, initialRotation: false };
+    const ofId = this.onlyId === undefined && { [this.idInput]: id };
+    const inputs = { ...ofId, initialRotation: false };
     return { inputs, outputs, notices: notices.filter(({ isWarning }) => isWarning) };
   }
 

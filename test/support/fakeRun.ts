@@ -180,7 +180,8 @@ function shown<R extends Partial<Pick<Result<object>, "failure">> & { readonly n
 /** The functions of a resource, whose results have the texts of their notices. */
 export function asShown<I extends object, O extends object>(resource: Resource<I, O>) {
   return {
-    check: (inputs: I, run = new FakeRun().start()) => new ResourceHandler(resource, run).check(inputs as Properties),
+    check: (inputs: I, run = new FakeRun().start()) =>
+      new ResourceHandler(resource, run).check({}, inputs as Properties).problems,
     plan: (saved: O | undefined, inputs: I, run = new FakeRun().start()) => shown(resource.plan(saved, inputs, run)),
     apply: async (saved: O | undefined, inputs: I, run: Run) => shown(await resource.apply(saved, inputs, run)),
     refresh: async (saved: O, run: Run) => shown((await resource.refresh?.(saved, run)) ?? assert.fail()),

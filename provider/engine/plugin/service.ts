@@ -56,25 +56,12 @@ export class PluginService {
     for (const text of unknown) void this.engine.show("WARNING", text, urn);
   }
 
-  /** @returns what is wrong with the inputs; they always have the id, so that no refresh is taken for an import */
-  check(
-    urn: string,
-    news: Properties,
-    olds: Properties = {},
-  ): { readonly inputs: Properties; readonly problems: string[] } {
-    const handler = this.#handler(urn);
-    const { idInput, onlyId } = handler.resource;
-    const { [idInput]: given, ...others } = news;
-    // A checked input of a resource with one id comes back from the engine.
-    const own = onlyId !== undefined && reveal(given) === onlyId ? others : news;
-    const problems = handler.check(plain(own), urn);
-    const decided = problems.length > 0 ? own : handler.decide(olds, own);
-    const inputs = onlyId === undefined ? decided : { ...decided, [idInput]: onlyId };
-    return { inputs: wrap(inputs, handler.resource.secretInputs ?? []), problems };
+  check(urn: string, news: Properties, olds: Properties = {}) {
+    return this.#handler(urn).check(olds, news, urn);
   }
 
   async diff(urn: string, saved: Saved, news: Properties) {
-    const { changes, replaces, notices } = this.#handler(urn).plan(plain(saved), plain(news));
+    const { changes, replaces = [], notices } = this.#handler(urn).plan(plain(saved), plain(news));
     await this.#show(notices, urn);
     return { changes, replaces };
   }

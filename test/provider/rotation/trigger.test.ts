@@ -31,8 +31,8 @@ class Trigger {
   preview(args: TriggerInputs, run: Run = this.fake.start()): { inputs: Properties; changes: boolean } {
     const handler = new ResourceHandler(rotationTrigger, run);
     const given = { ...args, name: "key" } as Properties;
-    assert.deepEqual(handler.check(given), []);
-    const marked = handler.decide(this.inputs, given);
+    const { inputs: marked, problems } = handler.check(this.inputs, given);
+    assert.deepEqual(problems, []);
     assert.ok(isSecret(marked["memory"]));
     const inputs = reveal(marked) as Properties;
     const { changes, notices } = handler.plan(this.#saved, inputs);

@@ -3,7 +3,7 @@ import { hashOf } from "../../../../../provider/clients/aclReplies";
 import { RequestError } from "../../../../../provider/domain/errors";
 import { ResourceHandler, type Saved } from "../../../../../provider/engine/adapter";
 import { resources, type ResourceType } from "../../../../../provider/engine/resources";
-import { type Properties } from "../../../../../provider/pulumi/values";
+import { type Properties, reveal } from "../../../../../provider/pulumi/values";
 import { type Notice } from "../../../../../provider/resource/resource";
 import { type Memory, readMemory } from "../../../../../provider/rotation/memory/memory";
 import { type PlatformClient } from "../../../../../provider/run/platformClient";
@@ -47,19 +47,21 @@ export class RealResource {
   }
 
   check(inputs: Properties): string {
-    return this.#handler().check(inputs).join("\n");
+    return this.#handler().check({}, inputs).problems.join("\n");
   }
 
   preview(inputs: Properties, run?: Run) {
-    const { notices, changing = [], ...planned } = this.#handler(run).plan(this.saved, inputs);
-    return { ...planned, notices, changing: [...changing].sort(), said: textsOf(notices) };
+    const { notices, changing = [], replaces = [], ...planned } = this.#handler(run).plan(this.saved, inputs);
+    return { ...planned, replaces, notices, changing: [...changing].sort(), said: textsOf(notices) };
   }
 
   async up(inputs: Properties, run = this.start()): Promise<Came> {
-    assert.equal(this.check(inputs), "");
     const handler = this.#handler(run);
+    const checked = handler.check({}, inputs);
+    assert.deepEqual(checked.problems, []);
     try {
-      const { id, outputs, failure, notices } = await handler.apply(this.saved, handler.decide({}, inputs));
+      const desired = reveal(checked.inputs) as Properties;
+      const { id, outputs, failure, notices } = await handler.apply(this.saved, desired);
       this.saved = { id, outputs: JSON.parse(JSON.stringify(outputs)) as Properties };
       return { said: textsOf(notices), failure: failure?.message };
     } catch (error) {
