@@ -19,14 +19,17 @@ export function dynamicCalls(type: ResourceType, run: Run): EngineCalls {
       return { inputs, problems: failures.map(({ reason }) => reason) };
     },
     diff: async (id, olds, inputs) => {
-      const { changes = false, replaces = [] } = await provider.diff(id, given(olds), inputs);
+      const { changes = false, replaces = [] } = await provider.diff(id, given(olds), given(inputs));
       return { changes, replaces };
     },
     create: async (inputs) => {
-      const { id, outs = {} } = await provider.create(inputs);
+      const { id, outs = {} } = await provider.create(given(inputs));
       return { id, outputs: outs };
     },
-    update: async (id, olds, inputs) => ({ id, outputs: (await provider.update(id, given(olds), inputs)).outs ?? {} }),
+    update: async (id, olds, inputs) => ({
+      id,
+      outputs: (await provider.update(id, given(olds), given(inputs))).outs ?? {},
+    }),
     read: async (id, olds) => ({ id, outputs: (await provider.read(id, given(olds))).props ?? {} }),
     delete: (id, olds) => provider.delete(id, given(olds)),
   };

@@ -52,7 +52,7 @@ process.once("exit", () => running.forEach((child) => child.kill("SIGKILL")));
 
 /**
  * A real process of an adapter, called as an engine calls it. Inputs must hold `__provider`: the plugin gets the type
- * that belongs to it, and not the text. Saved outputs may have marks: Pulumi's dynamic provider host gets none.
+ * that belongs to it, and not the text. All values may have marks: Pulumi's dynamic provider host gets none.
  */
 export class Host {
   /** What it wrote to its standard error so far: the engine shows it under Diagnostics. */
@@ -215,7 +215,7 @@ export class Host {
   }
 
   #address(inputs: Properties, name?: string) {
-    if (this.adapter === "dynamic") return { urn: dynamicUrn, news: toStruct(inputs) };
+    if (this.adapter === "dynamic") return { urn: dynamicUrn, news: toStruct(revealed(inputs)) };
     const { __provider, ...news } = inputs;
     return { urn: urnOf(nativeTypes[String(__provider)] ?? "Any", name), news: toStruct(news) };
   }
