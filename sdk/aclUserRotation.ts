@@ -1,4 +1,4 @@
-import * as pulumi from "@pulumi/pulumi";
+import type * as pulumi from "@pulumi/pulumi";
 import { type OverlapArgs, Rotation, type RotationArgs } from "./rotation";
 
 /** An administrator of a Redis server, who may change its users, and the address of the server. */
@@ -137,9 +137,6 @@ export class AclUserRotation extends Rotation {
   declare readonly waits: pulumi.Output<string | undefined>;
 
   constructor(name: string, args: AclUserRotationArgs, options?: pulumi.CustomResourceOptions) {
-    // A program without types may leave it out, which the provider reports.
-    const { admin } = args as Partial<AclUserRotationArgs>;
-    const marked: RotationArgs = { ...args, ...(admin && { admin: pulumi.secret(admin) }) };
-    super("AclUserRotation", name, marked, options);
+    super("AclUserRotation", name, args, options);
   }
 }

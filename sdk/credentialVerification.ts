@@ -1,4 +1,4 @@
-import * as pulumi from "@pulumi/pulumi";
+import type * as pulumi from "@pulumi/pulumi";
 import { DynamicResource, refuseResource, resourceTitle } from "./dynamicResource";
 import { type ConnectionArgs } from "./rotation";
 
@@ -142,9 +142,7 @@ export class CredentialVerification<
     args: CredentialVerificationArgs & { credential?: pulumi.Input<Credential> },
     options?: pulumi.CustomResourceOptions,
   ) {
-    const { access, credential } = args;
-    refuseResource(resourceTitle("CredentialVerification", name), access);
-    const marked = { ...args, credential: credential && pulumi.secret(credential) };
-    super("CredentialVerification", name, marked, options);
+    refuseResource(resourceTitle("CredentialVerification", name), args.access);
+    super("CredentialVerification", name, args, options);
   }
 }

@@ -44,6 +44,10 @@ export abstract class DynamicResource extends pulumi.CustomResource {
       Object.keys(resource.outputs).map((output) => [output, undefined]),
     );
     const inputs: pulumi.Inputs = { ...outputs, ...args };
+    for (const input of resource.secretInputs ?? []) {
+      // Undefined would be passed on as a null that is set.
+      if (isSet(inputs[input])) inputs[input] = pulumi.secret(inputs[input]);
+    }
     super(
       `pulumi-nodejs:dynamic/rekey:${type}`,
       name,
@@ -85,7 +89,6 @@ const registries = (shared[Symbol.for("pulumi-rekey.registries")] ??= new WeakMa
   Registry
 >());
 const registryOfRun = perRun((): Registry => ({ owners: new Map() }), registries);
-const settingsOfRun = perRun(settingsOfProgram);
 
 /**
  * Ends a program that has a mistake in its resources. Those that it has constructed before, in the same turn, are
@@ -117,7 +120,7 @@ async function providerText(
     (await new Promise<Properties>((resolve) => void given.apply(resolve)));
   // The provider reports an id that is missing. One that is unknown in a preview is compared in the `up`.
   const isComparable = owned && (onlyId !== undefined || isSet(owned[idInput]));
-  const claims = isComparable ? resource.claims?.(owned, settingsOfRun()) : [];
+  const claims = isComparable ? resource.claims?.(owned, settingsOfProgram()) : [];
   for (const { subject, code, why } of claims ?? []) {
     const owner = registry.owners.get(subject);
     registry.owners.set(subject, owner ?? of);

@@ -87,7 +87,7 @@ export class Retirement<T extends Handed = undefined> extends DynamicResource {
     super(
       "Retirement",
       name,
-      { ...args, ...(given && { credential: pulumi.secret(given) }) },
+      { ...args, credential: given },
       {
         // A parent passes on what is not set.
         retainOnDelete: false,
