@@ -14,5 +14,5 @@ export function startPlugin(): void {
   }
   ignoreUnreadOutput();
   // The engine reads the port from the first line.
-  void servePlugin(address, endWhenIdle).then(({ port }) => console.log(port));
+  void servePlugin(address, endWhenIdle).then((port) => console.log(port));
 }

@@ -27,11 +27,8 @@ export const unlimited = {
 /** Milliseconds that a line for the user may take to be delivered. */
 const logTimeoutMs = 5_000;
 
-/** Serves Pulumi's plugin protocol on a free port of this machine. */
-export async function servePlugin(
-  engineAddress: string,
-  onGone: () => void,
-): Promise<{ port: number; close: () => void }> {
+/** Serves Pulumi's plugin protocol. @returns the port on this machine */
+export function servePlugin(engineAddress: string, onGone: () => void): Promise<number> {
   let isGone = false;
   const watch = new EngineWatch(engineAddress, () => {
     isGone = true;
@@ -56,12 +53,7 @@ export async function servePlugin(
   const server = new grpc.Server(unlimited);
   server.addService(ResourceProviderService, callsOf(service));
   const bind = promisify(server.bindAsync.bind(server));
-  const port = await bind("127.0.0.1:0", grpc.ServerCredentials.createInsecure());
-  const close = () => {
-    server.forceShutdown();
-    engine.close();
-  };
-  return { port, close };
+  return bind("127.0.0.1:0", grpc.ServerCredentials.createInsecure());
 }
 
 /** The calls of the protocol. The engine gets "unimplemented" for all others. */
@@ -173,12 +165,12 @@ function changeIn(
   request: messages.CreateRequest | messages.UpdateRequest,
   inputs: Struct | undefined,
 ) {
-  const [urn, timeoutSeconds, preview] = [
-    request.getUrn(),
-    request.getTimeout(),
-    request.getPreview(),
-  ];
-  return { urn, timeoutSeconds, preview, inputs: properties(inputs) };
+  return {
+    urn: request.getUrn(),
+    timeoutSeconds: request.getTimeout(),
+    preview: request.getPreview(),
+    inputs: properties(inputs),
+  };
 }
 
 function checkResponse(inputs: Properties, reasons: readonly string[]): messages.CheckResponse {
