@@ -15,8 +15,7 @@ const programs = {
   },
   async fleet(ids) {
     const { PasswordRotationFleet } = require("pulumi-rekey");
-    const databases = Object.fromEntries(ids.map((databaseId) => [databaseId, { databaseId }]));
-    new PasswordRotationFleet("fleet", { databases });
+    new PasswordRotationFleet("fleet", { databases: ids });
   },
 };
 

@@ -124,33 +124,20 @@ export class PasswordRotationFleet extends DynamicResource {
 
 /**
  * The databases as the provider takes them: in a list, the id is the name. The values of a map stay Inputs, of which a
- * preview may know some. One that has only an id becomes that id, because Pulumi takes several times as long to pass on
- * a thousand objects as a thousand texts.
+ * preview may know some.
  *
  * @throws InputError for a name that Pulumi does not pass on, or for which it fails without naming it
  */
 function byName(databases: pulumi.Input<FleetDatabases>, of: string): pulumi.Input<object> {
-  if (!isObject(databases) || pulumi.Output.isInstance(databases) || databases instanceof Promise) {
-    return pulumi.output(databases as pulumi.Input<object>).apply((all) => {
-      const isList = Array.isArray(all) && all.every((id) => typeof id === "string");
-      const named: object = isList ? Object.fromEntries(all.map((id) => [id, id])) : all;
-      refuseNames(named, of);
-      return named;
-    });
-  }
-  refuseNames(databases, of);
-  return Object.fromEntries(
-    Object.entries<unknown>(databases).map(([name, member]) => {
-      const { databaseId, ...others } = isObject(member) ? member : {};
-      const hasOnlyId = typeof databaseId === "string" && Object.keys(others).length === 0;
-      return [name, hasOnlyId ? databaseId : member];
-    }),
-  );
-}
-
-function refuseNames(databases: unknown, of: string): void {
-  const names = isObject(databases) ? Object.keys(databases) : [];
-  const [problem] = names.flatMap((name) => nameProblem(name) ?? []);
-  if (problem === undefined) return;
-  throw ending(new InputError("databases", problem, { of, afterReset: true }));
+  const named = (all: object): object => {
+    const isList = Array.isArray(all) && all.every((id) => typeof id === "string");
+    const byNames = isList ? Object.fromEntries(all.map((id) => [id, id])) : all;
+    const names = isObject(byNames) ? Object.keys(byNames) : [];
+    const [problem] = names.flatMap((name) => nameProblem(name) ?? []);
+    if (problem === undefined) return byNames;
+    throw ending(new InputError("databases", problem, { of, afterReset: true }));
+  };
+  const isMap =
+    isObject(databases) && !pulumi.Output.isInstance(databases) && !(databases instanceof Promise);
+  return isMap ? named(databases) : pulumi.output(databases as pulumi.Input<object>).apply(named);
 }

@@ -32,7 +32,7 @@ describe("sdk: PasswordRotationFleet", () => {
     { databases: late({ x: { databaseId: "a" } }), inputs: { x: { databaseId: "a" } } },
     {
       databases: { x: { databaseId: "a" }, y: { databaseId: late("b") }, z: {} },
-      inputs: { x: "a", y: { databaseId: "b" }, z: {} },
+      inputs: { x: { databaseId: "a" }, y: { databaseId: "b" }, z: {} },
     },
     { databases: ["a", "a"], inputs: { a: "a" } },
     { databases: [], inputs: {} },
