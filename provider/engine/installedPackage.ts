@@ -42,20 +42,11 @@ export function oldestNodes(): string[] {
   return ownManifest().engines.node.match(/\d+\.\d+/g) ?? [];
 }
 
-/** Why a version of Node cannot run this package, if it cannot. Others cannot load ES modules with `require`. */
-export function unsupportedNode(version = process.versions.node): string | undefined {
-  // `^20.19.0` or `>=22.12.0`
-  const isSupported = ownManifest()
-    .engines.node.split(" || ")
-    .some((range) => {
-      const oldest = range.replace(/^\D+/, "");
-      const isSameMajor = parseInt(version, 10) === parseInt(oldest, 10);
-      return !isOlderVersion(version, oldest) && (isSameMajor || range.startsWith(">="));
-    });
+/** Why this Node cannot run this package, if it cannot: an older one does not load ES modules with `require`. */
+export function unsupportedNode(): string | undefined {
+  if (process.features.require_module) return undefined;
   const needed = oldestNodes().map((oldest) => `${oldest}+`);
-  return isSupported
-    ? undefined
-    : `Node ${version} is too old: pulumi-rekey needs Node ${needed.join(" or ")}`;
+  return `Node ${process.versions.node} is too old: pulumi-rekey needs Node ${needed.join(" or ")}`;
 }
 
 export const howToInstallNode =
