@@ -1,7 +1,6 @@
 import { type FlowControlKey, type GlobalParallelism } from "../records/flowControl";
 import { RequestError } from "../domain/errors";
 import { type FlowControl } from "../platform/flowControl";
-import { pathPartProblem } from "../records/fields";
 
 /**
  * Keys that are read one by one; more are read by one list. By default this many requests run at once, so they take no
@@ -51,21 +50,14 @@ export class SharedReads {
     );
   }
 
-  /**
-   * The records of the list; undefined for a key that is listed twice, or that a single read would refuse. Empty if the
-   * list could not be read: the single reads report the failure for each key.
-   */
-  async #byKey(turn: Turn): Promise<ReadonlyMap<string, FlowControlKey | undefined>> {
-    const found = new Map<string, FlowControlKey | undefined>();
+  /** The records of the list. Empty if it could not be read: the single reads report the failure for each key. */
+  async #byKey(turn: Turn): Promise<ReadonlyMap<string, FlowControlKey>> {
     try {
-      for (const entry of await this.#list(turn)) {
-        const { flowControlKey: key } = entry;
-        found.set(key, found.has(key) || pathPartProblem(key) !== undefined ? undefined : entry);
-      }
+      return new Map((await this.#list(turn)).map((one) => [one.flowControlKey, one]));
     } catch (error) {
       if (!(error instanceof RequestError)) throw error;
+      return new Map();
     }
-    return found;
   }
 
   #list(turn: Turn, search?: string): Promise<FlowControlKey[]> {
