@@ -44,8 +44,6 @@ export interface Call {
 
 /** The `Platform` of a run, configured by the settings. Each setting is read when it is first needed. */
 export class PlatformClient {
-  readonly #operations = new Map<SecretKind, SecretOperations>();
-
   /** @param beforeSend called before a reset or a credential is sent. @throws RequestError if it must not be sent */
   constructor(
     private readonly settings: Settings,
@@ -69,14 +67,10 @@ export class PlatformClient {
   }
 
   operations(kind: SecretKind): SecretOperations {
-    const made = this.#operations.get(kind);
-    if (made) return made;
     const { reset, read } = kind.paths ?? {};
     const paths = { reset: this.#path(reset), read: this.#path(read) };
     const requester = kind.service === "queue" ? this.#toQueue : this.#toManagement;
-    const operations = new SecretOperations(requester, kind, paths, this.shared.withId);
-    this.#operations.set(kind, operations);
-    return operations;
+    return new SecretOperations(requester, kind, paths, this.shared.withId);
   }
 
   get nextTokens(): NextTokens {
