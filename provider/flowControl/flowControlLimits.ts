@@ -72,8 +72,8 @@ export const flowControlLimits: Resource<FlowControlLimitsInputs, FlowControlLim
   },
   plan,
   apply,
-  refresh,
-  remove,
+  refresh: readLimits,
+  remove: unpinDeclared,
   import: importLimits,
 };
 
@@ -215,7 +215,7 @@ function secondsOf(period: number | string): number {
 }
 
 /** A key that the platform does not know has no limits: no message was ever sent. */
-async function refresh(
+async function readLimits(
   saved: FlowControlLimitsOutputs,
   run: Run,
 ): Promise<Result<FlowControlLimitsOutputs>> {
@@ -246,7 +246,7 @@ async function importLimits(
 }
 
 /** Unpins what is declared. A paused key stays paused: a destroy during an outage must not open it. */
-async function remove(saved: FlowControlLimitsOutputs, run: Run): Promise<Notice[]> {
+async function unpinDeclared(saved: FlowControlLimitsOutputs, run: Run): Promise<Notice[]> {
   const { flowControlKey, declared } = saved;
   const { flowControl } = run.platform;
   const name = keyTitle(flowControlKey);

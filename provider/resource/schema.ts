@@ -97,14 +97,12 @@ const writeAsText = "write it as text, which counts as a new version once";
 
 /** The inputs that make a resource act once more. `z.record` would not look at a value named `__proto__`. */
 export const trigger = {
-  version: z
-    .union([z.string(), z.number()], expected("a string or a number"))
-    .superRefine(
-      refuseIf((value) =>
-        isInexact(value) ? `must not be ${tooLarge}: ${writeAsText}` : undefined,
-      ),
-    )
-    .superRefine(refuseIf((value) => (isFraction(value) ? fraction : undefined))),
+  version: z.union([z.string(), z.number()], expected("a string or a number")).superRefine(
+    refuseIf((value) => {
+      if (isInexact(value)) return `must not be ${tooLarge}: ${writeAsText}`;
+      return isFraction(value) ? fraction : undefined;
+    }),
+  ),
   triggers: z.custom<object>(isObject, expected("a map of names to values")).superRefine(
     refuseIf((map) => {
       if (isPulumiObject(map)) {
