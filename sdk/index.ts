@@ -1,5 +1,6 @@
 import "../provider/engine/requireNode";
 export {
+  type Delivery,
   type ErrorCode,
   InputError,
   RekeyError,
@@ -7,7 +8,6 @@ export {
   type RequestFacts,
   SettingsError,
 } from "../provider/domain/errors";
-export { type Delivery } from "../provider/domain/errors";
 export { type DatabaseRecord, type ListedDatabase } from "../provider/records/database";
 export { type FlowControlKey, type GlobalParallelism } from "../provider/records/flowControl";
 export { type IndexRecord, type QueueUserRecord } from "../provider/records/otherSecrets";

@@ -37,7 +37,7 @@ export class ResourceHandler {
     urn?: string,
   ): { readonly inputs: Properties; readonly problems: string[] } {
     const { resource, run } = this;
-    const given = reveal(news) as Properties;
+    const given = reveal(news);
     const wrong = schemaProblems(resource.inputs, given);
     // Further checks need inputs of the right types.
     const found = wrong.length > 0 ? wrong : (resource.check?.(given, run) ?? []);
@@ -48,7 +48,7 @@ export class ResourceHandler {
     if (urn !== undefined && problems.length === 0) problems.push(...this.#conflictsOf(given, urn));
     // A fleet may have a thousand.
     if (problems.length > 0) return { inputs: news, problems: problems.slice(0, 5) };
-    const decided = resource.decide?.(reveal(savedInputs) as Properties, given, run);
+    const decided = resource.decide?.(reveal(savedInputs), given, run);
     const inputs = decided ? wrap(decided as Properties, secretNames(news)) : news;
     const secrets = [...(resource.secretInputs ?? []), ...secretOutputsOf(resource)];
     return { inputs: wrap(inputs, secrets), problems };

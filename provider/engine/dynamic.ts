@@ -58,7 +58,7 @@ export function createProviders(
         const failures = problems.map((reason) => ({ property: "", reason }));
         // Previews do not call `create`. Saved inputs always have the provider's text.
         const isNew = failures.length === 0 && Object.keys(olds).length === 0;
-        if (isNew) show(handler().plan(undefined, reveal(inputs) as Properties).notices);
+        if (isNew) show(handler().plan(undefined, reveal(inputs)).notices);
         return { inputs: { ...inputs, __provider }, failures };
       }),
       diff: reporting((id, outputs, { __provider, ...inputs }) => {
@@ -94,7 +94,7 @@ function startHostRun(settings: Settings): Run {
   };
   const watch = address === undefined ? undefined : new EngineWatch(address, onGone);
   return startRun(settings, {
-    requireEngine: watch && ((facts) => watch.requireEngine(facts)),
+    requireEngine: watch?.requireEngine,
     end: runEnd.signal,
   });
 }

@@ -6,12 +6,10 @@ import { type Properties } from "../pulumi/values";
 import { schemaProblems, type TableOf } from "../resource/resource";
 import { type Platform } from "../run/run";
 
-type Reads = Pick<Platform, "list" | "flowControl">;
-
 /** A function of the package: the schema of its arguments, and what it reads. */
 interface ReadingFunction {
   readonly inputs: TableOf;
-  read(platform: Reads, args: Properties): Promise<object>;
+  read(platform: Platform, args: Properties): Promise<object>;
 }
 
 const noInputs: TableOf = () => ({ required: [], schemas: {} });
@@ -42,9 +40,9 @@ export const functions: Readonly<Record<string, ReadingFunction>> = {
 };
 
 /** The reads that functions share their requests with. */
-const reads = new WeakMap<Reads, SharedReads>();
+const reads = new WeakMap<Platform, SharedReads>();
 
-function readsOf(platform: Reads): SharedReads {
+function readsOf(platform: Platform): SharedReads {
   const all = reads.get(platform) ?? new SharedReads(platform.flowControl);
   reads.set(platform, all);
   return all;
@@ -53,7 +51,7 @@ function readsOf(platform: Reads): SharedReads {
 /** @throws InputError for a function or an argument that does not exist or cannot be used */
 export async function callFunction(
   name: string,
-  platform: Reads,
+  platform: Platform,
   args: Properties,
 ): Promise<object> {
   const found = Object.hasOwn(functions, name) ? functions[name] : undefined;

@@ -49,7 +49,7 @@ export class EngineWatch {
     void untilGone(address, this.#session).then(onGone);
   }
 
-  async requireEngine(facts: RequestFacts): Promise<void> {
+  readonly requireEngine = async (facts: RequestFacts): Promise<void> => {
     this.#asked = performance.now();
     const isFresh = this.#asked - this.#confirmed <= freshnessMs;
     if ((isFresh || (await (this.#call ?? this.#ask()))) && !this.#session.destroyed) return;
@@ -58,7 +58,7 @@ export class EngineWatch {
       advice: "Run again.",
       code: "REKEY_ENGINE_GONE",
     });
-  }
+  };
 
   #ask(): Promise<boolean> {
     clearTimeout(this.#timer);

@@ -54,11 +54,14 @@ export function isSecret(value: unknown): value is { readonly value: unknown } {
 }
 
 /** A value without the marks of secrets in it. */
-export function reveal(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(reveal);
-  if (typeof value !== "object" || value === null) return value;
-  if (isSecret(value)) return reveal(value.value);
-  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, reveal(inner)]));
+export function reveal<T>(value: T): T {
+  const plain = (marked: unknown): unknown => {
+    if (Array.isArray(marked)) return marked.map(plain);
+    if (typeof marked !== "object" || marked === null) return marked;
+    if (isSecret(marked)) return plain(marked.value);
+    return Object.fromEntries(Object.entries(marked).map(([name, inner]) => [name, plain(inner)]));
+  };
+  return plain(value) as T;
 }
 
 /** The names of properties that are secret, or contain a secret. */

@@ -39,7 +39,7 @@ export class PluginService {
 
   /** @param urn of the provider resource; empty if the engine is too old to pass it */
   configure(urn: string, args: Properties): void {
-    const settings = settingsOf(urn, plain(args));
+    const settings = settingsOf(urn, reveal(args));
     this.#run = this.start(settings, {
       requireEngine: async (facts) => {
         await this.engine.requireEngine(facts);
@@ -61,7 +61,11 @@ export class PluginService {
   }
 
   async diff(urn: string, saved: Saved, news: Properties) {
-    const { changes, replaces = [], notices } = this.#handler(urn).plan(plain(saved), plain(news));
+    const {
+      changes,
+      replaces = [],
+      notices,
+    } = this.#handler(urn).plan(reveal(saved), reveal(news));
     await this.#show(notices, urn);
     return { changes, replaces };
   }
@@ -75,11 +79,11 @@ export class PluginService {
     if (change.preview) return this.#preview(change, saved);
     const { urn, inputs, timeoutSeconds } = change;
     const handler = this.#handler(urn, timeoutSeconds);
-    const desired = plain(inputs);
+    const desired = reveal(inputs);
     // The Diff of an update has shown its notices.
     if (saved === undefined) await this.#show(handler.plan(undefined, desired).notices, urn);
     const { id, failure, isPartial, notices, ...applied } = await handler.apply(
-      plain(saved),
+      reveal(saved),
       desired,
     );
     // The result is saved before the lines are delivered.
@@ -94,7 +98,7 @@ export class PluginService {
 
   async #preview({ urn, inputs }: Change, saved: Saved | undefined): Promise<Saved> {
     const handler = this.#handler(urn);
-    const [before, desired] = [plain(saved), plain(inputs)];
+    const [before, desired] = [reveal(saved), reveal(inputs)];
     const { idInput, onlyId, outputs: all } = handler.resource;
     const { changes, changing = Object.keys(all), notices } = handler.plan(before, desired);
     // The Diff of an update has shown its notices.
@@ -122,7 +126,7 @@ export class PluginService {
     const isImport = Object.keys({ ...saved.outputs, ...inputs }).length === 0;
     const found = isImport
       ? await handler.import(saved.id)
-      : { ...(await handler.refresh(plain(saved))), inputs };
+      : { ...(await handler.refresh(reveal(saved))), inputs };
     await this.#show(found.notices, urn);
     const outputs = marked(handler.resource, found.outputs, saved.outputs);
     return { id: saved.id, outputs, inputs: found.inputs };
@@ -130,11 +134,11 @@ export class PluginService {
 
   /** Removes what the resource has set at the platform. */
   async delete(urn: string, saved: Properties): Promise<void> {
-    await this.#show(await this.#handler(urn).remove(plain(saved)), urn);
+    await this.#show(await this.#handler(urn).remove(reveal(saved)), urn);
   }
 
   async invoke(token: string, args: Properties): Promise<Properties> {
-    const result = await callFunction(nameInToken(token), this.#started.platform, plain(args));
+    const result = await callFunction(nameInToken(token), this.#started.platform, reveal(args));
     return wrap(result as Properties, []);
   }
 
@@ -165,11 +169,6 @@ export class PluginService {
 /** The name of a resource or a function, from its token. */
 function nameInToken(token: string): string {
   return token.replace(/^rekey:index:/, "");
-}
-
-/** Values without marks. */
-function plain<T extends object | undefined>(values: T): T {
-  return reveal(values) as T;
 }
 
 /** Outputs with marks on all secrets, also on those of the inputs or former outputs with the same name. */

@@ -49,7 +49,7 @@ export function servePlugin(engineAddress: string, onGone: () => void): Promise<
       );
     });
   };
-  const service = new PluginService({ requireEngine: (facts) => watch.requireEngine(facts), show });
+  const service = new PluginService({ requireEngine: watch.requireEngine, show });
   const server = new grpc.Server(unlimited);
   server.addService(ResourceProviderService, callsOf(service));
   const bind = promisify(server.bindAsync.bind(server));
