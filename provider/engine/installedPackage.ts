@@ -37,15 +37,12 @@ export function manifestIn(directory: string): Manifest {
   return JSON.parse(readFileSync(join(directory, "package.json"), "utf8")) as Manifest;
 }
 
-/** The oldest versions of Node that can run this package, by the ranges in its manifest: `20.19`, `22.12`. */
-export function oldestNodes(): string[] {
-  return ownManifest().engines.node.match(/\d+\.\d+/g) ?? [];
-}
-
 /** Why this Node cannot run this package, if it cannot: an older one does not load ES modules with `require`. */
 export function unsupportedNode(): string | undefined {
   if (process.features.require_module) return undefined;
-  const needed = oldestNodes().map((oldest) => `${oldest}+`);
+  // `^20.19.0 || >=22.12.0`
+  const oldest = ownManifest().engines.node.match(/\d+\.\d+/g) ?? [];
+  const needed = oldest.map((version) => `${version}+`);
   return `Node ${process.versions.node} is too old: pulumi-rekey needs Node ${needed.join(" or ")}`;
 }
 
