@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { RefusedError, type RequestFacts } from "../domain/errors";
 import { type SecretKind } from "../domain/secretKind";
 import { type Call, type PlatformClient } from "./platformClient";
-import { canonicalId, type Credentials } from "../records/fields";
+import { canonicalId, type Credentials, orUndefined } from "../records/fields";
 import { type Settings } from "../settings/settings";
 
 /** The platform, as a run uses it. By default, it may only be read. */
@@ -230,12 +230,10 @@ export function startRun(
 }
 
 function queueAccountOf(settings: Settings): QueueAccount | undefined {
-  try {
+  return orUndefined(() => {
     const address = settings.require("queueUrl");
     const user = canonicalId(settings.get("queueUserId") ?? settings.require("queueToken"));
     const hash = createHash("sha256").update(JSON.stringify([address, user]));
     return { account: hash.digest("base64url").slice(0, 8), address };
-  } catch {
-    return undefined;
-  }
+  });
 }
