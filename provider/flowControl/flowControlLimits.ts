@@ -141,16 +141,12 @@ async function apply(
   const { flowControlKey } = inputs;
   const declared = declaredIn(inputs);
   run.shared.declaredLimits.set(flowControlKey, declared);
-  const before = shownBy(await run.platform.flowControl.get(flowControlKey));
-  const former = saved?.declared ?? {};
-  const missingIn = (shown: Shown) =>
-    operationsFor(saved ? [shown, saved] : [shown], former, declared);
-  const { shown, failure } = await send(flowControlKey, run, before, missingIn);
+  const { shown, failure } = await send(saved, { flowControlKey, declared }, run);
   const left = failure ? [] : operationsFor([shown], {}, declared);
   const text = `${keyTitle(flowControlKey)} differs from the saved state. No preview has announced this, so only the next \`up\` changes it: ${describe(left, shown)}. To keep the key as it is, change the program.`;
   const notices = left.length > 0 ? [{ text, isWarning: true }] : [];
   // After a failure, what may have been sent is owned, and so is what is not unpinned yet.
-  const owned = failure ? { ...former, ...declared } : declared;
+  const owned = failure ? { ...saved?.declared, ...declared } : declared;
   return { outputs: { flowControlKey, ...shown, declared: owned }, failure, notices };
 }
 
@@ -160,12 +156,14 @@ async function apply(
  * @returns the state of the key to save, and the error if not all is done
  */
 async function send(
-  flowControlKey: string,
+  saved: FlowControlLimitsOutputs | undefined,
+  { flowControlKey, declared }: Pick<FlowControlLimitsOutputs, "flowControlKey" | "declared">,
   run: Run,
-  before: Shown,
-  missingIn: (shown: Shown) => KeyOperation[],
 ): Promise<{ readonly shown: Shown; readonly failure?: RekeyError }> {
   const { flowControl } = run.platform;
+  const before = shownBy(await flowControl.get(flowControlKey));
+  const missingIn = (shown: Shown) =>
+    operationsFor(saved ? [shown, saved] : [shown], saved?.declared ?? {}, declared);
   const operations = missingIn(before);
   if (operations.length === 0) return { shown: before };
   const done: KeyOperation[] = [];
@@ -190,7 +188,7 @@ async function send(
     ) {
       throw error;
     }
-    const shown = done.reduce(after, before);
+    const shown = done.reduce((state, one) => after(state, one, declared), before);
     if (done.length < operations.length || !(error instanceof RequestError)) {
       return { shown, failure: error };
     }

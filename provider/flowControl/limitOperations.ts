@@ -64,14 +64,15 @@ export function operationsFor(
   return operations.flatMap(([isDue, operation]) => (isDue ? operation : []));
 }
 
-/** The limits of a key after an operation that the platform confirmed. */
-export function after(shown: Shown, { action, query }: KeyOperation): Shown {
+/** The limits of a key after an operation that the platform confirmed: what it changes is as declared. */
+export function after(shown: Shown, { action, query }: KeyOperation, declared: Limits): Shown {
   if (action === "pause" || action === "resume") return { ...shown, paused: action === "pause" };
-  const isChanged = (name: string) => Object.hasOwn(query, name === "period" ? "rate" : name);
-  const kept = Object.entries(shown).filter(([name]) => !isChanged(name));
-  const pinned =
-    action === "pin" ? Object.entries(query).map(([name, value]) => [name, Number(value)]) : [];
-  return Object.fromEntries([...kept, ...pinned]) as Shown;
+  const { parallelism, rate, period } = declared;
+  return {
+    ...shown,
+    ...("parallelism" in query && { parallelism }),
+    ...("rate" in query && { rate, period }),
+  };
 }
 
 /** `pin rate 100 per 60 s (now 50 per 1 s), resume` */
