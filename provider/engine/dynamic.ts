@@ -59,7 +59,7 @@ export function createProviders(
         // Previews do not call `create`. Saved inputs always have the provider's text.
         const isNew = failures.length === 0 && Object.keys(olds).length === 0;
         if (isNew) show(handler().plan(undefined, reveal(inputs)).notices);
-        return { inputs: { ...inputs, __provider }, failures };
+        return { inputs: wrap({ ...inputs, __provider }, []), failures };
       }),
       diff: reporting((id, outputs, { __provider, ...inputs }) => {
         const { changes, replaces = [], notices } = handler().plan({ id, outputs }, inputs);
