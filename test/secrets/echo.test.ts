@@ -112,39 +112,6 @@ describe("secrets: a platform that echoes what it was sent", () => {
       { name: "a reset", step: next, isEchoed: (method) => method === "POST", isRead: true },
       { name: "the read after a reset", step: next, isEchoed: () => isSent, isRead: true },
     ];
-    /** What a refusal contains of a record that the run has never read. */
-    const unread = {
-      password: "canary-unread-5a4e",
-      rest_token: "canary-unread-rest-8d1b",
-      read_only_rest_token: "canary-unread-read-only-e3c9",
-    };
-    const record = JSON.stringify({ database_id: "db", ...unread });
-    const refusals: Readonly<Record<string, string>> = {
-      "a record": record,
-      "a record with a message": databaseText({ ...unread, error: `the password is ${unread.password}` }),
-      "a record in a message": JSON.stringify({ message: `refused: ${record}` }),
-      "a record in another record": JSON.stringify({ database: unread, detail: unread.password }),
-      "a record and text": `refused: ${record}`,
-      "a nested credential": JSON.stringify({ error: `no ${unread.password}`, data: { token: unread.password } }),
-      "a nested credential in a message": JSON.stringify({ error: `no {"data": {"token": "${unread.password}"}}` }),
-      "an assignment": JSON.stringify({ error: `no token=${unread.rest_token}, password: ${unread.password}` }),
-      "a URL": JSON.stringify({ error: `no redis://default:${unread.password}@db.test:6379` }),
-    };
-    for (const [what, body] of Object.entries(refusals)) {
-      it(`shows none of ${what} that refuses the read of a first up, an adoption or a refresh`, async () => {
-        const shown: unknown[] = [];
-        for (const status of [302, 403, 404, 501]) {
-          reply = responding(status, body);
-          shown.push(
-            withoutSecrets(await reader.create(rotation("first", { version }))),
-            withoutSecrets(await reader.create(rotation("adopted", { initialRotation: false }))),
-            withoutSecrets(await refresh()),
-          );
-        }
-        assert.deepEqual(leaksOf(JSON.stringify(shown) + reader.stderr, unread), []);
-      });
-    }
-
     for (const { name, step, isEchoed, isRead = false } of steps) {
       it(`shows none of it in ${name}`, async () => {
         const shown: unknown[] = [];

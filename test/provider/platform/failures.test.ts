@@ -155,6 +155,8 @@ describe("platform: messages of failed requests", () => {
     // It may hold credentials.
     ['{"detail":"id"}', "", true],
     ['{"error":"new is wrong","password":"new"}', `: ${leftOut}`, true],
+    ['{"error":"new is wrong","data":[{"token":"new"}]}', `: ${leftOut}`, true],
+    ['{"database":{"password":"new"},"detail":"new"}', "", true],
     [`{"error":"${password} is wrong"}`, `: ${leftOut}`, true],
     ["id is odd\n", ""],
     ["<html>no</html>", ""],
