@@ -1,12 +1,10 @@
 import assert from "node:assert/strict";
-import fc from "fast-check";
 import { ResourceHandler } from "../../../provider/engine/adapter";
 import { type Properties, reveal } from "../../../provider/pulumi/values";
 import { rotationTrigger, type TriggerInputs } from "../../../provider/rotation/trigger";
 import { type Run } from "../../../provider/run/run";
 import { FakeRun } from "../../support/fakeRun";
 import { assertFields } from "../../support/results";
-import { seed } from "../../support/suite";
 import { isSecret, unknown } from "../../support/wire";
 import { fieldsIn, tableOf } from "./tables";
 
@@ -214,50 +212,4 @@ describe("RotationTrigger", () => {
     assert.equal(other.preview(weekly, next).changes, false);
     assert.equal(shared(other.preview(weekly, one.fake.start()).inputs["value"]), "20260109-1");
   });
-
-  const step = fc.record({
-    hours: fc.nat(400),
-    version: fc.option(fc.nat(2), { nil: undefined }),
-    rotateEvery: fc.constantFrom(undefined, "1d", "7d"),
-    isDated: fc.boolean(),
-    scheduledResets: fc.constantFrom("on", "off"),
-    maxResetsPerRun: fc.constantFrom(undefined, "0", "1"),
-    /** Whether the `up` fails before it has saved the trigger. */
-    isLost: fc.boolean(),
-  });
-  // What the engine does with `value` is one comparison; test/e2e/anyKey.slow.test.ts tries it on the real one.
-  it(`shows in a preview what its \`up\` replaces, in 200 walks (REKEY_SEED=${seed})`, async () => {
-    const walk = async (steps: readonly (typeof step extends fc.Arbitrary<infer T> ? T : never)[]) => {
-      const trigger = new Trigger();
-      let hours = 0;
-      for (const { hours: more, version, rotateEvery, isDated, isLost, ...settings } of steps) {
-        trigger.at((hours += more));
-        trigger.fake.settings = settings;
-        const rotatedSince = isDated ? trigger.fake.time.toISOString() : undefined;
-        const args = { version, rotateEvery, rotatedSince };
-        const previewed = valueIn(trigger, args);
-        // Minutes later, in a run of its own.
-        trigger.fake.time = new Date(trigger.fake.time.getTime() + 60_000);
-        assert.equal(valueIn(trigger, args), previewed);
-        if (previewed === undefined || isLost) continue;
-        const before = trigger.outputs && shared(trigger.outputs["value"]);
-        await trigger.up(args);
-        assert.equal(shared(trigger.outputs?.["value"]), previewed);
-        assert.equal(trigger.said.includes("Turns the trigger"), before !== undefined && before !== previewed);
-        // The same program asks for nothing more, except for a date, by which the first `up` only adopts.
-        if (before !== undefined) assert.equal(valueIn(trigger, args), previewed);
-      }
-    };
-    await fc.assert(fc.asyncProperty(fc.array(step, { maxLength: 12 }), walk), { seed, numRuns: 200 });
-  });
 });
-
-/** What a preview shows of the value; undefined if it is refused. The first value has other characters each time. */
-function valueIn(trigger: Trigger, args: TriggerInputs): unknown {
-  try {
-    return shared(trigger.preview(args).inputs["value"]);
-  } catch (error) {
-    assert.match(String(error), /REKEY_RESET_LIMIT/);
-    return undefined;
-  }
-}
