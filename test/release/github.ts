@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { createServer, type Server } from "node:https";
-import { type AddressInfo } from "node:net";
+import { createServer } from "node:https";
 import { join } from "node:path";
 import { type Folder } from "../support/folder";
+import { SocketServer } from "../support/socketServer";
 import { caFile, certificate } from "../faults/certificates";
 
 /**
@@ -36,7 +36,7 @@ export class GitHub {
 
   private constructor(
     private readonly releases: string,
-    private readonly server: Server,
+    private readonly server: SocketServer,
     folder: Folder,
     npm: string,
   ) {
@@ -48,7 +48,7 @@ export class GitHub {
   static async start(folder: Folder, npm: string): Promise<GitHub> {
     folder.write("releases/README", "");
     const releases = folder.path("releases");
-    const server = createServer(certificate("good"), (request, response) => {
+    const serve = createServer(certificate("good"), (request, response) => {
       const [, tag = "", file = ""] = /\/releases\/tags\/([^/]+)(?:\/(.+))?$/.exec(request.url ?? "") ?? [];
       const release = join(releases, tag);
       if (tag === "" || !existsSync(join(release, ".released"))) return void response.writeHead(404).end();
@@ -57,12 +57,11 @@ export class GitHub {
       const assets = readdirSync(release).map((name) => ({ name, url: `${url}/${name}` }));
       response.end(JSON.stringify({ tag_name: tag, assets }));
     });
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    return new GitHub(releases, server, folder, npm);
+    return new GitHub(releases, await new SocketServer(serve).listen(), folder, npm);
   }
 
   get host(): string {
-    return `localhost:${(this.server.address() as AddressInfo).port}`;
+    return `localhost:${this.server.port}`;
   }
 
   /** The files of a release. */
@@ -71,8 +70,7 @@ export class GitHub {
     return existsSync(folder) ? readdirSync(folder) : [];
   }
 
-  close(): void {
-    this.server.close();
-    this.server.closeAllConnections();
+  close(): Promise<void> {
+    return this.server.close();
   }
 }

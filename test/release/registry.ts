@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
-import { once } from "node:events";
-import { createServer, type Server } from "node:http";
-import { type AddressInfo } from "node:net";
+import { createServer } from "node:http";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { type Folder } from "../support/folder";
+import { freePort } from "../support/redis";
 import { skip } from "../support/skip";
+import { SocketServer } from "../support/socketServer";
 
 /** Has its own lock file: what is in it is no dependency of the product. */
 const tools = join(__dirname, "tools");
@@ -35,7 +35,7 @@ export class Registry {
     /** For an npm that installs what was published here, and its dependencies. */
     readonly installing: Record<string, string>,
     private readonly process: ChildProcess,
-    private readonly front: Server,
+    private readonly front: SocketServer,
   ) {}
 
   static async start(folder: Folder): Promise<Registry> {
@@ -62,14 +62,15 @@ export class Registry {
       body: JSON.stringify({ name: "owner", password: "only-for-the-rehearsal" }),
     });
     const { token = "" } = (await response.json()) as { token?: string };
-    const front = createServer((request, response) => {
-      const isOurs = /^\/(pulumi-rekey|rekey-local|-)(\/|$)/.test(request.url ?? "");
-      // Verdaccio would read everything that it passes on, which takes minutes.
-      const location = new URL((request.url ?? "").slice(1), isOurs ? own : real.trim());
-      response.writeHead(307, { location: location.href }).end();
-    });
-    await once(front.listen(0, "127.0.0.1"), "listening");
-    const url = `http://127.0.0.1:${portOf(front)}/`;
+    const front = new SocketServer(
+      createServer((request, response) => {
+        const isOurs = /^\/(pulumi-rekey|rekey-local|-)(\/|$)/.test(request.url ?? "");
+        // Verdaccio would read everything that it passes on, which takes minutes.
+        const location = new URL((request.url ?? "").slice(1), isOurs ? own : real.trim());
+        response.writeHead(307, { location: location.href }).end();
+      }),
+    );
+    const url = `http://127.0.0.1:${(await front.listen()).port}/`;
     const npm_config_userconfig = folder.write("npmrc", `//127.0.0.1:${port}/:_authToken=${token}\n`);
     const environment = (npm_config_registry: string) => ({ npm_config_userconfig, npm_config_registry });
     return new Registry(own, environment(own), environment(url), child, front);
@@ -80,19 +81,8 @@ export class Registry {
     return Object.keys(versions);
   }
 
-  close(): void {
+  close(): Promise<void> {
     this.process.kill();
-    this.front.close();
-    this.front.closeAllConnections();
+    return this.front.close();
   }
 }
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await once(server.listen(0, "127.0.0.1"), "listening");
-  const port = portOf(server);
-  server.close();
-  return port;
-}
-
-const portOf = (server: Server): number => (server.address() as AddressInfo).port;

@@ -67,8 +67,8 @@ onEngine("A release, rehearsed with a registry on this machine", function () {
     await commit("Before the release");
   });
   after(async () => {
-    registry?.close();
-    github?.close();
+    await registry?.close();
+    await github?.close();
     await platform?.close();
     for (const one of folders) one.remove();
   });
