@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { createRequire } from "node:module";
 import * as pulumi from "@pulumi/pulumi";
 import {
   AclUserRotation,
@@ -13,7 +12,7 @@ import {
   SigningKeyRotation,
   VectorTokenRotation,
 } from "pulumi-rekey";
-import { errorsOf, type MockOptions, type Registration, startMocks, valueOf } from "./pulumiMocks";
+import { errorsOf, evaluate, type MockOptions, type Registration, startMocks, valueOf } from "./pulumiMocks";
 
 /** Another copy of this package, as a library of the program may have it. */
 function otherCopy(): typeof import("pulumi-rekey") {
@@ -24,11 +23,6 @@ function otherCopy(): typeof import("pulumi-rekey") {
   Object.assign(require.cache, own);
   return copy;
 }
-
-/** What the provider host of the installed SDK does with a provider's text. */
-const evaluate = createRequire(require.resolve("@pulumi/pulumi/package.json"))("require-from-string") as (
-  text: string,
-) => { handler(): { check(olds: object, inputs: object): Promise<{ failures: { reason: string }[] }> } };
 
 const rotate = (name: string, databaseId: pulumi.Input<string>) => new PasswordRotation(name, { databaseId });
 const uuid = "96ad0856-03b1-4ee7-9666-e81abd0349e1";
@@ -53,12 +47,12 @@ const oneServer: Readonly<Record<string, readonly AclUserRotationArgs["admin"][]
 
 /** Why the provider of a registration refuses it, if it does. */
 async function refusalOf({ inputs }: Registration): Promise<string | undefined> {
-  const provider = evaluate(String(inputs["__provider"])).handler();
-  if (!Object.hasOwn(provider, "create")) {
-    const { failures } = await provider.check({}, { a: 1 });
-    return failures.map(({ reason }) => reason).join("\n");
-  }
-  return undefined;
+  const provider = evaluate(String(inputs["__provider"])).handler() as {
+    check(olds: object, inputs: object): Promise<{ failures: { reason: string }[] }>;
+  };
+  if (Object.hasOwn(provider, "create")) return undefined;
+  const { failures } = await provider.check({}, { a: 1 });
+  return failures.map(({ reason }) => reason).join("\n");
 }
 
 /** The reasons for which the resources of a program are refused, by name. */

@@ -1,5 +1,11 @@
 import assert from "node:assert/strict";
+import { createRequire } from "node:module";
 import * as pulumi from "@pulumi/pulumi";
+
+/** What the provider host of the installed SDK does with a provider's text. */
+export const evaluate = createRequire(require.resolve("@pulumi/pulumi/package.json"))("require-from-string") as (
+  text: string,
+) => { handler(): unknown };
 
 /** A registration that a program requested. */
 export interface Registration {

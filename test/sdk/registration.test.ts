@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { inspect } from "node:util";
 import * as pulumi from "@pulumi/pulumi";
 import * as rekey from "pulumi-rekey";
@@ -8,11 +7,7 @@ import { kinds } from "../../provider/domain/secretKind";
 import { type ResourceType, resources } from "../../provider/engine/resources";
 import { type AnyResource } from "../../provider/resource/resource";
 import { secretOutputs } from "../support/secretOutputs";
-import { type Registration, startMocks, valueOf } from "./pulumiMocks";
-
-/** What the provider host of the installed SDK does with a provider's text. */
-const sdkRequire = createRequire(require.resolve("@pulumi/pulumi/package.json"));
-const evaluate = sdkRequire("require-from-string") as (text: string) => { handler(): Record<string, unknown> };
+import { evaluate, type Registration, startMocks, valueOf } from "./pulumiMocks";
 
 /** A resource made the documented way, of the same module and type. */
 class Documented extends pulumi.dynamic.Resource {
@@ -64,7 +59,7 @@ for (const { type, resource, Class } of classes) {
       const host = readFileSync(require.resolve("@pulumi/pulumi/cmd/dynamic-provider/index.js"), "utf8");
       const called = new Set([...host.matchAll(/\bprovider\.(\w+)\(/g)].map(([, name = ""]) => name));
       assert.ok(called.has("create") && called.has("configure") && called.size >= 7, [...called].join());
-      const provider = evaluate(text).handler();
+      const provider = evaluate(text).handler() as object;
       assert.deepEqual(Object.keys(provider).sort(), [...called].sort());
       assert.equal(evaluate(text).handler(), provider);
     });
