@@ -38,7 +38,7 @@ class Stack {
     });
     const handler = new ResourceHandler(resource, run);
     const { inputs: before = {}, outputs } = this.saved.get(id) ?? {};
-    const inputs = reveal(handler.check(before, given as Properties).inputs) as Properties;
+    const inputs = reveal(handler.check(before, given as Properties).inputs);
     const saved = outputs && { id, outputs };
     const { changes, replaces = [], notices } = handler.plan(saved, inputs);
     this.said += notices.map(({ text }) => text).join("\n");

@@ -32,7 +32,7 @@ class Trigger {
     const { inputs: marked, problems } = handler.check(this.inputs, given);
     assert.deepEqual(problems, []);
     assert.ok(isSecret(marked["memory"]));
-    const inputs = reveal(marked) as Properties;
+    const inputs = reveal(marked);
     const { changes, notices } = handler.plan(this.#saved, inputs);
     this.said = notices.map(({ text }) => text).join("\n");
     return { inputs, changes };

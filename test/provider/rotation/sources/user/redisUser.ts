@@ -60,7 +60,7 @@ export class RealResource {
     const checked = handler.check({}, inputs);
     assert.deepEqual(checked.problems, []);
     try {
-      const desired = reveal(checked.inputs) as Properties;
+      const desired = reveal(checked.inputs);
       const { id, outputs, failure, notices } = await handler.apply(this.saved, desired);
       this.saved = { id, outputs: JSON.parse(JSON.stringify(outputs)) as Properties };
       return { said: textsOf(notices), failure: failure?.message };
