@@ -11,7 +11,8 @@ import { type KnownTarget, type Target } from "./targets";
 
 /** The saved state of one secret: the last verification, and its result. */
 export interface Entry {
-  /** The mark of the current credential; undefined if that was not known. */
+  /** Confirmed resets, and the mark of the current credential; undefined if that was not known. */
+  readonly count: number;
   readonly mark?: string | undefined;
   readonly failure?: Failure | undefined;
   readonly formerRefused?: true | undefined;
@@ -35,9 +36,14 @@ export interface Verified {
  */
 export function isDue(target: Target, entry: Entry | undefined): boolean {
   const { current, retire } = target;
-  if (!entry || entry.failure || entry.mark !== current?.mark) return true;
+  if (!entry || entry.failure || !isAbout(entry, target)) return true;
   if (current && !retire && entry.accepted?.mark !== current.mark) return true;
   return withoutUnsaved(entry.accepted, target) !== entry.accepted;
+}
+
+/** True if an entry is about the credential that is current now, also if that is not known. */
+function isAbout({ count, mark }: Entry, target: Target): boolean {
+  return count === target.count && mark === target.current?.mark;
 }
 
 /** A credential without its value if the rotation no longer saves values: its mark is enough to compare it. */
@@ -53,10 +59,11 @@ export async function verifyTarget(
   tools: Tools,
 ): Promise<Verified> {
   if (entry && !isDue(target, entry)) return { target, entry };
-  const { current, retire } = target;
-  const next: Entry = { mark: current?.mark, accepted: withoutUnsaved(entry?.accepted, target) };
+  const { count, current, retire } = target;
+  const accepted = withoutUnsaved(entry?.accepted, target);
+  const next: Entry = { count, mark: current?.mark, accepted };
   if (!current) return { target, entry: next };
-  const last = entry?.mark === next.mark ? entry?.failure : undefined;
+  const last = entry && isAbout(entry, target) ? entry.failure : undefined;
   if (last && isLasting(last, target)) return { target, entry: { ...next, failure: last } };
   const known = { ...target, current };
   const formers = retire ? [] : formersOf(known, entry, tools.run);
@@ -86,7 +93,11 @@ export function isLasting({ isOfFormer }: Failure, { current }: Target): boolean
  * The credentials that must be refused by now, as far as their values are known: what was accepted before, and what was
  * replaced. What is not saved can be tried only in the run that has replaced it.
  */
-function formersOf(target: KnownTarget, { accepted }: Entry = {}, run: Run): Credential[] {
+function formersOf(
+  target: KnownTarget,
+  { accepted }: Pick<Entry, "accepted"> = {},
+  run: Run,
+): Credential[] {
   const { subject, salt, current, former } = target;
   const isReplaced = accepted !== undefined && accepted.mark !== current.mark;
   const isOfRun = former !== undefined && current.value === undefined;

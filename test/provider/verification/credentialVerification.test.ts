@@ -218,6 +218,7 @@ const scenarios: Readonly<Record<string, readonly Step[]>> = {
     { nth: 2, accepts: [2] },
     { nth: 2, id: "other", accepts: [1, 2], tried: "2 wrong" },
   ],
+  "says of each one that is not known that it is not verified": [first, waits, { ...waits, nth: 3 }],
   "claims nothing about what was replaced if that is not known": [
     first,
     { nth: 2, former: undefined, accepts: [2], tried: "2 wrong 1" },
