@@ -8,7 +8,8 @@ const key = "canary-management-password";
 const listPath = "/v2/redis/databases";
 const queueRead = "GET /v2/globalParallelism";
 const usersRead = "GET /v2/qstash/users";
-const oldNode = 'Object.defineProperty(process.versions, "node", { value: "20.18.3" })';
+const oldNode = `Object.defineProperty(process.versions, "node", { value: "20.18.3" });
+  Object.defineProperty(process.features, "require_module", { value: undefined });`;
 
 interface Row {
   readonly title: string;
