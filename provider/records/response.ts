@@ -115,10 +115,11 @@ export function readRecord<F extends Fields>(fields: F, sent: Record<string, unk
       continue;
     }
     const [what, isOne] = fieldKinds[field.kind];
-    const isSaved = [value].flat().every((one) => !isText(one) || isFaithful(one));
+    const texts: readonly unknown[] = Array.isArray(value) ? value : [value];
     if (!isOne(value)) problems.push(`${name}: expected ${what}`);
-    else if (!isSaved) problems.push(`${name}: ${cannotBeSaved}`);
-    else if (value instanceof LosslessNumber) {
+    else if (texts.some((one) => isText(one) && !isFaithful(one))) {
+      problems.push(`${name}: ${cannotBeSaved}`);
+    } else if (value instanceof LosslessNumber) {
       record[name] = Number(value.value);
       exactIntegers.set(name, value.value);
     } else if (isObject(value)) {
