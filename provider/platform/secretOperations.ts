@@ -8,8 +8,6 @@ import { ownerOf, type SecretKind, secretOf, toCheckOf } from "../domain/secretK
 /** Statuses that confirm a reset. 202 only means that it was accepted. */
 const confirming: readonly number[] = [200, 201];
 
-const withoutId = "is a record without an id, perhaps that of another request";
-
 /** The platform's operations on the secrets of one kind. */
 export class SecretOperations {
   /** @param withId the kinds whose responses to resets have shown the id in this run */
@@ -25,7 +23,7 @@ export class SecretOperations {
    *
    * @param options.newConnection whether it is sent on a new connection, so that even a response without an id can only
    *   be the one to this request. Once a response has shown the id, the next ones are expected to show it, too.
-   * @returns the record, as far as it could be read
+   * @returns the record, as far as it could be read: the secret was reset, unless the record `isUnattributed`.
    * @see docs/interface.md#reset-a-password
    */
   async reset(id: string, { newConnection = false } = {}): Promise<SecretResponse> {
@@ -48,8 +46,7 @@ export class SecretOperations {
     const read = this.#read(response, confirming, id);
     if (typeof read !== "string") {
       if (this.#idIn(read) !== undefined) this.withId.add(this.kind);
-      if (this.#isAttributed(response, read)) return read;
-      throw unusable(response, withoutId, "maybe applied");
+      return this.#isAttributed(response, read) ? read : { ...read, isUnattributed: true };
     }
     const json = tryReadJson(body);
     // A record of credentials alone is empty if it hides them.
@@ -81,7 +78,7 @@ export class SecretOperations {
     const read = this.#read(response, [200], id);
     if (typeof read === "string") throw unusable(response, read);
     if (this.#isAttributed(response, read)) return read;
-    throw unusable(response, withoutId);
+    throw unusable(response, "is a record without an id, perhaps that of another request");
   }
 
   /**

@@ -10,6 +10,11 @@ export interface SecretResponse {
   readonly otherFields?: string;
   /** Problems with fields that were sent and could not be read, one line each. Never contains a value. */
   readonly problems: readonly string[];
+  /**
+   * It may be the response to another request: it has no id, and its connection carried a request before. Only the
+   * response to a reset may be one, because its credentials may be the only copy.
+   */
+  readonly isUnattributed?: true;
 }
 
 /** Credentials without a record. */

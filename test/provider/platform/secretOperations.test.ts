@@ -54,21 +54,20 @@ describe("platform: the operations on a database", () => {
         const requester = new FakeRequester(() => ({ body: databaseText({ database_id: shown }), isReused: true }));
         const result = operations(requester)[operation](asked);
         if (!isSame) await assert.rejects(result, /the record of another database/);
-        else await result;
+        else assert.equal((await result).isUnattributed, undefined);
       }
     });
   }
 
-  it("take a record without an id for theirs only over a connection that has carried no other request", async () => {
+  it("return a record without an id over a kept connection for a reset only, and mark it", async () => {
     const body = `{"password":"${canary}"}`;
-    for (const [operation, delivery] of [
-      ["reset", "maybe applied"],
-      ["read", "responded"],
-    ] as const) {
-      const one = operations(new FakeRequester(() => ({ body, isReused: false })))[operation]("db");
-      assert.equal((await one).credentials.password, canary);
-      const kept = operations(new FakeRequester(() => ({ body, isReused: true })))[operation]("db");
-      await assert.rejects(kept, { delivery, message: /a record without an id, perhaps that of another request/ });
+    for (const isReused of [true, false]) {
+      const requester = new FakeRequester(() => ({ body, isReused }));
+      const { credentials, isUnattributed } = await operations(requester).reset("db");
+      assert.deepEqual([credentials.password, isUnattributed], [canary, isReused || undefined]);
+      const read = operations(requester).read("db");
+      if (isReused) await assert.rejects(read, /a record without an id, perhaps that of another request/);
+      else assert.equal((await read).isUnattributed, undefined);
     }
   });
 

@@ -1,11 +1,17 @@
 import { InternalError, RekeyError, RequestError } from "../../../domain/errors";
 import { secretOf } from "../../../domain/secretKind";
-import { type CredentialName, valuesOf } from "../../../records/fields";
+import { type CredentialName, type Credentials, valuesOf } from "../../../records/fields";
 import { type SecretResponse } from "../../../records/secretResponse";
 import { compare, identityIn, type Verdict } from "../../plan/compare";
 import { type Finding, type StateChange } from "../../messages/findings";
 import { afterRead } from "../../lifecycle/afterRead";
-import { formerOf, handOver, type Made, madeCredentials } from "../../lifecycle/handOver";
+import {
+  formerOf,
+  handOver,
+  type Made,
+  madeCredentials,
+  withAttemptFacts,
+} from "../../lifecycle/handOver";
 import { marksOf, namesIn } from "../../memory/marks";
 import { type Memory } from "../../memory/memory";
 import { overtakenFailure, unknownFailure } from "../../messages/messages";
@@ -61,6 +67,7 @@ export class ResetSource implements Source {
   /** A response is evidence of its own, which may be better than a read. */
   async prove(attempted: AttemptedState, { response, lost }: Added): Promise<Proof> {
     if (!response) return this.#afterLostResponse(attempted, lost);
+    if (response.isUnattributed) return this.#afterUnattributed(attempted, response);
     const { context } = this.session;
     const { memory } = attempted;
     const verdict = this.#verdictOn(response, memory);
@@ -77,11 +84,8 @@ export class ResetSource implements Source {
     if (verdict === "hidden" && !last.isOld) {
       return this.#made(attempted, [others], last);
     }
-    const { subject } = this.session;
-    const shows = verdict === "hidden" ? "reads still show" : "its response contains";
-    const text = `The platform confirmed the reset of the ${secretOf(subject)}, but ${shows} the old one. The ${subject.kind.word} may have been changed.`;
-    const error = new RekeyError("REKEY_UNCONFIRMED", text, "maybe applied");
-    return { failure: this.#unconfirmed(error, attempted), delivered: others.credentials };
+    const why = verdict === "hidden" ? "reads still show" : "its response contains";
+    return this.#doubtful(`${why} the old one`, attempted, others.credentials);
   }
 
   /**
@@ -167,6 +171,34 @@ export class ResetSource implements Source {
     return { ...proof, findings: [{ kind: "settled", why }, ...proof.findings] };
   }
 
+  /**
+   * A response without an id on a connection that has carried other requests may be another one's. What a read shows is
+   * current, and so is the response if both show the same; otherwise it is kept apart, and only a new version resets
+   * again.
+   */
+  async #afterUnattributed(attempted: AttemptedState, response: SecretResponse): Promise<Proof> {
+    const { context } = this.session;
+    const { memory } = attempted;
+    const last: LastRead = context.canRead ? await readUntilChanged(this.session, memory) : {};
+    if (last.read && isSameRecord(response, last.read, memory)) {
+      return this.#made(attempted, [response, last.read]);
+    }
+    if (last.read && isReplaced(last.verdict)) return this.#made(attempted, [last.read]);
+    const attempt = { count: unconfirmedLimit };
+    const why =
+      "its response has no id, so it may belong to another request, and no read shows the same credential. The secret output otherFields has what the response contained";
+    const proof = this.#doubtful(why, withAttemptFacts(attempted, attempt), response.credentials);
+    return { ...proof, attempt };
+  }
+
+  /** A reset that the platform has confirmed, and that is not certain. */
+  #doubtful(why: string, attempted: AttemptedState, delivered: Credentials) {
+    const { subject } = this.session;
+    const text = `The platform confirmed the reset of the ${secretOf(subject)}, but ${why}. The ${subject.kind.word} may have been changed.`;
+    const error = new RekeyError("REKEY_UNCONFIRMED", text, "maybe applied");
+    return { failure: this.#unconfirmed(error, attempted), delivered };
+  }
+
   #unconfirmed(error: RekeyError, { memory }: AttemptedState): RekeyError {
     const { subject, context } = this.session;
     const isLast = memory.attempt.count === unconfirmedLimit;
@@ -179,6 +211,20 @@ type Proven = Extract<Proof, { made: Made }>;
 /** True if a read shows what the reset has made, or someone else after it. */
 function isReplaced(verdict: Verdict | undefined): boolean {
   return verdict === "new" || verdict === "foreign";
+}
+
+/** True if all credentials that both show are the same, and one of them was not known before. */
+function isSameRecord(
+  response: SecretResponse,
+  { credentials: shown }: SecretResponse,
+  memory: Memory,
+): boolean {
+  const { credentials: unknown } = withoutKnown(response, memory);
+  const both = namesIn(response.credentials).filter((name) => shown[name] !== undefined);
+  return (
+    both.some((name) => unknown[name] !== undefined) &&
+    both.every((name) => response.credentials[name] === shown[name])
+  );
 }
 
 /**

@@ -40,14 +40,16 @@ const responses: Readonly<Record<string, NonNullable<PlatformDoes["responds"]>>>
   },
 };
 
+function respondsOf(cell: string): NonNullable<PlatformDoes["responds"]> {
+  const [, other] = /^of any (.*)$/.exec(cell) ?? [];
+  if (other !== undefined) return () => ({ credentials: credentialsOf(other), isUnattributed: true });
+  return responses[cell] ?? credentialsOf(cell);
+}
+
 function doesOf({ shows, after, responds }: ResetRow): PlatformDoes {
   const read = (cell: string) => (cell === "" ? {} : { shown: credentialsOf(cell.replace("-", "")) });
   const [{ shown: first }, { shown: last }] = [read(shows), read(after)];
-  return {
-    ...(first && { shows: first }),
-    ...(last && { showsAfter: last }),
-    responds: responses[responds] ?? credentialsOf(responds),
-  };
+  return { ...(first && { shows: first }), ...(last && { showsAfter: last }), responds: respondsOf(responds) };
 }
 
 /** Tests the responses of a table with sections. @param first what was saved before, by default */
@@ -119,6 +121,15 @@ describe("resetSource: what follows from", () => {
       does not confirm if reads show the former one; what it has is kept  | p1 r1 | r2 | p1 r1 |    | ${unconfirmed}, kept: r2  | reads still show
       confirms, and what it repeats is not taken for current              |       | r1 |       | -  |                           | does not know password, restToken
       does not confirm if reads still show the former one                 | p1 r1 |    | p1 r1 |    | ${unconfirmed}            | reads still show
+    # a response with what may be of another request
+      confirms if a read shows the same                                         | p1 r1 | of any p2 r2 | p2 r2 | p2 r2
+      confirms if a read shows another one, which is current                    | p1 r1 | of any p3 r3 | p2 r2 | p2 r2
+      confirms if a read shows the same password, and its token is saved        | p1 r1 | of any p2 r2 | p2    | p2 r2
+      confirms if a read shows another password, and its token is not saved     | p1 r1 | of any p3 r3 | p2    | p2    |                             | does not know restToken
+      confirms, and its password is saved, if reads show only the same token    | r1    | of any p2 r2 | r2    | p2 r2 | from: r1
+      confirms, and its password is saved, if reads mask the one that was known | r1    | of any p2 r2 | r2    | p2 r2
+      does not confirm if the token that reads show was known before            | r1    | of any p2 r1 | r1    |       | ${unconfirmed}, kept: p2 r1 | may belong to another request
+      does not confirm otherwise                                                | p1 r1 | of any p2 r2 | p1 r1 |       | ${unconfirmed}, kept: p2 r2 | may belong to another request.* otherFields .* does not reset again without a new version
     # a response with a password that only it shows
       is saved by a new resource, although the token stays                 | r1 | p2 r1 | r1 | p2 r1 | from: nothing
       is saved by one whose token was known, although it stays             | r1 | p2 r1 | r1 | p2 r1 | from: r1
@@ -160,6 +171,18 @@ describe("resetSource: what follows from", () => {
 });
 
 describe("resetSource: a reset that is not confirmed", () => {
+  it("keeps what could not be attributed in otherFields, also if nothing is to be saved, until a read settles it", async () => {
+    const secret = await resetSecret({ version: 1 }, { password: "p1" });
+    const desired = { version: 2, saveCredentials: false };
+    const responds = () => ({ credentials: { password: "p2" }, isUnattributed: true as const });
+    await secret.up(desired, { shows: { password: "p1" }, responds });
+    assert.deepEqual(JSON.parse(String(secret.outputs?.["otherFields"])), { password: "p2" });
+    const refused = await secret.up(desired, { shows: { password: "p1" } });
+    assert.deepEqual([refused.code, refused.sent], ["REKEY_REPEATEDLY_UNCONFIRMED", 0]);
+    await secret.up(desired, { shows: { password: "p2" } });
+    assert.deepEqual([outcomeOf(secret.state), secret.outputs?.["otherFields"]], ["reset", undefined]);
+  });
+
   it("proves nothing else if a read fails after one that has shown the former password", async () => {
     let nth = 0;
     const [secret, one] = [await resetSecret({ version: 1 }, { password: "p1" }), { password: "p1" }];
