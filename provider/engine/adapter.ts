@@ -194,8 +194,9 @@ export function reporting<A extends unknown[], T>(
       error.message = engineMessage(isExpected ? error.message : internalError(error.message));
       if (!(error instanceof RekeyError)) throw error;
       throw Object.defineProperties(error, {
-        toString: { value: () => "pulumi-rekey" },
-        stack: { value: "see the error of the resource" },
+        // Calls that share a request fail with the same error.
+        toString: { value: () => "pulumi-rekey", configurable: true },
+        stack: { value: "see the error of the resource", configurable: true },
       });
     }
   };

@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { RekeyError } from "../../../provider/domain/errors";
+import { reporting } from "../../../provider/engine/adapter";
 import { createProviders } from "../../../provider/engine/dynamic";
 import { InProcessAdapter } from "../../fuzz/inProcessAdapter";
 import { databaseText } from "../../support/platformBodies";
@@ -26,6 +28,12 @@ describe("the dynamic provider", () => {
       process.said[1] ?? "",
       /^The password of database "db" is adopted, not reset\. To reset it, set a new version/,
     );
+  });
+
+  it("reports an error to each of two calls that share a request", async () => {
+    const shared = Promise.reject(new RekeyError("REKEY_REJECTED", "it broke", "rejected"));
+    const call = reporting(() => shared);
+    for (let times = 0; times < 2; times++) await assert.rejects(call(), /^pulumi-rekey$|it broke.*REKEY_REJECTED/);
   });
 
   it("announces a replacement once", async () => {
