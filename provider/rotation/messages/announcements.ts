@@ -143,6 +143,11 @@ function concernsOfNew({ subject, plan, program }: PlannedSecret, { shared }: Ru
   ];
 }
 
+/** True if a rotation also replaces what the user of another server has. */
+function replacesOther(plan: Plan): boolean {
+  return plan.kind === "rotate" && plan.reason !== "schedule";
+}
+
 /** Concerns about the saved memory, and about inputs that do not take effect yet. */
 function concerns(memory: Memory, plan: Plan, program: Program, context: Context): Finding[][] {
   const { applied, current, scheduledFrom } = memory;
@@ -150,7 +155,6 @@ function concerns(memory: Memory, plan: Plan, program: Program, context: Context
   const { now } = context;
   const isImported = applied === undefined && (plan.kind === "read" || plan.kind === "keep");
   const isOther = isOtherAccount(memory, context) && plan.kind !== "refuse";
-  const isMoved = plan.kind === "rotate" && isServerChanged(program.admin, memory);
   const isFormKept =
     plan.kind !== "rotate" &&
     !unknown.has("saveCredentials") &&
@@ -164,7 +168,7 @@ function concerns(memory: Memory, plan: Plan, program: Program, context: Context
   return [
     isImported ? [{ kind: "imported" }] : [],
     isOther ? [{ kind: "elsewhere", why: whyElsewhere(memory, context) }] : [],
-    isMoved ? [{ kind: "otherServer" }] : [],
+    replacesOther(plan) && isServerChanged(program.admin, memory) ? [{ kind: "otherServer" }] : [],
     isFormKept ? [{ kind: "formKept" }] : [],
     concernsOfFormers(memory, program, context),
     isDueLater
