@@ -1,7 +1,7 @@
 import { credentialNoun } from "../domain/endpoint";
 import { outputsAreFormer, RekeyError } from "../domain/errors";
 import { databasePassword } from "../domain/secretKind";
-import { isSet, orUndefined } from "../records/fields";
+import { isObject, isSet, orUndefined } from "../records/fields";
 import { isUnknown } from "../pulumi/values";
 import {
   type InputProblem,
@@ -199,9 +199,10 @@ function areFormersRefused(results: readonly Verified[]): true | undefined {
   return (replaced.length > 0 && replaced.every(({ entry }) => entry.formerRefused)) || undefined;
 }
 
-/** The remembered secrets; none if the memory is damaged: then all are verified again, and nothing is claimed. */
+/** What is remembered. What is damaged is verified again, and nothing is claimed of it. */
 function entriesIn(saved: CredentialVerificationOutputs | undefined): Entries {
-  return new Map(Object.entries(parsed(saved?.memory) ?? {}));
+  const entries = Object.entries((parsed(saved?.memory) ?? {}) as Record<string, Entry>);
+  return new Map(entries.filter(([, entry]) => isObject(entry)));
 }
 
 function failureOf(results: readonly Verified[]): RekeyError | undefined {
