@@ -84,7 +84,8 @@ function decide(saved: Partial<TriggerInputs>, inputs: TriggerInputs, run: Run):
     (name) => isSet(inputs[name]) && inputs[name] !== saved[name],
   );
   if (given) throw new InputError(given, "is an output, and cannot be set");
-  const program = programOf(inputs);
+  // It is for an alarm only.
+  const program = programOf({ ...inputs, usedElsewhere: undefined });
   if (program.unknown.size > 0) return { ...inputs, value: unknownValue, memory: unknownValue };
   const state = isSet(saved.memory)
     ? nextState(stateOf(saved.memory), inputs, run)
