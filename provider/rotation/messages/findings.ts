@@ -74,10 +74,10 @@ const notes = {
   toRename: "If it was only renamed, use the option `aliases`.",
   readsFirst:
     "It is read first: if the read shows that the last attempt was applied, its result is saved instead.",
-  retiresOlder: "Older {word}s that are still valid, and are due to be retired, are retired first.",
+  retiresOlder: "Any older {word} that is still valid, and due to be retired, is retired first.",
   retiresOlderForDate:
     "If two {word}s are still valid, the older one is retired first: clients that still use it are refused.",
-  waitsForOlder: "If the older {word}s are still valid, the rotation waits.",
+  waitsForOlder: "Unless an older {word} was retired meanwhile, the rotation waits.",
   keepsOlder: "Any older {word} that is still valid also stays valid.",
   replacesFormer:
     "What was valid before is replaced at once: clients are refused until they have the new one.",

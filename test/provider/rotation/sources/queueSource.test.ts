@@ -23,8 +23,8 @@ interface Given {
 }
 const announcements = {
   "is read": /^is read: the former token may still be valid\. Nothing that consumers use changes\.$/,
-  waits: /If the older tokens are still valid, the rotation waits\. The former token stays valid/,
-  "retires first": /due to be retired, are retired first\. The former token stays valid for 12h/,
+  waits: /Unless an older token was retired meanwhile, the rotation waits\. The former token stays valid/,
+  "retires first": /due to be retired, is retired first\. The former token stays valid for 12h/,
   "retires for its time": /is retired, if it is still valid, because its time is over \(overlap: 12h\)/,
   "is off": /due to be retired \(overlap: 12h\).*postponed: rekey:scheduledResets is off/,
   "retires first, for a date": /generated at 2026-01-01T00.*retired first: clients that still use it are refused/,
