@@ -61,7 +61,7 @@ class ResetAccount extends Account {
 
   /**
    * Whether Rekey can recognize the record from before, by its best credential. A pair of keys of which it knows only
-   * the current one, as the next one of another pair, looks like the result of its own roll.
+   * the current one, as the next one of another pair, looks like the result of a roll by Rekey.
    */
   get #isFormerKnown(): boolean {
     const former = this.#credentials(this.#here.former, this.#side);
